@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from common import finish, machine, table, write_outbreak
 
-from gpualign.cpu.machine import usable_cpus
+from gpualign.cpu.processor import usable_cpus
 
 
 def genes(path: Path, rng: np.random.Generator, count: int) -> str:

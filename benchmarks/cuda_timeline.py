@@ -22,7 +22,7 @@ from common import finish, machine, made_up_dna, made_up_letters, table
 
 from gpualign.cli.main import run
 from gpualign.core.common.dataclass import dataclass
-from gpualign.cpu.machine import usable_cpus
+from gpualign.cpu.processor import usable_cpus
 from gpualign.gpu import engine
 from gpualign.gpu.worker import Finished
 

@@ -29,7 +29,7 @@ from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import Measure, Wanted, make_recipe
 from gpualign.core.distance.engine import Panel, empty_planes
-from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
+from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 
 HAMMINGDIST = "import hammingdist; hammingdist.from_fasta('x.fa').dump_lower_triangular('lower.txt')"
 

@@ -23,7 +23,7 @@ from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import Measure, Wanted, make_recipe
 from gpualign.core.distance.engine import Panel, empty_planes
-from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.distance import CudaDistanceEngine
 from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, DistanceKernel, usable_kernels
 from gpualign.gpu.driver import CudaDevice

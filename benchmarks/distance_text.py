@@ -25,7 +25,7 @@ from gpualign.core.output.background_file import FileBehind
 from gpualign.core.output.formats.mega import write_mega
 from gpualign.core.output.matrix_files import write_matrix_text, write_phylip
 from gpualign.core.output.writer import ByteWriter
-from gpualign.cpu.machine import usable_cpus
+from gpualign.cpu.processor import usable_cpus
 
 PLAIN = bytes(256 << 10)
 """Larger writes were slower at times."""

@@ -21,7 +21,7 @@ from gpualign.core.distance.calls import make_samples
 from gpualign.core.distance.output.base import BandDistances
 from gpualign.core.distance.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import NpyArray, NumberType
-from gpualign.cpu.machine import usable_cpus
+from gpualign.cpu.processor import usable_cpus
 
 TYPES: tuple[NumberType, ...] = (np.dtype(np.int32), np.dtype(np.float64))
 

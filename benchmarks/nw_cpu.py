@@ -23,7 +23,7 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.cpu.engine import CpuEngine, instruction_sets
+from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 
 SMALL = 64  # records that every peer aligns: 2,016 pairs
 LARGE = 500

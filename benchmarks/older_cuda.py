@@ -23,7 +23,7 @@ from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu import engine
 from gpualign.gpu.compilers import choice
 from gpualign.gpu.compilers.base import STANDARD, Source, failure

@@ -30,7 +30,7 @@ from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet, encode
 from gpualign.core.sequences.string_column import TextColumn
-from gpualign.cpu.engine import CpuEngine, instruction_sets
+from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 
 FEW, FEWER = 64, 20  # records for the slow peers: 2,016 and 190 pairs
 MANY = 1_000  # that fill the 512 bits of a vector

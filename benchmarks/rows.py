@@ -36,7 +36,7 @@ from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
 
 TARGETS = 1200
 BAND_ROWS = 60

@@ -26,7 +26,7 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.cpu.engine import CpuEngine, instruction_sets
+from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 
 LENGTHS = (128, 512, 1026)
 OPEN, EXTEND = 12, 1  # BLAST's 11/1

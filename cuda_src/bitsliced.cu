@@ -1,6 +1,6 @@
 // Linear-gap global alignment with small weights, and edit distance: one thread aligns a query with 32 targets, a bit each.
 //
-// The recurrence is that of the CPU's kernel (cpu/src/bitsliced.hpp). Rebased scores H'(i,j) = H(i,j) + gap (i + j), divided by
+// The recurrence is that of the CPU's kernel (cpu/alignment/src/bitsliced.hpp). Rebased scores H'(i,j) = H(i,j) + gap (i + j), divided by
 // the common factor of the weights, step by u (down) and v (right) in 0 .. S; plane k of a step says for each target whether
 // the step is at least k. With the shifted scores S of equal letters and X < S of others,
 //   z = max(s', u, v);  right' = z - u;  down' = z - v

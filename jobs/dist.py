@@ -231,7 +231,7 @@ def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, 
 def named_engine(options: DistOptions, notes: Notes) -> DistanceEngine | None:
     """The engine, where it does not depend on what is read: what it lacks is told before that. Raises as `pick_distance_engine` does."""
     if metric_named(options.metric).measure is Measure.RELATIONSHIP:
-        from gpualign.cpu.distance import CpuDistanceEngine
+        from gpualign.cpu.distance.engine import CpuDistanceEngine
 
         return CpuDistanceEngine(options.resources.threads, spare=options.resources.spare)
     if options.resources.device == AUTO and options.kernel == AUTO:

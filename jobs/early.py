@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 
-from gpualign.cpu.machine import usable_cpus
+from gpualign.cpu.processor import usable_cpus
 
 CUDA_START = 0.2
 """Seconds from which on work is a GPU's, if there is one: a context, kernels from the cache, page-locked memory, where CUDA starts beside

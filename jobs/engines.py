@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gpualign.core.distance.engine import DistanceEngine
     from gpualign.core.execution.engine import Engine, TimedEngine
-    from gpualign.cpu.engine import CpuEngine
+    from gpualign.cpu.alignment.engine import CpuEngine
     from gpualign.gpu.devices import Inventory
     from gpualign.gpu.driver import CudaDevice
     from gpualign.gpu.engine import CudaEngine
@@ -46,7 +46,7 @@ class Resources:
     @property
     def host_threads(self) -> int:
         """Threads of the CPU, as a number."""
-        from gpualign.cpu.machine import usable_cpus
+        from gpualign.cpu.processor import usable_cpus
 
         return self.threads or max(1, usable_cpus() - self.spare)
 
@@ -160,7 +160,7 @@ def pick_own_engine(resources: Resources, notes: Notes, host_traceback: bool = F
 
 def cpu_engine(resources: Resources, spare: int = 0) -> CpuEngine:
     """The CPU's, which leaves `spare` processors more to others, unless its threads were asked for."""
-    from gpualign.cpu.engine import CpuEngine
+    from gpualign.cpu.alignment.engine import CpuEngine
 
     return CpuEngine(resources.threads, spare=resources.spare + spare)
 
@@ -172,7 +172,7 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO,
         from gpualign.jobs.nodes import remote_distance_engine
 
         return remote_distance_engine(resources, notes)
-    from gpualign.cpu.distance import CpuDistanceEngine
+    from gpualign.cpu.distance.engine import CpuDistanceEngine
 
     if kernel != AUTO:
         from gpualign.gpu.papers.payne import PayneEngine
@@ -240,7 +240,7 @@ def pick_global_engine(resources: Resources, notes: Notes, host_traceback: bool,
 def pick_near_engine(resources: Resources, engine: Engine, one_bound: bool) -> Engine:
     """What finds near pairs, beside the engine that aligns: that one, or the CPU where it cannot. one_bound: whether a bound for all pairs
     will do, since only the CPU has closer ones for pairs with few ambiguity letters."""
-    from gpualign.cpu.engine import CpuEngine
+    from gpualign.cpu.alignment.engine import CpuEngine
 
     if engine.capabilities.near and (one_bound or isinstance(engine, CpuEngine)):
         return engine
@@ -250,7 +250,7 @@ def pick_near_engine(resources: Resources, engine: Engine, one_bound: bool) -> E
 def pick_pair_engine(resources: Resources, engine: Engine) -> Engine:
     """What aligns the pairs that a threshold has left. They are few and scattered, a target or two of a query, of which a GPU cannot make
     rectangles worth its while: the CPU, whatever `engine` is."""
-    from gpualign.cpu.engine import CpuEngine
+    from gpualign.cpu.alignment.engine import CpuEngine
 
     return engine if isinstance(engine, CpuEngine) else cpu_engine(resources)
 

@@ -7,8 +7,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from gpualign import __version__
 from gpualign.core.common.units import format_bytes
-from gpualign.cpu.engine import CpuEngine, instruction_sets
-from gpualign.cpu.machine import usable_cpus
+from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
+from gpualign.cpu.processor import usable_cpus
 from gpualign.gpu import missing
 from gpualign.gpu.compilers.choice import found_compilers
 from gpualign.gpu.cubins import cache_folder

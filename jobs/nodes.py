@@ -17,8 +17,8 @@ from gpualign.core.execution.remote.protocol import Answer, Call
 from gpualign.core.execution.remote.task_server import TaskServer
 from gpualign.core.execution.remote.worker import Node, Opened, in_turn
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.cpu.distance import CpuDistanceEngine
-from gpualign.cpu.engine import CpuPrepared
+from gpualign.cpu.alignment.engine import CpuPrepared
+from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.jobs.budget import default_memory, memory_left, usable_memory
 from gpualign.jobs.engines import AUTO, Resources, checked_resources, pick_distance_engine, pick_own_engine
 from gpualign.jobs.executors import fleet_of

@@ -10,7 +10,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import Capabilities, Timed, TimedEngine
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.jobs.early import CUDA_START
 from gpualign.jobs.notes import Notes
 

@@ -24,8 +24,8 @@ from gpualign.core.search.runner import GrowingProgress, SearchPlan, find_hits, 
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.strands_frames import BOTH, PLUS, Sides, as_given, make_strands
 from gpualign.core.sequences.translation import STANDARD
-from gpualign.cpu.engine import CpuEngine
-from gpualign.cpu.hit_paths import HitTracer
+from gpualign.cpu.alignment.engine import CpuEngine
+from gpualign.cpu.alignment.hit_tracing import HitTracer
 from gpualign.jobs.budget import memory_left
 from gpualign.jobs.engines import AUTO, Resources, cpu_engine, pick_local_engine
 from gpualign.jobs.inputs import Inputs, scoring_of
@@ -196,7 +196,7 @@ class SearchJob:
             raise InputError(f"--evalue table: BLAST's tables do not have {task.scoring.name}; --evalue estimate simulates")
         if parameters is None:
             from gpualign.core.search.karlin_altschul import letter_frequencies, simulate_parameters
-            from gpualign.cpu.simulate import CpuSimulator
+            from gpualign.cpu.alignment.score_simulation import CpuSimulator
 
             frequencies = letter_frequencies(sides.targets.sequences, task.alphabet.unambiguous)
             parameters = simulate_parameters(task.scoring, frequencies, CpuSimulator(task.scoring, task.alphabet, self._cpu()))

@@ -178,7 +178,7 @@ def force(monkeypatch):
 @pytest.fixture
 def single_pairs(monkeypatch):
     """Makes the CPU engine trace pairs of up to 200 letters one by one: for a block of lanes there is too little memory."""
-    from gpualign.cpu import _kernels, engine
+    from gpualign.cpu.alignment import _kernels, engine
 
     enough = 32_000
     make = engine.native_paths

@@ -24,8 +24,8 @@ from gpualign.core.near_pairs.filter_cascade import Left, Steps
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.edit_bounds import distance_bound
-from gpualign.cpu.distance import CpuDistanceEngine
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
+from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu import worker
 from gpualign.gpu.distance import CudaDistanceEngine
 from gpualign.gpu.distance_kernels import DIFFER, MMA, POPC, WGMMA, usable_kernels

@@ -32,7 +32,7 @@ from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.execution.runner import Discard
 from gpualign.core.files.scratch import TemporaryFiles
 from gpualign.core.output.memory import MemoryArray
-from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
+from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 from gpualign.gpu.papers.payne import PayneEngine
 
 RULES = {rule.value: rule for rule in MissingRule}

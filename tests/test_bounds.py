@@ -14,7 +14,7 @@ from gpualign.core.scoring.recurrence_forms import difference_form, unary_form, 
 
 
 def difference_recurrence(query, target, scheme):
-    """The kernel's recurrence (cpu/src/difference.hpp) in Python integers: (score, every value it forms)."""
+    """The kernel's recurrence (cpu/alignment/src/difference.hpp) in Python integers: (score, every value it forms)."""
     form = difference_form(scheme)
     o = form.open_extra
     m, n = len(query), len(target)
@@ -125,7 +125,7 @@ def test_unary_form_keeps_the_score(match, mismatch, gap, data):
     form = unary_form(scheme)
     if form is None:
         return
-    assert gcd(form.match_steps, form.mismatch_steps) == 1  # others are not compiled (cpu/src/bitsliced.hpp)
+    assert gcd(form.match_steps, form.mismatch_steps) == 1  # others are not compiled (cpu/alignment/src/bitsliced.hpp)
     sequence = st.lists(st.integers(0, 2), min_size=1, max_size=12)
     query, target = data.draw(sequence), data.draw(sequence)
     steps = two_valued(3, form.match_steps, form.mismatch_steps, 0, 0)

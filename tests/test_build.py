@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import shared_files
 
-from gpualign.cpu import _kernels
+from gpualign.cpu.alignment import _kernels
 
 ROOT = Path(__file__).resolve().parent.parent
 

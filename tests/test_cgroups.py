@@ -6,7 +6,7 @@ from command import gpualign_here
 from gpualign.core.common import cgroups
 from gpualign.core.common.cgroups import Limits, find_limits
 from gpualign.core.common.errors import RunError
-from gpualign.cpu import machine
+from gpualign.cpu import processor as machine
 from gpualign.jobs import budget, engines, nodes
 from gpualign.jobs.engines import Resources
 

@@ -17,7 +17,7 @@ from goldens import CORE, FOLDER, OLD, SNPS
 from processes import interrupt
 from sites import vcf_text, write_fileset
 
-from gpualign.cpu.distance import instruction_sets
+from gpualign.cpu.distance.engine import instruction_sets
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -206,7 +206,7 @@ def test_all_devices_are_the_cpu_where_there_is_no_gpu(real_inventory):
 
 @pytest.mark.parametrize(("present", "notes"), [(True, 1), (False, 0)])
 def test_a_missing_pycuda_is_told_where_there_is_an_nvidia_device(monkeypatch, present, notes):
-    from gpualign.cpu.engine import CpuEngine
+    from gpualign.cpu.alignment.engine import CpuEngine
     from gpualign.gpu import devices
     from gpualign.jobs.engines import Resources, pick_engine
 
@@ -301,7 +301,7 @@ def test_help_imports_nothing_heavy():
 
     code = (
         "import sys; sys.argv = ['gpualign', 'nw', '--help']; from gpualign.cli.main import run; run();"
-        "print(sorted({'numpy', 'Bio', 'tqdm', 'gpualign.cpu._kernels'} & set(sys.modules)), file=sys.stderr)"
+        "print(sorted({'numpy', 'Bio', 'tqdm', 'gpualign.cpu.alignment._kernels'} & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stderr.strip() == b"[]"

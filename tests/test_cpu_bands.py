@@ -11,10 +11,11 @@ from path_cases import SCHEMES
 from work import records, run_paths, sequence_set, two_valued
 
 from gpualign.core.alignment.task import EndGaps
-from gpualign.cpu import _kernels, paths
-from gpualign.cpu.engine import CpuEngine, instruction_sets
-from gpualign.cpu.native import native_paths
-from gpualign.cpu.paths import make_path_recipe
+from gpualign.cpu.alignment import _kernels
+from gpualign.cpu.alignment import path_recipe as paths
+from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
+from gpualign.cpu.alignment.native_recipes import native_paths
+from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
 SETS = [s.name for s in instruction_sets() if s.supported]
 BYTES = [name for name, scheme in SCHEMES.items() if make_path_recipe(scheme, 15, EndGaps.PENALISED).banded]

@@ -13,10 +13,10 @@ from gpualign.core.execution.runner import Discard, estimate_rate, plan_task, ru
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, MIN_BAND_ROWS, Pairing
 from gpualign.core.scoring.edit_bounds import distance_bound
-from gpualign.cpu import _kernels
-from gpualign.cpu import engine as cpu_engine
-from gpualign.cpu.engine import CpuEngine, instruction_sets
-from gpualign.cpu.native import native_recipes
+from gpualign.cpu.alignment import _kernels
+from gpualign.cpu.alignment import engine as cpu_engine
+from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
+from gpualign.cpu.alignment.native_recipes import native_recipes
 
 PLENTY = Budget.of(1 << 30)
 

@@ -11,10 +11,10 @@ from work import records, run_paths, run_scores, sequence_set, two_valued
 from gpualign.core.alignment.task import Detail, EndGaps
 from gpualign.core.common.errors import RunError
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.cpu import _kernels
-from gpualign.cpu.engine import CpuEngine, instruction_sets
-from gpualign.cpu.native import native_paths
-from gpualign.cpu.paths import make_path_recipe
+from gpualign.cpu.alignment import _kernels
+from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
+from gpualign.cpu.alignment.native_recipes import native_paths
+from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
 SETS = [s.name for s in instruction_sets() if s.supported]
 NAMES = ["matches", "mismatches", "gaps", "gap_opens", "end_gaps", "query_start", "query_end", "target_start", "target_end"]

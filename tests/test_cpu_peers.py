@@ -12,7 +12,7 @@ from gpualign.core.scoring import matrices
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.loading import encode_all, read_raw
-from gpualign.cpu.engine import CpuEngine, instruction_sets
+from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 
 edlib = pytest.importorskip("edlib")
 parasail = pytest.importorskip("parasail")

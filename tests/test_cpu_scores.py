@@ -8,8 +8,8 @@ from oracle import edit_distance, score_matrix
 from work import edit, records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.cpu.engine import CpuEngine, instruction_sets
-from gpualign.cpu.recipe import make_recipe
+from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
+from gpualign.cpu.alignment.recipe import make_recipe
 
 SETS = [s.name for s in instruction_sets() if s.supported]
 

@@ -21,7 +21,7 @@ from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.multi_device import DistancesSideBySide
 from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.core.distance.tables.alleles import NO_ALLELE
-from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu import distance as cuda_distance
 from gpualign.gpu.distance import CudaDistanceEngine
 from gpualign.gpu.distance_kernels import (

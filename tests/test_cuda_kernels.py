@@ -9,7 +9,7 @@ from work import edit, records, run_scores, scoring, sequence_set, two_valued
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.scoring.matrices import by_name
 from gpualign.core.sequences.alphabet import PROTEIN
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families import chain, chain_edit, slices, threads
 from gpualign.gpu.recipe import H16X2, make_recipe

@@ -12,7 +12,7 @@ from work import real_genes, run_paths, sequence_set
 
 from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu import worker
 from gpualign.gpu.devices import take_inventory
 from gpualign.gpu.engine import CudaEngine

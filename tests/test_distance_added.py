@@ -13,7 +13,7 @@ from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.output.names import written_samples
 from gpualign.core.distance.runner import DistanceTask, prepare
-from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.cpu.distance.engine import CpuDistanceEngine
 
 ENGINES = {"cpu": CpuDistanceEngine, "products": ProductsOnly}
 RULES = ["pairwise", "complete", "as-difference"]

@@ -23,7 +23,7 @@ from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.runner import Discard
 from gpualign.core.files.scratch import TemporaryFiles
 from gpualign.core.output.memory import MemoryArray
-from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.cpu.distance.engine import CpuDistanceEngine
 
 LETTERS = np.array([*b"ACGT"] + [0] * 251 + [*b"N"], np.uint8)
 

@@ -15,7 +15,7 @@ from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.core.execution.runner import Discard
-from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
+from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 
 VARIANTS = [name for name, supported in instruction_sets() if supported]
 RULES = ["pairwise", "complete", "as-difference"]
@@ -147,7 +147,7 @@ def test_scikit_bio(rng, metric):
 
 
 def test_the_loop_that_bench_compares_with(rng):
-    from gpualign.cpu._distance import plain_loop
+    from gpualign.cpu.distance._distance import plain_loop
 
     codes = rng.integers(0, 3, (9, 70), dtype=np.int32)
     found = np.full((9, 9), -1, dtype=np.int32)

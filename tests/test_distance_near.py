@@ -12,7 +12,7 @@ from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.pair_selection import FAR, Rule, choose
-from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
+from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 
 VARIANTS = [name for name, supported in instruction_sets() if supported]
 RULES = ["pairwise", "complete", "as-difference"]

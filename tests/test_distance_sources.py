@@ -23,7 +23,7 @@ from gpualign.core.distance.readers.plink_bed import read_filesets
 from gpualign.core.distance.readers.table import read_tables
 from gpualign.core.distance.readers.vcf import read_variants
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.cpu.distance.engine import CpuDistanceEngine
 
 M = MISSING
 

@@ -20,7 +20,7 @@ from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.runner import DistanceTask, prepare
-from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.cpu.distance.engine import CpuDistanceEngine
 
 HALF = Fraction(1, 2)
 

@@ -11,7 +11,7 @@ from path_files import rows_of
 from work import records, run_paths
 
 from gpualign.core.alignment.task import EndGaps
-from gpualign.cpu.engine import CpuEngine, instruction_sets
+from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 
 FREE = [EndGaps.FREE, EndGaps.QUERY, EndGaps.TARGET]
 SETS = [s.name for s in instruction_sets() if s.supported]

@@ -11,7 +11,7 @@ from host_device import HostFunction, compiler
 from work import run_scores, sequence_set, two_valued
 
 from gpualign.core.common.errors import RunError
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.device import OutOfMemory
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families.threads import PACK_LETTERS

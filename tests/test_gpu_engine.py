@@ -17,7 +17,7 @@ from gpualign.core.common.errors import RunError
 from gpualign.core.execution.runner import Discard, plan_task, run_plan
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu import job, worker
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families import chain, chained, slices, threads

@@ -10,9 +10,9 @@ from work import expand, records, run_scores, scoring, sequence_set, two_valued
 from gpualign.core.alignment.hits import Hits
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.common.errors import RunError
-from gpualign.cpu import hit_paths
-from gpualign.cpu.engine import CpuEngine, instruction_sets
-from gpualign.cpu.hit_paths import HitTracer, cut_hits
+from gpualign.cpu.alignment import hit_tracing as hit_paths
+from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
+from gpualign.cpu.alignment.hit_tracing import HitTracer, cut_hits
 
 SETS = [s.name for s in instruction_sets() if s.supported]
 

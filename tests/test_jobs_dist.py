@@ -19,7 +19,7 @@ from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.runner import Discard
 from gpualign.core.files.scratch import TemporaryFiles
 from gpualign.core.output.memory import MemoryArray
-from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.jobs.dist import DistOptions, prepare, read
 from gpualign.jobs.engines import Resources
 

@@ -13,7 +13,7 @@ from goldens import CORE, FAMILY, FAMILY_BY_PLINK2, GRM_BY_PLINK2, SNPS
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING
-from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
+from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 
 
 def king(*arguments, metric="king"):

@@ -14,8 +14,8 @@ from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.loading import RawRecords, encode_all, read_raw
 from gpualign.core.sequences.sequence_set import encode
 from gpualign.core.sequences.string_column import TextColumn
-from gpualign.cpu.engine import CpuEngine, instruction_sets
-from gpualign.cpu.local import make_local_recipe
+from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
+from gpualign.cpu.alignment.local_recipe import make_local_recipe
 
 SETS = [s.name for s in instruction_sets() if s.supported]
 

@@ -7,7 +7,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.execution.runner import Discard, plan_task, run_plan
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Pairing
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
 
 
 class Told:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oracle import edit_distance
 
 from gpualign.core.sequences.alphabet import DNA
-from gpualign.cpu import _near
+from gpualign.cpu.near_pairs import _near
 
 SETS = [name for name, _, _, runs in _near.instruction_sets() if runs]
 

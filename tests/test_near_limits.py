@@ -11,7 +11,7 @@ from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.cpu.near.recipe import NearRecipe, near_limits
+from gpualign.cpu.near_pairs.recipe import NearRecipe, near_limits
 
 SKETCHED = NearRecipe(Steps(q=4, bits=256), nanoseconds=1.5, near=1e-5)
 

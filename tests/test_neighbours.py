@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpualign.cpu._kernels import Cancel
-from gpualign.cpu._neighbours import MOST_DELETIONS, Neighbourhoods, entries
+from gpualign.cpu.alignment._kernels import Cancel
+from gpualign.cpu.near_pairs._neighbours import MOST_DELETIONS, Neighbourhoods, entries
 
 MANY = 1 << 40
 

@@ -13,7 +13,7 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.matrices import by_name
 from gpualign.core.sequences.alphabet import PROTEIN
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.papers.li import METHODS, LiEngine, Sizes, Transfer, pick_method
 
 SMALL = Sizes(tile=4, dscan_threads=8, longest=60, rscan_threads=4, section=5)

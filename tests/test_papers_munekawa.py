@@ -8,7 +8,7 @@ from gpualign.core.alignment.task import Mode
 from gpualign.core.common.errors import InputError
 from gpualign.core.scoring.matrices import by_name
 from gpualign.core.sequences.alphabet import PROTEIN
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.papers.munekawa import METHODS, ROWS, MunekawaEngine
 
 SCORINGS = {

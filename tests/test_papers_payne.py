@@ -5,7 +5,7 @@ import pytest
 from distance_oracle import compute_counts, dense_source, near_pairs, random_codes
 
 from gpualign.core.common.errors import InputError
-from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.papers import payne
 from gpualign.gpu.papers.payne import METHODS, PayneEngine
 

@@ -35,8 +35,8 @@ from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, make_plan
 from gpualign.core.scoring.edit_bounds import distance_bound
-from gpualign.cpu.distance import CpuDistanceEngine
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
+from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.jobs import nodes
 from gpualign.jobs.engines import Resources
 
@@ -413,7 +413,7 @@ def test_what_is_no_executor_is_refused():
 
 def test_a_worker_with_many_processors_and_little_memory_takes_fewer_threads(sets, monkeypatch):
     """As many as there is memory for, as without a cluster, unless their number is asked for."""
-    for module in ("gpualign.cpu.machine", "gpualign.cpu.engine"):
+    for module in ("gpualign.cpu.processor", "gpualign.cpu.alignment.engine"):
         monkeypatch.setattr(f"{module}.usable_cpus", lambda: 64)
     monkeypatch.setattr(nodes, "TaskServer", lambda prepared, rate: prepared)
     task = Task(*sets, two_valued(4, 5, -4, 10, 1))

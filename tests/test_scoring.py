@@ -13,7 +13,7 @@ from gpualign.core.scoring import biopython_matrices as collection
 from gpualign.core.scoring import matrices
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
-from gpualign.cpu.pair import PairAligner
+from gpualign.cpu.alignment.single_pair import PairAligner
 
 
 def code(alphabet, letters):

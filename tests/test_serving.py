@@ -17,7 +17,7 @@ from gpualign.core.execution.remote.task_server import TaskServer
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, make_plan
 from gpualign.core.scoring.edit_bounds import distance_bound
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
 
 BUDGET = Budget.of(1 << 28)
 LETTERS = 4

@@ -17,7 +17,7 @@ from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.edit_bounds import distance_bound
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
 
 LETTERS = 4

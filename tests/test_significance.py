@@ -12,8 +12,8 @@ from gpualign.core.scoring.evalues import Parameters, SearchSpace, published
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.search.karlin_altschul import fit_gumbel, letter_frequencies, simulate_parameters
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
-from gpualign.cpu.engine import CpuEngine
-from gpualign.cpu.simulate import CpuSimulator
+from gpualign.cpu.alignment.engine import CpuEngine
+from gpualign.cpu.alignment.score_simulation import CpuSimulator
 
 # Residues in a thousand, Robinson & Robinson 1991: what the published parameters were simulated with.
 ROBINSON = dict(

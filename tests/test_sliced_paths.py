@@ -12,10 +12,10 @@ from work import records, run_paths, sequence_set
 
 from gpualign.core.alignment.task import Detail, EndGaps
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.cpu import _kernels, engine
-from gpualign.cpu.engine import CpuEngine
-from gpualign.cpu.native import native_paths
-from gpualign.cpu.paths import make_path_recipe
+from gpualign.cpu.alignment import _kernels, engine
+from gpualign.cpu.alignment.engine import CpuEngine
+from gpualign.cpu.alignment.native_recipes import native_paths
+from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
 EDIT = SCHEMES["edit"]
 

@@ -13,8 +13,8 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.scoring.edit_bounds import distance_bound
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
-from gpualign.cpu.distance import CpuDistanceEngine
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
+from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu import start
 from gpualign.jobs import engines
 from gpualign.jobs.early import CUDA_START
@@ -45,7 +45,7 @@ def small(rng):
 def slow(monkeypatch):
     """A CPU that takes long for anything."""
     for name in ("_RATE_DIFFERENCE", "_RATE_BITSLICED", "_RATE_PATHS"):
-        monkeypatch.setattr(f"gpualign.cpu.engine.{name}", 1.0)
+        monkeypatch.setattr(f"gpualign.cpu.alignment.engine.{name}", 1.0)
 
 
 def test_little_work_asks_for_no_gpu(small):
@@ -71,7 +71,7 @@ def test_cuda_that_has_begun_is_taken_for_less_work(small, monkeypatch, begun, t
     """Its start is spent already, and would be in vain."""
     monkeypatch.setattr(start, "_begun", {0} if begun else set())
     monkeypatch.setattr(
-        "gpualign.cpu.engine._RATE_DIFFERENCE", small.cells_about / (CUDA_START * CpuEngine(1).instruction_set.vector_bytes / 32)
+        "gpualign.cpu.alignment.engine._RATE_DIFFERENCE", small.cells_about / (CUDA_START * CpuEngine(1).instruction_set.vector_bytes / 32)
     )
     prepared = SoonerEngine(CpuEngine(1), Cuda, UNHEARD).prepare(small, BUDGET)
     assert (prepared if prepared == "cuda" else "cpu") == taken

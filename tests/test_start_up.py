@@ -37,8 +37,8 @@ SMALL = {
     *(
         "gpualign.core.scoring.edit_bounds",
         "gpualign.core.scoring.evalues",
-        "gpualign.cpu.local",
-        "gpualign.cpu.paths",
+        "gpualign.cpu.alignment.local_recipe",
+        "gpualign.cpu.alignment.path_recipe",
         "gpualign.gpu.cubins",
     ),
     *("click.shell_completion", "gpualign.core.planning.group_pairs", "gpualign.core.execution.group_pairs", "gpualign.core.output.memory"),
@@ -90,7 +90,7 @@ def among(loaded, unwanted):
 @pytest.mark.parametrize("output", ["-", "x.tsv", "x.npy"])
 def test_nw_loads_what_it_needs(tmp_path, output):
     loaded = loaded_by("nw", SEQUENCES, "--device", "cpu", "-o", output if output == "-" else tmp_path / output)
-    assert "gpualign.cpu._kernels" in loaded
+    assert "gpualign.cpu.alignment._kernels" in loaded
     assert among(loaded, LARGE | SMALL | (OF_FILES if output == "-" else set())) == []
 
 

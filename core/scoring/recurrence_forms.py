@@ -17,7 +17,7 @@ from gpualign.core.scoring.scoring import Scoring
 
 @dataclass(frozen=True)
 class DifferenceForm:
-    """The difference recurrence of cpu/src/difference.hpp for one scoring.
+    """The difference recurrence of cpu/alignment/src/difference.hpp for one scoring.
 
     shifted: int64[letters][letters], max(s + 2e, -2o); open_extra: o = gap_open - gap_extend; least, largest: at most and at least
     every value that the recurrence forms, -3o and S + o; width: 8, 16 or 32 bits, signed unless o is 0.
@@ -60,7 +60,7 @@ def usable_pairs(scoring: Scoring) -> npt.NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class UnaryForm:
-    """The difference recurrence in unary (cpu/src/bitsliced.hpp): shifted match S and mismatch X, 0 <= X < S, both
+    """The difference recurrence in unary (cpu/alignment/src/bitsliced.hpp): shifted match S and mismatch X, 0 <= X < S, both
     multiplied by `factor` to give the weights asked for."""
 
     match_steps: int

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "distance.hpp"
-#include "kernels.hpp"
-#include "near.hpp"
+#include "cpu/alignment/src/kernels.hpp"
+#include "cpu/distance/src/distance.hpp"
+#include "cpu/near_pairs/src/near.hpp"
 
 // The instruction sets that alignment is compiled for, fastest first; counting of bits knows one more.
 #if defined(GPUALIGN_X86_VARIANTS)

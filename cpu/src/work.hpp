@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "kernels.hpp"
+#include "cpu/alignment/src/kernels.hpp"
 
 namespace gpualign {
 
@@ -22,7 +22,7 @@ struct Sequences {
 
 enum class Family { kDifference, kBitsliced };
 
-// How a scoring is computed; made by cpu/recipe.py, which explains each field.
+// How a scoring is computed; made by cpu/alignment/recipe.py, which explains each field.
 // score = sum_factor * (kernel's sum) + per_letter * (m + n) + constant
 struct Recipe {
   Family family = Family::kDifference;

@@ -10,8 +10,8 @@ from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
-from gpualign.cpu.engine import CpuEngine
-from gpualign.cpu.machine import usable_cpus
+from gpualign.cpu.alignment.engine import CpuEngine
+from gpualign.cpu.processor import usable_cpus
 from gpualign.gpu.device import Device
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.papers.li import FULL, METHODS, RECORD_BYTES, Lane, LiEngine, Sizes, Transfer, Work

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import PROTEIN
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.device import Device
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.papers.munekawa import METHODS, MunekawaEngine

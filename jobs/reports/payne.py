@@ -11,8 +11,8 @@ from gpualign.core.distance.bit_planes import pack_panel, used_codes
 from gpualign.core.distance.count_recipe import Measure, Wanted
 from gpualign.core.distance.engine import Counter, DistanceEngine, Panel
 from gpualign.core.distance.threads import Workers
-from gpualign.cpu import _distance
-from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.cpu.distance import _distance
+from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.device import Device
 from gpualign.gpu.distance import CudaDistanceEngine
 from gpualign.gpu.papers.payne import METHODS, PayneEngine

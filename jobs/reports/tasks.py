@@ -11,7 +11,7 @@ from gpualign.core.execution.runner import Discard, plan_task, run_plan
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.cpu.machine import usable_cpus
+from gpualign.cpu.processor import usable_cpus
 
 
 def made_up(lengths: npt.NDArray[np.int64], letters: int, seed: int) -> SequenceSet:

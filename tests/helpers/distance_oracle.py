@@ -16,7 +16,7 @@ from gpualign.core.distance.readers.base import DenseSource
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
 from gpualign.core.execution.runner import Discard
 from gpualign.core.output.memory import MemoryArray
-from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.cpu.distance.engine import CpuDistanceEngine
 
 
 def allele_source(numbers, queries=None):

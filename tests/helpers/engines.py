@@ -22,7 +22,8 @@ def one_thread(monkeypatch):
 def three_threads(monkeypatch):
     """Whatever the machine has. Tiles are single rows and finished out of order, so that a few sequences are work for all three."""
     from gpualign.core.execution.worker_pool import Counter
-    from gpualign.cpu import distance_tiles, engine
+    from gpualign.cpu.alignment import engine
+    from gpualign.cpu.distance import tiles as distance_tiles
 
     next_tile = Counter.next_tile
 

@@ -13,7 +13,7 @@ from gpualign.core.planning.tile_plan import Pairing, make_plan
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.loading import encode_all, read_raw
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.alignment.engine import CpuEngine
 
 
 class Collect:

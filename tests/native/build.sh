@@ -10,20 +10,19 @@ flags=(-std=c++17 -O1 -g1 -Wall -Wextra -Wno-psabi -Wno-maybe-uninitialized -pth
 # AddressSanitizer's checks as calls, which compile in half the time of what it writes at every load and store of a vector.
 if [[ ${flags[*]} == *address* && $("$compiler" --version) != *clang* ]]; then flags+=(--param asan-instrumentation-with-call-threshold=0); fi
 here=$(cd "$(dirname "$0")" && pwd)
-source=$here/../../cpu/src
 root=$here/../..
 case $what in
   kernels)
-    variants=variant.cpp
-    files=("$source"/{tile,pairs,slice_masks,slice_tables,lane_paths,sliced_paths,pair_paths,band_paths,path_tile,local_tile,local_paths}.cpp)
+    variants=alignment/src/variant.cpp
+    files=("$root"/cpu/alignment/src/{tile,pairs,slice_masks,slice_tables,lane_paths,sliced_paths,pair_paths,band_paths,path_tile,local_tile,local_paths}.cpp)
     ;;
   distance)
-    variants=distance_variant.cpp
+    variants=distance/src/distance_variant.cpp
     files=("$root"/core/distance/src/alignment_{scanner,reader}.cpp)
     ;;
   near)
-    variants=near_variant.cpp
-    files=("$source"/near_{records,verify,tile}.cpp)
+    variants=near_pairs/src/near_variant.cpp
+    files=("$root"/cpu/near_pairs/src/near_{records,verify,tile}.cpp)
     ;;
 esac
 objects=$(mktemp -d)
@@ -33,7 +32,7 @@ trap 'rm -rf "$objects"' EXIT
 variant() {
   local own=("${flags[@]}")
   if [[ $1 != baseline ]]; then own=("${own[@]/address,undefined/address}"); fi
-  "$compiler" "${own[@]}" -DGPUALIGN_ISA="$1" "${@:2}" -I"$root" -c "$source/$variants" -o "$objects/$1.o"
+  "$compiler" "${own[@]}" -DGPUALIGN_ISA="$1" "${@:2}" -I"$root" -c "$root/cpu/$variants" -o "$objects/$1.o"
 }
 avx512=(-mavx512bw -mavx512vl -mavx512dq -mpopcnt)
 variant baseline -DGPUALIGN_PORTABLE &

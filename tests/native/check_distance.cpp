@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/distance/src/alignment_scanner.hpp"
+#include "cpu/distance/src/distance.hpp"
 #include "cpu/src/dispatch.hpp"
-#include "cpu/src/distance.hpp"
 
 using namespace gpualign;
 

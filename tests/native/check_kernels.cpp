@@ -7,10 +7,10 @@
 #include <random>
 #include <vector>
 
+#include "cpu/alignment/src/local_paths.hpp"
+#include "cpu/alignment/src/path_tile.hpp"
+#include "cpu/alignment/src/tile.hpp"
 #include "cpu/src/dispatch.hpp"
-#include "cpu/src/local_paths.hpp"
-#include "cpu/src/path_tile.hpp"
-#include "cpu/src/tile.hpp"
 
 using namespace gpualign;
 using Records = std::vector<std::vector<uint8_t>>;

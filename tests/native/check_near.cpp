@@ -6,11 +6,11 @@
 #include <random>
 #include <vector>
 
+#include "cpu/near_pairs/src/near_bound.hpp"
+#include "cpu/near_pairs/src/near_records.hpp"
+#include "cpu/near_pairs/src/near_tile.hpp"
+#include "cpu/near_pairs/src/near_verify.hpp"
 #include "cpu/src/dispatch.hpp"
-#include "cpu/src/near_bound.hpp"
-#include "cpu/src/near_records.hpp"
-#include "cpu/src/near_tile.hpp"
-#include "cpu/src/near_verify.hpp"
 
 using namespace gpualign;
 

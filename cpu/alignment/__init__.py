@@ -1,0 +1,1 @@
+"""Alignment on the CPU: which kernel, tiles, paths, and the engine."""

@@ -1,0 +1,271 @@
+"""Vectorised alignment kernels for the CPU."""
+
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+class ScratchTooSmall(Exception):
+    """A pair needs more scratch memory than its recipe allows a worker."""
+
+class Cancel:
+    """A request to stop, shared by the calls that are given it."""
+
+    def __init__(self) -> None: ...
+
+    def request(self) -> None:
+        """Make every call that holds this object return soon."""
+
+class Recipe:
+    """A scoring in the form the kernels compute; see gpualign.cpu.alignment.recipe."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def bitsliced(self) -> bool: ...
+
+    @bitsliced.setter
+    def bitsliced(self, arg: bool, /) -> None: ...
+
+    @property
+    def width(self) -> int: ...
+
+    @width.setter
+    def width(self, arg: int, /) -> None: ...
+
+    @property
+    def letters(self) -> int: ...
+
+    @letters.setter
+    def letters(self, arg: int, /) -> None: ...
+
+    @property
+    def open_extra(self) -> int: ...
+
+    @open_extra.setter
+    def open_extra(self, arg: int, /) -> None: ...
+
+    @property
+    def match_steps(self) -> int: ...
+
+    @match_steps.setter
+    def match_steps(self, arg: int, /) -> None: ...
+
+    @property
+    def mismatch_steps(self) -> int: ...
+
+    @mismatch_steps.setter
+    def mismatch_steps(self, arg: int, /) -> None: ...
+
+    @property
+    def pairs(self) -> str:
+        """The kernel of single pairs, or empty."""
+
+    @pairs.setter
+    def pairs(self, arg: str, /) -> None: ...
+
+    @property
+    def slice_columns(self) -> int: ...
+
+    @slice_columns.setter
+    def slice_columns(self, arg: int, /) -> None: ...
+
+    @property
+    def sum_factor(self) -> int: ...
+
+    @sum_factor.setter
+    def sum_factor(self, arg: int, /) -> None: ...
+
+    @property
+    def per_letter(self) -> int: ...
+
+    @per_letter.setter
+    def per_letter(self, arg: int, /) -> None: ...
+
+    @property
+    def constant(self) -> int: ...
+
+    @constant.setter
+    def constant(self, arg: int, /) -> None: ...
+
+    def set_table(self, arg: Annotated[NDArray[numpy.uint32], dict(shape=(32, 32), order='C', device='cpu', writable=False)], /) -> None:
+        """Shifted scores, row = query letter."""
+
+class Recipes:
+    """
+    The recipe of a task, and one for the last targets of a tile where fewer than rest_below are left.
+    """
+
+    def __init__(self, main: Recipe, rest: Recipe, rest_below: int) -> None: ...
+
+class PathRecipe:
+    """
+    A scoring and the ends of alignments for `align_tile`; see gpualign.cpu.alignment.path_recipe.
+    """
+
+    def __init__(self) -> None: ...
+
+    @property
+    def differences(self) -> Recipe: ...
+
+    @differences.setter
+    def differences(self, arg: Recipe, /) -> None: ...
+
+    @property
+    def extend(self) -> int: ...
+
+    @extend.setter
+    def extend(self, arg: int, /) -> None: ...
+
+    @property
+    def free_query(self) -> bool: ...
+
+    @free_query.setter
+    def free_query(self, arg: bool, /) -> None: ...
+
+    @property
+    def free_target(self) -> bool: ...
+
+    @free_target.setter
+    def free_target(self, arg: bool, /) -> None: ...
+
+    @property
+    def negate(self) -> bool: ...
+
+    @negate.setter
+    def negate(self, arg: bool, /) -> None: ...
+
+    @property
+    def sliced(self) -> bool: ...
+
+    @sliced.setter
+    def sliced(self, arg: bool, /) -> None: ...
+
+    @property
+    def banded(self) -> bool: ...
+
+    @banded.setter
+    def banded(self, arg: bool, /) -> None: ...
+
+    @property
+    def worker_bytes(self) -> int: ...
+
+    @worker_bytes.setter
+    def worker_bytes(self, arg: int, /) -> None: ...
+
+    def set_usable(self, arg: Annotated[NDArray[numpy.bool_], dict(shape=(32, 32), order='C', device='cpu', writable=False)], /) -> None:
+        """bool[letters][letters]."""
+
+class LocalHistory:
+    """
+    What tiles of a task have found out about the width of each query's scores; shared by its calls.
+    """
+
+    def __init__(self, queries: int) -> None: ...
+
+class LocalRecipe:
+    """A scoring for local alignments; see gpualign.cpu.alignment.local_recipe."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def letters(self) -> int: ...
+
+    @letters.setter
+    def letters(self, arg: int, /) -> None: ...
+
+    @property
+    def padding(self) -> int: ...
+
+    @padding.setter
+    def padding(self, arg: int, /) -> None: ...
+
+    @property
+    def open(self) -> int: ...
+
+    @open.setter
+    def open(self, arg: int, /) -> None: ...
+
+    @property
+    def extend(self) -> int: ...
+
+    @extend.setter
+    def extend(self, arg: int, /) -> None: ...
+
+    @property
+    def byte_scores(self) -> bool: ...
+
+    @byte_scores.setter
+    def byte_scores(self, arg: bool, /) -> None: ...
+
+    @property
+    def narrowest(self) -> int: ...
+
+    @narrowest.setter
+    def narrowest(self, arg: int, /) -> None: ...
+
+    @property
+    def widest(self) -> int: ...
+
+    @widest.setter
+    def widest(self, arg: int, /) -> None: ...
+
+    @property
+    def few_lanes(self) -> int: ...
+
+    @few_lanes.setter
+    def few_lanes(self, arg: int, /) -> None: ...
+
+    @property
+    def long_letters(self) -> int: ...
+
+    @long_letters.setter
+    def long_letters(self, arg: int, /) -> None: ...
+
+    @property
+    def most_columns(self) -> int: ...
+
+    @most_columns.setter
+    def most_columns(self, arg: int, /) -> None: ...
+
+    def set_table(self, arg: Annotated[NDArray[numpy.int32], dict(shape=(32, 32), order='C', device='cpu', writable=False)], /) -> None:
+        """Scores, row = query letter."""
+
+def instruction_sets() -> list[tuple[str, int, bool, bool]]:
+    """
+    (name, bytes of a vector, has three-input logic, runs on this machine) of each variant in this build, fastest first.
+    """
+
+def score_tile_32(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: str, arg8: Recipes, arg9: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
+    """Fill int32 scores of a tile; False if cancelled."""
+
+def score_tile_64(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: str, arg8: Recipes, arg9: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
+    """Fill int64 scores of a tile; False if cancelled."""
+
+def score_local_tile_32(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: LocalRecipe, arg8: LocalHistory, arg9: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
+    """
+    Fill int32 local scores of a tile, all pairs of it; False if cancelled.
+    """
+
+def score_local_tile_64(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: LocalRecipe, arg8: LocalHistory, arg9: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
+    """
+    Fill int64 local scores of a tile, all pairs of it; False if cancelled.
+    """
+
+def trace_local_hits(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], recipe: LocalRecipe, path_recipe: PathRecipe, cancel: Cancel) -> object:
+    """
+    (int64 scores, int32 statistics[hits, 9], runs, starts, sizes) of local alignments with known scores; None if cancelled.
+    """
+
+def align_tile(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairing: str, recipe: PathRecipe, want_runs: bool, cancel: Cancel) -> object:
+    """
+    (int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes) of a tile, the last three None unless wanted; None if cancelled.
+    """
+
+def path_bytes(arg0: str, arg1: PathRecipe, arg2: int, arg3: int, /) -> tuple[int, int]:
+    """
+    Scratch memory for tracing (a block of lanes, a single pair at least) up to these lengths.
+    """
+
+MAX_MATCH_STEPS: int = 4

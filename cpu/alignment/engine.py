@@ -1,0 +1,247 @@
+"""The CPU engine: threads that pull tiles and hand each to a vector kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import field, replace
+
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.alignment.tile_results import TileResult
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import RunError
+from gpualign.core.execution.engine import Capabilities
+from gpualign.core.execution.worker_pool import Counter, run_workers
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import MIN_BAND_ROWS, Limits, Tile
+from gpualign.cpu.alignment import _kernels
+from gpualign.cpu.alignment.native_recipes import native_local, native_paths, native_recipes
+from gpualign.cpu.alignment.recipe import Recipe, make_recipe, queries_together, targets_together
+from gpualign.cpu.alignment.tiles import Compute, GlobalPaths, GlobalScores, LocalScores
+from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpus
+
+# About a tenth of a second of work: short enough for a smooth progress bar and even threads, long enough that packing a
+# block of targets is small beside it.
+_TILE_CELLS_DIFFERENCE = 8_000_000_000
+_TILE_CELLS_BITSLICED = 60_000_000_000
+_TILE_CELLS_PATHS, _TILE_CELLS_SLICED_PATHS = 4_000_000_000, 12_000_000_000
+_TILE_CELLS_LOCAL = 4_000_000_000
+
+# Cells a second of a core with AVX2, of the slower scorings and machines: two threads of a core share what it does.
+_RATE_DIFFERENCE, _RATE_BITSLICED, _RATE_EDIT, _RATE_LOCAL = 12e9, 40e9, 110e9, 10e9
+_RATE_PATHS, _RATE_SLICED_PATHS = 6e9, 50e9
+
+_NEAR_NANOSECONDS = 5.5e8
+"""Of a second, in which steps of a near search do what they take on a core to themselves: likewise."""
+
+_JOIN_NANOSECONDS = 2.5e8
+"""The same of a join, whatever the vectors."""
+
+_BAND_SECONDS = 10
+"""About, of a band: what an interrupted run loses, and how often results leave."""
+
+_FIRST_ROWS = 2
+"""Queries of the first band: packing targets for so few takes half of their alignments' time, for many later on nothing."""
+
+_MOMENT = 0.2
+"""Seconds, estimated: nobody waits for the first rows of work that ends so soon."""
+
+_TILES_A_THREAD = 8
+_LEAST_TILE_CELLS = 30_000_000  # a millisecond: to pack targets and to hand over a tile takes some tens of microseconds
+
+
+@dataclass(frozen=True)
+class InstructionSet:
+    """One variant of the kernels: `supported` says whether this processor runs it."""
+
+    name: str
+    vector_bytes: int
+    ternary_logic: bool
+    supported: bool
+
+
+def instruction_sets() -> list[InstructionSet]:
+    """All variants of this build, fastest first."""
+    return [InstructionSet(*entry) for entry in _kernels.instruction_sets()]
+
+
+@dataclass(frozen=True)
+class CpuPrepared:
+    """Implements `gpualign.core.execution.engine.Prepared`. begin: what computes the tiles of one run. seconds: that it takes, about and
+    rather more
+    than less."""
+
+    task: Task
+    limits: Limits
+    kernel: str
+    hardware: str
+    threads: int
+    seconds: float
+    begin: Callable[[], Compute] = field(repr=False)
+
+    def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
+        compute, cancel = self.begin(), _kernels.Cancel()
+
+        def work(counter: Counter[TileResult]) -> None:
+            while (tile := counter.next_tile()) is not None:
+                if (result := compute(tile, cancel)) is not None:
+                    counter.deliver(result)
+
+        return run_workers(tiles, [work] * self.threads, 2 * self.threads, "gpualign-cpu", cancel.request)
+
+
+class CpuEngine:
+    """Implements `gpualign.core.execution.engine.Engine`.
+
+    threads: workers (default: the CPUs this process may use but `spare`, or as many as there is memory for). instruction_set: name of a
+    variant (default: the fastest that this processor runs; the environment variable GPUALIGN_INSTRUCTION_SET overrides it, for
+    tests and bug reports). spare: CPUs that are left to threads which feed other engines.
+    Raises `InputError` for a variant that this build or processor does not have.
+    """
+
+    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
+
+    def __init__(self, threads: int | None = None, instruction_set: str | None = None, spare: int = 0) -> None:
+        self.threads = threads or max(1, usable_cpus() - spare)
+        self._threads_asked_for = threads is not None
+        self._set_asked_for = instruction_set
+        usable = {s.name: s for s in instruction_sets() if s.supported}
+        self.instruction_set = usable[pick_instruction_set(list(usable), instruction_set)]
+
+    def prepare(self, task: Task, budget: Budget) -> CpuPrepared:
+        if refusal := self.capabilities.refusal(task):
+            raise RunError(f"the CPU engine cannot do this: {refusal}")
+        if task.within is not None:
+            return self._prepare_near(task, budget)
+        if task.mode is Mode.LOCAL:
+            return self._prepare_local(task, budget)
+        return self._prepare_paths(task, budget) if task.needs_paths else self._prepare_scores(task, budget)
+
+    def _prepared(self, task: Task, limits: Limits, kernel: str, threads: int, rate: float, begin: Callable[[], Compute]) -> CpuPrepared:
+        seconds = self._seconds(task, threads, rate)
+        if task.within is None:
+            rows = int(_BAND_SECONDS * len(task.queries) / max(seconds, 1e-9))
+            limits = replace(limits, band_rows=min(limits.band_rows, max(MIN_BAND_ROWS, rows)))
+        return CpuPrepared(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, seconds, begin)
+
+    def _seconds(self, task: Task, threads: int, rate: float) -> float:
+        """rate: cells a second of a core with AVX2, or pairs where these are what costs."""
+        work = task.cells_about if task.within is None else task.pairs_about
+        return work / (threads * rate * self.instruction_set.vector_bytes / 32)
+
+    def _fit_threads(self, needed: Callable[[int], int], memory: int, what: str) -> int:
+        """As many threads as `needed` says that there is memory for; all, where their number was asked for. Raises `RunError` if not even
+        those that were asked for, or one, fit."""
+        threads = self.threads
+        while (found := needed(threads)) > memory and threads > 1 and not self._threads_asked_for:
+            threads -= 1
+        if found > memory:
+            raise RunError(
+                f"the memory budget is too small: {threads} threads {what} need {found:,} bytes of scratch, {memory:,} are left; "
+                "raise --memory or lower --threads"
+            )
+        return threads
+
+    def recipe(self, task: Task, worker_bytes: int) -> Recipe:
+        """The recipe for global scores of a task with so much scratch for each worker."""
+        longest = task.targets.longest
+        return make_recipe(task.scoring, letters_in_use(task), len(task.targets), longest, self.instruction_set.vector_bytes, worker_bytes)
+
+    def _prepare_scores(self, task: Task, budget: Budget) -> CpuPrepared:
+        longest, vector_bytes = task.targets.longest, self.instruction_set.vector_bytes
+
+        def scratch(threads: int) -> int:
+            return threads * self.recipe(task, budget.scratch // threads).scratch_bytes(vector_bytes, longest)
+
+        threads = self._fit_threads(scratch, budget.scratch, f"on targets of up to {longest:,} letters")
+        recipe = self.recipe(task, budget.scratch // threads)
+        cells = _tile_cells(task, threads, _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE)
+        if recipe.bitsliced and len(task.targets) < recipe.lanes(vector_bytes):
+            cells = max(cells, _cells_of_shared_vectors(task, threads, vector_bytes))
+        rate = _RATE_DIFFERENCE if not recipe.bitsliced else _RATE_EDIT if task.scoring.edit else _RATE_BITSLICED
+        limits = Limits(budget.results, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells, first_rows=_FIRST_ROWS)
+        if recipe.bitsliced:
+            together = queries_together(vector_bytes)
+            first_rows = together if self._seconds(task, threads, rate) > _MOMENT else 0
+            limits = replace(limits, query_lanes=together, first_rows=first_rows, diagonal_group=targets_together(vector_bytes))
+        native = native_recipes(recipe, vector_bytes)
+        return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalScores(task, self.instruction_set.name, native))
+
+    def _prepare_local(self, task: Task, budget: Budget) -> CpuPrepared:
+        from gpualign.cpu.alignment.local_recipe import lane_bytes, make_local_recipe
+
+        vector_bytes = self.instruction_set.vector_bytes
+        longest = task.queries.longest, task.targets.longest
+        least = lane_bytes(vector_bytes, *longest)
+        threads = self._fit_threads(lambda count: count * least, budget.scratch, f"on targets of up to {min(longest):,} letters")
+        recipe = make_local_recipe(task.scoring, letters_in_use(task), *longest)
+        lanes, cells = recipe.lanes(vector_bytes), _tile_cells(task, threads, _TILE_CELLS_LOCAL)
+        if len(task.targets) < lanes:  # then queries lie in the lanes, and shall fill them
+            cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
+        limits = Limits(budget.results, threads * least, task.item_bytes, lanes, cells, query_bytes=task.query_bytes)
+        native = native_local(recipe.within(vector_bytes, budget.scratch // threads))
+        return self._prepared(
+            task, limits, recipe.kernel, threads, _RATE_LOCAL, lambda: LocalScores(task, self.instruction_set.name, native)
+        )
+
+    def _prepare_paths(self, task: Task, budget: Budget) -> CpuPrepared:
+        from gpualign.cpu.alignment.path_recipe import make_path_recipe
+
+        queries, targets = task.queries.longest, task.targets.longest
+        recipe = make_path_recipe(task.scoring, letters_in_use(task), task.end_gaps)
+        whole = native_paths(recipe, budget.scratch // self.threads)
+        block, pair = _kernels.path_bytes(self.instruction_set.name, whole, queries, targets)
+        least = min(block, pair)
+        what = f"tracing pairs of up to {queries:,} and {targets:,} letters"
+        threads = self._fit_threads(lambda count: count * least, budget.scratch, what)
+        lanes = recipe.lanes(self.instruction_set.vector_bytes)
+        cells = _tile_cells(task, threads, _TILE_CELLS_SLICED_PATHS if recipe.sliced else _TILE_CELLS_PATHS)
+        scratch = min(budget.scratch, threads * block)
+        limits = Limits(budget.results, scratch, task.item_bytes, lanes, cells, first_rows=_FIRST_ROWS, letter_bytes=task.letter_bytes)
+        native = native_paths(recipe, budget.scratch // threads)
+        rate = _RATE_SLICED_PATHS if recipe.sliced else _RATE_PATHS
+        return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalPaths(task, self.instruction_set.name, native))
+
+    def _prepare_near(self, task: Task, budget: Budget) -> CpuPrepared:
+        # Kernels that few runs need.
+        from gpualign.cpu.near_pairs.recipe import make_near_recipe, near_instruction_set, near_limits
+        from gpualign.cpu.near_pairs.tiles import ChosenScores, JoinedTiles, NearTiles
+
+        letters, name = letters_in_use(task), near_instruction_set(self._set_asked_for)
+        whole = None
+        with suppress(RunError):  # of too little memory, which other steps may do with
+            whole = self._prepare_scores(replace(task, within=None), budget)
+        recipe = make_near_recipe(task, letters, name, budget.scratch, whole is not None)
+        limits = near_limits(task, recipe, budget, letters, self.threads)
+        if recipe.steps.whole and (all_pairs := whole):
+            limits = replace(limits, scratch_bytes=all_pairs.limits.scratch_bytes, lanes=all_pairs.limits.lanes)
+            kernel = f"{recipe.kernel} ({all_pairs.kernel})"
+            return replace(all_pairs, task=task, limits=limits, kernel=kernel, begin=lambda: ChosenScores(task, all_pairs.begin()))
+        results = budget.results // self.threads
+
+        def begin() -> Compute:
+            if deletions := recipe.steps.neighbours:
+                return JoinedTiles(task, deletions, self.threads, results)
+            return NearTiles(task, letters, name, recipe, self.threads, results)
+
+        a_second = _JOIN_NANOSECONDS * 32 / self.instruction_set.vector_bytes if recipe.steps.neighbours else _NEAR_NANOSECONDS
+        return self._prepared(task, limits, recipe.kernel, self.threads, a_second / recipe.nanoseconds, begin)
+
+
+def _tile_cells(task: Task, threads: int, usual: int) -> int:
+    """Of a tile: fewer than usual where there is so little to do that threads would wait for one another."""
+    if threads == 1:
+        return usual
+    cells = int(task.queries.offsets[-1]) * int(task.targets.offsets[-1])
+    return min(usual, max(_LEAST_TILE_CELLS, cells // (_TILES_A_THREAD * threads)))
+
+
+def _cells_of_shared_vectors(task: Task, threads: int, vector_bytes: int) -> int:
+    """Of a tile with as many queries as a bit-sliced vector takes at once where targets are few, if there are tiles for all threads."""
+    queries, targets = int(task.queries.offsets[-1]), int(task.targets.offsets[-1])
+    return min(queries_together(vector_bytes) * queries // len(task.queries) * targets, queries * targets // (2 * threads))
+
+
+def letters_in_use(task: Task) -> int:
+    """Codes that a task uses are below this."""
+    return int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1

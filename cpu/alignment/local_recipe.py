@@ -1,0 +1,82 @@
+"""The constants with which local scores are computed. Pure.
+
+Scores are computed in bytes first, and where one leaves their range again in 16 bits, then in as many as the longest pair could
+need. A scoring whose own weights leave a range begins wider.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.scoring import LIMIT, Scoring
+from gpualign.cpu.alignment.recipe import TABLE_SIZE
+
+_COLUMN_MULTIPLE = 4
+_FEW = 8  # one by one, a vector has half as many cells as targets that fill its bytes; fewer than that are left by half of them
+_LONG = 2048  # rows that fill the lanes of one pair many times
+_COLUMN_VECTORS = 3  # of a column: its letters, H and F
+
+
+@dataclass(frozen=True)
+class LocalRecipe:
+    """Fields as in cpu/alignment/src/local_tile.hpp. table: int32[32][32]; widths in bytes."""
+
+    table: npt.NDArray[np.int32] = field(repr=False)
+    letters: int
+    padding: int
+    open: int
+    extend: int
+    byte_scores: bool
+    narrowest: int
+    widest: int
+    few_lanes: int = 0
+    long_letters: int = 0
+    most_columns: int = 2**62
+
+    @property
+    def kernel(self) -> str:
+        gaps = "linear" if self.open == self.extend else "affine"
+        return f"local, {gaps} gaps, {8 * self.narrowest}-bit scores" + (
+            ", wider where they overflow" if self.narrowest < self.widest else ""
+        )
+
+    def lanes(self, vector_bytes: int) -> int:
+        """Targets that one pass takes."""
+        return vector_bytes // self.narrowest
+
+    def within(self, vector_bytes: int, worker_bytes: int) -> LocalRecipe:
+        """The same for workers with so much scratch: longer sequences do not lie in the lanes, if others can, and a few long ones are
+        aligned one by one."""
+        return replace(
+            self,
+            most_columns=worker_bytes // (_COLUMN_VECTORS * vector_bytes) - _COLUMN_MULTIPLE,
+            few_lanes=vector_bytes // _FEW,
+            long_letters=_LONG,
+        )
+
+
+def lane_bytes(vector_bytes: int, queries: int, targets: int) -> int:
+    """Scratch that one worker needs at least for sequences up to these lengths: letters and boundaries of the shorter one's columns."""
+    return (min(queries, targets) + _COLUMN_MULTIPLE) * _COLUMN_VECTORS * vector_bytes
+
+
+def make_local_recipe(scoring: Scoring, letters: int, longest_query: int, longest_target: int) -> LocalRecipe:
+    """The recipe for sequences up to these lengths that use the codes 0 .. letters-1."""
+    # No path pairs letters that cost more than two gaps.
+    raised = np.maximum(scoring.substitution, -2 * scoring.gap_open)[:letters, :letters]
+    lowest, largest = min(int(raised.min()), -1), int(raised.max())
+    table = np.full((TABLE_SIZE, TABLE_SIZE), lowest, dtype=np.int32)
+    table[:letters, :letters] = raised
+
+    def fits(bits: int) -> bool:
+        most = 2 ** (bits - 1) - 1
+        return bool(lowest >= -most - 1 and largest <= most)
+
+    best = scoring.bounds(longest_query, longest_target)[1]
+    widest = 4 if best <= LIMIT - 1 else 8
+    narrowest = next((n for n in (1, 2) if fits(8 * n) and scoring.gap_open < 2 ** (8 * n - 1)), widest)
+    return LocalRecipe(table, letters + 1, letters, scoring.gap_open, scoring.gap_extend, fits(8), narrowest, widest)

@@ -1,0 +1,58 @@
+"""The constants with which paths, statistics and free end gaps are computed. Pure.
+
+Edit distances whose ends all count are bit-sliced. All other scorings go through the difference recurrence here, in the narrowest
+element that holds it: its directions cost more than cells, so that bit-slicing the cells would gain little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.task import EndGaps
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.recurrence_forms import difference_form, usable_pairs
+from gpualign.core.scoring.scoring import Scoring
+from gpualign.cpu.alignment.recipe import TABLE_SIZE, Recipe, difference_recipe
+
+
+@dataclass(frozen=True)
+class PathRecipe:
+    """Fields as in cpu/alignment/src/path.hpp. usable: bool[letters][letters], pairs that a path may hold."""
+
+    kernel: str
+    differences: Recipe
+    extend: int
+    free_query: bool
+    free_target: bool
+    negate: bool
+    sliced: bool
+    banded: bool
+    usable: npt.NDArray[np.bool_] = field(repr=False)
+
+    def lanes(self, vector_bytes: int) -> int:
+        """Targets of a block."""
+        return vector_bytes * 8 if self.sliced else self.differences.lanes(vector_bytes)
+
+
+def make_path_recipe(scoring: Scoring, letters: int, end_gaps: EndGaps) -> PathRecipe:
+    """The recipe for sequences that use the codes 0 .. letters-1."""
+    form = difference_form(scoring, free_ends=end_gaps is not EndGaps.PENALISED)
+    differences = difference_recipe(scoring, letters, form)
+    usable = np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=bool)
+    usable[: len(form.shifted), : len(form.shifted)] = usable_pairs(scoring)
+    sliced = scoring.edit and end_gaps is EndGaps.PENALISED
+    kernel = "edit distance, bit-sliced" if sliced else differences.kernel
+    return PathRecipe(
+        f"{kernel}, with directions",
+        differences,
+        scoring.gap_extend,
+        end_gaps.free_query,
+        end_gaps.free_target,
+        scoring.edit,
+        sliced,
+        differences.width == 8 and end_gaps is EndGaps.PENALISED,  # a path with free ends may leave any band for nothing
+        usable,
+    )

@@ -1,0 +1,48 @@
+"""Random searches for the estimation of E-values, on the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.hits import Hits
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.alignment.tile_results import Statistics
+from gpualign.core.execution.runner import Discard, plan_task, run_plan
+from gpualign.core.output.matrix import MatrixSink
+from gpualign.core.output.memory import MemoryArray
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.scoring import Scoring
+from gpualign.core.sequences.alphabet import Alphabet
+from gpualign.core.sequences.sequence_set import SequenceSet
+from gpualign.cpu.alignment.engine import CpuEngine
+from gpualign.cpu.alignment.hit_tracing import HitTracer
+
+_BUDGET = Budget.of(256 << 20)  # of which a simulation takes a small part
+
+
+class CpuSimulator:
+    """Implements `gpualign.core.search.karlin_altschul.Simulator`."""
+
+    def __init__(self, scoring: Scoring, alphabet: Alphabet, engine: CpuEngine) -> None:
+        self._scoring = scoring
+        self._alphabet = alphabet
+        self._engine = engine
+
+    def _task(self, queries: SequenceSet, targets: SequenceSet) -> Task:
+        return Task(queries, targets, self._scoring, Mode.LOCAL, alphabet=self._alphabet)
+
+    def scores(self, queries: SequenceSet, targets: SequenceSet) -> npt.NDArray[np.int64]:
+        """int64[queries][targets]."""
+        prepared = self._engine.prepare(self._task(queries, targets), _BUDGET)
+        sink = MatrixSink(MemoryArray, prepared.task)
+        run_plan(plan_task(prepared, Pairing.ALL), prepared, sink, Discard())
+        return sink.matrix.values.astype(np.int64, copy=False)
+
+    def statistics(
+        self, queries: SequenceSet, targets: SequenceSet, pairs: npt.NDArray[np.int64], scores: npt.NDArray[np.int64]
+    ) -> Statistics:
+        """STATISTICS[pairs] of some pairs with these scores."""
+        with HitTracer(self._task(queries, targets), self._engine, _BUDGET.scratch) as tracer:
+            return tracer.trace(Hits(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), scores))[0]

@@ -1,0 +1,264 @@
+// gpualign.cpu.alignment._kernels: the Python face of the CPU kernels. cpu/alignment/engine.py is its only caller.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <tuple>
+
+#include "core/common/src/owned_array.hpp"
+#include "cpu/src/dispatch.hpp"
+#include "cpu/src/scratch.hpp"
+#include "local_paths.hpp"
+#include "local_tile.hpp"
+#include "path_tile.hpp"
+#include "tile.hpp"
+
+namespace nb = nanobind;
+using namespace gpualign;
+
+namespace {
+
+using Codes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<const uint32_t, nb::shape<kLetters, kLetters>, nb::c_contig, nb::device::cpu>;
+template <class Score>
+using Scores = nb::ndarray<Score, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void check_set(const Codes& codes, const Numbers& offsets, const Numbers& ids, const char* what) {
+  const auto records = static_cast<int64_t>(offsets.shape(0)) - 1;
+  if (records < 0 || offsets(0) != 0 || offsets(records) > static_cast<int64_t>(codes.shape(0)))
+    throw nb::value_error((std::string(what) + ": offsets do not fit the codes").c_str());
+  for (size_t i = 0; i < ids.shape(0); i++) {
+    const int64_t id = ids(i);
+    if (id < 0 || id >= records) throw nb::index_error((std::string(what) + ": record number out of range").c_str());
+    if (offsets(id + 1) <= offsets(id)) throw nb::value_error((std::string(what) + ": empty record").c_str());
+  }
+}
+
+Pairing pairing_named(const std::string& name) {
+  if (name == "all") return Pairing::kAll;
+  if (name == "above") return Pairing::kAbove;
+  if (name == "above-or-equal") return Pairing::kAboveOrEqual;
+  throw nb::value_error("pairing must be all, above or above-or-equal");
+}
+
+template <class Score>
+bool score(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
+           Numbers target_offsets, Numbers target_ids, const std::string& pairing, const Recipes& recipes, Scores<Score> scores,
+           const Cancel& cancel) {
+  const Kernels& kernels = kernels_named<Kernels>(instruction_set);
+  check_set(query_codes, query_offsets, query_ids, "queries");
+  check_set(target_codes, target_offsets, target_ids, "targets");
+  if (scores.shape(0) != query_ids.shape(0) || scores.shape(1) != target_ids.shape(0))
+    throw nb::value_error("scores must have one row a query and one column a target");
+  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
+  const Tile<Score> tile{query_ids.data(),       static_cast<int64_t>(query_ids.shape(0)),
+                         target_ids.data(),      static_cast<int64_t>(target_ids.shape(0)),
+                         pairing_named(pairing), scores.data()};
+  nb::gil_scoped_release unlocked;
+  return score_tile<Score>(kernels, queries, targets, recipes, tile, cancel);
+}
+
+using ScoreTable = nb::ndarray<const int32_t, nb::shape<kLetters, kLetters>, nb::c_contig, nb::device::cpu>;
+
+template <class Score>
+bool score_local(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
+                 Numbers target_offsets, Numbers target_ids, const LocalRecipe& recipe, LocalHistory& history, Scores<Score> scores,
+                 const Cancel& cancel) {
+  const Kernels& kernels = kernels_named<Kernels>(instruction_set);
+  check_set(query_codes, query_offsets, query_ids, "queries");
+  check_set(target_codes, target_offsets, target_ids, "targets");
+  if (scores.shape(0) != query_ids.shape(0) || scores.shape(1) != target_ids.shape(0))
+    throw nb::value_error("scores must have one row a query and one column a target");
+  if (history.queries() + 1 != static_cast<int64_t>(query_offsets.shape(0)))
+    throw nb::value_error("the history is of another set of queries");
+  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
+  const Tile<Score> tile{query_ids.data(),  static_cast<int64_t>(query_ids.shape(0)),
+                         target_ids.data(), static_cast<int64_t>(target_ids.shape(0)),
+                         Pairing::kAll,     scores.data()};
+  nb::gil_scoped_release unlocked;
+  return score_local_tile<Score>(kernels, queries, targets, recipe, history, tile, cancel);
+}
+
+// What a sink of paths holds, as NumPy arrays of this shape: (scores, statistics, runs, starts, sizes).
+nb::object path_arrays(PathSink&& sink, const std::vector<size_t>& shape) {
+  static_assert(sizeof(PathStatistics) % sizeof(int32_t) == 0);
+  constexpr size_t kFields = sizeof(PathStatistics) / sizeof(int32_t);
+  std::vector<int32_t> counts(sink.statistics.size() * kFields);
+  if (!counts.empty()) std::memcpy(counts.data(), sink.statistics.data(), counts.size() * sizeof(int32_t));
+  std::vector<size_t> counts_shape = shape;
+  counts_shape.push_back(kFields);
+  nb::object starts = nb::none(), sizes = nb::none(), runs = nb::none();
+  if (sink.want_runs()) {
+    starts = nb::cast(owned_array(std::move(sink.starts), shape));
+    sizes = nb::cast(owned_array(std::move(sink.sizes), shape));
+    const size_t total = sink.runs.size();
+    runs = nb::cast(owned_array(std::move(sink.runs), {total}));
+  }
+  return nb::make_tuple(owned_array(std::move(sink.scores), shape), owned_array(std::move(counts), counts_shape), runs, starts, sizes);
+}
+
+nb::object trace_hits(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
+                      Numbers target_offsets, Numbers target_ids, Numbers scores, const LocalRecipe& recipe, const PathRecipe& path_recipe,
+                      const Cancel& cancel) {
+  const Kernels& kernels = kernels_named<Kernels>(instruction_set);
+  check_set(query_codes, query_offsets, query_ids, "queries");
+  check_set(target_codes, target_offsets, target_ids, "targets");
+  const size_t count = scores.shape(0);
+  if (query_ids.shape(0) != count || target_ids.shape(0) != count) throw nb::value_error("a hit is a query, a target and a score");
+  std::vector<LocalHit> hits(count);
+  for (size_t k = 0; k < count; k++) {
+    if (scores(k) <= 0) throw nb::value_error("a hit has a score above 0");
+    hits[k] = {query_ids(k), target_ids(k), scores(k)};
+  }
+  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
+  PathSink sink(static_cast<int64_t>(count), true);
+  bool done;
+  {
+    nb::gil_scoped_release unlocked;
+    done = trace_local_hits(kernels, queries, targets, recipe, path_recipe, hits.data(), static_cast<int64_t>(count), sink, cancel);
+  }
+  if (!done) return nb::none();
+  return path_arrays(std::move(sink), {count});
+}
+
+using Usable = nb::ndarray<const bool, nb::shape<kLetters, kLetters>, nb::c_contig, nb::device::cpu>;
+
+nb::object align(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
+                 Numbers target_offsets, Numbers target_ids, const std::string& pairing, const PathRecipe& recipe, bool want_runs,
+                 const Cancel& cancel) {
+  const Kernels& kernels = kernels_named<Kernels>(instruction_set);
+  check_set(query_codes, query_offsets, query_ids, "queries");
+  check_set(target_codes, target_offsets, target_ids, "targets");
+  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
+  const size_t rows = query_ids.shape(0), columns = target_ids.shape(0);
+  const Pairing wanted = pairing_named(pairing);
+  PathSink sink(static_cast<int64_t>(rows * columns), want_runs);
+  bool done;
+  {
+    nb::gil_scoped_release unlocked;
+    done = path_tile(kernels, queries, targets, recipe, query_ids.data(), static_cast<int64_t>(rows), target_ids.data(),
+                     static_cast<int64_t>(columns), wanted, sink, cancel);
+  }
+  if (!done) return nb::none();
+  return path_arrays(std::move(sink), {rows, columns});
+}
+
+}  // namespace
+
+NB_MODULE(_kernels, m) {
+  nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
+  m.doc() = "Vectorised alignment kernels for the CPU.";
+
+  nb::exception<ScratchTooSmall>(m, "ScratchTooSmall").doc() = "A pair needs more scratch memory than its recipe allows a worker.";
+
+  nb::class_<Cancel>(m, "Cancel", "A request to stop, shared by the calls that are given it.")
+      .def(nb::init<>())
+      .def("request", [](Cancel& c) { c.requested = 1; }, "Make every call that holds this object return soon.");
+
+  nb::class_<Recipe>(m, "Recipe", "A scoring in the form the kernels compute; see gpualign.cpu.alignment.recipe.")
+      .def(nb::init<>())
+      .def_prop_rw(
+          "bitsliced", [](const Recipe& r) { return r.family == Family::kBitsliced; },
+          [](Recipe& r, bool on) { r.family = on ? Family::kBitsliced : Family::kDifference; })
+      .def_rw("width", &Recipe::width)
+      .def_rw("letters", &Recipe::letters)
+      .def_rw("open_extra", &Recipe::open_extra)
+      .def_rw("match_steps", &Recipe::match_steps)
+      .def_rw("mismatch_steps", &Recipe::mismatch_steps)
+      .def_prop_rw(
+          "pairs",
+          [](const Recipe& r) {
+            using Pairs = Recipe::Pairs;
+            return std::string(r.pairs == Pairs::kMyers ? "myers" : r.pairs == Pairs::kWavefront ? "wavefront" : "");
+          },
+          [](Recipe& r, const std::string& name) {
+            if (name == "myers")
+              r.pairs = Recipe::Pairs::kMyers;
+            else if (name == "wavefront")
+              r.pairs = Recipe::Pairs::kWavefront;
+            else if (name.empty())
+              r.pairs = Recipe::Pairs::kNone;
+            else
+              throw nb::value_error("pairs must be myers, wavefront or empty");
+          },
+          "The kernel of single pairs, or empty.")
+      .def_rw("slice_columns", &Recipe::slice_columns)
+      .def_rw("sum_factor", &Recipe::sum_factor)
+      .def_rw("per_letter", &Recipe::per_letter)
+      .def_rw("constant", &Recipe::constant)
+      .def(
+          "set_table", [](Recipe& r, Table table) { std::memcpy(r.table, table.data(), sizeof r.table); },
+          "Shifted scores, row = query letter.");
+
+  nb::class_<Recipes>(m, "Recipes", "The recipe of a task, and one for the last targets of a tile where fewer than rest_below are left.")
+      .def(nb::init<Recipe, Recipe, int64_t>(), nb::arg("main"), nb::arg("rest"), nb::arg("rest_below"));
+
+  nb::class_<PathRecipe>(m, "PathRecipe", "A scoring and the ends of alignments for `align_tile`; see gpualign.cpu.alignment.path_recipe.")
+      .def(nb::init<>())
+      .def_rw("differences", &PathRecipe::differences)
+      .def_rw("extend", &PathRecipe::extend)
+      .def_rw("free_query", &PathRecipe::free_query)
+      .def_rw("free_target", &PathRecipe::free_target)
+      .def_rw("negate", &PathRecipe::negate)
+      .def_rw("sliced", &PathRecipe::sliced)
+      .def_rw("banded", &PathRecipe::banded)
+      .def_rw("worker_bytes", &PathRecipe::worker_bytes)
+      .def(
+          "set_usable", [](PathRecipe& r, Usable usable) { std::memcpy(r.usable, usable.data(), sizeof r.usable); },
+          "bool[letters][letters].");
+
+  nb::class_<LocalHistory>(m, "LocalHistory",
+                           "What tiles of a task have found out about the width of each query's scores; shared by its calls.")
+      .def(nb::init<int64_t>(), nb::arg("queries"));
+
+  nb::class_<LocalRecipe>(m, "LocalRecipe", "A scoring for local alignments; see gpualign.cpu.alignment.local_recipe.")
+      .def(nb::init<>())
+      .def_rw("letters", &LocalRecipe::letters)
+      .def_rw("padding", &LocalRecipe::padding)
+      .def_rw("open", &LocalRecipe::open)
+      .def_rw("extend", &LocalRecipe::extend)
+      .def_rw("byte_scores", &LocalRecipe::byte_scores)
+      .def_rw("narrowest", &LocalRecipe::narrowest)
+      .def_rw("widest", &LocalRecipe::widest)
+      .def_rw("few_lanes", &LocalRecipe::few_lanes)
+      .def_rw("long_letters", &LocalRecipe::long_letters)
+      .def_rw("most_columns", &LocalRecipe::most_columns)
+      .def(
+          "set_table", [](LocalRecipe& r, ScoreTable table) { std::memcpy(r.table, table.data(), sizeof r.table); },
+          "Scores, row = query letter.");
+
+  m.def(
+      "instruction_sets",
+      [] {
+        std::vector<std::tuple<std::string, int, bool, bool>> out;
+        for (const auto& v : variants<Kernels>())
+          out.emplace_back(v.kernels->name, v.kernels->vector_bytes, v.kernels->ternary_logic, v.supported);
+        return out;
+      },
+      "(name, bytes of a vector, has three-input logic, runs on this machine) of each variant in this build, fastest first.");
+  m.def("score_tile_32", &score<int32_t>, "Fill int32 scores of a tile; False if cancelled.");
+  m.def("score_tile_64", &score<int64_t>, "Fill int64 scores of a tile; False if cancelled.");
+  m.def("score_local_tile_32", &score_local<int32_t>, "Fill int32 local scores of a tile, all pairs of it; False if cancelled.");
+  m.def("score_local_tile_64", &score_local<int64_t>, "Fill int64 local scores of a tile, all pairs of it; False if cancelled.");
+  m.def("trace_local_hits", &trace_hits, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
+        nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("scores"), nb::arg("recipe"),
+        nb::arg("path_recipe"), nb::arg("cancel"),
+        "(int64 scores, int32 statistics[hits, 9], runs, starts, sizes) of local alignments with known scores; None if cancelled.");
+  m.def("align_tile", &align, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
+        nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("pairing"), nb::arg("recipe"),
+        nb::arg("want_runs"), nb::arg("cancel"),
+        "(int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes) of a tile, the last three None unless wanted; "
+        "None if cancelled.");
+  m.def(
+      "path_bytes",
+      [](const std::string& instruction_set, const PathRecipe& recipe, int64_t rows, int64_t columns) {
+        const auto [block, pair] = path_bytes(kernels_named<Kernels>(instruction_set), recipe, rows, columns);
+        return std::make_tuple(block, pair);
+      },
+      "Scratch memory for tracing (a block of lanes, a single pair at least) up to these lengths.");
+  m.attr("MAX_MATCH_STEPS") = kMaxMatchSteps;
+}

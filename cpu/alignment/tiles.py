@@ -1,0 +1,85 @@
+"""A tile of each kind of task, computed by one call of a vector kernel with the GIL released."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.alignment.tile_results import STATISTICS, Runs, TileAlignments, TileHits, TileResult, TileScores
+from gpualign.core.common.arrays import Codes, Integers
+from gpualign.core.planning.tile_plan import Tile
+from gpualign.cpu.alignment import _kernels
+
+
+class Compute(Protocol):
+    """Computes tiles of one run, from any number of threads at once."""
+
+    def __call__(self, tile: Tile, cancel: _kernels.Cancel) -> TileResult | None:
+        """None if cancelled."""
+
+
+def _place(task: Task, tile: Tile) -> tuple[Codes, Integers, Integers, Codes, Integers, Integers]:
+    """Which rectangle of pairs, as the kernels take it."""
+    numbers = np.arange(tile.query_start, tile.query_stop)
+    return task.queries.codes, task.queries.offsets, numbers, task.targets.codes, task.targets.offsets, tile.targets
+
+
+class GlobalScores:
+    """Scores of global alignments."""
+
+    def __init__(self, task: Task, instruction_set: str, recipes: _kernels.Recipes) -> None:
+        self._task = task
+        self._instruction_set = instruction_set
+        self._recipes = recipes
+        self._score = _kernels.score_tile_32 if task.dtype == np.int32 else _kernels.score_tile_64
+
+    def __call__(self, tile: Tile, cancel: _kernels.Cancel) -> TileResult | None:
+        scores = np.zeros(tile.shape, dtype=self._task.dtype)
+        done = self._score(self._instruction_set, *_place(self._task, tile), tile.pairing.value, self._recipes, scores, cancel)
+        return TileScores(tile, scores) if done else None
+
+
+class LocalScores:
+    """Scores of local alignments; of a search, the best targets of each query."""
+
+    def __init__(self, task: Task, instruction_set: str, recipe: _kernels.LocalRecipe) -> None:
+        self._task = task
+        self._instruction_set = instruction_set
+        self._recipe = recipe
+        self._history = _kernels.LocalHistory(len(task.queries))
+        self._score = _kernels.score_local_tile_32 if task.dtype == np.int32 else _kernels.score_local_tile_64
+
+    def __call__(self, tile: Tile, cancel: _kernels.Cancel) -> TileResult | None:
+        task = self._task
+        scores = np.zeros(tile.shape, dtype=task.dtype)
+        if not self._score(self._instruction_set, *_place(task, tile), self._recipe, self._history, scores, cancel):
+            return None
+        if task.top is None:
+            return TileScores(tile, scores)
+        from gpualign.core.alignment.hits import best_targets
+
+        return TileHits(tile, *best_targets(scores, tile.targets, task.targets.ranks, task.top))
+
+
+class GlobalPaths:
+    """Statistics and runs of global alignments, and scores with free end gaps."""
+
+    def __init__(self, task: Task, instruction_set: str, recipe: _kernels.PathRecipe) -> None:
+        self._task = task
+        self._instruction_set = instruction_set
+        self._recipe = recipe
+
+    def __call__(self, tile: Tile, cancel: _kernels.Cancel) -> TileResult | None:
+        task = self._task
+        wants_runs = task.detail is Detail.PATH
+        aligned = _kernels.align_tile(self._instruction_set, *_place(task, tile), tile.pairing.value, self._recipe, wants_runs, cancel)
+        done = cast("tuple[Any, Any, Any, Any, Any] | None", aligned)  # arrays; the last three None where no runs are wanted
+        if done is None:
+            return None
+        found, counts, data, starts, sizes = done
+        scores = found.astype(task.dtype, copy=False)
+        if task.detail is Detail.SCORE:
+            return TileScores(tile, scores)
+        return TileAlignments(tile, scores, counts.view(STATISTICS)[..., 0], Runs([data], starts, sizes) if wants_runs else None)

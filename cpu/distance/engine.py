@@ -1,0 +1,139 @@
+"""The CPU's engine of distances: threads that count tiles of pairs with the GIL released.
+
+Near pairs are chosen tile by tile: a tile's counts stay in a core's cache through all panels, and only those of chosen pairs leave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.distance.bands import Band, Bands, CountedBands
+from gpualign.core.distance.count_recipe import Measure, Operation, Wanted
+from gpualign.core.distance.engine import WORD_BITS, ChosenParts, Counter, Panel
+from gpualign.core.distance.grm import Relationship, Terms, relating_term, sum_type
+from gpualign.core.distance.pair_selection import ChosenPairs, Rule, choose_of_bands, record_bytes
+from gpualign.cpu.distance import _distance
+from gpualign.cpu.distance.tiles import TileChooser, count_term, high_tiles, near_tiles, relate_term, wide_tiles
+from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpus
+
+_LINE_WORDS = 8
+_RATE = 1.5e11  # comparisons a second of a core with AVX2
+
+
+def instruction_sets() -> list[tuple[str, bool]]:
+    """(name, runs on this machine) of all variants of this build, fastest first."""
+    return [(name, supported) for name, _, _, supported in _distance.instruction_sets()]
+
+
+class CpuDistanceEngine:
+    """Implements `gpualign.core.distance.engine.DistanceEngine`.
+
+    threads, instruction_set: as for `gpualign.cpu.alignment.engine.CpuEngine`; the variant `avx512popcnt` is of distances alone.
+    spare likewise. Raises `InputError` for a variant that this build or processor does not have.
+    """
+
+    def __init__(self, threads: int | None = None, instruction_set: str | None = None, spare: int = 0) -> None:
+        self.threads = threads or max(1, usable_cpus() - spare)
+        self.instruction_set = pick_instruction_set([name for name, supported in instruction_sets() if supported], instruction_set)
+
+    def prepare(self, wanted: Wanted, memory: int) -> Counter:
+        kernel = "bit planes, vector popcount" if self.instruction_set == "avx512popcnt" else "bit planes, carry-save adders"
+        hardware = describe_cpu(self.instruction_set, self.threads)
+        rate = _RATE * self.threads
+        if not wanted.near or wanted.measure is Measure.RELATIONSHIP:
+            return Counter(wanted, False, _padded_words, memory, self.threads, kernel, hardware, self._count, rate=rate)
+        room = memory // 2  # for chosen pairs, and as much for matrices of counts where these are made
+
+        def pick(panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: Rule, advance: Callable[[int], None]) -> ChosenParts:
+            if not all(panel.in_memory for panel in panels):  # they are read once a band, not once a tile
+                yield from choose_of_bands(rule, self._count(panels, bands, names, advance))
+                return
+            chooser = TileChooser(self.instruction_set, panels, names, rule)
+            with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
+                for band in bands:
+                    yield from _near_pairs(chooser, band, room // record_bytes(len(names)), workers, _Once(advance))
+
+        return Counter(wanted, False, _padded_words, room, self.threads, kernel, hardware, self._count, pick, rate)
+
+    def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
+        with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
+            relationship = Relationship(panels)
+            for band in bands:
+                counts: dict[str, npt.NDArray[Any]] = {name: np.zeros(band.shape, dtype=sum_type(name)) for name in names}
+                for number, panel in enumerate(panels):
+                    relates = relating_term(panel) is not None
+                    terms = relationship.terms(number) if relates else None
+                    tiles = high_tiles(band) if relates else wide_tiles(band, panel.sites)
+                    # A tile is one thread's, with all of its terms: nobody else writes there.
+                    work = [workers.submit(self._count_tile, panel, band, tile, counts, terms) for tile in tiles]
+                    try:
+                        for done in as_completed(work):
+                            advance(done.result())
+                    finally:
+                        for left in work:
+                            left.cancel()
+                yield band, relationship.in_floats(counts)
+
+    def _count_tile(self, panel: Panel, band: Band, tile: Band, counts: dict[str, npt.NDArray[Any]], terms: Terms | None) -> int:
+        """terms: of a panel that has a term of Operation.RELATE."""
+        place = tile.start - band.start, tile.first_target - band.first_target
+        for term in panel.recipe.terms:
+            if term.operation is Operation.RELATE:
+                assert terms is not None
+                relate_term(self.instruction_set, panel, term, terms, tile, counts[term.count], place)
+                continue
+            count_term(self.instruction_set, panel, term, tile, counts[term.count], place, [])
+        return tile.pairs * panel.sites
+
+
+class _Once:
+    """Tells of work that is done, of what is done again only once."""
+
+    def __init__(self, advance: Callable[[int], None]) -> None:
+        self._advance = advance
+        self._told = self._done = 0
+
+    def advance(self, work: int) -> None:
+        self._done += work
+        if self._done > self._told:
+            self._advance(self._done - self._told)
+            self._told = self._done
+
+    def again(self, work: int) -> None:
+        """So much of what was told of is done again."""
+        self._done -= work
+
+
+def _near_pairs(chooser: TileChooser, band: Band, most: int, workers: ThreadPoolExecutor, told: _Once) -> Iterator[ChosenPairs]:
+    """Of a band at once, or of its halves in turn where it has more than `most` chosen pairs."""
+    sites = sum(panel.sites for panel in chooser.panels)
+    work = {workers.submit(chooser.choose, tile): tile.pairs * sites for tile in near_tiles(band)}
+    found = done_work = 0
+    try:
+        for done in as_completed(work):
+            found += len(done.result())
+            done_work += work[done]
+            told.advance(work[done])
+            if found > most and band.shape[0] > 1:
+                break
+    finally:
+        for left in work:
+            left.cancel()
+    if found <= most or band.shape[0] == 1:
+        yield ChosenPairs.joined([done.result() for done in work], chooser.names, band.stop)
+        return
+    work.clear()
+    told.again(done_work)
+    for half in band.halves():
+        yield from _near_pairs(chooser, half, most, workers, told)
+
+
+def _padded_words(sites: int) -> int:
+    """Whole cache lines, and an odd number of them, so that samples do not share cache sets."""
+    lines = -(-sites // (_LINE_WORDS * WORD_BITS))
+    return _LINE_WORDS * (lines + (lines % 2 == 0))

@@ -1,0 +1,135 @@
+"""Tiles of pairs as the compiled kernels of distances take them: counting, and choosing near pairs by their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.distance.bands import Band, CountMatrix
+from gpualign.core.distance.count_recipe import Operation, Term
+from gpualign.core.distance.engine import Panel
+from gpualign.core.distance.grm import Terms
+from gpualign.core.distance.pair_selection import COMPARED, ChosenPairs, Rule, count_undefined
+from gpualign.cpu.distance import _distance
+
+_TILE_ROWS = 64
+"""As many as the kernel keeps in the L2 cache."""
+
+_TILE_COMPARISONS = 20_000_000_000
+"""Some hundredths of a second."""
+
+_NEAR_COLUMNS = 496
+"""Of a tile whose near pairs are chosen: its counts, 124 KB a matrix, stay in the L2 cache too. Rows of an odd number of cache lines do not
+share cache sets."""
+
+_HIGH_ROWS, _HIGH_COLUMNS = 1024, 128
+"""Of a tile of relationships: a table of its columns, which takes as long to make as some tens of rows, serves all rows."""
+
+_MOST_COUNT = (1 << 31) - 1
+
+Limits = list[tuple[CountMatrix, int]]
+"""(counts, most): pairs that have more in each of them may be left."""
+
+
+def wide_tiles(band: Band, sites: int) -> Iterator[Band]:
+    """For whole matrices of counts: as wide as a thread may take them."""
+    return _tiles(band, max(_TILE_ROWS, min(band.shape[1], _TILE_COMPARISONS // max(1, sites * _TILE_ROWS))), _TILE_ROWS)
+
+
+def near_tiles(band: Band) -> Iterator[Band]:
+    """For choosing pairs."""
+    return _tiles(band, _NEAR_COLUMNS, _TILE_ROWS)
+
+
+def high_tiles(band: Band) -> Iterator[Band]:
+    """For relationships."""
+    return _tiles(band, _HIGH_COLUMNS, _HIGH_ROWS)
+
+
+def _tiles(band: Band, width: int, height: int) -> Iterator[Band]:
+    for start in range(band.start, band.stop, height):
+        stop = min(band.stop, start + height)
+        for first in range(max(start, band.first_target) if band.upper else band.first_target, band.target_stop, width):
+            yield Band(start, stop, first, min(band.target_stop, first + width), band.upper and first < stop)
+
+
+def count_term(
+    instruction_set: str, panel: Panel, term: Term, tile: Band, counts: CountMatrix, place: tuple[int, int], limits: Limits
+) -> None:
+    """Add a term of a panel for the pairs of a tile, which lie in counts from `place` (row, column) on."""
+    where = ((tile.start, tile.stop), (tile.first_target, tile.target_stop), counts, *place, term.weight, tile.upper, limits)
+    if term.operation is Operation.DIFFER:
+        _distance.differ(instruction_set, panel.bits, list(term.left), -1 if term.mask is None else term.mask, *where)
+    else:
+        _distance.both(instruction_set, panel.bits, list(term.left), list(term.right), *where)
+
+
+def relate_term(instruction_set: str, panel: Panel, term: Term, terms: Terms, tile: Band, sums: Terms, place: tuple[int, int]) -> None:
+    """Add what a panel's genotypes add (`Relationship.terms`) for the pairs of a tile, which lie in sums, int64, as in `count_term`."""
+    rows, columns = (tile.start, tile.stop), (tile.first_target, tile.target_stop)
+    one, two = term.left
+    called = -1 if term.mask is None else term.mask
+    _distance.relate(instruction_set, panel.bits, one, two, called, panel.sites, terms, rows, columns, sums, *place, tile.upper)
+
+
+@dataclass(frozen=True)
+class TileChooser:
+    """Counts a tile through all panels and chooses by a rule. Pairs beyond the rule's cap are left where nothing else is to be known."""
+
+    instruction_set: str
+    panels: Sequence[Panel]
+    names: tuple[str, ...]
+    rule: Rule
+
+    @cached_property
+    def _terms(self) -> list[tuple[Panel, Term]]:
+        """In the order of the panels; of each the capped count first, which spares the others."""
+        return [
+            (panel, term)
+            for panel in self.panels
+            for term in sorted(panel.recipe.terms, key=lambda term: self.rule.cap is None or term.count != self.rule.cap[0])
+        ]
+
+    @cached_property
+    def _cap(self) -> tuple[int, int] | None:
+        """(number of the count, most of it), where the count never falls."""
+        if self.rule.cap is None:
+            return None
+        name, most = self.rule.cap
+        if any(term.count == name and (term.operation is not Operation.DIFFER or term.weight < 0) for _, term in self._terms):
+            return None
+        return self.names.index(name), min(most, _MOST_COUNT)
+
+    def _limits(self, term: Term, counts: CountMatrix) -> Limits:
+        """Beyond the cap a pair is not chosen; whether it has the least compared sites is to be known all the same."""
+        if self._cap is None:
+            return []
+        number, most = self._cap
+        limits = [(counts[number], most)]
+        if term.count == COMPARED and self.rule.least is not None:
+            limits.append((counts[self.names.index(COMPARED)], self.rule.least - 1))
+        return limits
+
+    def choose(self, tile: Band) -> ChosenPairs:
+        """The pairs of a tile that the rule chooses."""
+        rows, columns = tile.shape
+        counts = np.zeros((len(self.names), rows, columns), dtype=np.int32)
+        for panel, term in self._terms:
+            count_term(self.instruction_set, panel, term, tile, counts[self.names.index(term.count)], (0, 0), self._limits(term, counts))
+        rule, offsets = self.rule, self.rule.offsets
+        row, column, found, lacking = _distance.choose(
+            counts,
+            np.array([rule.weights.get(name, 0) for name in self.names], dtype=np.int64),
+            np.zeros(rows, dtype=np.int64) if offsets is None else offsets[tile.start : tile.stop],
+            np.zeros(columns, dtype=np.int64) if offsets is None else offsets[tile.first_target : tile.target_stop],
+            rule.most,
+            -1 if rule.least is None else self.names.index(COMPARED),
+            0 if rule.least is None else rule.least,
+            tile.start - tile.first_target if tile.upper else -rows,
+        )
+        queries, targets = np.arange(tile.start, tile.stop), np.arange(tile.first_target, tile.target_stop)
+        undefined = count_undefined(rule, queries, targets, tile.upper, dict(zip(self.names, counts, strict=True)))
+        return ChosenPairs(queries[row], targets[column], dict(zip(self.names, found, strict=True)), lacking, undefined)

@@ -1,0 +1,33 @@
+"""What the kernels of near pairs keep of each record."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpualign.core.near_pairs.filter_cascade import Steps
+from gpualign.core.scoring.edit_bounds import EditBound
+from gpualign.core.sequences.sequence_set import SequenceSet
+from gpualign.cpu.near_pairs import _near
+
+_BUILT_AT_A_TIME = 1 << 20
+"""Letters."""
+
+
+def native_bound(bound: EditBound) -> _near.Bound:
+    """The bound as kernels take it."""
+    return _near.Bound(bound.per_letter, bound.per_shorter, bound.constant, bound.inside, bound.coverage)
+
+
+def keep_records(sequences: SequenceSet, letters: int, steps: Steps, threads: int = 1) -> _near.Records:
+    """What the kernels keep of each record."""
+    records = _near.Records(sequences.codes, sequences.offsets, letters, steps.q, steps.bits)
+    parts = max(1, min(len(sequences), int(sequences.offsets[-1]) // _BUILT_AT_A_TIME))
+    cuts = np.linspace(0, len(sequences), parts + 1).astype(np.int64).tolist()
+    if parts == 1:  # a sample, of which several are made before the work begins
+        records.build(*cuts)
+        return records
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(records.build, cuts[:-1], cuts[1:]))
+    return records

@@ -1,0 +1,175 @@
+// gpualign.cpu.near_pairs._near: the Python face of near pairs.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/common/src/owned_array.hpp"
+#include "cpu/src/dispatch.hpp"
+#include "near_bound.hpp"
+#include "near_records.hpp"
+#include "near_tile.hpp"
+#include "near_verify.hpp"
+
+namespace nb = nanobind;
+using namespace gpualign;
+
+namespace {
+
+using Codes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// The arrays live as long as the records that are read from them.
+struct HeldArrays {
+  HeldArrays(Codes c, Numbers o) : codes(std::move(c)), offsets(std::move(o)) {
+    if (!offsets.shape(0)) throw nb::value_error("offsets must begin with 0");
+  }
+  Codes codes;
+  Numbers offsets;
+};
+
+struct HeldRecords : HeldArrays, Records {
+  HeldRecords(Codes c, Numbers o, int letters, int q, int bits)
+      : HeldArrays(std::move(c), std::move(o)), Records(codes.data(), static_cast<int64_t>(codes.shape(0)), offsets.data(),
+                                                        static_cast<int64_t>(offsets.shape(0)) - 1, letters, q, bits) {}
+};
+
+struct Found {
+  nb::ndarray<nb::numpy, int64_t> queries, targets;
+  nb::ndarray<nb::numpy, int32_t> distances;
+  nb::ndarray<nb::numpy, int64_t> steps;
+  bool overflow;
+};
+
+template <class T>
+nb::ndarray<nb::numpy, T> column(std::vector<T>&& values) {
+  const size_t size = values.size();
+  return owned_array(std::move(values), {size});
+}
+
+void check_sets(const Records& queries, const Records& targets) {
+  if (!queries.built() || !targets.built()) throw nb::value_error("the records are not built");
+  if (queries.letters() != targets.letters() || queries.q() != targets.q() || queries.bits() != targets.bits())
+    throw nb::value_error("queries and targets must have the same letters, q and bits");
+}
+
+void check_ids(const Numbers& ids, const Records& records, const char* what) {
+  for (size_t i = 0; i < ids.shape(0); i++)
+    if (ids(i) < 0 || ids(i) >= records.count()) throw nb::index_error((std::string(what) + ": record number out of range").c_str());
+}
+
+std::optional<Found> tile(const std::string& instruction_set, const HeldRecords& queries, const HeldRecords& targets, Numbers query_ids,
+                          Numbers firsts, Numbers target_ids, const Bound& bound, bool use_counts, int64_t most, const Cancel& cancel) {
+  const NearKernels& kernels = kernels_named<NearKernels>(instruction_set);
+  check_sets(queries, targets);
+  check_ids(query_ids, queries, "queries");
+  check_ids(target_ids, targets, "targets");
+  if (firsts.shape(0) != query_ids.shape(0)) throw nb::value_error("a query has one first target");
+  for (size_t i = 1; i < target_ids.shape(0); i++)
+    if (targets.length(target_ids(i)) < targets.length(target_ids(i - 1)))
+      throw nb::value_error("targets must be in ascending order of length");
+  const NearTile wanted{query_ids.data(),
+                        firsts.data(),
+                        static_cast<int64_t>(query_ids.shape(0)),
+                        target_ids.data(),
+                        static_cast<int64_t>(target_ids.shape(0)),
+                        use_counts,
+                        most};
+  NearFound found;
+  bool done;
+  {
+    nb::gil_scoped_release unlocked;
+    done = near_tile(kernels, queries, targets, wanted, bound, cancel, found);
+  }
+  if (!done) return std::nullopt;
+  return Found{column(std::move(found.queries)), column(std::move(found.targets)), column(std::move(found.distances)),
+               column(std::move(found.steps)), found.overflow};
+}
+
+std::optional<nb::ndarray<nb::numpy, int32_t>> within(const std::string& instruction_set, const HeldRecords& queries,
+                                                      const HeldRecords& targets, Numbers query_ids, Numbers target_ids, const Bound& bound,
+                                                      const Cancel& cancel) {
+  const NearKernels& kernels = kernels_named<NearKernels>(instruction_set);
+  check_sets(queries, targets);
+  check_ids(query_ids, queries, "queries");
+  check_ids(target_ids, targets, "targets");
+  const size_t count = query_ids.shape(0);
+  if (target_ids.shape(0) != count) throw nb::value_error("a pair is a query and a target");
+  std::vector<int32_t> distances(count);
+  bool done;
+  {
+    nb::gil_scoped_release unlocked;
+    done = Verifier(kernels, queries, targets, bound, cancel)
+               .distances(query_ids.data(), target_ids.data(), static_cast<int64_t>(count), distances.data());
+  }
+  if (!done) return std::nullopt;
+  return column(std::move(distances));
+}
+
+}  // namespace
+
+NB_MODULE(_near, m) {
+  nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
+  m.doc() = "Pairs of records within an edit distance, and no others.";
+  m.attr("Cancel") = nb::module_::import_("gpualign.cpu.alignment._kernels").attr("Cancel");
+
+  nb::class_<Bound>(
+      m, "Bound",
+      "The greatest edit distance wanted of m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + constant), "
+      "none if it is below 0. In float64: a caller whose bound must not lose a pair to rounding adds what it may lose. coverage: of "
+      "max(m, n), the part that either record has in pairs of letters; inside: edits between the first and the last pair, over "
+      "min(m, n). With a coverage of 0 they say nothing.")
+      .def(nb::init<double, double, double, double, double>(), nb::arg("per_letter"), nb::arg("per_shorter"), nb::arg("constant"),
+           nb::arg("inside") = 0.0, nb::arg("coverage") = 0.0)
+      .def("at", &Bound::at, nb::arg("m"), nb::arg("n"), "The bound, max(m, n) at most; -1: no such pair is wanted.");
+
+  nb::class_<HeldRecords>(
+      m, "Records",
+      "Records as bit planes, letter counts and, unless q is 0, sketches: the sets of their hashed q-grams, as `bits` bits "
+      "(a power of two from 64 to 32768). Codes are below `letters`, 32 at most; record i is codes[offsets[i]:offsets[i + 1]].")
+      .def(nb::init<Codes, Numbers, int, int, int>(), nb::arg("codes"), nb::arg("offsets"), nb::arg("letters"), nb::arg("q"),
+           nb::arg("bits"))
+      .def(
+          "build", [](HeldRecords& r, int64_t first, int64_t stop) { r.build(first, stop); }, nb::arg("first"), nb::arg("stop"),
+          nb::call_guard<nb::gil_scoped_release>(),
+          "Fill records first to stop - 1. Every record is to be filled once; several threads may fill ranges of their own at once.")
+      .def_prop_ro("nbytes", [](const HeldRecords& r) { return r.bytes(); }, "Bytes of memory, those of codes and offsets apart.");
+
+  nb::class_<Found>(m, "Found", "The near pairs of a tile, sorted by query, then target.")
+      .def_prop_ro(
+          "queries", [](const Found& f) { return f.queries; }, nb::rv_policy::automatic, "int64[pairs]: record numbers.")
+      .def_prop_ro(
+          "targets", [](const Found& f) { return f.targets; }, nb::rv_policy::automatic, "int64[pairs]: record numbers.")
+      .def_prop_ro(
+          "distances", [](const Found& f) { return f.distances; }, nb::rv_policy::automatic, "int32[pairs].")
+      .def_prop_ro(
+          "steps", [](const Found& f) { return f.steps; }, nb::rv_policy::automatic,
+          "int64[4]: pairs asked for, left after lengths, after letter counts, after sketches.")
+      .def_ro("overflow", &Found::overflow, "More pairs are near than were allowed: none is here, and the steps are those of a part.");
+
+  m.def(
+      "instruction_sets",
+      [] {
+        std::vector<std::tuple<std::string, int, bool, bool>> out;
+        for (const auto& v : variants<NearKernels>())
+          out.emplace_back(v.kernels->name, v.kernels->vector_bytes, v.kernels->counts_bits, v.supported);
+        return out;
+      },
+      "(name, bytes of a vector, counts the bits of vectors, runs on this machine) of each variant in this build, fastest first.");
+  m.def("near_tile", &tile, nb::arg("instruction_set"), nb::arg("queries"), nb::arg("targets"), nb::arg("query_ids"), nb::arg("firsts"),
+        nb::arg("target_ids"), nb::arg("bound"), nb::arg("use_counts"), nb::arg("most"), nb::arg("cancel"),
+        "The pairs of query_ids and target_ids within the bound; None if cancelled. Of query query_ids[i] only targets from number "
+        "firsts[i] on are wanted. target_ids: int64, in ascending order of length. use_counts: whether letter counts are compared. "
+        "More pairs than `most`: overflow.");
+  m.def("within", &within, nb::arg("instruction_set"), nb::arg("queries"), nb::arg("targets"), nb::arg("query_ids"), nb::arg("target_ids"),
+        nb::arg("bound"), nb::arg("cancel"),
+        "int32[pairs]: the edit distance of each query and target where it is within the bound, else -1; None if cancelled. int64 "
+        "record numbers, in any order.");
+}

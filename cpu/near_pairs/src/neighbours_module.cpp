@@ -1,0 +1,128 @@
+// gpualign.cpu.near_pairs._neighbours: the Python face of the join by deletion neighbourhoods.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "neighbour_hashes.hpp"
+#include "neighbours.hpp"
+
+namespace nb = nanobind;
+using namespace gpualign;
+
+namespace {
+
+using Codes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+constexpr int64_t kMostRecords = 0x7fffffff;  // a number and a mark lie in 32 bits
+constexpr int kMostThreads = 1024;
+
+void check_deletions(int k) {
+  if (k < 0 || k > kMostDeletions) throw nb::value_error(("k must be 0 to " + std::to_string(kMostDeletions)).c_str());
+}
+
+void check_threads(int threads) {
+  if (threads < 1 || threads > kMostThreads) throw nb::value_error(("threads must be 1 to " + std::to_string(kMostThreads)).c_str());
+}
+
+Set checked_set(const Codes& codes, const Numbers& offsets) {
+  const int64_t records = static_cast<int64_t>(offsets.shape(0)) - 1;
+  if (records < 0 || offsets(0) != 0 || offsets(records) > static_cast<int64_t>(codes.shape(0)))
+    throw nb::value_error("offsets do not fit the codes");
+  for (int64_t i = 0; i < records; i++)
+    if (offsets(i + 1) < offsets(i)) throw nb::value_error("offsets do not ascend");
+  return {{codes.data(), offsets.data()}, records};
+}
+
+int64_t entries(Numbers lengths, int k) {
+  check_deletions(k);
+  int64_t sum = 0;
+  for (size_t i = 0; i < lengths.shape(0); i++) {
+    if (lengths(i) < 0) throw nb::value_error("a length is negative");
+    const int64_t more = neighbours_at_most(lengths(i), k);
+    if (more < 0 || __builtin_add_overflow(sum, more, &sum)) throw nb::value_error("more than 2^62 entries");
+  }
+  return sum;
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> array(std::unique_ptr<T[]> values, int64_t count) {
+  T* const data = values.get();
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  values.release();
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {static_cast<size_t>(count)}, owner);
+}
+
+struct Candidates {
+  bool overflow;
+  nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> queries, targets;
+  nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>> distances;
+};
+
+std::optional<Candidates> candidates(const Neighbourhoods& index, Numbers query_ids, Numbers firsts, int64_t most, const Cancel& cancel,
+                                     std::optional<int> threads) {
+  if (query_ids.shape(0) != firsts.shape(0)) throw nb::value_error("as many firsts as queries are wanted");
+  for (size_t q = 0; q < query_ids.shape(0); q++)
+    if (query_ids(q) < 0 || query_ids(q) >= index.query_count()) throw nb::index_error("record number out of range");
+  const int workers = threads.value_or(index.threads());
+  check_threads(workers);
+  NearPairs found;
+  {
+    nb::gil_scoped_release unlocked;
+    if (!index.within(query_ids.data(), firsts.data(), static_cast<int64_t>(query_ids.shape(0)), most, workers, &cancel, found))
+      return std::nullopt;
+  }
+  return Candidates{found.overflow, array(std::move(found.queries), found.count), array(std::move(found.targets), found.count),
+                    array(std::move(found.distances), found.count)};
+}
+
+}  // namespace
+
+NB_MODULE(_neighbours, m) {
+  nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
+  m.doc() = "Near pairs of short strings, by neighbourhoods of deletions.";
+  nb::module_::import_("gpualign.cpu.alignment._kernels");  // has Cancel
+  m.attr("MOST_DELETIONS") = kMostDeletions;
+  m.def("entries", &entries, nb::arg("lengths"), nb::arg("k"),
+        "The entries that an index of strings of these lengths has at most: for each the sum of binomial(length, x), x = 0 .. k. Strings "
+        "with runs of equal letters have fewer. ValueError where they are more than 2^62.");
+  nb::class_<Candidates>(m, "Candidates", "Pairs within k edits, sorted by the query's place in query_ids and by target, each once.")
+      .def_ro("overflow", &Candidates::overflow, "There are more than `most`; the arrays are empty.")
+      .def_ro("queries", &Candidates::queries, nb::rv_policy::reference, "int64[pairs] record numbers of the queries' set.")
+      .def_ro("targets", &Candidates::targets, nb::rv_policy::reference, "int64[pairs] record numbers of the index's set.")
+      .def_ro("distances", &Candidates::distances, nb::rv_policy::reference, "uint8[pairs] edit distances, 0 .. k.");
+  nb::class_<Neighbourhoods>(m, "Neighbourhoods",
+                             "The deletion neighbourhoods of one set of strings, or of queries and targets: what is left of each string "
+                             "when at most k letters are "
+                             "deleted, and which records share it. Building takes 8 bytes an entry (`entries`) of both sets; then 8 bytes "
+                             "remain for each entry that is "
+                             "shared by several records, about one of ten, and a copy of the strings.")
+      .def(
+          "__init__",
+          [](Neighbourhoods* self, Codes codes, Numbers offsets, int k, int threads, const Cancel* cancel,
+             std::optional<Codes> target_codes, std::optional<Numbers> target_offsets) {
+            check_deletions(k);
+            check_threads(threads);
+            if (target_codes.has_value() != target_offsets.has_value()) throw nb::value_error("targets are codes and offsets");
+            const Set queries = checked_set(codes, offsets);
+            const Set targets = target_codes ? checked_set(*target_codes, *target_offsets) : Set{{nullptr, nullptr}, 0};
+            if (queries.count + targets.count > kMostRecords) throw nb::value_error("more than 2^31 - 1 records");
+            nb::gil_scoped_release unlocked;
+            new (self) Neighbourhoods(queries, target_codes ? &targets : nullptr, k, threads, cancel);
+          },
+          nb::arg("codes"), nb::arg("offsets"), nb::arg("k"), nb::arg("threads"), nb::arg("cancel") = nb::none(),
+          nb::arg("target_codes") = nb::none(), nb::arg("target_offsets") = nb::none(),
+          "Records codes[offsets[i] : offsets[i + 1]], 0 <= k <= MOST_DELETIONS, both as queries and as targets unless there are targets "
+          "of their "
+          "own. If cancelled, what is made finds nothing: `candidates` gives None. MemoryError where the entries do not fit.")
+      .def_prop_ro("nbytes", &Neighbourhoods::bytes, "Bytes of memory held after building.")
+      .def("candidates", &candidates, nb::arg("query_ids"), nb::arg("firsts"), nb::arg("most"), nb::arg("cancel"),
+           nb::arg("threads") = nb::none(),
+           "Every pair of a query i of `query_ids` and a target j >= its `firsts` within k edits, i = j as well. None if cancelled. "
+           "Threads: as many "
+           "as have built, unless told; may be called from several threads. Memory: 25 bytes a pair.");
+}
