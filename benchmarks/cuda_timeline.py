@@ -23,8 +23,8 @@ from common import finish, machine, made_up_dna, made_up_letters, table
 from gpualign.cli.main import run
 from gpualign.core.common.dataclass import dataclass
 from gpualign.cpu.processor import usable_cpus
-from gpualign.gpu import engine
-from gpualign.gpu.worker import Finished
+from gpualign.gpu.alignment import engine
+from gpualign.gpu.alignment.worker import Finished
 
 COLOURS = {"upload": "#4c78a8", "kernels": "#72b7b2", "download": "#e45756"}
 LENGTH = 1500

@@ -24,9 +24,9 @@ from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import Measure, Wanted, make_recipe
 from gpualign.core.distance.engine import Panel, empty_planes
 from gpualign.cpu.distance.engine import CpuDistanceEngine
-from gpualign.gpu.distance import CudaDistanceEngine
-from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, DistanceKernel, usable_kernels
-from gpualign.gpu.driver import CudaDevice
+from gpualign.gpu.distance.engine import CudaDistanceEngine
+from gpualign.gpu.distance.kernels import MMA, POPC, WGMMA, DistanceKernel, usable_kernels
+from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 WANTED = Wanted(Measure.DIFFERENCES, True)
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from common import finish, machine, made_up_dna, made_up_letters, medians, table
 
-from gpualign.gpu.devices import take_inventory
+from gpualign.gpu.runtime.inventory import take_inventory
 
 JOBS = {
     "edit distance": ["--edit"],

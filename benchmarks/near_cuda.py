@@ -23,10 +23,10 @@ from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, distance
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.gpu.driver import CudaDevice
-from gpualign.gpu.near.kernels import Screen, screens
-from gpualign.gpu.near.prepared import prepare_near
-from gpualign.gpu.near.worker import Finished
+from gpualign.gpu.near_pairs.engine import prepare_near
+from gpualign.gpu.near_pairs.kernels import Screen, screens
+from gpualign.gpu.near_pairs.worker import Finished
+from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 _CHECKED = 400  # records: so few are not worth a sample, so all distances are computed
 

@@ -36,9 +36,9 @@ from gpualign.core.results.columns import default_fields, parse_fields
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.gpu.driver import CudaDevice
-from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.worker import Finished
+from gpualign.gpu.alignment.engine import CudaEngine
+from gpualign.gpu.alignment.worker import Finished
+from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 BUDGET = Budget.of(16 << 30)
 ENOUGH = 4e13  # cells of a timed run, about, for kernels of 10 TCUPS: a few seconds

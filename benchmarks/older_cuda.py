@@ -24,13 +24,13 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu import engine
-from gpualign.gpu.compilers import choice
-from gpualign.gpu.compilers.base import STANDARD, Source, failure
-from gpualign.gpu.compilers.nvcc import Nvcc, find_nvcc
-from gpualign.gpu.driver import CudaDevice
-from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.recipe import H16X2, U16X2, packed_cell
+from gpualign.gpu.alignment import engine
+from gpualign.gpu.alignment.engine import CudaEngine
+from gpualign.gpu.alignment.recipe import H16X2, U16X2, packed_cell
+from gpualign.gpu.runtime.compilers import selection as choice
+from gpualign.gpu.runtime.compilers.base import STANDARD, Source, failure
+from gpualign.gpu.runtime.compilers.nvcc import Nvcc, find_nvcc
+from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 ENOUGH = 1e13
 WORK = [("linear 5/-4/6", LINEAR, Mode.GLOBAL), ("affine", AFFINE, Mode.GLOBAL), ("local", AFFINE, Mode.LOCAL)]

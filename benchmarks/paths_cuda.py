@@ -20,8 +20,8 @@ from nw_cuda import AFFINE, BUDGET, EDIT, EDNAFULL, LINEAR, measure
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.gpu.driver import CudaDevice
-from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.alignment.engine import CudaEngine
+from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 ENOUGH = 8e12  # cells of a timed run, about
 

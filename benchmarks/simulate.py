@@ -30,8 +30,8 @@ from gpualign.core.planning.tile_plan import Pairing, make_plan
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.gpu.engine import CudaEngine, CudaPrepared
-from gpualign.gpu.kernels import Hardware
+from gpualign.gpu.alignment.engine import CudaEngine, CudaPrepared
+from gpualign.gpu.kernels.kernel import Hardware
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,10 +23,10 @@ from gpualign.core.execution.tile_queue import Pulling, Sharing
 from gpualign.core.planning.tile_plan import TILES_AHEAD, Limits, Plan, Tile
 
 IN_FLIGHT = 2
-"""Batches that a GPU's thread has submitted at most (gpu/worker.py); one more is laid out meanwhile."""
+"""Batches that a GPU's thread has submitted at most (gpu/alignment/worker.py); one more is laid out meanwhile."""
 
 WAITING = 2
-"""Results for each GPU that may wait for the coordinator (gpu/engine.py)."""
+"""Results for each GPU that may wait for the coordinator (gpu/alignment/engine.py)."""
 
 _PIECES = 4  # of an excerpt, before its end
 _TILES_A_WORKER = 16  # of each
@@ -180,7 +180,7 @@ def _total(part: Excerpt, bands: _Bands, end: float) -> float:
 
 
 class _GpuThread:
-    """A GPU and its thread of the host (gpu/worker.py)."""
+    """A GPU and its thread of the host (gpu/alignment/worker.py)."""
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu

@@ -29,7 +29,7 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.gpu.driver import CudaDevice
+from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 REPEATS = 12
 QUERY_SETS = 15  # of 20 queries each, for the longer run of the whole command

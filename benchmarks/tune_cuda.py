@@ -1,4 +1,5 @@
-"""Rates of the CUDA kernels by strip height and occupancy, to set the tables of gpu/families/threads.py and slices.py, and their order.
+"""Rates of the CUDA kernels by strip height and occupancy, to set the tables of gpu/alignment/families/one_thread_per_pair.py and
+slices.py, and their order.
 
 python benchmarks/tune_cuda.py [--records 16000] [--rows 256] [--only linear,affine] [--compiler nvcc]
 """
@@ -21,16 +22,17 @@ from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.gpu.choice import choose
-from gpualign.gpu.compilers import choice
-from gpualign.gpu.compilers.base import Compiler
-from gpualign.gpu.cubins import cubin
-from gpualign.gpu.driver import CudaDevice
-from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.families import slices, threads
-from gpualign.gpu.kernels import Kernel
-from gpualign.gpu.recipe import make_recipe, packed_cell
-from gpualign.gpu.worker import Finished
+from gpualign.gpu.alignment.engine import CudaEngine
+from gpualign.gpu.alignment.families import bit_sliced as slices
+from gpualign.gpu.alignment.families import one_thread_per_pair as threads
+from gpualign.gpu.alignment.kernel_selection import choose
+from gpualign.gpu.alignment.recipe import make_recipe, packed_cell
+from gpualign.gpu.alignment.worker import Finished
+from gpualign.gpu.kernels.kernel import Kernel
+from gpualign.gpu.runtime.compilers import selection as choice
+from gpualign.gpu.runtime.compilers.base import Compiler
+from gpualign.gpu.runtime.kernel_cache import cubin
+from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 GRID = {
     "linear": [(80, 6), *((r, 8) for r in (64, 60, 56))],

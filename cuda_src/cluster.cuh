@@ -7,7 +7,7 @@
 
 #include "portable.cuh"
 
-// A matrix of bytes as the device's copy engine knows it (gpu/tensor_map.py).
+// A matrix of bytes as the device's copy engine knows it (gpu/runtime/tensor_map.py).
 struct alignas(64) TensorMap {
   uint64_t opaque[16];
 };

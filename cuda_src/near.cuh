@@ -55,7 +55,7 @@ SAME_AS_ON_HOST(NearPair);
 
 // Of one rectangle; all 0 before it begins.
 struct NearCounters {
-  uint32_t next;        // candidate that nobody has taken; first, so that the host can make the list look empty (gpu/slots.py)
+  uint32_t next;        // candidate that nobody has taken; first, so that the host can make the list look empty (gpu/runtime/stream_buffers.py)
   uint32_t candidates;  // pairs that the screen has left, also those beyond the capacity of their list
   uint32_t found;       // pairs within the bound, likewise
   uint32_t unwanted;    // pairs of lengths that fit, which nobody wants

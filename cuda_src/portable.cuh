@@ -35,8 +35,8 @@ using uint64_t = unsigned long;
 #define IN_CLUSTERS(blocks) __cluster_dims__(blocks, 1, 1)
 #endif
 
-// That an argument struct is as large as gpu/arguments.py fills it: the compiler is told its sizes.
-#define SAME_AS_ON_HOST(type) static_assert(sizeof(type) == SIZE_OF_##type, #type " is another one in gpu/arguments.py")
+// That an argument struct is as large as gpu/kernels/argument_structs.py fills it: the compiler is told its sizes.
+#define SAME_AS_ON_HOST(type) static_assert(sizeof(type) == SIZE_OF_##type, #type " is another one in gpu/kernels/argument_structs.py")
 
 constexpr unsigned kAllLanes = 0xffffffffu;
 #ifdef __CUDACC__

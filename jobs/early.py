@@ -148,7 +148,7 @@ def start_early(device: str, cpu_seconds: float, surely: float) -> None:
     no device's name."""
     if device == "cpu" or (device == "auto" and cpu_seconds < CUDA_START) or find_spec("pycuda") is None:
         return
-    from gpualign.gpu.devices import check_selection, start_selected
+    from gpualign.gpu.runtime.inventory import check_selection, start_selected
 
     if device != "auto":
         check_selection(device)

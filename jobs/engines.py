@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from gpualign.core.distance.engine import DistanceEngine
     from gpualign.core.execution.engine import Engine, TimedEngine
     from gpualign.cpu.alignment.engine import CpuEngine
-    from gpualign.gpu.devices import Inventory
-    from gpualign.gpu.driver import CudaDevice
-    from gpualign.gpu.engine import CudaEngine
+    from gpualign.gpu.alignment.engine import CudaEngine
+    from gpualign.gpu.runtime.inventory import Inventory
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 AUTO = "auto"
 ALL = "all"
@@ -59,7 +59,7 @@ def checked_resources(device: str, threads: int | None, memory: int | None, note
     """No more threads than this machine has processors, which is noted, and so is memory that this process may not have. Raises
     `InputError` for what is no device's name."""
     if device not in (AUTO, "cpu"):
-        from gpualign.gpu.devices import check_selection
+        from gpualign.gpu.runtime.inventory import check_selection
 
         check_selection(device)
     most = os.cpu_count() or 1
@@ -80,7 +80,7 @@ def _gpus(device: str, notes: Notes, note: str = "using the CPU") -> Inventory |
     for. Raises `RunError` where CUDA is asked for and cannot be had."""
     if device == "cpu":
         return None
-    from gpualign.gpu.devices import take_inventory
+    from gpualign.gpu.runtime.inventory import take_inventory
 
     asked_for = device not in (AUTO, ALL)
     inventory = take_inventory(mending=asked_for)  # of others that there is a remedy is told, not which
@@ -102,7 +102,7 @@ def _missing(what: str, inventory: Inventory, otherwise: str = "") -> str:
 
 def _named(device: str) -> str:
     """Which GPUs a checked --device stands for where there are some."""
-    from gpualign.gpu.devices import split_selection
+    from gpualign.gpu.runtime.inventory import split_selection
 
     return "cuda" if device == AUTO else split_selection(device)[0] or "cuda"
 
@@ -111,7 +111,7 @@ def _is_mixed(device: str) -> bool:
     """Whether a checked --device names the CPU beside GPUs."""
     if device in (AUTO, "cpu"):
         return False
-    from gpualign.gpu.devices import split_selection
+    from gpualign.gpu.runtime.inventory import split_selection
 
     return split_selection(device)[1]
 
@@ -139,7 +139,7 @@ def pick_own_engine(resources: Resources, notes: Notes, host_traceback: bool = F
 
     def cuda() -> CudaEngine | None:
         if inventory := _gpus(resources.device, notes):
-            from gpualign.gpu.devices import make_engine
+            from gpualign.gpu.runtime.inventory import make_engine
 
             return make_engine(_named(resources.device), inventory, host_traceback, notes.note)
         return None
@@ -186,7 +186,7 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO,
             return CpuDistanceEngine(resources.threads, spare=resources.spare)
     engines: list[DistanceEngine] = []
     if inventory := _gpus(resources.device, notes):
-        from gpualign.gpu.devices import make_distance_engines
+        from gpualign.gpu.runtime.inventory import make_distance_engines
 
         engines += make_distance_engines(_named(resources.device), inventory, resources.host_threads)
     if not engines:
@@ -202,7 +202,7 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO,
 
 def paper_device(device: str, what: str) -> CudaDevice:
     """The device of a paper's kernels; what: for messages. Raises `InputError` for other than one GPU, `RunError` where there is none."""
-    from gpualign.gpu.devices import take_inventory, the_device
+    from gpualign.gpu.runtime.inventory import take_inventory, the_device
 
     if device == "cpu" or "all" in device or "," in device:
         raise InputError(f"{what} is for one GPU; it cannot be combined with --device {device}")
@@ -217,7 +217,7 @@ def bench_device(device: str, notes: Notes) -> CudaDevice | None:
     if device not in (AUTO, "cpu"):
         return paper_device(device, "bench")
     if inventory := _gpus(device, notes, "only the CPU is measured"):
-        from gpualign.gpu.devices import the_device
+        from gpualign.gpu.runtime.inventory import the_device
 
         return the_device(_named(device), inventory)
     return None
@@ -266,7 +266,7 @@ def pick_local_engine(resources: Resources, notes: Notes, kernel: str) -> Engine
 
 def devices() -> list[str]:
     """Names of what this machine can compute with: "cpu", then "cuda:0" and so on for each usable GPU."""
-    from gpualign.gpu.devices import take_inventory
+    from gpualign.gpu.runtime.inventory import take_inventory
 
     inventory = take_inventory()
     return ["cpu", *(f"cuda:{number}" for number in inventory.usable if inventory.reason is None)]

@@ -9,10 +9,10 @@ from gpualign import __version__
 from gpualign.core.common.units import format_bytes
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 from gpualign.cpu.processor import usable_cpus
-from gpualign.gpu import missing
-from gpualign.gpu.compilers.choice import found_compilers
-from gpualign.gpu.cubins import cache_folder
-from gpualign.gpu.devices import take_inventory
+from gpualign.gpu.runtime import install_hints as missing
+from gpualign.gpu.runtime.compilers.selection import found_compilers
+from gpualign.gpu.runtime.inventory import take_inventory
+from gpualign.gpu.runtime.kernel_cache import cache_folder
 from gpualign.jobs.budget import physical_memory, usable_memory
 from gpualign.jobs.pairs import Rows
 

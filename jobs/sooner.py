@@ -47,7 +47,7 @@ def cuda_seconds(task: Task, begun: bool) -> float:
 
 
 def _has_begun() -> bool:
-    start = sys.modules.get("gpualign.gpu.start")  # which nobody needs to load for this
+    start = sys.modules.get("gpualign.gpu.runtime.prestart")  # which nobody needs to load for this
     return start is not None and start.has_begun()
 
 

@@ -150,11 +150,11 @@ def whole_device():
 
 
 def _gpu(lock):
-    from gpualign.gpu.devices import take_inventory
+    from gpualign.gpu.runtime.inventory import take_inventory
 
     if reason := take_inventory().reason:
         pytest.skip(reason)
-    from gpualign.gpu.driver import CudaDevice
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
     with Path(tempfile.gettempdir(), f"gpualign-gpu-{os.getuid()}.lock").open("w") as file:
         fcntl.flock(file, lock)
@@ -164,7 +164,7 @@ def _gpu(lock):
 @pytest.fixture
 def force(monkeypatch):
     """Makes the CUDA engine take a family of kernels, whatever it would have chosen."""
-    from gpualign.gpu import worker
+    from gpualign.gpu.alignment import worker
 
     def to(family):
         def choose(recipe, queries, targets, hardware, memory=None):

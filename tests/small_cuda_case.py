@@ -26,16 +26,27 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.edit_bounds import distance_bound
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.distance.engine import CpuDistanceEngine
-from gpualign.gpu import worker
-from gpualign.gpu.distance import CudaDistanceEngine
-from gpualign.gpu.distance_kernels import DIFFER, MMA, POPC, WGMMA, usable_kernels
-from gpualign.gpu.driver import CudaDevice
-from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.families import chain, chain_edit, slices, threads
-from gpualign.gpu.near import recipe as near_recipe
-from gpualign.gpu.near.kernels import LENGTHS, screens
-from gpualign.gpu.near.prepared import prepare_near
+from gpualign.gpu.alignment import worker
+from gpualign.gpu.alignment.engine import CudaEngine
+from gpualign.gpu.alignment.families import (
+    bit_sliced as slices,
+)
+from gpualign.gpu.alignment.families import (
+    one_thread_per_pair as threads,
+)
+from gpualign.gpu.alignment.families import (
+    warp_chain as chain,
+)
+from gpualign.gpu.alignment.families import (
+    warp_chain_edit as chain_edit,
+)
+from gpualign.gpu.distance.engine import CudaDistanceEngine
+from gpualign.gpu.distance.kernels import DIFFER, MMA, POPC, WGMMA, usable_kernels
+from gpualign.gpu.near_pairs import recipe as near_recipe
+from gpualign.gpu.near_pairs.engine import prepare_near
+from gpualign.gpu.near_pairs.kernels import LENGTHS, screens
 from gpualign.gpu.papers import li, munekawa, payne
+from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 
 def distances(rng):

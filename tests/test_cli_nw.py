@@ -167,7 +167,7 @@ def test_signals_end_it_within_a_second_and_leave_nothing(long_job, tmp_path, si
 
 @pytest.fixture
 def real_inventory():
-    from gpualign.gpu.devices import take_inventory
+    from gpualign.gpu.runtime.inventory import take_inventory
 
     return take_inventory()
 
@@ -207,7 +207,7 @@ def test_all_devices_are_the_cpu_where_there_is_no_gpu(real_inventory):
 @pytest.mark.parametrize(("present", "notes"), [(True, 1), (False, 0)])
 def test_a_missing_pycuda_is_told_where_there_is_an_nvidia_device(monkeypatch, present, notes):
     from gpualign.cpu.alignment.engine import CpuEngine
-    from gpualign.gpu import devices
+    from gpualign.gpu.runtime import inventory as devices
     from gpualign.jobs.engines import Resources, pick_engine
 
     told = []

@@ -54,7 +54,7 @@ def test_refusals(arguments, message):
 
 
 def test_without_a_gpu_the_reason_is_told():
-    from gpualign.gpu.devices import take_inventory
+    from gpualign.gpu.runtime.inventory import take_inventory
 
     reason = take_inventory().reason
     if reason is None:

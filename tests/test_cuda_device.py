@@ -17,8 +17,8 @@ from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.loading import encode_all, read_raw
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu.devices import make_engine, take_inventory
-from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.alignment.engine import CudaEngine
+from gpualign.gpu.runtime.inventory import make_engine, take_inventory
 
 pytestmark = pytest.mark.gpu
 

@@ -22,18 +22,9 @@ from gpualign.core.distance.multi_device import DistancesSideBySide
 from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.cpu.distance.engine import CpuDistanceEngine
-from gpualign.gpu import distance as cuda_distance
-from gpualign.gpu.distance import CudaDistanceEngine
-from gpualign.gpu.distance_kernels import (
-    CHUNK_WORDS,
-    MMA,
-    POPC,
-    WGMMA,
-    cut_panels,
-    plan_launch,
-    plane_bytes,
-    usable_kernels,
-)
+from gpualign.gpu.distance import engine as cuda_distance
+from gpualign.gpu.distance.engine import CudaDistanceEngine
+from gpualign.gpu.distance.kernels import CHUNK_WORDS, MMA, POPC, WGMMA, cut_panels, plan_launch, plane_bytes, usable_kernels
 
 COUNTED = [name for name, metric in METRICS.items() if metric.measure is not Measure.RELATIONSHIP]
 """grm is for the CPU."""

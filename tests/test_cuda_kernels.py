@@ -10,9 +10,20 @@ from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.scoring.matrices import by_name
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.families import chain, chain_edit, slices, threads
-from gpualign.gpu.recipe import H16X2, make_recipe
+from gpualign.gpu.alignment.engine import CudaEngine
+from gpualign.gpu.alignment.families import (
+    bit_sliced as slices,
+)
+from gpualign.gpu.alignment.families import (
+    one_thread_per_pair as threads,
+)
+from gpualign.gpu.alignment.families import (
+    warp_chain as chain,
+)
+from gpualign.gpu.alignment.families import (
+    warp_chain_edit as chain_edit,
+)
+from gpualign.gpu.alignment.recipe import H16X2, make_recipe
 
 BLOSUM62 = scoring(by_name("BLOSUM62").table(PROTEIN)[0], 12, 1)
 BLOSUM62_LINEAR = scoring(by_name("BLOSUM62").table(PROTEIN)[0], 8, 8)
@@ -128,7 +139,7 @@ def test_halves_of_words_as_half_floats(rng, device, monkeypatch, force, table, 
     if isinstance(device, HostDevice):
         monkeypatch.setattr(device, "arch", "sm_80")
     else:
-        monkeypatch.setattr("gpualign.gpu.engine.packed_cell", lambda archs: H16X2)
+        monkeypatch.setattr("gpualign.gpu.alignment.engine.packed_cell", lambda archs: H16X2)
     scheme, letters, _ = table[name]
     rows, columns, longest = (6, 41, 140) if scheme.dtype(1200, 1200) == np.int64 else sizes(device)
     queries, targets = random_set(rng, rows, longest, letters), random_set(rng, columns, longest, letters)
@@ -141,7 +152,7 @@ def test_halves_of_words_as_half_floats(rng, device, monkeypatch, force, table, 
 def test_half_floats_up_to_infinity(device, monkeypatch, force):
     """31,744: equal letters as many as fit, and one more, for which scores have 32 bits."""
     force(threads)
-    monkeypatch.setattr("gpualign.gpu.engine.packed_cell", lambda archs: H16X2)
+    monkeypatch.setattr("gpualign.gpu.alignment.engine.packed_cell", lambda archs: H16X2)
     scheme = two_valued(4, 63, -20, 60, 30)
     form = make_recipe(Task(sequence_set([[0]]), sequence_set([[0]]), scheme), packed=H16X2).form
     most = max(n for n in range(1, 400) if form.largest(n, n + 4) <= 0x7C00)

@@ -15,13 +15,13 @@ from gpualign.core.near_pairs.filter_cascade import Left, Steps
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound
-from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.near import prepared as prepared_module
-from gpualign.gpu.near import recipe as recipe_module
-from gpualign.gpu.near import worker as worker_module
-from gpualign.gpu.near.kernels import screens, verifier
-from gpualign.gpu.near.rectangles import fitting_columns
-from gpualign.gpu.near.sketches import sketches
+from gpualign.gpu.alignment.engine import CudaEngine
+from gpualign.gpu.near_pairs import engine as prepared_module
+from gpualign.gpu.near_pairs import recipe as recipe_module
+from gpualign.gpu.near_pairs import worker as worker_module
+from gpualign.gpu.near_pairs.kernels import screens, verifier
+from gpualign.gpu.near_pairs.rectangles import fitting_columns
+from gpualign.gpu.near_pairs.sketches import sketches
 
 on_the_host = pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
 

@@ -13,11 +13,13 @@ from work import real_genes, run_paths, sequence_set
 from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu import worker
-from gpualign.gpu.devices import take_inventory
-from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.families import chain, slices, threads
-from gpualign.gpu.recipe import H16X2, make_recipe
+from gpualign.gpu.alignment import worker
+from gpualign.gpu.alignment.engine import CudaEngine
+from gpualign.gpu.alignment.families import bit_sliced as slices
+from gpualign.gpu.alignment.families import one_thread_per_pair as threads
+from gpualign.gpu.alignment.families import warp_chain as chain
+from gpualign.gpu.alignment.recipe import H16X2, make_recipe
+from gpualign.gpu.runtime.inventory import take_inventory
 
 
 def compare(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **more):
@@ -67,7 +69,7 @@ def test_paths_of_chains_over_several_strips_and_tiles(rng, device, force, monke
 def test_paths_of_halves_of_words_as_half_floats(rng, device, force, monkeypatch, scheme, end_gaps):
     """As on devices without DPX."""
     force(threads)
-    monkeypatch.setattr("gpualign.gpu.engine.packed_cell", lambda archs: H16X2)
+    monkeypatch.setattr("gpualign.gpu.alignment.engine.packed_cell", lambda archs: H16X2)
     queries, targets = relatives(rng, 4, 150, 4), relatives(rng, 25, 150, 4)
     compare(queries, targets, SCHEMES[scheme], end_gaps, CudaEngine([device]))
 
@@ -139,7 +141,7 @@ def test_batches_without_a_wanted_pair(rng, monkeypatch):
 def test_lengths_to_4000_and_real_genes(rng, scheme, real_data):
     if reason := take_inventory().reason:
         pytest.skip(reason)
-    from gpualign.gpu.driver import CudaDevice
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
     queries, targets = relatives(rng, 30, 4000, 15), relatives(rng, 100, 4000, 15)
     compare(queries, targets, SCHEMES[scheme], EndGaps.PENALISED, CudaEngine([CudaDevice(0)]), memory=4 << 30)
@@ -152,7 +154,7 @@ def test_lengths_to_4000_and_real_genes(rng, scheme, real_data):
 def test_a_pair_of_100_kb_in_two_gigabytes(rng, scheme, monkeypatch):
     if reason := take_inventory().reason:
         pytest.skip(reason)
-    from gpualign.gpu.driver import CudaDevice
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
     query = rng.integers(0, 4, 100_000)
     kept = query[rng.random(len(query)) > 0.01]

@@ -14,8 +14,9 @@ from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.families import chain, threads
+from gpualign.gpu.alignment.engine import CudaEngine
+from gpualign.gpu.alignment.families import one_thread_per_pair as threads
+from gpualign.gpu.alignment.families import warp_chain as chain
 
 
 class Best:
@@ -116,7 +117,7 @@ def test_queries_and_targets_of_any_length(rng, real_device):
 @pytest.mark.gpu
 def test_a_database_larger_than_the_device_allows(rng, monkeypatch, real_device):
     """Panels of targets are brought batch by batch, two in flight."""
-    from gpualign.gpu import worker
+    from gpualign.gpu.alignment import worker
 
     monkeypatch.setattr(worker, "_RESIDENT_SHARE", 0.0)
     queries, targets = (sequence_set([rng.integers(0, 20, rng.integers(50, 900)) for _ in range(n)]) for n in (20, 20_000))

@@ -18,7 +18,7 @@ from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.multi_device import DistancesSideBySide
 from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.cpu.distance.engine import CpuDistanceEngine
-from gpualign.gpu.distance import CudaDistanceEngine
+from gpualign.gpu.distance.engine import CudaDistanceEngine
 
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpualign.gpu.arguments import DISTANCE, MOST_PLANES, SELECT, arguments
+from gpualign.gpu.kernels.argument_structs import DISTANCE, MOST_PLANES, SELECT, arguments
 
 OF_SELECT = {"scores": 1, "ranks": 2, "hit_scores": 3, "hit_columns": 4, "rows": 5, "target_count": 6, "hits": 7}
 

@@ -9,16 +9,27 @@ from work import edit, sequence_set, two_valued
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
 from gpualign.core.scoring.recurrence_forms import rebased_form
-from gpualign.gpu.batches import whole_tile
-from gpualign.gpu.choice import choose, variants
-from gpualign.gpu.families import chain, chain_edit, slices, threads
-from gpualign.gpu.families.base import best_rows
-from gpualign.gpu.families.queued import wanted_items
-from gpualign.gpu.families.slice_lanes import make_lanes
-from gpualign.gpu.kernels import Hardware
-from gpualign.gpu.layouts import Room
-from gpualign.gpu.recipe import make_recipe, packed_cell
-from gpualign.gpu.schedule import make_schedule
+from gpualign.gpu.alignment.batch_layout import Room
+from gpualign.gpu.alignment.batches import whole_tile
+from gpualign.gpu.alignment.families import (
+    bit_sliced as slices,
+)
+from gpualign.gpu.alignment.families import (
+    one_thread_per_pair as threads,
+)
+from gpualign.gpu.alignment.families import (
+    warp_chain as chain,
+)
+from gpualign.gpu.alignment.families import (
+    warp_chain_edit as chain_edit,
+)
+from gpualign.gpu.alignment.families.base import best_rows
+from gpualign.gpu.alignment.families.bit_slice_lanes import make_lanes
+from gpualign.gpu.alignment.families.strip_queue import wanted_items
+from gpualign.gpu.alignment.kernel_selection import choose, variants
+from gpualign.gpu.alignment.recipe import make_recipe, packed_cell
+from gpualign.gpu.alignment.strip_schedule import make_schedule
+from gpualign.gpu.kernels.kernel import Hardware
 
 H200 = Hardware(132, 1.98e9)
 AFFINE = two_valued(4, 5, -4, 10, 1)

@@ -10,14 +10,15 @@ import pytest
 from command import gpualign_here
 
 from gpualign.core.common.errors import RunError
-from gpualign.gpu.compilers import choice, nvrtc
-from gpualign.gpu.compilers.base import Source, unfit
-from gpualign.gpu.compilers.choice import choose_compiler
-from gpualign.gpu.compilers.nvcc import Nvcc, find_nvcc
-from gpualign.gpu.compilers.nvrtc import find_nvrtc
-from gpualign.gpu.cubins import source_of
-from gpualign.gpu.families.threads import PACK_LETTERS
-from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.alignment.families.one_thread_per_pair import PACK_LETTERS
+from gpualign.gpu.kernels.kernel import Kernel
+from gpualign.gpu.runtime.compilers import nvrtc
+from gpualign.gpu.runtime.compilers import selection as choice
+from gpualign.gpu.runtime.compilers.base import Source, unfit
+from gpualign.gpu.runtime.compilers.nvcc import Nvcc, find_nvcc
+from gpualign.gpu.runtime.compilers.nvrtc import find_nvrtc
+from gpualign.gpu.runtime.compilers.selection import choose_compiler
+from gpualign.gpu.runtime.kernel_cache import source_of
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 

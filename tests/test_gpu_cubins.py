@@ -8,10 +8,10 @@ import sys
 import pytest
 
 from gpualign.core.common.errors import RunError
-from gpualign.gpu import cubins
-from gpualign.gpu.compilers import choice
-from gpualign.gpu.families.threads import PACK_LETTERS
-from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.alignment.families.one_thread_per_pair import PACK_LETTERS
+from gpualign.gpu.kernels.kernel import Kernel
+from gpualign.gpu.runtime import kernel_cache as cubins
+from gpualign.gpu.runtime.compilers import selection as choice
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_driver_that_loads_less_has_other_code(nvcc):
 def test_code_from_the_cache_asks_for_no_compiler(nvcc, monkeypatch):
     """Which would load libraries, and cuda-pathfinder."""
     code = cubins.cubin(PACK_LETTERS, "sm_80", 13)
-    monkeypatch.setitem(sys.modules, "gpualign.gpu.compilers.choice", None)  # an ImportError for who imports it
+    monkeypatch.setitem(sys.modules, "gpualign.gpu.runtime.compilers.selection", None)  # an ImportError for who imports it
     assert cubins.cubin(PACK_LETTERS, "sm_80", 13) == code
 
 

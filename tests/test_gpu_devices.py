@@ -5,8 +5,8 @@ import types
 import pytest
 
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.gpu.compilers import choice
-from gpualign.gpu.devices import DeviceFacts, Inventory, make_engine, split_selection, take_inventory
+from gpualign.gpu.runtime.compilers import selection as choice
+from gpualign.gpu.runtime.inventory import DeviceFacts, Inventory, make_engine, split_selection, take_inventory
 
 OLD = DeviceFacts("old", 1 << 30, (6, 1))
 NEW = DeviceFacts("new", 1 << 30, (8, 0))
@@ -22,9 +22,9 @@ class FakeDevice:
 def driver(monkeypatch):
     import sys
 
-    module = types.ModuleType("gpualign.gpu.driver")
+    module = types.ModuleType("gpualign.gpu.runtime.pycuda_device")
     module.CudaDevice = FakeDevice
-    monkeypatch.setitem(sys.modules, "gpualign.gpu.driver", module)
+    monkeypatch.setitem(sys.modules, "gpualign.gpu.runtime.pycuda_device", module)
 
 
 def chosen(text, *facts):

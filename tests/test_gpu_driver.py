@@ -12,10 +12,10 @@ from work import run_scores, sequence_set, two_valued
 
 from gpualign.core.common.errors import RunError
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu.device import OutOfMemory
-from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.families.threads import PACK_LETTERS
-from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.alignment.engine import CudaEngine
+from gpualign.gpu.alignment.families.one_thread_per_pair import PACK_LETTERS
+from gpualign.gpu.kernels.kernel import Kernel
+from gpualign.gpu.runtime.device import OutOfMemory
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
 
@@ -125,7 +125,7 @@ class Device:
 
 @pytest.fixture
 def driver(monkeypatch):
-    """gpualign.gpu.driver, imported with the made-up PyCUDA."""
+    """gpualign.gpu.runtime.pycuda_device, imported with the made-up PyCUDA."""
     fake = types.ModuleType("pycuda.driver")
     package = types.ModuleType("pycuda")
     package.driver = fake
@@ -144,11 +144,11 @@ def driver(monkeypatch):
     fake.module_from_buffer = lambda kernel: types.SimpleNamespace(get_function=lambda name: Function(kernel))
     monkeypatch.setitem(sys.modules, "pycuda", package)
     monkeypatch.setitem(sys.modules, "pycuda.driver", fake)
-    monkeypatch.delitem(sys.modules, "gpualign.gpu.driver", raising=False)
-    module = importlib.import_module("gpualign.gpu.driver")
+    monkeypatch.delitem(sys.modules, "gpualign.gpu.runtime.pycuda_device", raising=False)
+    module = importlib.import_module("gpualign.gpu.runtime.pycuda_device")
     monkeypatch.setattr(module, "cubin", lambda kernel, arch, driver: kernel)
     yield module
-    sys.modules.pop("gpualign.gpu.driver", None)
+    sys.modules.pop("gpualign.gpu.runtime.pycuda_device", None)
 
 
 def assert_given_back():

@@ -18,10 +18,22 @@ from gpualign.core.execution.runner import Discard, plan_task, run_plan
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu import job, worker
-from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.families import chain, chained, slices, threads
-from gpualign.gpu.results import ResultPool
+from gpualign.gpu.alignment import batch_submission as job
+from gpualign.gpu.alignment import worker
+from gpualign.gpu.alignment.engine import CudaEngine
+from gpualign.gpu.alignment.families import (
+    bit_sliced as slices,
+)
+from gpualign.gpu.alignment.families import (
+    one_thread_per_pair as threads,
+)
+from gpualign.gpu.alignment.families import (
+    warp_chain as chain,
+)
+from gpualign.gpu.alignment.families import (
+    warp_chain_base as chained,
+)
+from gpualign.gpu.runtime.host_buffers import ResultPool
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")]
 

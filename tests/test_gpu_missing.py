@@ -10,9 +10,10 @@ from command import gpualign_here
 from host_device import compiler
 
 from gpualign.core.common.errors import RunError
-from gpualign.gpu import devices, missing
-from gpualign.gpu.devices import take_inventory
-from gpualign.gpu.missing import Driver, build_command, find_driver, has_volta
+from gpualign.gpu.runtime import install_hints as missing
+from gpualign.gpu.runtime import inventory as devices
+from gpualign.gpu.runtime.install_hints import Driver, build_command, find_driver, has_volta
+from gpualign.gpu.runtime.inventory import take_inventory
 from gpualign.jobs import engines
 
 CUDA13, CUDA12 = Driver(13020, "/usr/lib64"), Driver(12040, "/usr/lib/wsl/lib")

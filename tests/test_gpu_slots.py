@@ -3,9 +3,9 @@
 import pytest
 from host_device import HostDevice
 
-from gpualign.gpu import slots
-from gpualign.gpu.device import OutOfMemory
-from gpualign.gpu.slots import Slot
+from gpualign.gpu.runtime import stream_buffers as slots
+from gpualign.gpu.runtime.device import OutOfMemory
+from gpualign.gpu.runtime.stream_buffers import Slot
 
 
 class Counting(HostDevice):

@@ -20,7 +20,8 @@ from gpualign.core.near_pairs.thresholds import edit_bound
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
-from gpualign.gpu import devices, start
+from gpualign.gpu.runtime import inventory as devices
+from gpualign.gpu.runtime import prestart as start
 from gpualign.jobs import early
 from gpualign.jobs.early import (
     CUDA_START,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gpualign.core.common.errors import RunError
-from gpualign.gpu import tensor_map as module
-from gpualign.gpu.tensor_map import MAP_BYTES, tensor_map
+from gpualign.gpu.runtime import tensor_map as module
+from gpualign.gpu.runtime.tensor_map import MAP_BYTES, tensor_map
 
 
 class Driver:

@@ -19,7 +19,7 @@ from gpualign.core.search.hit_writer import HitFilter, HitsWriter
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.strands_frames import Sides, as_given, make_strands
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.alignment.engine import CudaEngine
 
 BLOSUM = make_scoring(PROTEIN, ScoringOptions(), local=True)
 

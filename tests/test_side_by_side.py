@@ -18,7 +18,7 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.edit_bounds import distance_bound
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.alignment.engine import CudaEngine
 
 LETTERS = 4
 BUDGET = Budget.of(1 << 29)
@@ -202,7 +202,7 @@ def test_bands_under_way_fit_the_memory(task, told):
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", list(Mode))
 def test_cuda_beside_the_cpu(task, told, together, monkeypatch, mode):
-    from gpualign.gpu import engine as cuda_engine
+    from gpualign.gpu.alignment import engine as cuda_engine
 
     for name, value in (("_TILE_SECONDS", 1e-7), ("_LANES", 4), ("_BAND_ROWS", 5)):
         monkeypatch.setattr(cuda_engine, name, value)
@@ -233,7 +233,7 @@ def test_cuda_beside_the_cpu(task, told, together, monkeypatch, mode):
 @needs_compiler
 @pytest.mark.slow
 def test_a_device_that_fails_leaves_all_to_the_cpu(task, expected, told, monkeypatch):
-    monkeypatch.setattr("gpualign.gpu.engine._TILE_SECONDS", 1e-7)
+    monkeypatch.setattr("gpualign.gpu.alignment.engine._TILE_SECONDS", 1e-7)
 
     broken = FailingDevice()
 

@@ -15,7 +15,7 @@ from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.distance.engine import CpuDistanceEngine
-from gpualign.gpu import start
+from gpualign.gpu.runtime import prestart as start
 from gpualign.jobs import engines
 from gpualign.jobs.early import CUDA_START
 from gpualign.jobs.engines import Resources, pick_distance_engine, pick_engine

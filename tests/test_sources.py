@@ -8,7 +8,7 @@ import pytest
 
 from gpualign.core.alignment.tile_results import STATISTICS
 from gpualign.core.results import _rows
-from gpualign.gpu.arguments import STRUCTS
+from gpualign.gpu.kernels.argument_structs import STRUCTS
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("cli", "jobs", "core", "cpu", "cuda_src", "gpu", "package", "tests", "benchmarks")

@@ -39,7 +39,7 @@ SMALL = {
         "gpualign.core.scoring.evalues",
         "gpualign.cpu.alignment.local_recipe",
         "gpualign.cpu.alignment.path_recipe",
-        "gpualign.gpu.cubins",
+        "gpualign.gpu.runtime.kernel_cache",
     ),
     *("click.shell_completion", "gpualign.core.planning.group_pairs", "gpualign.core.execution.group_pairs", "gpualign.core.output.memory"),
 }

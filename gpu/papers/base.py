@@ -9,8 +9,8 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Limits, Tile
-from gpualign.gpu.device import Device
 from gpualign.gpu.papers.session import Log
+from gpualign.gpu.runtime.device import Device
 
 
 @dataclass(frozen=True)

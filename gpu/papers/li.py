@@ -26,11 +26,11 @@ from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Limits, Pairing, Tile
 from gpualign.core.scoring.recurrence_forms import usable_pairs
-from gpualign.gpu.arguments import LI, arguments
-from gpualign.gpu.device import Bytes, Device, Event, Stream, wait_for
-from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.kernels.argument_structs import LI, arguments
+from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.papers.base import OneDevice, PaperPrepared
 from gpualign.gpu.papers.session import Log, Session
+from gpualign.gpu.runtime.device import Bytes, Device, Event, Stream, wait_for
 
 METHODS = ("rodinia", "tiled-dscan", "dscan", "rscan")
 

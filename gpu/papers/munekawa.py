@@ -20,11 +20,11 @@ from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Limits, Tile
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.gpu.arguments import MUNEKAWA, arguments
-from gpualign.gpu.device import Device
-from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.kernels.argument_structs import MUNEKAWA, arguments
+from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.papers.base import OneDevice, PaperPrepared
 from gpualign.gpu.papers.session import Log, Session
+from gpualign.gpu.runtime.device import Device
 
 METHODS = ("munekawa-scalar", "munekawa-vector")
 ROWS = {"munekawa-scalar": 1024, "munekawa-vector": 2048}

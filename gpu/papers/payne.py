@@ -16,11 +16,11 @@ from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import Operation, Wanted
 from gpualign.core.distance.engine import WORD_BITS, Counter, Panel
-from gpualign.gpu.arguments import PAYNE, arguments
-from gpualign.gpu.device import Bytes, Device
-from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.kernels.argument_structs import PAYNE, arguments
+from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.papers.base import OneDevice
 from gpualign.gpu.papers.session import Log, Session
+from gpualign.gpu.runtime.device import Bytes, Device
 
 THREADS = 128
 """Of a block (section 6)."""

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.errors import RunError
-from gpualign.gpu.device import Device, Memory, OutOfMemory, Stream, wait_for
-from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.kernels.kernel import Kernel
+from gpualign.gpu.runtime.device import Device, Memory, OutOfMemory, Stream, wait_for
 
 _BALLAST = 512 << 20  # bytes to clear: some tenths of a millisecond
 
@@ -81,7 +81,7 @@ class Session:
         self._device.function(kernel)
 
     def launch(self, kernel: Kernel, grid: int, threads: int, filled: np.void, stream: Stream | None = None) -> None:
-        """filled: a struct of gpu/arguments.py; stream: of `stream`, else the session's own."""
+        """filled: a struct of gpu/kernels/argument_structs.py; stream: of `stream`, else the session's own."""
         (stream or self._stream).launch(self._device.function(kernel), grid, threads, filled)
 
     @contextmanager

@@ -12,10 +12,10 @@ from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.processor import usable_cpus
-from gpualign.gpu.device import Device
-from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.papers.li import FULL, METHODS, RECORD_BYTES, Lane, LiEngine, Sizes, Transfer, Work
 from gpualign.gpu.papers.session import Session
+from gpualign.gpu.runtime.device import Device
 from gpualign.jobs.reports.measure import KernelClock, Timing, repeat
 from gpualign.jobs.reports.report import Ladder, Section, Step, Table
 from gpualign.jobs.reports.tasks import align, counts_of_threads, made_up, on_cpu, today_on_cpu

@@ -11,9 +11,9 @@ from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu.device import Device
-from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.papers.munekawa import METHODS, MunekawaEngine
+from gpualign.gpu.runtime.device import Device
 from gpualign.jobs.reports.measure import KernelClock, Timing, repeat
 from gpualign.jobs.reports.report import Ladder, Section, Step, Table, unpublished
 from gpualign.jobs.reports.tasks import align, counts_of_threads, made_up, on_cpu, today_on_cpu

@@ -13,9 +13,9 @@ from gpualign.core.distance.engine import Counter, DistanceEngine, Panel
 from gpualign.core.distance.threads import Workers
 from gpualign.cpu.distance import _distance
 from gpualign.cpu.distance.engine import CpuDistanceEngine
-from gpualign.gpu.device import Device
-from gpualign.gpu.distance import CudaDistanceEngine
+from gpualign.gpu.distance.engine import CudaDistanceEngine
 from gpualign.gpu.papers.payne import METHODS, PayneEngine
+from gpualign.gpu.runtime.device import Device
 from gpualign.jobs.reports.measure import KernelClock, repeat, wall
 from gpualign.jobs.reports.report import Ladder, Section, Step, unpublished
 

@@ -46,7 +46,7 @@ def cuda_on_host(monkeypatch):
     """The only CUDA device of this machine is its processor."""
     from host_device import HostDevice
 
-    from gpualign.gpu import devices
+    from gpualign.gpu.runtime import inventory as devices
 
     found = devices.Inventory([devices.DeviceFacts("host", 1 << 28, (7, 0))], "13.0", None)
     monkeypatch.setattr(devices, "take_inventory", lambda mending=True: found)
@@ -57,7 +57,7 @@ def cuda_on_host(monkeypatch):
 def side_by_side(monkeypatch):
     """The same beside the CPU: small tiles, that whoever asks first gets."""
     from gpualign.core.execution.load_balancing import Dispatch
-    from gpualign.gpu import engine
+    from gpualign.gpu.alignment import engine
 
     cuda_on_host(monkeypatch)
     monkeypatch.setattr(engine, "_TILE_SECONDS", 1e-7)

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from gpualign.core.common.errors import RunError
-from gpualign.gpu.arguments import CONTRACT
-from gpualign.gpu.device import OutOfMemory
-from gpualign.gpu.kernels import Hardware
+from gpualign.gpu.kernels.argument_structs import CONTRACT
+from gpualign.gpu.kernels.kernel import Hardware
+from gpualign.gpu.runtime.device import OutOfMemory
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SANITIZE = os.environ.get("GPUALIGN_TEST_SANITIZE", "")

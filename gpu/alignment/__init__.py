@@ -1,0 +1,1 @@
+"""Alignment on CUDA devices: which kernel, batches, launches, and the engine."""

@@ -1,0 +1,142 @@
+"""The CUDA engine: a thread for each device, all pulling tiles from one plan."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import field
+
+import numpy as np
+
+from gpualign.core.alignment.task import Detail, Mode, Task
+from gpualign.core.alignment.tile_results import TileResult
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import RunError
+from gpualign.core.execution.engine import Capabilities
+from gpualign.core.execution.worker_pool import Counter, run_workers
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Limits, Tile
+from gpualign.gpu.alignment.kernel_selection import choose
+from gpualign.gpu.alignment.outputs.paths import RUNS_PIECE
+from gpualign.gpu.alignment.recipe import Recipe, make_recipe, packed_cell
+from gpualign.gpu.alignment.worker import Finished, Worker
+from gpualign.gpu.near_pairs.engine import CudaNearPrepared, prepare_near
+from gpualign.gpu.runtime.device import Device
+from gpualign.gpu.runtime.device_failures import Lost, telling_of
+from gpualign.gpu.runtime.host_buffers import ResultPool
+
+_TILE_SECONDS = 0.4
+"""Estimated work of a tile: long beside the host's part of it, short enough to share among devices and to stop soon."""
+
+_SEARCH_TILES = 3  # of a band of a search, about: many queries with targets of one length make the fullest tiles
+_PATH_SHARE = 4  # a tile with paths is smaller by this: it is slower, and its results take more memory
+_BAND_ROWS = 1024
+_LANES = 1024  # targets that a tile grows by: whole blocks of every kernel
+_WAITING_HITS = 64  # tiles of a search whose hits wait to be traced
+_SAMPLE = 4096  # records that stand for the lengths of a set
+
+
+@dataclass(frozen=True)
+class CudaPrepared:
+    """Implements `gpualign.core.execution.engine.Prepared`. seconds: that it takes, about, once CUDA has started."""
+
+    task: Task
+    limits: Limits
+    kernel: str
+    hardware: str
+    seconds: float
+    recipe: Recipe = field(repr=False)
+    devices: Sequence[Device] = field(repr=False)
+    pool: ResultPool = field(repr=False)
+    log: Callable[[Finished], None] | None = field(repr=False)
+    lost: Lost = field(repr=False)
+    process: int
+
+    def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
+        if os.getpid() != self.process:
+            raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
+
+        def worker(device: Device) -> Callable[[Counter[TileResult]], None]:
+            def work(counter: Counter[TileResult]) -> None:
+                Worker(device, self.pool, self.task, self.recipe, counter.next_tile, counter.deliver, counter.stopped, self.log).run()
+
+            return work
+
+        # Hits are small: many tiles of them may wait to be traced.
+        waiting = 2 if self.task.top is None else _WAITING_HITS
+        workers = [worker(device) for device in self.devices]
+        return run_workers(tiles, workers, waiting * len(workers), "gpualign-cuda", lost=self.lost)
+
+
+class CudaEngine:
+    """Implements `gpualign.core.execution.engine.Engine` on one or more devices, which are opened for each run.
+
+    log: told of every finished batch, for benchmarks. host_traceback: matrices of directions are copied back, and traced on the host
+    while the next batch computes, as Li 2014 did. note: told of a device that fails while others take over its work.
+    """
+
+    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
+
+    def __init__(
+        self,
+        devices: Sequence[Device],
+        log: Callable[[Finished], None] | None = None,
+        host_traceback: bool = False,
+        note: Callable[[str], None] | None = None,
+    ) -> None:
+        if not devices:
+            raise ValueError("an engine needs a device")
+        self._devices = list(devices)
+        self._pool = ResultPool()
+        self._log = log
+        self._host_traceback = host_traceback
+        self._lost = telling_of(self._devices, note)
+        self._process = os.getpid()
+
+    @property
+    def device_count(self) -> int:
+        """Devices, each of which a thread of the host feeds."""
+        return len(self._devices)
+
+    def prepare(self, task: Task, budget: Budget) -> CudaPrepared | CudaNearPrepared:
+        """The budget is of the host's memory; scratch: pinned buffers and results on their way."""
+        if refusal := self.capabilities.refusal(task):
+            raise RunError(f"the CUDA engine cannot do this: {refusal}")
+        count = f"{len(self._devices)} x " if len(self._devices) > 1 else ""
+        described = f"cuda ({count}{self._devices[0].name})"
+        if task.within is not None:
+            return prepare_near(task, budget, self._devices, described, self._process, lost=self._lost)
+        hardware = self._devices[0].hardware
+        recipe = make_recipe(task, self._host_traceback, packed_cell(device.arch for device in self._devices))
+        # What a first band of queries against all targets would run.
+        queries, targets = _sample(task.queries.lengths[:_BAND_ROWS]), np.sort(_sample(task.targets.lengths))
+        variant = choose(recipe, queries, targets, hardware)
+        rate = variant.rate * hardware.multiprocessors * hardware.clock / (_PATH_SHARE if task.needs_paths else 1)
+        cells = int(rate * _TILE_SECONDS)
+        rows = _BAND_ROWS
+        if task.top is not None:
+            # Hits are traced and written a band at a time, while later bands are computed.
+            mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
+            rows = max(1, min(_BAND_ROWS, -(-_SEARCH_TILES * cells // mean)))
+        kept, devices = (budget.results, budget.scratch), len(self._devices)
+        padding = RUNS_PIECE - 1 if task.detail is Detail.PATH else 0
+        limits = Limits(
+            *kept,
+            task.item_bytes + padding,
+            _LANES,
+            cells,
+            rows,
+            letter_bytes=task.letter_bytes,
+            query_bytes=task.query_bytes,
+            sharing=devices,
+            diagonal_bands=variant.diagonal_bands(task.cells_about, int(targets[-1]), hardware),
+            diagonal_group=variant.diagonal_group(),
+        )
+        seconds = task.cells_about / (rate * devices)
+        tools = self._devices, self._pool, self._log, self._lost, self._process
+        return CudaPrepared(task, limits, variant.title, described, seconds, recipe, *tools)
+
+
+def _sample(lengths: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """Evenly spaced records where there are many; the choice of a kernel needs no more."""
+    return lengths[:: max(1, len(lengths) // _SAMPLE)]

@@ -1,0 +1,147 @@
+"""bitsliced.cu: one bit of a thread's registers a pair. For edit distances, and linear gaps with small weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.recurrence_forms import UnaryForm
+from gpualign.gpu.alignment.batch_layout import Arrays, Layout, Room
+from gpualign.gpu.alignment.families.base import Extent, Launcher, Placed, Variant, WayBack, best_rows
+from gpualign.gpu.alignment.families.bit_slice_lanes import make_lanes
+from gpualign.gpu.alignment.families.strip_queue import Queued, greatest_of_each, pack, pipeline, starts
+from gpualign.gpu.alignment.recipe import Recipe
+from gpualign.gpu.kernels import argument_structs as structs
+from gpualign.gpu.kernels.argument_structs import arguments
+from gpualign.gpu.kernels.kernel import Kernel
+
+PACK_PLANES = Kernel("pack.cu", "pack_planes")
+
+# Rows of a strip, and blocks that a multiprocessor shall have registers for, by steps.
+SLICE_ROWS = {
+    1: (48, 40, 32),
+    2: (40, 38, 36, 34, 32, 30, 28, 26, 25),
+    3: (24, 22, 20, 18, 16),
+    4: (30, 28, 27, 26, 25, 24, 22, 20, 18, 17, 16, 15, 14, 12),
+}
+SLICE_BLOCKS = {1: 7, 2: 6, 3: 6, 4: 4}
+
+_THREADS = 64
+_COLUMNS = {1: 1, 2: 1, 3: 2, 4: 2}  # that are passed together, by steps
+_PAIRS = 32  # bits of a word
+_ALIGNED = 4  # words, to which groups of packed targets are aligned
+_LONGEST = 65_536
+_RATE = {1: 600.0, 2: 320.0, 3: 150.0, 4: 85.0}  # as measured (benchmarks/LOG.md); it only steers the choice
+_LATENCY = 20.0
+_TRACE_THREADS = 32  # one a target of a lane
+_TILE = _TRACE_THREADS  # columns between two checkpoints
+
+
+def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
+    """Where scores rise in few steps; paths of edit distances alone."""
+    if recipe.unary is not None and (recipe.edit or not recipe.paths) and longest_target <= _LONGEST and not recipe.host_traceback:
+        yield _variant(recipe, recipe.unary)
+
+
+def _variant(recipe: Recipe, unary: UnaryForm) -> Variant:
+    steps = unary.match_steps
+    # On the way back the rows of a strip share a word.
+    rows = best_rows(recipe.query_lengths, tuple(r for r in SLICE_ROWS[steps] if r <= 32 or not recipe.paths))
+    values = {
+        "STEPS": steps,
+        "MISMATCH": unary.mismatch_steps,
+        "ROWS": rows,
+        "COLUMNS": _COLUMNS[steps],
+        "PLANES": recipe.planes,
+        "LETTERS": recipe.letters,
+        "THREADS": _THREADS,
+        "BLOCKS": SLICE_BLOCKS[steps],
+        "RESULT": recipe.c_result,
+        "PATHS": int(recipe.paths),
+        "TILE": _TILE,
+        "FREE_QUERY": int(recipe.free_query),
+        "FREE_TARGET": int(recipe.free_target),
+    }
+    macros = tuple((name, str(value)) for name, value in values.items())
+    return Slices(
+        Kernel("bitsliced.cu", "align_slices", macros),
+        f"{'edit distance' if recipe.edit else 'linear gaps'}, bit-sliced in {steps} steps, {_PAIRS} pairs a thread",
+        pairs=_PAIRS,
+        carries=steps,
+        carry_bytes=4,
+        rows=rows,
+        rate=_RATE[steps],
+        latency=_LATENCY,
+        clears=False,
+        trace=Kernel("trace_slices.cu", "trace_slices", macros) if recipe.paths else None,
+        tile=_TILE,
+    )
+
+
+@dataclass(frozen=True)
+class Slices(Queued):
+    """An item is a block of lanes, each with a query against a group of targets."""
+
+    def together(self, lanes: int) -> int:
+        return self.pairs
+
+    def fewest_threads(self, lanes: int) -> int:
+        return _THREADS
+
+    def diagonal_group(self) -> int:
+        return self.pairs
+
+    def trace_threads(self, layout: Layout) -> int:
+        return _TRACE_THREADS
+
+    def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, room: Room) -> Layout:
+        together = _COLUMNS[self.carries]
+        columns = -(-greatest_of_each(extent.columns, self.pairs) // together) * together
+        width = _words_of_column(recipe.planes)
+        words = starts(-(-columns * width // _ALIGNED) * _ALIGNED)
+        first_targets = arrays["first_targets"].astype(np.int64)
+        lanes = make_lanes(first_targets, greatest_of_each(extent.targets, self.pairs), columns, _THREADS)
+        strips, longest = lanes.strips(extent.strips), columns[lanes.first // len(extent.strips)]
+        arrays["item_lanes"], arrays["listed_lanes"] = lanes.items, lanes.listed
+        arrays["item_strips"] = strips.astype(np.int32)
+        arrays["group_planes"] = words
+        arrays["group_columns"] = columns.astype(np.int32)
+        most = int(columns.max())
+        schedule = room.scheduled(strips, longest, _THREADS, most * self.carries * _THREADS * self.carry_bytes)
+        # A lane reads on behind its own targets while other lanes of the item have longer ones, and ahead of the last columns.
+        return self.in_queue(arrays, (int(words[-1]) + (most + together) * width) * 4, _THREADS, most, schedule)
+
+    def launch(self, placed: Placed, launcher: Launcher, way_back: WayBack) -> None:
+        layout, recipe = placed.layout, placed.recipe
+        groups, items = len(layout.arrays["group_columns"]), len(layout.arrays["item_strips"])
+        pack(
+            placed,
+            launcher,
+            PACK_PLANES,
+            structs.PACK_PLANES,
+            groups,
+            **placed.of("group_planes", "group_columns"),
+            planes=placed.packed,
+            groups=groups,
+            plane_count=recipe.planes,
+            together=_COLUMNS[self.carries],
+        )
+        filled = arguments(
+            structs.SLICES,
+            **placed.shared,
+            planes=placed.packed,
+            pipeline=pipeline(placed),
+            query_count=placed.query_count,
+            sum_factor=recipe.sum_factor,
+            per_letter=recipe.per_letter,
+            **placed.of("item_lanes", "listed_lanes", "item_strips", "group_planes", "group_columns", "target_lengths"),
+        )
+        launcher.launch(self.kernel, placed.grid, layout.threads, filled)
+        way_back.trace(structs.TRACE_SLICES, filled, items * layout.threads, items=items)
+
+
+def _words_of_column(planes: int) -> int:
+    """Of 32 packed targets (pack.cu): the planes, which targets are live, and two words more where there are further planes."""
+    return planes + 1 if planes <= 2 else planes + 3

@@ -1,0 +1,160 @@
+"""threads.cu: a pair a thread, or two in 16 bits. For many pairs, any integer scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.sequences.alphabet import DNA
+from gpualign.gpu.alignment.batch_layout import Arrays, Layout, Room
+from gpualign.gpu.alignment.batches import Batch
+from gpualign.gpu.alignment.families import rebased_scores as rebased
+from gpualign.gpu.alignment.families.base import Extent, Launcher, Placed, Variant, WayBack, best_rows
+from gpualign.gpu.alignment.families.strip_queue import Queued, greatest_of_each, pack, pipeline, starts, wanted_items
+from gpualign.gpu.alignment.recipe import Recipe
+from gpualign.gpu.kernels import argument_structs as structs
+from gpualign.gpu.kernels.argument_structs import arguments
+from gpualign.gpu.kernels.kernel import Kernel
+
+PACK_LETTERS = Kernel("pack.cu", "pack_letters")
+THREADS_A_BLOCK = 64
+"""Small blocks leave few lanes idle where targets are few."""
+
+_TILE = 32
+"""Columns between two checkpoints: the lanes of a warp compute as many of them again as the one that has most."""
+
+# By bits of a score, affine and local: rows of a strip that fill the registers of a thread without spilling on compute capability 9.0 (on
+# 8.0 affine DNA with checkpoints spills a little); fewer where that pads the queries less.
+THREAD_ROWS = {
+    (16, False, False): (60, 56, 52, 48),
+    (16, True, False): (56, 52, 48, 44, 40),
+    (16, False, True): (48, 44, 40, 36),
+    (16, True, True): (48, 44, 40, 36),
+}
+WIDE_ROWS = {32: (32, 24, 16), 64: (16, 12, 8)}
+
+# Blocks of 64 threads that a multiprocessor shall have registers for; 1 leaves it to the compiler.
+THREAD_BLOCKS = {(16, False, False): 8, (16, True, False): 6, (16, False, True): 8, (16, True, True): 6}
+
+# Cells a clock and multiprocessor, as measured (benchmarks/LOG.md); they only steer the choice.
+_RATE = {
+    (16, False): 50.0,
+    (16, True): 30.0,
+    (32, False): 20.0,
+    (32, True): 12.0,
+    (64, False): 5.0,
+    (64, True): 3.0,
+}
+_LATENCY = 14.0
+
+
+def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
+    """With the narrowest scores that will do."""
+    for cell in rebased.usable_cells(recipe, longest_query, longest_target)[:1]:
+        yield _variant(recipe, cell)
+
+
+def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
+    kind = cell.bits, recipe.affine, recipe.local
+    rows = best_rows(recipe.query_lengths, THREAD_ROWS.get(kind) or WIDE_ROWS[cell.bits])
+    macros = rebased.macros(recipe, cell, rows, _TILE)
+    on_host = ("MATRICES", str(int(recipe.host_traceback)))
+    forward = {
+        "BLOCKS": THREAD_BLOCKS.get(kind, 1),
+        "PAIRED": int(cell.pairs == 2 and recipe.letters <= len(DNA)),  # nucleotides are few letters: most columns have no other
+        "DOUBLED": int(cell.pairs == 2 and rebased.doubled(recipe)),
+    }
+    return Threads(
+        Kernel("threads.cu", "align_threads", (*macros, *((name, str(value)) for name, value in forward.items()))),
+        rebased.title(recipe, cell, "a pair a thread"),
+        pairs=cell.pairs,
+        carries=rebased.carries(recipe),
+        carry_bytes=max(4, cell.bits // 8),
+        rows=rows,
+        rate=_RATE[cell.bits, recipe.affine],
+        latency=_LATENCY,
+        clears=recipe.local,
+        trace=rebased.trace_kernel(recipe, "trace_threads.cu", "trace_threads", (*macros, on_host)),
+        tile=_TILE,
+        words=rebased.direction_words(recipe, rows),
+    )
+
+
+@dataclass(frozen=True)
+class Threads(Queued):
+    """An item is a query against a block of targets."""
+
+    def together(self, lanes: int) -> int:
+        return self.pairs * lanes
+
+    def fewest_threads(self, lanes: int) -> int:
+        return lanes
+
+    def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, room: Room) -> Layout:
+        needed = -(-len(extent.targets) // self.pairs)
+        threads = min(THREADS_A_BLOCK, -(-needed // room.lanes) * room.lanes)
+        size = threads * self.pairs
+        in_word = 4 // self.pairs
+        columns = -(-greatest_of_each(extent.columns, size) // in_word) * in_word
+        words = starts(columns // in_word * threads)
+        items = wanted_items(arrays, extent.targets, size)
+        arrays["items"] = items
+        arrays["block_letters"] = words
+        arrays["block_columns"] = columns.astype(np.int32)
+        strips = extent.strips[items % len(extent.strips)]
+        longest = int(columns.max())
+        carry_bytes = longest * self.carries * threads * self.carry_bytes
+        schedule = room.scheduled(strips, columns[items // len(extent.strips)], threads, carry_bytes)
+        # The kernel reads one word of letters ahead.
+        layout = self.in_queue(arrays, (int(words[-1]) + threads) * 4, threads, longest, schedule)
+        if not recipe.host_traceback:
+            return layout
+        return replace(layout, matrices=len(items) * self.pairs, matrix_stride=layout.carry_stride // self.carries * self.words)
+
+    def launch(self, placed: Placed, launcher: Launcher, way_back: WayBack) -> None:
+        layout = placed.layout
+        blocks, items = len(layout.arrays["block_columns"]), len(layout.arrays["items"])
+        pack(
+            placed,
+            launcher,
+            PACK_LETTERS,
+            structs.PACK_LETTERS,
+            blocks,
+            block_letters=placed.arrays["block_letters"],
+            letters=placed.packed,
+            blocks=blocks,
+            threads=layout.threads,
+            pairs=self.pairs,
+            # Beyond a target's end local scores must not rise; global ones were read off before, and any letter does.
+            padding=placed.recipe.letters if placed.recipe.local else 0,
+        )
+        filled = arguments(
+            structs.THREADS,
+            **placed.shared,
+            letters=placed.packed,
+            pipeline=pipeline(placed),
+            query_count=placed.query_count,
+            one=1,
+            **placed.of("items", "block_letters", "block_columns", "target_lengths", "table"),
+        )
+        launcher.launch(self.kernel, placed.grid, layout.threads, filled)
+        # For the host every cell's directions are written, each strip by itself.
+        parts = layout.strips if placed.recipe.host_traceback else 1
+        way_back.trace(structs.TRACE_THREADS, filled, items * self.pairs * parts, items=items)
+
+    def matrix_places(self, batch: Batch, layout: Layout) -> tuple[npt.NDArray[np.int64], tuple[npt.NDArray[np.int64], ...]]:
+        block, query = np.divmod(layout.arrays["items"].astype(np.int64), len(batch.queries))
+        unit, half, thread = (axis.reshape(-1) for axis in np.indices((len(block), self.pairs, layout.threads)))
+        target = (block[unit] * self.pairs + half) * layout.threads + thread
+        kept = target < len(batch.targets)
+        unit, half, thread, target = unit[kept], half[kept], thread[kept], target[kept]
+        wanted = batch.targets[target] >= layout.arrays["first_targets"][query[unit]]
+        unit, half, thread, target = unit[wanted], half[wanted], thread[wanted], target[wanted]
+        matrix = (unit * self.pairs + half) * layout.matrix_stride
+        columns = layout.arrays["block_columns"][block[unit]]
+        places = np.stack([batch.queries[query[unit]], batch.targets[target], matrix, thread, columns], axis=1).astype(np.int64)
+        return places, (layout.arrays["rows"][query[unit]].astype(np.int64), target)

@@ -1,0 +1,96 @@
+"""What threads.cu and chain.cu share: the rebased recurrence of cuda_src/recurrence.cuh and the types of its scores. Pure."""
+
+from __future__ import annotations
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.recurrence_forms import fits_bytes, fits_profile
+from gpualign.gpu.alignment.recipe import Recipe
+from gpualign.gpu.kernels.kernel import Kernel
+
+Macros = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A score type of cuda_src/score.cuh."""
+
+    name: str
+    bits: int
+    pairs: int
+    largest: int
+
+
+_CELLS = (
+    Cell("U16x2", 16, 2, 2**16 - 1),
+    Cell("H16x2", 16, 2, 0x7C00),  # infinity as half a float; above it are no numbers
+    Cell("S32", 32, 1, 2**31 - 1),
+    Cell("S64", 64, 1, 2**63 - 1),
+)
+
+
+def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> list[Cell]:
+    """The types that hold every value of pairs up to these lengths, the narrowest first; none where the recipe has no rebased form. Of
+    types with two scores in a word the recipe's alone.
+
+    Raises `OverflowError` where 64 bits are too few.
+    """
+    form = recipe.form
+    if form is None:
+        return []
+    largest = form.largest(longest_query, longest_target + 4)
+    small = fits_profile(recipe.table())
+    cells = [c for c in _CELLS if largest <= c.largest and (c.pairs == 1 or (small and c.name == recipe.packed))]
+    if not cells:
+        raise OverflowError(f"{largest} does not fit 64 bits")
+    return cells
+
+
+def doubled(recipe: Recipe) -> bool:
+    """Whether a profile's signed bytes can hold twice the scores (cuda_src/score.cuh). Without that none may be negative."""
+    return fits_bytes(recipe.table(), 2)
+
+
+def macros(recipe: Recipe, cell: Cell, rows: int, tile: int) -> Macros:
+    """Of a kernel with strips of `rows` rows and checkpoints every `tile` columns."""
+    form = recipe.form
+    assert form is not None
+    values = {
+        "CELL": cell.name,
+        "IS_LOCAL": str(form.local).lower(),
+        "IS_AFFINE": str(recipe.affine).lower(),
+        "ROWS": rows,
+        "LETTERS": recipe.letters + 1,
+        "RESULT": recipe.c_result,
+        "OPEN": form.gap_open,
+        "EXTEND": form.gap_extend,
+        "LIFT": form.lift,
+        "LEVEL": form.level,
+        "PATHS": int(recipe.paths),
+        "TILE": tile,
+        "FREE_QUERY": int(recipe.free_query),
+        "FREE_TARGET": int(recipe.free_target),
+    }
+    return tuple((name, str(value)) for name, value in values.items())
+
+
+def trace_kernel(recipe: Recipe, file: str, function: str, forward: Macros) -> Kernel | None:
+    """The kernel of the way back from one with the macros `forward`."""
+    return Kernel(file, function, (*forward, ("SIGN", "-1" if recipe.edit else "1"))) if recipe.paths else None
+
+
+def title(recipe: Recipe, cell: Cell, how: str) -> str:
+    """For people. how: where the pairs go."""
+    checkpoints = ", with checkpoints" if recipe.paths else ""
+    if recipe.host_traceback:
+        checkpoints = ", matrices traced by the host"
+    return f"{'affine' if recipe.affine else 'linear'} gaps, {cell.bits}-bit scores{checkpoints}, {how}"
+
+
+def carries(recipe: Recipe) -> int:
+    """Values that a column hands to the next strip."""
+    return 2 if recipe.affine else 1
+
+
+def direction_words(recipe: Recipe, rows: int) -> int:
+    """Words of the directions of a column of a strip."""
+    return -(-rows // (8 if recipe.affine else 16))

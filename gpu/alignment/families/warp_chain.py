@@ -1,0 +1,78 @@
+"""chain.cu: warps a pair, one a strip of some hundred rows. For few or very long pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.recurrence_forms import fits_bytes
+from gpualign.gpu.alignment.batch_layout import Layout
+from gpualign.gpu.alignment.families import rebased_scores as rebased
+from gpualign.gpu.alignment.families.base import Variant
+from gpualign.gpu.alignment.families.warp_chain_base import SHARED_BYTES, Chained
+from gpualign.gpu.alignment.recipe import Recipe
+from gpualign.gpu.kernels.kernel import Kernel
+
+_BATCH = 4  # columns by which lanes are behind each other: three parts of a lane's rows have one each, and one is on its way
+_GAP = 64  # columns between two strips
+_TILE = 256  # columns between two checkpoints
+_LANES = 32
+_WARPS = 4  # of a multiprocessor, one for each scheduler; in several blocks where the profiles of all are too large for one
+_RING_BYTES = 2048  # of a warp: letters and carries
+
+_COLUMN = {12: (85.0, 135.0), 24: (125.0, 215.0)}
+"""Clocks from one column to the next with linear and with affine gaps, by rows of a lane, as measured (benchmarks/LOG.md); they only steer
+the choice."""
+_SLOWER = {"S32": 1.25, "S64": 3.0}  # where scores stay in the table
+
+
+def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
+    """With the narrowest scores of which a word holds one, and few or many rows a lane: few make more warps of a pair, which do less for
+    each column that they hand down."""
+    if recipe.host_traceback:
+        return
+    cells = [cell for cell in rebased.usable_cells(recipe, longest_query, longest_target) if cell.pairs == 1]
+    for cell in cells[:1]:
+        for rows in _COLUMN:
+            yield _variant(recipe, cell, rows)
+
+
+def _variant(recipe: Recipe, cell: rebased.Cell, rows: int) -> Variant:
+    carries, letters = rebased.carries(recipe), recipe.letters + 1
+    in_bytes = cell.name == "S32" and fits_bytes(recipe.table(), 1)
+    table = 4 * letters * letters
+    warp = _RING_BYTES + (letters * rows * _LANES if in_bytes else 0)
+    warps = next(warps for warps in (_WARPS, 2, 1) if warps * warp + table <= SHARED_BYTES or warps == 1)
+    macros = rebased.macros(recipe, cell, rows, _TILE)
+    column = _COLUMN[rows][recipe.affine] * (1.0 if in_bytes else _SLOWER[cell.name])
+    return Scores(
+        Kernel("chain.cu", "align_chain", (*macros, ("WARPS", str(warps)), ("BYTES", str(int(in_bytes))))),
+        rebased.title(recipe, cell, "warps a pair"),
+        pairs=1,
+        carries=carries,
+        carry_bytes=cell.bits // 8,
+        rows=rows,
+        rate=_WARPS * _LANES * rows / column,
+        latency=column / rows,
+        clears=True,
+        trace=rebased.trace_kernel(recipe, "trace_chain.cu", "trace_chain", macros),
+        tile=_TILE,
+        words=rebased.direction_words(recipe, rows),
+        warps=warps,
+        blocks=_WARPS // warps,
+        lag=_BATCH,
+        gap=_GAP,
+    )
+
+
+@dataclass(frozen=True)
+class Scores(Chained):
+    """Lanes of three parts."""
+
+    def handed_words(self, columns: int) -> int:
+        """Carries, with the number of a strip beside every 32 bits."""
+        return columns * self.carries * self.carry_bytes // 4 * 2
+
+    def trace_threads(self, layout: Layout) -> int:
+        """A warp."""
+        return layout.threads // self.warps

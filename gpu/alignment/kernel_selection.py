@@ -1,0 +1,48 @@
+"""Which kernel computes a batch of pairs. Pure.
+
+The rule: every kernel that can hold the scores exactly is rated, and the one with the shortest estimated time is taken. An
+estimate is the larger of two times, in clocks: all cells (padding included) at the full rate of the device, and the longest
+chain of steps that wait for each other. Many pairs thus go one to a thread, or 32 to a thread in bits; few or very
+long ones go to chains of warps. The choice never changes a score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualign.gpu.alignment.families import (
+    bit_sliced as slices,
+)
+from gpualign.gpu.alignment.families import (
+    one_thread_per_pair as threads,
+)
+from gpualign.gpu.alignment.families import (
+    warp_chain as chain,
+)
+from gpualign.gpu.alignment.families import (
+    warp_chain_edit as chain_edit,
+)
+from gpualign.gpu.alignment.families.base import Family, Variant
+from gpualign.gpu.alignment.recipe import Lengths, Recipe
+from gpualign.gpu.kernels.kernel import Hardware
+
+FAMILIES: tuple[Family, ...] = (slices, chain_edit, threads, chain)
+"""Of equally fast kernels, that of the first is taken."""
+
+
+def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
+    """Every kernel that computes pairs up to these lengths exactly. Raises `OverflowError` where none does."""
+    for family in FAMILIES:
+        yield from family.variants(recipe, longest_query, longest_target)
+
+
+def choose(recipe: Recipe, queries: Lengths, targets: Lengths, hardware: Hardware, memory: int | None = None) -> Variant:
+    """The kernel for all pairs of these lengths, on a device with `memory` bytes for a batch (None: enough).
+
+    `targets` are in the order in which they share items.
+    """
+    query, target = int(queries.max()), int(targets.max())
+    every = list(variants(recipe, query, target))
+    if memory is not None and recipe.paths:
+        every = [v for v in every if v.kept_bytes(query, target, hardware) <= memory // 2] or every
+    return min(every, key=lambda variant: variant.clocks(queries, targets, hardware))

@@ -1,0 +1,121 @@
+"""The best targets of each query come back: a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.hits import BestTargets
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import TileHits
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.tile_plan import Tile
+from gpualign.gpu.alignment.batch_layout import Layout, aligned
+from gpualign.gpu.alignment.batches import Batch
+from gpualign.gpu.alignment.families.base import Placed, Variant
+from gpualign.gpu.alignment.outputs.base import BatchOutput, Host
+from gpualign.gpu.alignment.outputs.scores import BatchScores
+from gpualign.gpu.kernels import argument_structs as structs
+from gpualign.gpu.kernels.argument_structs import arguments
+from gpualign.gpu.kernels.kernel import Kernel
+from gpualign.gpu.runtime.host_buffers import Scores
+from gpualign.gpu.runtime.stream_buffers import Slot
+
+SELECT = Kernel("select.cu", "select_hits")
+_SELECT_THREADS = 512
+
+Int32s = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class BatchHits(BatchOutput):
+    """The `hits` best of `columns` targets of each of `rows` queries, as cuda_src/select.cu chooses them: scores, then columns.
+
+    merge: takes scores and columns, [rows][hits] in any order, which are the slot's.
+    """
+
+    rows: int
+    columns: int
+    hits: int
+    merge: Callable[[Int32s, Int32s], None]
+
+    @property
+    def _score_bytes(self) -> int:
+        """Of all pairs, on the device alone."""
+        return 4 * self.rows * self.columns
+
+    @property
+    def _columns_at(self) -> int:
+        return 4 * self.rows * self.hits
+
+    @property
+    def host_bytes(self) -> int:
+        return 2 * self._columns_at
+
+    @property
+    def device_bytes(self) -> int:
+        return aligned(self.host_bytes) + aligned(self._score_bytes)
+
+    def reserve(self, slot: Slot) -> int:
+        slot.load(SELECT)
+        slot.host("results", self.host_bytes)
+        slot.address("results", self.host_bytes)
+        return slot.address("scores", self._score_bytes)
+
+    def clear(self, slot: Slot, needed: bool) -> None:
+        if needed:
+            slot.fill(slot.address("scores", self._score_bytes), 0, self._score_bytes)
+
+    def finish(self, slot: Slot, placed: Placed) -> None:
+        results = slot.address("results", self.host_bytes)
+        filled = arguments(
+            structs.SELECT,
+            scores=placed.scores,
+            ranks=placed.arrays["ranks"],
+            hit_scores=results,
+            hit_columns=results + self._columns_at,
+            rows=self.rows,
+            target_count=self.columns,
+            hits=self.hits,
+        )
+        slot.launch(SELECT, min(self.rows, 4 * slot.multiprocessors), _SELECT_THREADS, filled)
+
+    def download(self, slot: Slot) -> None:
+        slot.download("results", self.host_bytes)
+
+    def collect(self, slot: Slot, host: Host) -> bool:
+        found = slot.host("results", self.host_bytes).view(np.int32).reshape(2, self.rows, self.hits)
+        self.merge(found[0], found[1])
+        return True
+
+
+class HitsOfTile:
+    """Implements `TileOutput`. The device selects; scores of 64 bits come back whole, and the host selects."""
+
+    def __init__(self, task: Task, top: int, tile: Tile) -> None:
+        self._tile = tile
+        self._dtype = task.dtype
+        self._top = top
+        self._best = BestTargets(tile.shape[0], min(top, len(tile.targets)), task.dtype, task.targets.ranks)
+
+    def result_bytes(self, batch: Batch) -> int:
+        rows, columns = len(batch.rows), len(batch.targets)
+        return 8 * rows * min(self._top, columns) if self._dtype == np.int32 else 8 * rows * columns
+
+    def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
+        rows, columns = len(batch.rows), len(batch.targets)
+        if self._dtype != np.int32:
+            return BatchScores((rows, columns), self._dtype, partial(self._add_all, batch))
+        return BatchHits(rows, columns, min(self._top, columns), partial(self._add, batch))
+
+    def _add(self, batch: Batch, scores: Int32s, columns: Int32s) -> None:
+        self._best.add(np.sort(batch.rows), scores, batch.targets[columns])
+
+    def _add_all(self, batch: Batch, scores: Scores, host: Host) -> None:
+        self._best.add(np.sort(batch.rows), scores, np.broadcast_to(batch.targets, scores.shape))
+
+    def result(self) -> TileHits:
+        return TileHits(self._tile, self._best.scores, self._best.targets)

@@ -1,0 +1,86 @@
+"""Whole matrices of directions come back and are traced on the host, while the next batch computes, as Li 2014 did."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment._walks import walk_matrices
+from gpualign.core.alignment.path_builder import RunsBuilder
+from gpualign.core.alignment.task import Detail
+from gpualign.core.alignment.tile_results import STATISTICS, Runs
+from gpualign.core.scoring.recurrence_forms import usable_pairs
+from gpualign.gpu.alignment.outputs.base import Host
+from gpualign.gpu.alignment.outputs.paths import BatchPaths, PathResults
+from gpualign.gpu.runtime.stream_buffers import Slot
+
+_LETTERS = 32
+
+
+class BatchMatrices(BatchPaths):
+    """Paths of a batch that the host traces. Scores alone are not traced."""
+
+    @property
+    def host_bytes(self) -> int:
+        return super().host_bytes + self.layout.matrix_bytes
+
+    @property
+    def device_bytes(self) -> int:
+        return super().device_bytes + self.layout.matrix_bytes
+
+    def reserve(self, slot: Slot) -> int:
+        slot.host("directions", self.layout.matrix_bytes)
+        return super().reserve(slot)
+
+    def direction_bytes(self, traced: int) -> int:
+        """Of all of them."""
+        return self.layout.matrix_bytes
+
+    def download(self, slot: Slot) -> None:
+        super().download(slot)
+        if self.layout.matrix_bytes:
+            slot.download("directions", self.layout.matrix_bytes)
+
+    def collect(self, slot: Slot, host: Host) -> bool:
+        found = self.results(slot.host("results", self._result_bytes), np.zeros(0, dtype=np.uint8))
+        self.merge(self.batch, self._traced(found, slot.host("directions", self.layout.matrix_bytes).view(np.uint32), host), host)
+        return True
+
+    def _traced(self, found: PathResults, matrices: npt.NDArray[np.uint32], host: Host) -> PathResults:
+        task, statistics = self.task, found.statistics
+        assert statistics is not None
+        pairs, (rows, columns) = self.variant.matrix_places(self.batch, self.layout)
+        counts = np.ascontiguousarray(statistics[rows, columns]).view(np.int32).reshape(len(pairs), len(STATISTICS.names or ()))
+        letters = len(task.scoring.substitution)
+        usable = np.zeros((_LETTERS, _LETTERS), dtype=bool)
+        usable[:letters, :letters] = usable_pairs(task.scoring)
+
+        def walk(part: slice) -> tuple[Any, Any, Any]:
+            walked = walk_matrices(
+                task.queries.codes,
+                task.queries.offsets,
+                task.targets.codes,
+                task.targets.offsets,
+                matrices,
+                pairs[part],
+                self.variant.rows,
+                2 if task.scoring.linear else 4,
+                self.layout.threads,
+                usable,
+                task.end_gaps.free_query,
+                task.end_gaps.free_target,
+                task.detail is Detail.PATH,
+                counts[part],
+            )
+            return cast("tuple[Any, Any, Any]", walked)  # arrays
+
+        step = max(1, -(-len(pairs) // host.threads))
+        parts = [slice(k, k + step) for k in range(0, len(pairs), step)]
+        runs = RunsBuilder(self.shape)
+        for part, walked in zip(parts, host.pool.map(walk, parts), strict=True):
+            if task.detail is Detail.PATH:
+                runs.add((rows[part], columns[part]), Runs([walked[0]], *walked[1:]))
+        statistics[rows, columns] = counts.view(STATISTICS)[:, 0]
+        return PathResults(found.scores, statistics, runs.build() if task.detail is Detail.PATH else None)

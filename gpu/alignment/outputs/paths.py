@@ -1,0 +1,226 @@
+"""Scores, statistics and paths come back, traced on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.path_builder import RunsBuilder
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics, TileAlignments, TileScores
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.tile_plan import Tile
+from gpualign.gpu.alignment.batch_layout import Layout, aligned
+from gpualign.gpu.alignment.batches import Batch
+from gpualign.gpu.alignment.families.base import Placed, Variant
+from gpualign.gpu.alignment.outputs.base import BatchOutput, Host
+from gpualign.gpu.kernels import argument_structs as structs
+from gpualign.gpu.kernels.argument_structs import arguments
+from gpualign.gpu.kernels.kernel import Kernel
+from gpualign.gpu.runtime.device import Bytes
+from gpualign.gpu.runtime.host_buffers import ResultPool, Scores
+from gpualign.gpu.runtime.stream_buffers import Slot
+
+_CURSOR_BYTES = 8
+RUNS_PIECE = 16
+"""Bytes by which kernels move runs: each pair's begin with a piece of their own, so that up to 15 bytes behind them are unused."""
+
+_DETAILS = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
+"""As cuda_src/path.cuh counts."""
+
+
+@dataclass(frozen=True)
+class PathResults:
+    """Of a batch: [rows][targets], in the slot's memory but for the runs' data. What the task's detail does not ask for is None."""
+
+    scores: Scores
+    statistics: Statistics | None
+    runs: Runs | None
+
+
+@dataclass(frozen=True)
+class TraceLaunch:
+    """Implements `WayBack`. path: arguments; grid: blocks at most."""
+
+    slot: Slot
+    kernel: Kernel
+    path: np.void
+    grid: int
+    threads: int
+
+    def trace(self, struct: np.dtype[np.void], forward: np.void, units: int, **more: int) -> None:
+        if units:
+            filled = arguments(struct, forward=forward, path=self.path, **more)
+            self.slot.launch(self.kernel, min(self.grid, units), self.threads, filled)
+
+
+@dataclass(frozen=True)
+class BatchPaths(BatchOutput):
+    """The results stand in one piece of memory: scores, statistics, starts and sizes of runs, and how many bytes of runs there are.
+
+    capacity: bytes of runs that a pair can have; merge: takes the results; pool: memory for runs.
+    """
+
+    task: Task
+    batch: Batch
+    layout: Layout
+    variant: Variant
+    capacity: int
+    merge: Callable[[Batch, PathResults, Host], None]
+    pool: ResultPool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.batch.rows), len(self.batch.targets)
+
+    @property
+    def places(self) -> dict[str, tuple[int, int]]:
+        """(first byte, bytes) of each array."""
+        return _places(self.task, self.batch.pairs)
+
+    @property
+    def _result_bytes(self) -> int:
+        return _bytes_of(self.places)
+
+    @property
+    def _run_bytes(self) -> int:
+        """All pairs' runs at most; the device needs as much once more while it makes them."""
+        return self.batch.pairs * self.capacity if self.task.detail is Detail.PATH else 0
+
+    @property
+    def host_bytes(self) -> int:
+        return self._result_bytes
+
+    @property
+    def device_bytes(self) -> int:
+        return aligned(self._result_bytes) + 2 * aligned(self._run_bytes)
+
+    def reserve(self, slot: Slot) -> int:
+        slot.host("results", self._result_bytes)
+        return slot.address("results", self._result_bytes)
+
+    def clear(self, slot: Slot, needed: bool) -> None:
+        """Always: the kernels count runs with the cursor, and leave out unwanted pairs."""
+        slot.fill(slot.address("results", self._result_bytes), 0, self._result_bytes)
+
+    def direction_bytes(self, traced: int) -> int:
+        """Of the directions of `traced` threads on the way back."""
+        return traced * self.variant.tile * self.variant.words * 4
+
+    def way_back(self, slot: Slot, variant: Variant, placed: Placed) -> TraceLaunch:
+        kernel, threads = variant.trace, variant.trace_threads(self.layout)
+        assert kernel is not None  # variants of a recipe with paths have one
+        grid = max(1, min(slot.blocks(kernel, threads), self.layout.units * variant.pairs))
+        path = arguments(
+            structs.PATH,
+            **placed.of("target_codes", "target_offsets", "targets", "target_numbers", "first_targets", "usable"),
+            **{name: placed.scores + self.places[name][0] for name in ("statistics", "starts", "sizes", "cursor")},
+            scratch=slot.address("scratch", self._run_bytes),
+            runs=slot.address("runs", self._run_bytes),
+            directions=slot.address("directions", self.direction_bytes(grid * threads)),
+            capacity=self.capacity,
+            matrix_stride=self.layout.matrix_stride,
+            detail=_DETAILS[self.task.detail],
+        )
+        return TraceLaunch(slot, kernel, path, grid, threads)
+
+    def download(self, slot: Slot) -> None:
+        slot.download("results", self._result_bytes)
+
+    def collect(self, slot: Slot, host: Host) -> bool:
+        """Runs are fetched now that their length is known."""
+        results = slot.host("results", self._result_bytes)
+        used = int(self.array(results, "cursor", np.uint64)[0])
+        data = np.zeros(0, dtype=np.uint8)
+        if used:
+            runs = slot.host("runs", used)
+            slot.download("runs", used)
+            if not host.wait(slot.record()):
+                return False
+            data = self.pool.take_bytes(used)
+            host.copy(data, runs)
+        self.merge(self.batch, self.results(results, data), host)
+        return True
+
+    def array(self, results: Bytes, name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
+        """One of the downloaded arrays."""
+        first, size = self.places[name]
+        found: npt.NDArray[np.generic] = results[first : first + size].view(dtype)
+        return found
+
+    def results(self, results: Bytes, data: Bytes) -> PathResults:
+        """The downloaded results, with these runs."""
+
+        def array(name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
+            return self.array(results, name, dtype).reshape(self.shape)
+
+        detail = self.task.detail
+        scores = array("scores", self.task.dtype)
+        statistics = array("statistics", STATISTICS) if detail is not Detail.SCORE else None
+        runs = Runs([data], array("starts", np.int64), array("sizes", np.int32)) if detail is Detail.PATH else None  # type: ignore[arg-type]
+        return PathResults(scores, statistics, runs)  # type: ignore[arg-type]
+
+
+MakeBatch = Callable[[Task, Batch, Layout, Variant, int, Callable[[Batch, PathResults, Host], None], ResultPool], BatchPaths]
+
+
+class PathsOfTile:
+    """Implements `TileOutput`. make: `BatchPaths`, or a kind of it; pool: host memory for runs."""
+
+    def __init__(self, task: Task, make: MakeBatch, pool: ResultPool, tile: Tile) -> None:
+        self._task = task
+        self._make = make
+        self._pool = pool
+        self._tile = tile
+        self._scores = np.zeros(tile.shape, dtype=task.dtype)
+        self._statistics = None if task.detail is Detail.SCORE else np.zeros(tile.shape, dtype=STATISTICS)
+        self._runs = RunsBuilder(tile.shape)
+
+    def result_bytes(self, batch: Batch) -> int:
+        return _bytes_of(_places(self._task, batch.pairs))
+
+    def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchPaths:
+        lengths = self._task.queries.lengths[batch.queries].max() + self._task.targets.lengths[batch.targets].max()
+        capacity = -(-int(lengths) // RUNS_PIECE) * RUNS_PIECE
+        return self._make(self._task, batch, layout, variant, capacity, self._add, self._pool)
+
+    def _add(self, batch: Batch, found: PathResults, host: Host) -> None:
+        host.put(self._scores, batch, found.scores)
+        if self._statistics is not None and found.statistics is not None:
+            host.put(_fields(self._statistics), batch, _fields(found.statistics))
+        if found.runs is not None:
+            self._runs.add(batch.place, found.runs)
+
+    def result(self) -> TileScores | TileAlignments:
+        if self._statistics is None:
+            return TileScores(self._tile, self._scores)
+        runs = self._runs.build() if self._task.detail is Detail.PATH else None
+        return TileAlignments(self._tile, self._scores, self._statistics, runs)
+
+
+def _places(task: Task, pairs: int) -> dict[str, tuple[int, int]]:
+    detail = task.detail
+    sizes = {
+        "scores": pairs * task.dtype.itemsize,
+        "statistics": pairs * STATISTICS.itemsize if detail is not Detail.SCORE else 0,
+        "starts": pairs * 8 if detail is Detail.PATH else 0,
+        "sizes": pairs * 4 if detail is Detail.PATH else 0,
+        "cursor": _CURSOR_BYTES,
+    }
+    places, at = {}, 0
+    for name, size in sizes.items():
+        places[name] = at, size
+        at += aligned(size)
+    return places
+
+
+def _bytes_of(places: dict[str, tuple[int, int]]) -> int:
+    first, size = places["cursor"]  # the last
+    return first + size
+
+
+def _fields(statistics: Statistics) -> npt.NDArray[np.int32]:
+    """[rows][targets][fields]: NumPy copies numbers several times as fast as records."""
+    return statistics[..., None].view(np.int32)

@@ -1,0 +1,79 @@
+"""Scores of all pairs come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import TileScores
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.tile_plan import Tile
+from gpualign.gpu.alignment.batch_layout import Layout, aligned
+from gpualign.gpu.alignment.batches import Batch
+from gpualign.gpu.alignment.families.base import Variant
+from gpualign.gpu.alignment.outputs.base import BatchOutput, Host
+from gpualign.gpu.alignment.recipe import Recipe
+from gpualign.gpu.runtime.host_buffers import ResultPool, Scores
+from gpualign.gpu.runtime.stream_buffers import Slot
+
+
+@dataclass(frozen=True)
+class BatchScores(BatchOutput):
+    """merge: takes the scores, [rows][targets], which are the slot's."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[np.integer]
+    merge: Callable[[npt.NDArray[np.integer], Host], None]
+
+    @property
+    def host_bytes(self) -> int:
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    @property
+    def device_bytes(self) -> int:
+        return aligned(self.host_bytes)
+
+    def reserve(self, slot: Slot) -> int:
+        slot.host("results", self.host_bytes)
+        return slot.address("results", self.host_bytes)
+
+    def clear(self, slot: Slot, needed: bool) -> None:
+        if needed:
+            slot.fill(slot.address("results", self.host_bytes), 0, self.host_bytes)
+
+    def download(self, slot: Slot) -> None:
+        slot.download("results", self.host_bytes)
+
+    def collect(self, slot: Slot, host: Host) -> bool:
+        self.merge(slot.host("results", self.host_bytes).view(self.dtype).reshape(self.shape), host)
+        return True
+
+
+class ScoresOfTile:
+    """Implements `TileOutput`. pool: host memory for the results, to which they are widened."""
+
+    def __init__(self, task: Task, recipe: Recipe, pool: ResultPool, tile: Tile) -> None:
+        self._tile = tile
+        self._dtype = task.dtype
+        self._narrow = recipe.result
+        self._pool = pool
+        self._scores: Scores | None = None  # until there are some: memory is dear
+
+    def result_bytes(self, batch: Batch) -> int:
+        return batch.pairs * self._narrow.itemsize
+
+    def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchScores:
+        return BatchScores((len(batch.rows), len(batch.targets)), self._narrow, partial(self._add, batch))
+
+    def _add(self, batch: Batch, scores: npt.NDArray[np.integer], host: Host) -> None:
+        if self._scores is None:
+            self._scores = self._pool.take(self._tile.shape, self._dtype)
+        host.put(self._scores, batch, scores)
+
+    def result(self) -> TileScores:
+        assert self._scores is not None
+        return TileScores(self._tile, self._scores)

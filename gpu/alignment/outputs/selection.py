@@ -1,0 +1,27 @@
+"""Which kind of output a task has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from gpualign.core.alignment.task import Task
+from gpualign.core.planning.tile_plan import Tile
+from gpualign.gpu.alignment.outputs.base import TileOutput
+from gpualign.gpu.alignment.outputs.hits import HitsOfTile
+from gpualign.gpu.alignment.outputs.host_traceback import BatchMatrices
+from gpualign.gpu.alignment.outputs.paths import BatchPaths, PathsOfTile
+from gpualign.gpu.alignment.outputs.scores import ScoresOfTile
+from gpualign.gpu.alignment.recipe import Recipe
+from gpualign.gpu.runtime.host_buffers import ResultPool
+
+
+def output_of(task: Task, recipe: Recipe, pool: ResultPool) -> Callable[[Tile], TileOutput]:
+    """Makes the output of each tile. pool: host memory for scores and paths."""
+    if recipe.host_traceback:
+        return partial(PathsOfTile, task, BatchMatrices, pool)
+    if recipe.paths:
+        return partial(PathsOfTile, task, BatchPaths, pool)
+    if task.top is not None:
+        return partial(HitsOfTile, task, task.top)
+    return partial(ScoresOfTile, task, recipe, pool)

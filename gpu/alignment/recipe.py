@@ -1,0 +1,118 @@
+"""How a task is computed, before the lengths of a batch are known: what every kernel family reads of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.task import Detail, Mode, Task
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.recurrence_forms import RebasedForm, UnaryForm, rebased_form, unary_form, usable_pairs
+from gpualign.core.scoring.scoring import Scoring
+from gpualign.gpu.kernels.kernel import capability
+
+Lengths = npt.NDArray[np.int64]
+
+_MOST_STEPS = 4  # that a bit-sliced kernel has
+_DPX, _HALF_MAXIMA = 90, 80  # compute capabilities
+
+
+U16X2, H16X2 = "U16x2", "H16x2"
+
+
+def packed_cell(archs: Iterable[str]) -> str | None:
+    """The type of cuda_src/score.cuh that holds two scores, of which all these architectures, as compilers call them, find the larger in
+    one instruction each: DPX has maxima of unsigned 16-bit numbers, compute capability 8.0 those of half floats, and before it there are
+    none. A name that is none is today's."""
+    least = min(capability(arch) or _DPX for arch in archs)
+    return U16X2 if least >= _DPX else H16X2 if least >= _HALF_MAXIMA else None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a task is computed.
+
+    letters: codes in use, 0 .. letters-1; result: type of a score as kernels write it; form: None for edit distances without paths;
+    query_lengths: those that there are, and how many queries of each. paths: whether checkpoints are kept and traced back from;
+    host_traceback: by the host, from whole matrices of directions; usable: uint32[letters + 1], bit t of word q: a path may pair q with t;
+    packed: as `packed_cell` says.
+    """
+
+    letters: int
+    result: np.dtype[np.integer]
+    affine: bool
+    form: RebasedForm | None
+    unary: UnaryForm | None
+    edit: bool
+    sum_factor: int
+    per_letter: int
+    query_lengths: tuple[Lengths, Lengths]
+    paths: bool = False
+    host_traceback: bool = False
+    free_query: bool = False
+    free_target: bool = False
+    usable: npt.NDArray[np.uint32] | None = None
+    packed: str | None = U16X2
+
+    @property
+    def local(self) -> bool:
+        return self.form is not None and self.form.local
+
+    @property
+    def c_result(self) -> str:
+        return f"{self.result.name}_t"
+
+    @property
+    def planes(self) -> int:
+        """Bits of a letter's code."""
+        return max(1, (self.letters - 1).bit_length())
+
+    def table(self) -> npt.NDArray[np.int32]:
+        """int32[letters + 1][letters + 1] for the kernels: the codes in use, then padding."""
+        assert self.form is not None
+        keep = [*range(self.letters), len(self.form.table) - 1]
+        return self.form.table[np.ix_(keep, keep)].astype(np.int32)
+
+
+def make_recipe(task: Task, host_traceback: bool = False, packed: str | None = U16X2) -> Recipe:
+    """The recipe of a task; host_traceback: paths are traced by the host; packed: as `packed_cell` says."""
+    scoring = task.scoring
+    local = task.mode is Mode.LOCAL
+    unary = None if local else unary_form(scoring)
+    if unary is not None and unary.match_steps > _MOST_STEPS:
+        unary = None
+    return Recipe(
+        letters=int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1,
+        result=_result(task),
+        affine=not scoring.linear,
+        form=None if scoring.edit and not task.needs_paths else rebased_form(scoring, local, task.end_gaps.free_query),
+        unary=unary,
+        edit=scoring.edit,
+        sum_factor=0 if unary is None else -1 if scoring.edit else unary.factor,
+        per_letter=1 if scoring.edit else -scoring.gap_open,
+        query_lengths=np.unique(task.queries.lengths, return_counts=True),
+        paths=task.needs_paths,
+        host_traceback=host_traceback and task.detail is not Detail.SCORE,
+        free_query=task.end_gaps.free_query,
+        free_target=task.end_gaps.free_target,
+        usable=_usable(scoring) if task.needs_paths else None,
+        packed=packed,
+    )
+
+
+def _result(task: Task) -> np.dtype[np.integer]:
+    """The narrowest type, where scores are all that comes back: those of short reads take longer to copy than to compute. Local ones are
+    the most of many that are written with one instruction, which there is for 32 bits and 64."""
+    if task.mode is Mode.LOCAL or task.top is not None or task.needs_paths:
+        return task.dtype
+    low, high = task.scoring.bounds(task.queries.longest, task.targets.longest)
+    narrow = (np.dtype(kind) for kind in (np.uint8, np.int16))
+    return next((dtype for dtype in narrow if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max), task.dtype)
+
+
+def _usable(scoring: Scoring) -> npt.NDArray[np.uint32]:
+    """`usable_pairs` as bits."""
+    bits = usable_pairs(scoring).astype(np.uint32) << np.arange(len(scoring.substitution), dtype=np.uint32)
+    return np.append(bits.sum(axis=1), 0).astype(np.uint32)

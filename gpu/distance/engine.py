@@ -1,0 +1,375 @@
+"""The CUDA engine of distances: products of bit planes, a band of pairs at a time, with planes on their way while others are multiplied.
+
+Where near pairs are wanted, counts stay on the device, which chooses.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import chain, cycle
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import RunError
+from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
+from gpualign.core.distance.count_recipe import Operation, Term, Wanted
+from gpualign.core.distance.engine import ChosenParts, Counter, Panel
+from gpualign.core.distance.pair_selection import ChosenPairs, Rule, record_bytes
+from gpualign.core.distance.threads import Workers
+from gpualign.gpu.distance.kernels import (
+    CHUNK_WORDS,
+    DIFFER,
+    PIECE_BYTES,
+    PIECE_COMPARISONS,
+    DistanceKernel,
+    Launch,
+    Piece,
+    cut_panels,
+    in_launches,
+    padded_words,
+    plan_launch,
+    plane_bytes,
+    usable_kernels,
+)
+from gpualign.gpu.distance.pair_selection import MOST_RECORDS, DeviceChooser, needed_counts
+from gpualign.gpu.kernels.argument_structs import DIFFER as DIFFER_ARGUMENTS
+from gpualign.gpu.kernels.argument_structs import DISTANCE, WGMMA, arguments
+from gpualign.gpu.runtime.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
+from gpualign.gpu.runtime.tensor_map import MAP_BYTES
+
+_SLOTS = 2  # of planes on the device, and of page-locked memory
+_FEWEST_STAGED, _USES = 4 << 20, 8
+"""Bytes of page-locked memory, and how often each is used at least: to make them takes ten times as long as a copy."""
+_BALLAST = 512 << 20  # bytes to clear: some tenths of a millisecond
+
+
+class _Busy:
+    """Something that a stream uses, until an event."""
+
+    busy: Event | None = None
+
+    def wait(self) -> None:
+        if self.busy is not None:
+            wait_for(self.busy)
+        self.busy = None
+
+
+@dataclass
+class _Slot(_Busy):
+    """A stream, with room for a piece where planes do not stay. busy: until the piece in it has been multiplied."""
+
+    stream: Stream
+    memory: Memory | None
+
+
+@dataclass
+class _Staging(_Busy):
+    """Page-locked memory. busy: until what is in it has been copied."""
+
+    memory: npt.NDArray[np.uint8]
+
+
+class _Worker:
+    """One device, its counts and its planes. `stopped` is asked between pieces."""
+
+    def __init__(
+        self,
+        device: Device,
+        kernel: DistanceKernel,
+        threads: int,
+        stopped: Callable[[], bool],
+        log: Callable[[float, int], None] | None,
+    ) -> None:
+        self._device = device
+        self._kernel = kernel
+        self._copiers = Workers(threads)
+        self._stopped = stopped
+        self._log = log
+        self._memories: list[Memory] = []
+
+    def open(self, panels: Sequence[Panel], pairs: int, counts: int, near: _Near | None) -> None:
+        """Make room for so many counts of so many pairs. Planes stay on the device where all of them fit beside the counts. near: counts
+        stay too; None: they come back."""
+        device = self._device
+        device.open()
+        operations = {term.operation for panel in panels for term in panel.recipe.terms}
+        kernels = [DIFFER if operation is Operation.DIFFER else self._kernel for operation in operations]
+        self._functions = {kernel: device.function(kernel.kernel) for kernel in kernels}
+        count_bytes = 4 * counts * pairs
+        self._counts = self._allocate(count_bytes)
+        self._ballast = self._allocate(_BALLAST).address if self._log else 0
+        stream = device.stream()
+        self._chooser: DeviceChooser | None = None
+        self._staging_counts = np.empty(0, dtype=np.uint8)
+        if near is None:
+            self._staging_counts = device.pinned(count_bytes)
+        else:
+            self._chooser = DeviceChooser(device, stream, self._allocate, near.names, near.held, near.rule, near.capacity)
+        self._resident: dict[int, Memory] | None = {} if plane_bytes(panels) <= device.free_memory() * 3 // 4 else None
+        sites = 0 if self._resident is None else PIECE_COMPARISONS // pairs
+        self._pieces = list(cut_panels(panels, PIECE_BYTES, sites))
+        largest = max((piece.nbytes for piece in self._pieces), default=0)
+        rooms = [None if self._resident is not None or not largest else self._allocate(largest + MAP_BYTES) for _ in range(_SLOTS)]
+        streams = [stream, *(device.stream() for _ in rooms[1:])]
+        self._slots = [_Slot(stream, room) for stream, room in zip(streams, rooms, strict=True)]
+        a_row = max((8 * piece.words for piece in self._pieces), default=1)
+        staged = min(largest, PIECE_BYTES)
+        if self._resident is not None:  # each byte passes once
+            staged = min(staged, max(_FEWEST_STAGED, plane_bytes(panels) // (_USES * _SLOTS)))
+        self._staged = max(a_row, staged, MAP_BYTES)
+        self._stagings = cycle([_Staging(device.pinned(self._staged)) for _ in range(_SLOTS)])
+
+    def _allocate(self, nbytes: int) -> Memory:
+        memory = self._device.allocate(max(nbytes, 1))
+        self._memories.append(memory)
+        return memory
+
+    def close(self) -> None:
+        for memory in self._memories:
+            memory.free()
+        self._memories.clear()
+        self._resident = None
+        self._pieces = []
+        self._slots = []
+        self._stagings = cycle([])
+        self._chooser = None
+        self._staging_counts = np.empty(0, dtype=np.uint8)
+        self._copiers.close()
+        self._device.close()
+
+    def count(self, band: Band, names: tuple[str, ...], advance: Callable[[int], None]) -> dict[str, CountMatrix]:
+        """The counts of a band, on the host; none where the run was stopped, as nobody takes them."""
+        self.multiply(band, names, advance)
+        if self._stopped():
+            return {}
+        rows, columns = band.shape
+        first = self._slots[0]
+        host = self._staging_counts[: 4 * len(names) * rows * columns]
+        first.stream.download(host, self._counts.address)
+        first.busy = first.stream.record()
+        first.wait()
+        found = host.view(np.int32).reshape(len(names), rows, columns)
+        return {name: found[k].copy() for k, name in enumerate(names)}
+
+    def choose(self, band: Band, start: int, stop: int) -> ChosenPairs | None:
+        """The near pairs of rows start .. stop of the band whose counts are on the device; None where these are too many at a time."""
+        assert self._chooser is not None
+        return self._chooser.choose(self._counts.address, band, start, stop)
+
+    def multiply(self, band: Band, names: tuple[str, ...], advance: Callable[[int], None]) -> None:
+        """Make the counts of a band on the device: sums over the pieces, of some where the run is stopped."""
+        rows, columns = band.shape
+        nbytes = 4 * rows * columns
+        first = self._slots[0]
+        first.stream.fill(self._counts.address, 0, len(names) * nbytes)
+        first.busy = first.stream.record()
+        first.wait()
+        places = {name: self._counts.address + k * nbytes for k, name in enumerate(names)}
+        for number, piece in enumerate(self._pieces):
+            if self._stopped():
+                break
+            slot = self._slots[number % _SLOTS]
+            slot.wait()
+            planes = self._upload(slot, number, piece)
+            if self._stopped():
+                break
+            launches = list(self._launches(piece, planes, band, places))
+            if self._log:  # the device is kept busy while the host launches, so that short kernels do not count the host's time
+                slot.stream.fill(self._ballast, 0, _BALLAST)
+            begun = slot.stream.record() if self._log else None
+            for kernel, filled, grid in launches:
+                slot.stream.launch(self._functions[kernel], grid, kernel.threads, filled, kernel.shared)
+            slot.busy = slot.stream.record()
+            if self._log and begun is not None:
+                ended = slot.busy
+                slot.wait()
+                self._log(ended.seconds_since(begun), rows * columns * piece.sites)
+            advance(band.pairs * piece.sites)
+        for slot in self._slots:
+            slot.wait()
+
+    def _upload(self, slot: _Slot, number: int, piece: Piece) -> int:
+        """The address of a piece's planes; behind them is what the copy engine is told of them."""
+        if self._resident is not None and number in self._resident:
+            return self._resident[number].address
+        if self._resident is not None:
+            memory = self._resident[number] = self._allocate(piece.nbytes + MAP_BYTES)
+        else:
+            assert slot.memory is not None
+            memory = slot.memory
+        a_row = 8 * piece.words
+        for start in range(0, piece.rows, step := max(1, self._staged // a_row)):
+            if self._stopped():
+                break
+            stop = min(piece.rows, start + step)
+            with self._sending(slot, memory.address + start * a_row, (stop - start) * a_row) as room:
+                rows = room.view(np.uint64).reshape(stop - start, piece.words)
+
+                def copy(share: tuple[int, int], start: int = start, rows: npt.NDArray[np.uint64] = rows) -> None:
+                    first, count = share
+                    piece.copy(start + first, rows[first : first + count])
+
+                self._copiers.map(copy, self._copiers.shares(stop - start))
+        if self._kernel.box:
+            with self._sending(slot, memory.address + piece.nbytes, MAP_BYTES) as room:
+                room[:] = self._device.tensor_map(memory.address, (piece.rows, a_row), (self._kernel.box, 8 * CHUNK_WORDS))
+        return memory.address
+
+    @contextmanager
+    def _sending(self, slot: _Slot, address: int, nbytes: int) -> Iterator[npt.NDArray[np.uint8]]:
+        """Page-locked memory for so many bytes, which are copied to an address of the device when they have been filled in."""
+        staging = next(self._stagings)
+        staging.wait()
+        room = staging.memory[:nbytes]
+        yield room
+        slot.stream.upload(address, room)
+        staging.busy = slot.stream.record()
+
+    def _launches(self, piece: Piece, planes: int, band: Band, places: dict[str, int]) -> Iterator[tuple[DistanceKernel, np.void, int]]:
+        multiprocessors = self._device.hardware.multiprocessors
+        chunks = piece.words // CHUNK_WORDS
+        for term in piece.recipe.terms:
+            place = planes, places[term.count]
+            if term.operation is Operation.DIFFER:
+                launch = plan_launch(DIFFER, band, chunks, multiprocessors)
+                pairs = _pairs(piece, place, band, term, launch, (0,), (0,))
+                mask = -1 if term.mask is None else term.mask
+                yield DIFFER, arguments(DIFFER_ARGUMENTS, pairs=pairs, bits=term.left, bit_count=len(term.left), mask=mask), launch.grid
+                continue
+            for left, right in in_launches(term.left, term.right):
+                launch = plan_launch(self._kernel, band, len(left) * chunks, multiprocessors)
+                pairs = _pairs(piece, place, band, term, launch, left, right)
+                if self._kernel.box:
+                    pairs = arguments(WGMMA, map=planes + piece.nbytes, pairs=pairs)
+                yield self._kernel, pairs, launch.grid
+
+
+def _pairs(
+    piece: Piece, place: tuple[int, int], band: Band, term: Term, launch: Launch, left: Sequence[int], right: Sequence[int]
+) -> np.void:
+    """What kernels are told of a band's pairs. place: addresses of the planes and of the counts."""
+    rows, columns = band.shape
+    sample_bytes = piece.words * 8
+    return arguments(
+        DISTANCE,
+        planes=place[0],
+        out=place[1],
+        plane_bytes=piece.samples * sample_bytes,
+        sample_bytes=sample_bytes,
+        out_stride=columns,
+        left=left,
+        right=right,
+        count=len(left),
+        row_start=band.start,
+        row_count=rows,
+        column_start=band.first_target,
+        column_count=columns,
+        splits=launch.splits,
+        weight=term.weight,
+        upper=band.upper,
+    )
+
+
+@dataclass(frozen=True)
+class _Near:
+    """What near pairs are chosen by; see `DeviceChooser`."""
+
+    names: tuple[str, ...]
+    held: tuple[str, ...]
+    rule: Rule
+    capacity: int
+
+
+class CudaDistanceEngine:
+    """Implements `gpualign.core.distance.engine.DistanceEngine` on one device; several are engines side by side.
+
+    threads: of the host. kernel: one of gpu/distance/kernels.py instead of the fastest. log: told of the seconds of each piece's kernels
+    and of its comparisons; copies and kernels then do not overlap.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        threads: int,
+        kernel: DistanceKernel | None = None,
+        log: Callable[[float, int], None] | None = None,
+    ) -> None:
+        usable = usable_kernels(device.arch)
+        if kernel is not None and kernel not in usable:
+            raise RunError(f"{device.name} ({device.arch}) does not run the kernel {kernel.title}")
+        self._threads = threads
+        self._device = device
+        self._kernel = kernel or usable[0]
+        self._log = log
+
+    def prepare(self, wanted: Wanted, memory: int) -> Counter:
+        device_bytes = self._device.total_memory // 4
+        hardware, facts = f"cuda ({self._device.name})", self._device.hardware
+        kernel, products_only = (DIFFER, False) if wanted.numbered else (self._kernel, True)
+        rate = kernel.rate * facts.multiprocessors * facts.clock
+        told = self._threads, kernel.title, hardware
+        if not wanted.near:
+            return Counter(wanted, products_only, padded_words, min(memory, device_bytes), *told, self._count, rate=rate)
+
+        def pick(panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: Rule, advance: Callable[[int], None]) -> ChosenParts:
+            return self._pick(panels, bands, names, rule, memory // record_bytes(len(names)), advance)
+
+        # Counts take no memory of the host.
+        return Counter(wanted, products_only, padded_words, device_bytes, *told, self._count, pick, rate)
+
+    @contextmanager
+    def _opened(self, panels: Sequence[Panel], pairs: int, counts: int, near: _Near | None) -> Iterator[tuple[_Worker, ThreadPoolExecutor]]:
+        """The device with the thread that works on it, for the whole run: contexts belong to threads. It has room for so many matrices of
+        counts of so many pairs."""
+        stop = threading.Event()
+        worker = _Worker(self._device, self._kernel, self._threads, stop.is_set, self._log)
+        pool = ThreadPoolExecutor(1, thread_name_prefix="gpualign-cuda")
+        try:
+            pool.submit(worker.open, panels, pairs, counts, near).result()
+            yield worker, pool
+        except OutOfMemory as error:
+            raise RunError(f"the CUDA device has too little memory ({error}); lower --memory, which makes bands smaller") from None
+        finally:
+            stop.set()  # after an error, or an interrupt, the device is still at work
+            try:
+                pool.submit(worker.close).result()
+            finally:
+                pool.shutdown()
+
+    def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
+        following = iter(bands)
+        if (first := next(following, None)) is None:
+            return
+        with self._opened(panels, bands.pairs, len(names), None) as (worker, pool):
+            for band in chain([first], following):
+                yield band, pool.submit(worker.count, band, names, advance).result()
+
+    def _pick(
+        self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: Rule, most: int, advance: Callable[[int], None]
+    ) -> ChosenParts:
+        """most: pairs at a time, unless a row has more."""
+        following = iter(bands)
+        if (first := next(following, None)) is None:
+            return
+        held = needed_counts(names, {term.count for panel in panels for term in panel.recipe.terms}, rule)
+        near = _Near(names, held, rule, max(min(most, MOST_RECORDS), bands.columns))
+        with self._opened(panels, bands.pairs, len(held), near) as (worker, pool):
+            for band in chain([first], following):
+                pool.submit(worker.multiply, band, held, advance).result()
+                yield from _near_rows(worker, pool, band, band.start, band.stop)
+
+
+def _near_rows(worker: _Worker, pool: ThreadPoolExecutor, band: Band, start: int, stop: int) -> Iterator[ChosenPairs]:
+    """Near pairs of rows of a band that a worker has counted; of half of them at a time where they are too many."""
+    found = pool.submit(worker.choose, band, start, stop).result()
+    if found is not None:
+        yield found
+        return
+    middle = (start + stop) // 2
+    yield from _near_rows(worker, pool, band, start, middle)
+    yield from _near_rows(worker, pool, band, middle, stop)

@@ -1,0 +1,187 @@
+"""Which kernel multiplies bit planes on a device, and how a launch and the planes are cut. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.distance.bands import Band
+from gpualign.core.distance.count_recipe import PanelRecipe
+from gpualign.core.distance.engine import WORD_BITS, Panel
+from gpualign.gpu.kernels.argument_structs import MOST_PLANES
+from gpualign.gpu.kernels.kernel import Kernel, capability
+
+CHUNK_WORDS = 16
+"""Of 64 bits: a kernel takes so much of a sample at a time (kChunk)."""
+
+PIECE_BYTES = 64 << 20
+"""Planes that are copied to a device at a time, about."""
+
+PIECE_COMPARISONS = 10**14
+"""Of a piece of planes that stay on a device, where they are more than such bytes: a tenth of a second with tensor cores. Each piece reads
+and writes all counts, so that many small ones would take longer than the products."""
+
+_WAVES = 4  # of blocks that fill a device; with fewer, the last one leaves much of it idle
+_LEAST_CHUNKS = 32  # of a block's part of a sum; with fewer, its beginning and end take longer than the sum
+
+
+@dataclass(frozen=True)
+class DistanceKernel:
+    """rows, columns: samples of the tile of a cluster of blocks; threads: of a block; rate: comparisons a clock of a multiprocessor, about,
+    copies and the rest included; shared: bytes of a block's shared memory; cluster: blocks; box: samples that the copy engine takes at a
+    time, 0 where threads copy."""
+
+    kernel: Kernel
+    title: str
+    rows: int
+    columns: int
+    threads: int
+    rate: float
+    shared: int = 0
+    cluster: int = 1
+    box: int = 0
+
+
+_STAGE = 128  # bytes of a sample
+POPC = DistanceKernel(Kernel("distance_popc.cu", "distance_popc"), "popc", 64, 64, 256, 100)
+MMA = DistanceKernel(Kernel("distance_mma.cu", "distance_mma"), "binary tensor cores (mma)", 128, 128, 256, 400, 3 * 256 * _STAGE)
+WGMMA = DistanceKernel(
+    Kernel("distance_wgmma.cu", "distance_wgmma"),
+    "binary tensor cores (wgmma)",
+    rows=256,
+    columns=256,
+    threads=288,
+    rate=800,
+    shared=4 * (384 * _STAGE + 16),
+    cluster=2,
+    box=64,
+)
+
+DIFFER = DistanceKernel(Kernel("distance_differ.cu", "distance_differ"), "logic of three inputs", 64, 64, 256, 120)
+"""Of terms with Operation.DIFFER, on every device."""
+
+
+def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
+    """Those that an architecture, as compilers call it, runs, fastest first; a name that is none is a device without tensor cores."""
+    if arch == "sm_90a":
+        return WGMMA, MMA, POPC
+    return (MMA, POPC) if (capability(arch) or 0) >= 80 else (POPC,)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """grid: blocks, whole clusters of them; splits: parts of each tile's sum."""
+
+    grid: int
+    splits: int
+
+
+def plan_launch(kernel: DistanceKernel, band: Band, chunks: int, multiprocessors: int) -> Launch:
+    """Blocks for a band and a sum of `chunks` chunks."""
+    rows, columns = band.shape
+    tiles = -(-rows // kernel.rows) * -(-columns // kernel.columns)
+    most = max(1, chunks // _LEAST_CHUNKS)
+    wanted = _WAVES * multiprocessors // kernel.cluster
+    splits = 1 if tiles >= wanted else min(most, -(-wanted // tiles))
+    return Launch(tiles * splits * kernel.cluster, splits)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Words start .. stop of a panel's planes."""
+
+    panel: Panel
+    start: int
+    stop: int
+
+    @property
+    def words(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def sites(self) -> int:
+        """That lie in these words."""
+        return max(0, min(self.panel.sites, self.stop * WORD_BITS) - self.start * WORD_BITS)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Words of consecutive panels of one recipe, as planes of their own: uint64[planes][samples][words]."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def recipe(self) -> PanelRecipe:
+        return self.parts[0].panel.recipe
+
+    @property
+    def samples(self) -> int:
+        return int(self.parts[0].panel.bits.shape[1])
+
+    @property
+    def rows(self) -> int:
+        """Planes times samples."""
+        return int(self.parts[0].panel.bits.shape[0]) * self.samples
+
+    @property
+    def words(self) -> int:
+        return sum(part.words for part in self.parts)
+
+    @property
+    def nbytes(self) -> int:
+        return self.rows * self.words * 8
+
+    @property
+    def sites(self) -> int:
+        return sum(part.sites for part in self.parts)
+
+    def copy(self, start: int, out: npt.NDArray[np.uint64]) -> None:
+        """Rows from `start` on, a plane's samples behind those of the plane before: into uint64[rows][words]."""
+        at = 0
+        for part in self.parts:
+            bits = part.panel.bits
+            rows = bits.reshape(-1, bits.shape[2])
+            out[:, at : at + part.words] = rows[start : start + len(out), part.start : part.stop]
+            at += part.words
+
+
+def plane_bytes(panels: Sequence[Panel]) -> int:
+    """Of all planes that are multiplied."""
+    return sum(panel.bits.nbytes for panel in panels if panel.recipe.terms)
+
+
+def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) -> Iterator[Piece]:
+    """Panels in pieces of about so many bytes, or so many sites where these are more, those of one recipe behind each other; those without
+    terms are left out."""
+    by_recipe: dict[PanelRecipe, list[Panel]] = {}
+    for panel in panels:
+        if panel.recipe.terms:
+            by_recipe.setdefault(panel.recipe, []).append(panel)
+    for alike in by_recipe.values():
+        held, words = list[Part](), 0
+        for panel in alike:
+            planes, samples, stop = panel.bits.shape
+            fitting = max(piece_bytes // (planes * samples * 8), piece_sites // WORD_BITS)
+            step, start = max(1, fitting // CHUNK_WORDS) * CHUNK_WORDS, 0
+            while start < stop:
+                held.append(part := Part(panel, start, min(stop, start + step - words)))
+                start, words = part.stop, words + part.words
+                if words == step:
+                    yield Piece(tuple(held))
+                    held, words = [], 0
+        if held:
+            yield Piece(tuple(held))
+
+
+def padded_words(sites: int) -> int:
+    """Words of a sample in a plane with so many sites: whole chunks of the kernels."""
+    return -(-sites // (CHUNK_WORDS * WORD_BITS)) * CHUNK_WORDS
+
+
+def in_launches(left: Sequence[int], right: Sequence[int]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+    """The planes of a term, as many at a time as a launch takes."""
+    for start in range(0, len(left), MOST_PLANES):
+        yield left[start : start + MOST_PLANES], right[start : start + MOST_PLANES]

@@ -1,1 +1,0 @@
-"""The families of alignment kernels: each module knows one, from the variants that it has to their launch; `gpu/choice.py` lists them."""

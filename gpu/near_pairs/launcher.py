@@ -1,0 +1,176 @@
+"""A rectangle on its way through a device: gather, screen, verify, and what comes back. All is on one stream, without the host between."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpualign.core.alignment.pair_list import NearPairs
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.near_pairs.filter_cascade import words
+from gpualign.gpu.alignment.batch_layout import aligned
+from gpualign.gpu.alignment.families.base import QUEUE_BYTES
+from gpualign.gpu.distance.kernels import CHUNK_WORDS
+from gpualign.gpu.kernels.argument_structs import (
+    DISTANCE,
+    NEAR_BOUND,
+    NEAR_COUNTERS,
+    NEAR_DISTANCE,
+    NEAR_GATHER,
+    NEAR_PAIR,
+    NEAR_SCREEN,
+    NEAR_VERIFY,
+    arguments,
+)
+from gpualign.gpu.near_pairs.device_records import DeviceRecords
+from gpualign.gpu.near_pairs.kernels import GATHER, THREADS, Screen, verifier
+from gpualign.gpu.near_pairs.recipe import NearRecipe
+from gpualign.gpu.near_pairs.rectangles import Rectangle, Rows
+from gpualign.gpu.runtime.stream_buffers import Slot
+
+_GATHER_WAVES = 4  # of blocks that fill a device
+_LEAST_DOWNLOAD = 1 << 16  # bytes of a pinned buffer: they are dear to make, so they grow by doubling
+
+PAIR_BYTES = NEAR_PAIR.itemsize, NEAR_DISTANCE.itemsize
+"""Memory of the device for a pair that a screen leaves, and for one within the bound."""
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """Pairs that lists have room for: those that a screen leaves, and those within the bound."""
+
+    candidates: int
+    found: int
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Pairs of a rectangle: that the screen has left, that are within the bound, and those of lengths that fit which nobody wants. Where
+    there are more candidates than their list had room for, no pair was verified."""
+
+    candidates: int
+    found: int
+    unwanted: int
+
+
+class Launcher:
+    """Rectangles of a task, with its records on a device."""
+
+    def __init__(self, recipe: NearRecipe, screen: Screen, records: DeviceRecords) -> None:
+        bound = recipe.bound
+        self._recipe = recipe
+        self._sets = {"queries": records.queries, "targets": records.targets}
+        self._bound = arguments(NEAR_BOUND, **{name: getattr(bound, name) for name in NEAR_BOUND.names or ()})
+        self._screen = screen
+
+    def submit(self, slot: Slot, rectangle: Rectangle, rows: Rows, capacity: Capacity, scratch: int) -> None:
+        """Put everything on the slot's stream; scratch: bytes for bands of distances. `slot.passed` has its beginning, its screen's end,
+        its verification's end, and its own. Raises `OutOfMemory`, with nothing launched."""
+        count, sketch_bytes = sum(rectangle.shape), self._recipe.sketch_bytes
+        kernel = verifier(self._recipe.planes, words(rows.most))
+        grid = slot.blocks(kernel.kernel, kernel.threads)
+        if kernel.scratch_bytes:
+            grid = max(1, min(grid, scratch // (kernel.scratch_bytes * kernel.threads)))
+        arrays = {
+            "rows": rows.rows,
+            "records": np.concatenate([rectangle.queries, rectangle.targets]).astype(np.int32),
+            "beside": rows.beside,
+        }
+        staged = slot.stage(arrays)
+        places = {
+            "counters": slot.address("queue", QUEUE_BYTES),
+            "candidates": slot.address("candidates", capacity.candidates * NEAR_PAIR.itemsize),
+        }
+        found = slot.address("found", capacity.found * NEAR_DISTANCE.itemsize)
+        bands = slot.address("bands", grid * kernel.threads * kernel.scratch_bytes)
+        sketches, sizes = slot.address("sketches", count * sketch_bytes), slot.address("sizes", 4 * count)
+
+        slot.begin()
+        slot.upload("arrays", sum(aligned(array.nbytes) for array in arrays.values()))
+        slot.fill(places["counters"], 0, QUEUE_BYTES)
+        gather = arguments(
+            NEAR_GATHER,
+            **self._sets,
+            **staged,
+            sketches=sketches,
+            sizes=sizes,
+            counters=places["counters"],
+            row_count=rectangle.shape[0],
+            column_count=rectangle.shape[1],
+            beside_count=len(rows.beside),
+            sketch_words=sketch_bytes // 4,
+        )
+        slot.launch(GATHER, _GATHER_WAVES * slot.blocks(GATHER, THREADS), THREADS, gather)
+        screen = arguments(
+            NEAR_SCREEN,
+            **self._sets,
+            **places,
+            product=_product(rectangle, sketches, sketch_bytes),
+            bound=self._bound,
+            records=staged["records"],
+            sizes=sizes,
+            rows=staged["rows"],
+            capacity=capacity.candidates,
+            q=self._recipe.steps.q,
+        )
+        tiles = -(-rectangle.shape[0] // self._screen.rows) * -(-rectangle.shape[1] // self._screen.columns)
+        slot.launch(self._screen.kernel, tiles, self._screen.threads, screen, self._screen.shared)
+        slot.mark()
+        verify = arguments(
+            NEAR_VERIFY,
+            **self._sets,
+            **places,
+            bound=self._bound,
+            found=found,
+            scratch=bands,
+            capacity=capacity.candidates,
+            found_capacity=capacity.found,
+            words=kernel.words,
+        )
+        slot.launch(kernel.kernel, grid, kernel.threads, verify)
+        slot.mark()
+        slot.download("queue", NEAR_COUNTERS.itemsize)
+        slot.mark()
+
+    @staticmethod
+    def counts(slot: Slot) -> Counts:
+        """Of the rectangle that has passed."""
+        found = slot.host("queue", NEAR_COUNTERS.itemsize).view(NEAR_COUNTERS)[0]
+        return Counts(int(found["candidates"]), int(found["found"]), int(found["unwanted"]))
+
+    @staticmethod
+    def download(slot: Slot, count: int) -> None:
+        """Fetch so many pairs; they are there when `slot.passed` is."""
+        nbytes = count * NEAR_DISTANCE.itemsize
+        slot.host("found", max(_LEAST_DOWNLOAD, 1 << (nbytes - 1).bit_length()))
+        slot.download("found", nbytes)
+        slot.mark()
+
+    @staticmethod
+    def pairs(slot: Slot, count: int) -> NearPairs:
+        """The pairs that have been fetched."""
+        found = slot.host("found", count * NEAR_DISTANCE.itemsize).view(np.int32).reshape(count, 3).astype(np.int64)
+        return NearPairs(*np.ascontiguousarray(found.T))
+
+
+def _product(rectangle: Rectangle, sketches: int, sketch_bytes: int) -> np.void:
+    """Sketches of queries by those of targets behind them, whose counts go nowhere but to the screen."""
+    assert sketch_bytes % (CHUNK_WORDS * 8) == 0
+    rows, columns = rectangle.shape
+    return arguments(
+        DISTANCE,
+        planes=sketches,
+        out=0,
+        plane_bytes=0,
+        sample_bytes=sketch_bytes,
+        out_stride=0,
+        left=[0],
+        right=[0],
+        count=1,
+        row_start=0,
+        row_count=rows,
+        column_start=rows,
+        column_count=columns,
+        splits=1,
+        weight=1,
+        upper=0,
+    )

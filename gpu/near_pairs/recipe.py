@@ -1,0 +1,105 @@
+"""How near pairs of a task are found on a device: steps chosen on a sample, letters as few bits as there are kinds of them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.near_pairs.filter_cascade import Costs, Left, Steps, candidates, choose, usual_letters
+from gpualign.core.near_pairs.sampling import sample
+from gpualign.core.scoring.edit_bounds import EditBound
+from gpualign.core.sequences.sequence_set import SequenceSet
+from gpualign.gpu.distance.kernels import CHUNK_WORDS
+from gpualign.gpu.near_pairs.sketches import sketches
+
+_LEAST_BITS = CHUNK_WORDS * 64
+"""Of a sketch: what the kernels take at a time."""
+
+_TENSOR_COSTS = Costs(pair=4e-4, counts=0.0, word=1.8e-5, column=6e-3, cell=0.0)
+_POPC_COSTS = Costs(pair=4e-4, counts=0.0, word=8e-4, column=6e-3, cell=0.0)
+"""Of a whole device; the ratios decide."""
+
+_ALIGNED = 0.02
+"""Of some CPU cores beside it, where there is a coverage: the whole distance may then be so large that it leaves nothing out."""
+
+_WORTH_A_SAMPLE = 200_000
+"""Pairs."""
+
+
+@dataclass(frozen=True)
+class NearRecipe:
+    """steps, and what they were chosen for. nanoseconds: what a pair takes, about. ranks: uint8[256], of codes among the `letters` that are
+    in use. left: of the sample, where there was one."""
+
+    steps: Steps
+    nanoseconds: float
+    bound: EditBound
+    letters: int
+    ranks: npt.NDArray[np.uint8] = field(repr=False)
+    left: Left | None = None
+
+    @property
+    def planes(self) -> int:
+        """Bits of a letter."""
+        return max(1, (self.letters - 1).bit_length())
+
+    @property
+    def sketch_bytes(self) -> int:
+        """Of a record."""
+        return self.steps.bits // 8
+
+
+def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
+    """Choose steps for a task with `Task.within`, the same each time."""
+    assert task.within is not None
+    bound = task.within
+    used = np.union1d(task.queries.used_codes, task.targets.used_codes)
+    ranks = np.zeros(256, dtype=np.uint8)
+    ranks[used] = np.arange(len(used))
+    queries, targets = task.queries, task.targets
+    if worth := len(queries) * len(targets) >= _WORTH_A_SAMPLE:
+        queries, targets = sample(queries, targets)
+    lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
+    usual = float(lengths[0][0]), float(lengths[1][0])
+    most = max(0, int(bound.most(*lengths)[0]))
+    costs = _TENSOR_COSTS if tensor_cores else _POPC_COSTS
+    if bound.coverage:
+        costs = replace(costs, aligned=_ALIGNED)
+
+    def grams(q: int) -> int:
+        return max(int(bound.grams(q, *lengths)[0]), int(bound.grams(q, *lengths[::-1])[0]))
+
+    def measure(steps: Steps) -> Left:
+        return _left(steps, queries, targets, bound, ranks, len(used)) if worth else Left(1, 1, 1, 1)
+
+    def options() -> Iterator[Steps]:
+        yield Steps()
+        if worth:
+            tried = candidates(usual[1], usual_letters(targets.codes), grams)
+            for q, bits in dict.fromkeys((q, max(bits, _LEAST_BITS)) for q, bits in tried):
+                yield Steps(q=q, bits=bits)
+
+    steps, nanoseconds, left = choose(options(), measure, usual, most, costs)
+    return NearRecipe(steps, nanoseconds, bound, len(used), ranks, left if worth else None)
+
+
+def _left(steps: Steps, queries: SequenceSet, targets: SequenceSet, bound: EditBound, ranks: npt.NDArray[np.uint8], radix: int) -> Left:
+    """What steps leave of pairs of different records."""
+    m, n = queries.lengths[:, None], targets.lengths[None, :]
+    most = bound.most(m, n)
+    passing = np.abs(m - n) <= most
+    if targets is queries:
+        np.fill_diagonal(passing, False)
+    pairs, by_length = max(1, passing.size - (len(queries) if targets is queries else 0)), int(passing.sum())
+    if steps.q:
+        ours = sketches(queries, ranks, radix, steps.q, steps.bits)
+        theirs = ours if targets is queries else sketches(targets, ranks, radix, steps.q, steps.bits)
+        common = ours @ theirs.T
+        passing &= ours.sum(axis=1)[:, None] - common <= bound.grams(steps.q, m, n)
+        passing &= theirs.sum(axis=1)[None, :] - common <= bound.grams(steps.q, n, m)
+    return Left(pairs, by_length, by_length, int(passing.sum()))

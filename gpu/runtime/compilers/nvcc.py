@@ -1,0 +1,73 @@
+"""The compiler of the CUDA toolkit, a program, which needs a C++ compiler beside it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from functools import cached_property
+from pathlib import Path
+
+from gpualign.gpu.runtime.compilers.base import STANDARD, Source, failure
+
+_OPTIONS = ("-cubin", "-O3", f"-std={STANDARD}")
+
+
+def find_nvcc() -> str | None:
+    """Of CUDA_HOME or CUDA_PATH; or else on the PATH, in its usual place, or where cuda-pathfinder finds one."""
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
+    for folder in [str(Path(home, "bin"))] if home else [None, "/usr/local/cuda/bin"]:
+        if found := shutil.which("nvcc", path=folder):
+            return found
+    if home:
+        return None
+    try:
+        from cuda.pathfinder import find_nvidia_binary_utility
+    except ImportError:
+        return None
+    found = find_nvidia_binary_utility("nvcc")
+    return str(found) if found else None
+
+
+class Nvcc:
+    """nvcc at `path`."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    @cached_property
+    def version(self) -> tuple[int, int] | None:
+        found = re.search(r"release (\d+)\.(\d+)", self._ask("--version"))
+        return (int(found[1]), int(found[2])) if found else None
+
+    @property
+    def title(self) -> str:
+        return f"nvcc {self.version[0]}.{self.version[1]}" if self.version else "nvcc"
+
+    def knows(self, arch: str) -> bool:
+        known = self._ask("--list-gpu-code").split()
+        return not known or arch.rstrip("af") in known
+
+    def compile(self, source: Source, arch: str) -> bytes:
+        """Through files, in a folder of its own."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for header, text in source.headers.items():
+                Path(folder, header).write_bytes(text)
+            Path(folder, source.kernel.file).write_bytes(source.text)
+            made = folder / "kernel.cubin"
+            macros = [f"-D{macro}={value}" for macro, value in source.macros]
+            command = [self.path, *_OPTIONS, f"-arch={arch}", *macros, "-o", str(made), str(folder / source.kernel.file)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise failure(self, source, arch, done.stderr or done.stdout)
+            return made.read_bytes()
+
+    def _ask(self, question: str) -> str:
+        """Its answer, or nothing."""
+        try:
+            return subprocess.run([self.path, question], capture_output=True, text=True, check=True).stdout
+        except (OSError, subprocess.CalledProcessError):
+            return ""

@@ -1,0 +1,119 @@
+"""NVIDIA's compiler as a library, which needs neither the CUDA toolkit nor a C++ compiler.
+
+Called through ctypes: its ten functions are the same in every version, while NVIDIA's own `cuda-bindings` are 31 MB, for one major version
+of CUDA each, and take twice as long to import as a small kernel to compile (0.17 s and 0.05 s, 2026-11).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+
+from gpualign.core.common.errors import RunError
+from gpualign.gpu.kernels.kernel import capability
+from gpualign.gpu.runtime.compilers.base import STANDARD, Source, failure
+
+_MAJOR_VERSIONS = (13, 12)
+
+
+def find_nvrtc() -> Iterator[Nvrtc]:
+    """Those of pip's packages, then the loader's, newest first, then the one that cuda-pathfinder finds, in a toolkit or of conda; each
+    version once. Looked for as they are asked for.
+    """
+    seen = set[tuple[int, int]]()
+    for path in _libraries():
+        try:
+            found = Nvrtc(path)
+        except (OSError, RunError, AttributeError):  # not there, or no such library
+            continue
+        if found.version not in seen:
+            seen.add(found.version)
+            yield found
+
+
+def _libraries() -> Iterator[str]:
+    """Of several major versions a driver may load only the older, and cuda-pathfinder gives one: so it comes last."""
+    spec = find_spec("nvidia")
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    packaged = [path for folder in folders for path in Path(folder).glob("*/lib/libnvrtc.so.*")]
+    yield from map(str, sorted(packaged, key=_major, reverse=True))
+    yield from (f"libnvrtc.so.{major}" for major in _MAJOR_VERSIONS)
+    try:
+        from cuda.pathfinder import load_nvidia_dynamic_lib
+    except ImportError:
+        return
+    try:
+        yield str(load_nvidia_dynamic_lib("nvrtc").abs_path)
+    except RuntimeError:  # that there is none, or that it cannot be loaded
+        return
+
+
+def _major(path: Path) -> int:
+    """13 of libnvrtc.so.13."""
+    found = re.search(r"\.so\.(\d+)", path.name)
+    return int(found[1]) if found else 0
+
+
+class Nvrtc:
+    """The library at `path`, or of that name. Raises `OSError` if it cannot be loaded."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._library = ctypes.CDLL(path)
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self._call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
+        self.version = major.value, minor.value
+        self.title = f"NVRTC {major.value}.{minor.value}"
+        # What it needs beside it, it asks the loader for by name, and the packages of CUDA 13.0 do not say where to look.
+        beside = Path(path).with_name(f"libnvrtc-builtins.so.{major.value}.{minor.value}")
+        if beside.is_file():
+            ctypes.CDLL(str(beside))
+
+    def knows(self, arch: str) -> bool:
+        return capability(arch) in self._architectures
+
+    @cached_property
+    def _architectures(self) -> frozenset[int]:
+        count = ctypes.c_int()
+        self._call("nvrtcGetNumSupportedArchs", ctypes.byref(count))
+        numbers = (ctypes.c_int * count.value)()
+        self._call("nvrtcGetSupportedArchs", numbers)
+        return frozenset(numbers)
+
+    def compile(self, source: Source, arch: str) -> bytes:
+        """In memory. Other threads of Python run meanwhile."""
+        program = ctypes.c_void_p()
+        headers = _texts(source.headers.values()), _texts(name.encode() for name in source.headers)
+        name = source.kernel.file.encode()
+        self._call("nvrtcCreateProgram", ctypes.byref(program), source.text, name, len(source.headers), *headers)
+        try:
+            options = [f"--gpu-architecture={arch}", f"--std={STANDARD}", *(f"-D{macro}={value}" for macro, value in source.macros)]
+            if self._library.nvrtcCompileProgram(program, len(options), _texts(option.encode() for option in options)):
+                log = self._get("ProgramLog", program).rstrip(b"\0").decode(errors="replace")
+                raise failure(self, source, arch, log)
+            return self._get("CUBIN", program)
+        finally:
+            self._library.nvrtcDestroyProgram(ctypes.byref(program))
+
+    def _get(self, what: str, program: ctypes.c_void_p) -> bytes:
+        """Something of a program that the library gives by a pair of functions."""
+        size = ctypes.c_size_t()
+        self._call(f"nvrtcGet{what}Size", program, ctypes.byref(size))
+        text = ctypes.create_string_buffer(size.value)
+        self._call(f"nvrtcGet{what}", program, text)
+        return text.raw
+
+    def _call(self, function: str, *arguments: object) -> None:
+        if status := getattr(self._library, function)(*arguments):
+            self._library.nvrtcGetErrorString.restype = ctypes.c_char_p
+            raise RunError(f"NVRTC ({self.path}) failed: {function}: {self._library.nvrtcGetErrorString(status).decode()}")
+
+
+def _texts(texts: Iterable[bytes]) -> ctypes.Array[ctypes.c_char_p]:
+    """As C takes them."""
+    every = list(texts)
+    return (ctypes.c_char_p * len(every))(*every)

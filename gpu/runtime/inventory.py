@@ -1,0 +1,194 @@
+"""Which CUDA devices this machine has, as far as PyCUDA can tell, and whether kernels can be had for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.suggestions import did_you_mean
+from gpualign.gpu.runtime.prestart import start_cuda
+
+if TYPE_CHECKING:
+    from gpualign.gpu.alignment.engine import CudaEngine
+    from gpualign.gpu.distance.engine import CudaDistanceEngine
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
+
+_LEAST_CAPABILITY = (7, 0)
+
+
+@dataclass(frozen=True)
+class DeviceFacts:
+    """name; memory in bytes; compute capability as (major, minor)."""
+
+    name: str
+    memory: int
+    compute_capability: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """All CUDA devices, the CUDA version that the driver supports ("13.0"), why no device can be used, or None, and what to do: a
+    command where one will do, or None."""
+
+    devices: list[DeviceFacts]
+    driver: str | None
+    reason: str | None
+    remedy: str | None = None
+    expected: bool = True
+    """Whether somebody would expect a GPU to be used: there is one, or PyCUDA is installed."""
+
+    @property
+    def usable(self) -> list[int]:
+        """Numbers of the devices that are new enough."""
+        return [n for n, device in enumerate(self.devices) if device.compute_capability >= _LEAST_CAPABILITY]
+
+
+def take_inventory(mending: bool = True) -> Inventory:
+    """Look at this machine; starts no context. mending: the remedy is told, which may depend on what only a started driver knows."""
+    from gpualign.gpu.runtime.install_hints import OTHER_DEVICE, RESTART_DRIVER, SHOW_DEVICE, version_text
+
+    try:
+        import pycuda.driver as driver
+    except ImportError as error:
+        return _without_pycuda(error, mending)
+    try:
+        driver.init()
+        version = int(driver.get_driver_version())
+        found = [driver.Device(i) for i in range(driver.Device.count())]
+        devices = [DeviceFacts(d.name(), d.total_memory(), tuple(d.compute_capability())) for d in found]
+    except Exception as error:  # pycuda raises its own classes for every driver failure
+        return Inventory([], None, f"the CUDA driver cannot be used: {error}", RESTART_DRIVER)
+    from gpualign.gpu.runtime.kernel_cache import architecture, cache_folder
+
+    supports = version_text(version)
+    if not devices:
+        return Inventory([], supports, "the CUDA driver reports no device", SHOW_DEVICE)
+    usable = Inventory(devices, supports, None).usable
+    if not usable:
+        return Inventory(devices, supports, "no device has compute capability 7.0 or newer", OTHER_DEVICE)
+    if not any(cache_folder().glob("*.cubin")):  # who has some may have all that are needed, and the search for a compiler takes time
+        from gpualign.gpu.runtime.compilers.selection import NoCompiler, choose_compiler
+
+        try:
+            choose_compiler(architecture(devices[usable[0]].compute_capability), version // 1000)
+        except NoCompiler as error:
+            return Inventory(devices, supports, error.reason, error.remedy)
+    return Inventory(devices, supports, None)
+
+
+def _without_pycuda(error: ImportError, mending: bool) -> Inventory:
+    """Why it could not be imported, or first of all, that there is no driver for it."""
+    from gpualign.gpu.runtime.install_hints import INSTALL_DRIVER, NO_DRIVER, build_command, find_driver, has_volta
+
+    absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "pycuda"
+    expected = not absent or _has_nvidia_device()
+    driver = find_driver()
+    if driver is None:
+        return Inventory([], None, NO_DRIVER, INSTALL_DRIVER, expected)
+    from gpualign.gpu.runtime.compilers.base import LEAST_CUDA
+
+    if driver.version < LEAST_CUDA * 1000:
+        reason = f"the NVIDIA driver is for CUDA {driver.title}, and {LEAST_CUDA}.0 or newer is needed"
+        return Inventory([], driver.title, reason, "update NVIDIA's driver", expected)
+    reason = "PyCUDA is not installed" if absent else f"PyCUDA cannot be loaded: {error}"
+    volta = mending and driver.version >= 13000 and has_volta()  # the driver of CUDA 12 need not be started for the answer
+    return Inventory([], driver.title, reason, build_command(driver, not absent, volta), expected)
+
+
+def _has_nvidia_device() -> bool:
+    """By what the driver, or that of Windows below Linux, puts among the devices."""
+    return any(Path("/dev", name).exists() for name in ("nvidia0", "nvidiactl", "dxg"))
+
+
+def split_selection(text: str) -> tuple[str | None, bool]:
+    """(what it says of GPUs: "cuda", "cuda:all", numbers as in "cuda:0,2", or None; whether the CPU is among the devices) of a list with
+    commas, in any order, or of "all". Raises `InputError` for other names, and where a device is named twice."""
+    if text == "all":
+        return "cuda:all", True
+    cpus, whole, numbers, counting = 0, list[str](), list[int](), False
+    for part in text.split(","):
+        number = part.removeprefix("cuda:")
+        counting = number.isdecimal() and (counting or number != part)
+        if counting:
+            numbers.append(int(number))
+        elif part in ("cuda", "cuda:all"):
+            whole.append(part)
+        elif part == "cpu":
+            cpus += 1
+        else:
+            raise InputError(
+                f"--device {text}: expected auto, cpu, cuda, cuda:all, numbers as in cuda:0,1, all, or a list such as cpu,cuda:0; "
+                f"{part!r} is none of these{_meant(part, alone=part == text)}"
+            )
+    if cpus > 1 or len(whole) + bool(numbers) > 1 or len(set(numbers)) < len(numbers):
+        raise InputError(f"--device {text}: a device is named twice; name each once")
+    gpus = f"cuda:{','.join(map(str, numbers))}" if numbers else None
+    return whole[0] if whole else gpus, cpus == 1
+
+
+def _meant(part: str, alone: bool) -> str:
+    """A question, empty where no device's name is near. alone: the part is no part of a list."""
+    number = "".join(letter for letter in part if letter.isdecimal())
+    names = ["cpu", "cuda", "cuda:all", *(["auto", "all"] if alone else []), *([f"cuda:{number}"] if number else [])]
+    return did_you_mean(part.lower().replace("gpu", "cuda"), names)
+
+
+def check_selection(text: str) -> None:
+    """Raises `InputError` for what is no selection."""
+    split_selection(text)
+
+
+def _numbers(text: str) -> list[int]:
+    """Of "cuda:0,2"."""
+    return [int(part) for part in text.partition(":")[2].split(",")]
+
+
+def start_selected(text: str) -> None:
+    """Let CUDA start beside what comes before a checked selection, or "auto", is looked at: "cuda" is the first device, in all likelihood;
+    for "auto", which may not come to need one, and where all are meant, the driver alone."""
+    gpus = None if text == "auto" else split_selection(text)[0]
+    if _has_nvidia_device():
+        start_cuda([0] if gpus == "cuda" else [] if gpus in (None, "cuda:all") else _numbers(gpus))
+
+
+def _selected(text: str, inventory: Inventory) -> list[CudaDevice]:
+    """The GPUs that `split_selection` has found, whose contexts start meanwhile. Raises `RunError` for a missing or too old one."""
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
+
+    usable = inventory.usable
+    numbers = usable if text == "cuda:all" else usable[:1] if text == "cuda" else _numbers(text)
+    for number in numbers:
+        if number >= len(inventory.devices):
+            raise RunError(f"there is no CUDA device {number}; this machine has {len(inventory.devices)}, numbered from 0")
+        if number not in usable:
+            major, minor = inventory.devices[number].compute_capability
+            raise RunError(f"CUDA device {number} has compute capability {major}.{minor}; 7.0 or newer is needed")
+    start_cuda(numbers)
+    return [CudaDevice(number) for number in numbers]
+
+
+def make_engine(text: str, inventory: Inventory, host_traceback: bool = False, note: Callable[[str], None] | None = None) -> CudaEngine:
+    """The engine for GPUs as `split_selection` has them; host_traceback and note as in `CudaEngine`.
+
+    Raises `RunError` for a missing or too old device.
+    """
+
+    from gpualign.gpu.alignment.engine import CudaEngine
+
+    return CudaEngine(_selected(text, inventory), host_traceback=host_traceback, note=note)
+
+
+def make_distance_engines(text: str, inventory: Inventory, threads: int) -> list[CudaDistanceEngine]:
+    """Engines of distances likewise, one for each device; threads: of the host, for all of them. Raises `RunError` likewise."""
+    from gpualign.gpu.distance.engine import CudaDistanceEngine
+
+    devices = _selected(text, inventory)
+    return [CudaDistanceEngine(device, max(1, threads // len(devices))) for device in devices]
+
+
+def the_device(text: str, inventory: Inventory) -> CudaDevice:
+    """The one device of such a selection. Raises `RunError` likewise."""
+    return _selected(text, inventory)[0]

@@ -1,0 +1,188 @@
+"""A CUDA device through PyCUDA: implements `gpualign.gpu.runtime.device.Device`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pycuda.driver as cuda
+
+from gpualign.core.common.errors import RunError
+from gpualign.gpu.kernels.kernel import Hardware, Kernel
+from gpualign.gpu.runtime.device import Bytes, OutOfMemory
+from gpualign.gpu.runtime.kernel_cache import architecture, cubin
+from gpualign.gpu.runtime.tensor_map import tensor_map
+
+_SHARED_MEMORY = 48 << 10
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Turns what PyCUDA raises into an error for people."""
+    try:
+        yield
+    except cuda.MemoryError as error:
+        raise OutOfMemory(str(error)) from error
+    except cuda.Error as error:
+        raise RunError(f"the CUDA device failed: {error}") from error
+
+
+class CudaMemory:
+    def __init__(self, nbytes: int) -> None:
+        with _reported():
+            self._allocation = cuda.mem_alloc(nbytes)
+        self.address = int(self._allocation)
+
+    def free(self) -> None:
+        with _reported():
+            self._allocation.free()
+
+
+class CudaFunction:
+    def __init__(self, code: bytes, name: str, device: cuda.Device) -> None:
+        # The module must live as long as its function.
+        self._module = cuda.module_from_buffer(code)
+        self.native = self._module.get_function(name)
+        self._device = device
+        self._allowed = _SHARED_MEMORY
+
+    def allow(self, shared: int) -> None:
+        """Let blocks have so many bytes of shared memory, which must be asked for beyond the usual limit."""
+        if shared > self._allowed:
+            self.native.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+            self._allowed = shared
+
+    def resident_blocks(self, threads: int) -> int:
+        """By registers, shared memory, threads and blocks of a multiprocessor."""
+        get = self._device.get_attribute
+        names = cuda.device_attribute
+        warps = -(-threads // 32)
+        # Registers are given to warps in units of 256; each block takes 1 KiB of shared memory beside its own.
+        registers = warps * (-(-self.native.num_regs * 32 // 256) * 256)
+        shared = self.native.shared_size_bytes + 1024
+        return int(
+            max(
+                1,
+                min(
+                    get(names.MAX_REGISTERS_PER_MULTIPROCESSOR) // registers,
+                    get(names.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) // shared,
+                    get(names.MAX_THREADS_PER_MULTIPROCESSOR) // (warps * 32),
+                    32 if self._device.compute_capability() >= (8, 0) else 16,
+                ),
+            )
+        )
+
+
+class CudaEvent:
+    def __init__(self, stream: cuda.Stream) -> None:
+        with _reported():
+            self.native = cuda.Event().record(stream)
+
+    def done(self) -> bool:
+        with _reported():
+            return bool(self.native.query())
+
+    def seconds_since(self, earlier: CudaEvent) -> float:
+        with _reported():
+            return float(self.native.time_since(earlier.native)) / 1e3
+
+
+class CudaStream:
+    def __init__(self) -> None:
+        with _reported():
+            self._stream = cuda.Stream()
+
+    def upload(self, address: int, source: Bytes) -> None:
+        with _reported():
+            cuda.memcpy_htod_async(address, source, self._stream)
+
+    def download(self, target: Bytes, address: int) -> None:
+        with _reported():
+            cuda.memcpy_dtoh_async(target, address, self._stream)
+
+    def fill(self, address: int, byte: int, nbytes: int) -> None:
+        with _reported():
+            cuda.memset_d8_async(address, byte, nbytes, self._stream)
+
+    def launch(self, function: CudaFunction, grid: int, threads: int, arguments: np.void, shared: int = 0) -> None:
+        with _reported():
+            function.allow(shared)
+            function.native(arguments, grid=(grid, 1), block=(threads, 1, 1), stream=self._stream, shared=shared)
+
+    def record(self) -> CudaEvent:
+        return CudaEvent(self._stream)
+
+
+class CudaDevice:
+    """Device `ordinal` of this machine, through its primary context, so that other users of CUDA in the process share it.
+
+    driver: the major version of CUDA that its driver is for.
+    """
+
+    def __init__(self, ordinal: int) -> None:
+        cuda.init()
+        self.ordinal = ordinal
+        self._device = cuda.Device(ordinal)
+        self.name = self._device.name()
+        self.hardware = Hardware(self._device.get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT), self._clock())
+        self.arch = architecture(self._device.compute_capability())
+        self.driver = int(cuda.get_driver_version()) // 1000
+        self.total_memory = int(self._device.total_memory())
+        self._context: Any = None
+        self._functions: dict[Kernel, CudaFunction] = {}
+
+    def _clock(self) -> float:
+        return float(self._device.get_attribute(cuda.device_attribute.CLOCK_RATE)) * 1e3
+
+    def open(self) -> None:
+        if self._context is not None:
+            raise RunError(f"CUDA device {self.ordinal}: another run uses this object; make one for each engine")
+        try:
+            context = self._device.retain_primary_context()
+            context.push()
+        except cuda.Error as error:
+            raise RunError(f"CUDA device {self.ordinal} cannot be used: {error}") from error
+        self._context = context
+
+    def close(self) -> None:
+        self._functions.clear()
+        if self._context is not None:
+            context, self._context = self._context, None
+            with _reported():
+                cuda.Context.pop()
+                context.detach()
+
+    def join(self) -> None:
+        with _reported():
+            self._context.push()
+
+    def leave(self) -> None:
+        with _reported():
+            cuda.Context.pop()
+
+    def free_memory(self) -> int:
+        with _reported():
+            return int(cuda.mem_get_info()[0])
+
+    def allocate(self, nbytes: int) -> CudaMemory:
+        return CudaMemory(nbytes)
+
+    def pinned(self, nbytes: int) -> Bytes:
+        with _reported():
+            return np.asarray(cuda.pagelocked_empty(nbytes, np.uint8))
+
+    def tensor_map(self, address: int, shape: tuple[int, int], box: tuple[int, int]) -> Bytes:
+        return tensor_map(address, shape, box)
+
+    def stream(self) -> CudaStream:
+        return CudaStream()
+
+    def function(self, kernel: Kernel) -> CudaFunction:
+        if kernel not in self._functions:
+            try:
+                self._functions[kernel] = CudaFunction(cubin(kernel, self.arch, self.driver), kernel.function, self._device)
+            except cuda.Error as error:
+                raise RunError(f"the CUDA driver refuses {kernel.file} for {self.arch}: {error}") from error
+        return self._functions[kernel]

@@ -1,0 +1,127 @@
+"""A slot: one stream with the buffers of one batch. A few of them take turns, so that copies and host work overlap kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from gpualign.gpu.alignment.batch_layout import Arrays, aligned
+from gpualign.gpu.alignment.families.base import QUEUE_BYTES
+from gpualign.gpu.kernels.kernel import Kernel
+from gpualign.gpu.runtime.device import Bytes, Device, Event, Memory, OutOfMemory, Stream
+
+Made = TypeVar("Made")
+
+_SMALL = 16 << 20
+"""Bytes of a buffer that may be twice as large as it need be."""
+
+_STOP = 0x3F  # every byte of the queue's counter: as many units as no queue has
+
+
+class Slot:
+    """Buffers have names; they grow as batches need and are kept for the next. Growing waits for what the device is at, so that there is
+    more room than asked for where that is cheap. Whatever makes room raises `OutOfMemory`.
+
+    passed: the events that `mark` has recorded since `begin`.
+    """
+
+    def __init__(self, device: Device, number: int) -> None:
+        self.number = number
+        self._device = device
+        self._stream = device.stream()
+        self._memory: dict[str, tuple[Memory, int]] = {}
+        self._pinned: dict[str, Bytes] = {}
+        self.passed: list[Event] = []
+
+    @property
+    def multiprocessors(self) -> int:
+        return self._device.hardware.multiprocessors
+
+    def blocks(self, kernel: Kernel, threads: int) -> int:
+        """Blocks of so many threads that the device runs at a time."""
+        return self._device.function(kernel).resident_blocks(threads) * self.multiprocessors
+
+    def load(self, kernel: Kernel) -> None:
+        """Get a kernel ready: the driver loads none while another runs."""
+        self._device.function(kernel)
+
+    def address(self, name: str, nbytes: int, most: int = _SMALL) -> int:
+        """The place of a buffer on the device, of so many bytes at least; of up to twice as many, where these are no more than `most`."""
+        memory, size = self._memory.get(name, (None, 0))
+        if memory is None or size < nbytes:
+            roomy = max(nbytes, min(2 * nbytes, most))
+            if memory is not None:
+                roomy = max(roomy, nbytes + nbytes // 4)
+                del self._memory[name]
+                memory.free()
+            memory, size = self._memory[name] = _made(self._device.allocate, nbytes, roomy)
+        return memory.address
+
+    def host(self, name: str, nbytes: int) -> Bytes:
+        """So many bytes of a buffer of pinned memory."""
+        if name not in self._pinned or self._pinned[name].nbytes < nbytes:
+            self._pinned.pop(name, None)
+            self._pinned[name], _ = _made(self._device.pinned, nbytes, max(nbytes + nbytes // 8, min(2 * nbytes, _SMALL // 2)))
+        return self._pinned[name][:nbytes]
+
+    def stage(self, arrays: Arrays) -> dict[str, int]:
+        """Put arrays into one buffer of pinned memory, for `upload`; where each will lie on the device."""
+        nbytes = sum(aligned(array.nbytes) for array in arrays.values())
+        host, at = self.host("arrays", nbytes), self.address("arrays", nbytes)
+        places: dict[str, int] = {}
+        used = 0
+        for name, array in arrays.items():
+            places[name] = at + used
+            host[used : used + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            used += aligned(array.nbytes)
+        return places
+
+    def begin(self) -> None:
+        """A batch begins."""
+        self.passed = []
+        self.mark()
+
+    def mark(self) -> None:
+        self.passed.append(self.record())
+
+    def record(self) -> Event:
+        return self._stream.record()
+
+    def upload(self, name: str, nbytes: int) -> None:
+        """From a buffer of pinned memory to the one of that name on the device."""
+        self._stream.upload(self.address(name, nbytes), self.host(name, nbytes))
+
+    def download(self, name: str, nbytes: int) -> None:
+        """The other way round."""
+        self._stream.download(self.host(name, nbytes), self.address(name, nbytes))
+
+    def fill(self, address: int, byte: int, nbytes: int) -> None:
+        self._stream.fill(address, byte, nbytes)
+
+    def launch(self, kernel: Kernel, grid: int, threads: int, filled: np.void, shared: int = 0) -> None:
+        self._stream.launch(self._device.function(kernel), grid, threads, filled, shared)
+
+    def stop(self, other: Stream) -> None:
+        """Make the running kernel's queue look empty, through another stream."""
+        if "queue" in self._memory:
+            other.fill(self._memory["queue"][0].address, _STOP, QUEUE_BYTES)
+
+    def release(self) -> None:
+        """Free every buffer; the stream must be idle."""
+        for memory, _ in self._memory.values():
+            memory.free()
+        self._memory.clear()
+        self._pinned.clear()
+
+
+def _made(make: Callable[[int], Made], nbytes: int, roomy: int) -> tuple[Made, int]:
+    """(what has been made, its bytes: `roomy`, or where there is not so much memory left `nbytes`)."""
+    least, size = aligned(max(nbytes, 1)), aligned(roomy)
+    if size > least:
+        try:
+            return make(size), size
+        except OutOfMemory:
+            pass
+    return make(least), least
