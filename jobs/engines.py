@@ -139,7 +139,7 @@ def pick_own_engine(resources: Resources, notes: Notes, host_traceback: bool = F
 
     def cuda() -> CudaEngine | None:
         if inventory := _gpus(resources.device, notes):
-            from gpualign.gpu.runtime.inventory import make_engine
+            from gpualign.gpu.factory import make_engine
 
             return make_engine(_named(resources.device), inventory, host_traceback, notes.note)
         return None
@@ -186,7 +186,7 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO,
             return CpuDistanceEngine(resources.threads, spare=resources.spare)
     engines: list[DistanceEngine] = []
     if inventory := _gpus(resources.device, notes):
-        from gpualign.gpu.runtime.inventory import make_distance_engines
+        from gpualign.gpu.factory import make_distance_engines
 
         engines += make_distance_engines(_named(resources.device), inventory, resources.host_threads)
     if not engines:

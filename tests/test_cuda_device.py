@@ -18,7 +18,8 @@ from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.loading import encode_all, read_raw
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment.engine import CudaEngine
-from gpualign.gpu.runtime.inventory import make_engine, take_inventory
+from gpualign.gpu.factory import make_engine
+from gpualign.gpu.runtime.inventory import take_inventory
 
 pytestmark = pytest.mark.gpu
 

@@ -5,8 +5,9 @@ import types
 import pytest
 
 from gpualign.core.common.errors import InputError, RunError
+from gpualign.gpu.factory import make_engine
 from gpualign.gpu.runtime.compilers import selection as choice
-from gpualign.gpu.runtime.inventory import DeviceFacts, Inventory, make_engine, split_selection, take_inventory
+from gpualign.gpu.runtime.inventory import DeviceFacts, Inventory, split_selection, take_inventory
 
 OLD = DeviceFacts("old", 1 << 30, (6, 1))
 NEW = DeviceFacts("new", 1 << 30, (8, 0))

@@ -12,8 +12,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.strip_schedule import Schedule, make_schedule
-
-Arrays = dict[str, npt.NDArray[np.generic]]
+from gpualign.gpu.kernels.argument_structs import Arrays, aligned
 
 
 @dataclass(frozen=True)
@@ -58,11 +57,6 @@ class Layout:
     def nbytes(self) -> int:
         """Device memory of a batch beside its carries and results."""
         return sum(aligned(part) for part in (self.upload_bytes, self.packed_bytes, self.progress_bytes))
-
-
-def aligned(nbytes: int) -> int:
-    """Rounded up, so that arrays one after the other stay aligned."""
-    return -(-nbytes // 256) * 256
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,21 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.alignment.tile_results import STATISTICS
 
+Arrays = dict[str, npt.NDArray[np.generic]]
+
+QUEUE_BYTES = 256
+"""Of the counter from which blocks take their units."""
+
 _P, _I, _L, _U = "u8", "i4", "i8", "u4"  # pointer, int32_t, int64_t, uint32_t
+
+
+def aligned(nbytes: int) -> int:
+    """Rounded up, so that arrays one after the other stay aligned."""
+    return -(-nbytes // 256) * 256
 
 
 def _struct(*fields: tuple[str, str | np.dtype[Any]]) -> np.dtype[np.void]:

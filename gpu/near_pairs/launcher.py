@@ -7,8 +7,6 @@ import numpy as np
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.near_pairs.filter_cascade import words
-from gpualign.gpu.alignment.batch_layout import aligned
-from gpualign.gpu.alignment.families.base import QUEUE_BYTES
 from gpualign.gpu.distance.kernels import CHUNK_WORDS
 from gpualign.gpu.kernels.argument_structs import (
     DISTANCE,
@@ -19,6 +17,8 @@ from gpualign.gpu.kernels.argument_structs import (
     NEAR_PAIR,
     NEAR_SCREEN,
     NEAR_VERIFY,
+    QUEUE_BYTES,
+    aligned,
     arguments,
 )
 from gpualign.gpu.near_pairs.device_records import DeviceRecords

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,6 @@ from gpualign.core.common.suggestions import did_you_mean
 from gpualign.gpu.runtime.prestart import start_cuda
 
 if TYPE_CHECKING:
-    from gpualign.gpu.alignment.engine import CudaEngine
-    from gpualign.gpu.distance.engine import CudaDistanceEngine
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 _LEAST_CAPABILITY = (7, 0)
@@ -154,7 +151,7 @@ def start_selected(text: str) -> None:
         start_cuda([0] if gpus == "cuda" else [] if gpus in (None, "cuda:all") else _numbers(gpus))
 
 
-def _selected(text: str, inventory: Inventory) -> list[CudaDevice]:
+def selected_devices(text: str, inventory: Inventory) -> list[CudaDevice]:
     """The GPUs that `split_selection` has found, whose contexts start meanwhile. Raises `RunError` for a missing or too old one."""
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
@@ -170,25 +167,6 @@ def _selected(text: str, inventory: Inventory) -> list[CudaDevice]:
     return [CudaDevice(number) for number in numbers]
 
 
-def make_engine(text: str, inventory: Inventory, host_traceback: bool = False, note: Callable[[str], None] | None = None) -> CudaEngine:
-    """The engine for GPUs as `split_selection` has them; host_traceback and note as in `CudaEngine`.
-
-    Raises `RunError` for a missing or too old device.
-    """
-
-    from gpualign.gpu.alignment.engine import CudaEngine
-
-    return CudaEngine(_selected(text, inventory), host_traceback=host_traceback, note=note)
-
-
-def make_distance_engines(text: str, inventory: Inventory, threads: int) -> list[CudaDistanceEngine]:
-    """Engines of distances likewise, one for each device; threads: of the host, for all of them. Raises `RunError` likewise."""
-    from gpualign.gpu.distance.engine import CudaDistanceEngine
-
-    devices = _selected(text, inventory)
-    return [CudaDistanceEngine(device, max(1, threads // len(devices))) for device in devices]
-
-
 def the_device(text: str, inventory: Inventory) -> CudaDevice:
     """The one device of such a selection. Raises `RunError` likewise."""
-    return _selected(text, inventory)[0]
+    return selected_devices(text, inventory)[0]

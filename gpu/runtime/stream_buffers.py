@@ -7,8 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from gpualign.gpu.alignment.batch_layout import Arrays, aligned
-from gpualign.gpu.alignment.families.base import QUEUE_BYTES
+from gpualign.gpu.kernels.argument_structs import QUEUE_BYTES, Arrays, aligned
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.device import Bytes, Device, Event, Memory, OutOfMemory, Stream
 

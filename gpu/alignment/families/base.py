@@ -12,13 +12,11 @@ import numpy.typing as npt
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import DIAGONAL_BANDS
-from gpualign.gpu.alignment.batch_layout import Arrays, Layout, Room, shared_arrays
+from gpualign.gpu.alignment.batch_layout import Layout, Room, shared_arrays
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.recipe import Lengths, Recipe
+from gpualign.gpu.kernels.argument_structs import Arrays
 from gpualign.gpu.kernels.kernel import Hardware, Kernel
-
-QUEUE_BYTES = 256
-"""Of the counter from which blocks take their units."""
 
 _STRIP_OVERHEAD = 3.0  # of a strip, in rows: its share of loads, stores and waiting
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.recurrence_forms import UnaryForm
-from gpualign.gpu.alignment.batch_layout import Arrays, Layout, Room
+from gpualign.gpu.alignment.batch_layout import Layout, Room
 from gpualign.gpu.alignment.families.base import Extent, Launcher, Placed, Variant, WayBack, best_rows
 from gpualign.gpu.alignment.families.bit_slice_lanes import make_lanes
 from gpualign.gpu.alignment.families.strip_queue import Queued, greatest_of_each, pack, pipeline, starts
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import arguments
+from gpualign.gpu.kernels.argument_structs import Arrays, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 
 PACK_PLANES = Kernel("pack.cu", "pack_planes")

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.sequences.alphabet import DNA
-from gpualign.gpu.alignment.batch_layout import Arrays, Layout, Room
+from gpualign.gpu.alignment.batch_layout import Layout, Room
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families import rebased_scores as rebased
 from gpualign.gpu.alignment.families.base import Extent, Launcher, Placed, Variant, WayBack, best_rows
 from gpualign.gpu.alignment.families.strip_queue import Queued, greatest_of_each, pack, pipeline, starts, wanted_items
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import arguments
+from gpualign.gpu.kernels.argument_structs import Arrays, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 
 PACK_LETTERS = Kernel("pack.cu", "pack_letters")

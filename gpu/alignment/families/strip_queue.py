@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.gpu.alignment.batch_layout import Arrays, Layout
+from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.families.base import Launcher, Placed, Variant
 from gpualign.gpu.alignment.recipe import Lengths
 from gpualign.gpu.alignment.strip_schedule import Schedule
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import arguments
+from gpualign.gpu.kernels.argument_structs import Arrays, arguments
 from gpualign.gpu.kernels.kernel import Hardware, Kernel
 
 _CHUNK = 128  # columns that a strip stays behind the one above it (cuda_src/pipeline.cuh), waiting included twice that

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.gpu.alignment.batch_layout import Arrays, Layout, Room
-from gpualign.gpu.alignment.families.base import QUEUE_BYTES, Extent, Launcher, Placed, Variant, WayBack
+from gpualign.gpu.alignment.batch_layout import Layout, Room
+from gpualign.gpu.alignment.families.base import Extent, Launcher, Placed, Variant, WayBack
 from gpualign.gpu.alignment.recipe import Lengths, Recipe
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import arguments
+from gpualign.gpu.kernels.argument_structs import QUEUE_BYTES, Arrays, arguments
 from gpualign.gpu.kernels.kernel import Hardware
 
 SHARED_BYTES = 48 << 10

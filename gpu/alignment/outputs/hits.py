@@ -13,13 +13,13 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
-from gpualign.gpu.alignment.batch_layout import Layout, aligned
+from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import Placed, Variant
 from gpualign.gpu.alignment.outputs.base import BatchOutput, Host
 from gpualign.gpu.alignment.outputs.scores import BatchScores
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import arguments
+from gpualign.gpu.kernels.argument_structs import aligned, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.host_buffers import Scores
 from gpualign.gpu.runtime.stream_buffers import Slot

@@ -12,12 +12,12 @@ from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics, TileAlignments, TileScores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
-from gpualign.gpu.alignment.batch_layout import Layout, aligned
+from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import Placed, Variant
 from gpualign.gpu.alignment.outputs.base import BatchOutput, Host
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import arguments
+from gpualign.gpu.kernels.argument_structs import aligned, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.device import Bytes
 from gpualign.gpu.runtime.host_buffers import ResultPool, Scores

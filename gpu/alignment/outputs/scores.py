@@ -12,11 +12,12 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileScores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
-from gpualign.gpu.alignment.batch_layout import Layout, aligned
+from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import Variant
 from gpualign.gpu.alignment.outputs.base import BatchOutput, Host
 from gpualign.gpu.alignment.recipe import Recipe
+from gpualign.gpu.kernels.argument_structs import aligned
 from gpualign.gpu.runtime.host_buffers import ResultPool, Scores
 from gpualign.gpu.runtime.stream_buffers import Slot
 

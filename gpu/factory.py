@@ -1,0 +1,31 @@
+"""Makes the engines of the GPUs that a user has selected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gpualign.gpu.runtime.inventory import Inventory, selected_devices
+
+if TYPE_CHECKING:
+    from gpualign.gpu.alignment.engine import CudaEngine
+    from gpualign.gpu.distance.engine import CudaDistanceEngine
+
+
+def make_engine(text: str, inventory: Inventory, host_traceback: bool = False, note: Callable[[str], None] | None = None) -> CudaEngine:
+    """The engine for GPUs as `split_selection` has them; host_traceback and note as in `CudaEngine`.
+
+    Raises `RunError` for a missing or too old device.
+    """
+
+    from gpualign.gpu.alignment.engine import CudaEngine
+
+    return CudaEngine(selected_devices(text, inventory), host_traceback=host_traceback, note=note)
+
+
+def make_distance_engines(text: str, inventory: Inventory, threads: int) -> list[CudaDistanceEngine]:
+    """Engines of distances likewise, one for each device; threads: of the host, for all of them. Raises `RunError` likewise."""
+    from gpualign.gpu.distance.engine import CudaDistanceEngine
+
+    devices = selected_devices(text, inventory)
+    return [CudaDistanceEngine(device, max(1, threads // len(devices))) for device in devices]
