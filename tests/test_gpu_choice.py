@@ -90,7 +90,7 @@ def test_half_floats_hold_no_more_than_infinity(query, target):
 
 
 def rebased_values(form, query, target, dummies, free_query, free_target):
-    """Every value that cuda_src/recurrence.cuh forms, and the last row and column (global) or the best value (local)."""
+    """Every value that cuda_src/alignment/recurrence.cuh forms, and the last row and column (global) or the best value (local)."""
     n = len(target)
     letters = len(form.table) - 1
     opening, zero, rest = form.gap_open - form.gap_extend, form.level, form.gap_open - form.lift
@@ -300,7 +300,7 @@ def test_halves_make_up_the_batch():
 
 
 def lanes_of(items, listed):
-    """As the kernel finds them (cuda_src/bitsliced.cuh)."""
+    """As the kernel finds them (cuda_src/alignment/bitsliced.cuh)."""
     threads = np.arange(listed.shape[1])
     every = [first - threads if first >= 0 else listed[-1 - first] for first in items.tolist()]
     return np.array(every, dtype=np.int64).reshape(-1, len(threads))

@@ -26,7 +26,7 @@ def test_files_named_in_comments_exist(path):
 
 
 def test_every_argument_struct_of_a_kernel_is_compared_with_the_hosts():
-    text = "".join(p.read_text() for p in (ROOT / "cuda_src").iterdir() if p.suffix in {".cu", ".cuh"})
+    text = "".join(p.read_text() for p in (ROOT / "cuda_src").rglob("*.cu*") if p.suffix in {".cu", ".cuh"})
     assert sorted(re.findall(r"^struct (\w+Args) \{", text, re.MULTILINE)) == sorted(name for name in STRUCTS if name.endswith("Args"))
     compared = re.findall(r"^SAME_AS_ON_HOST\((\w+)\);", text, re.MULTILINE)
     assert len(compared) == len(set(compared))
@@ -35,13 +35,13 @@ def test_every_argument_struct_of_a_kernel_is_compared_with_the_hosts():
 
 
 def test_a_struct_of_another_size_does_not_compile(tmp_path):
-    from host_device import compiler
+    from host_device import INCLUDE_FOLDERS, compiler
 
     if compiler() is None:
         pytest.skip("no C++ compiler on this machine")
     source = tmp_path / "x.cpp"
     source.write_text('#include "portable.cuh"\nstruct XArgs { int a, b; };\nSAME_AS_ON_HOST(XArgs);\n')
-    folders = [f"-I{ROOT / 'cuda_src'}", f"-I{ROOT / 'tests' / 'cuda_host'}"]
+    folders = [f"-I{folder}" for folder in INCLUDE_FOLDERS]
 
     def compiles(size):
         command = [compiler(), "-std=c++17", "-fsyntax-only", *folders, f"-DSIZE_OF_XArgs={size}", str(source)]

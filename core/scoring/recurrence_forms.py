@@ -86,13 +86,14 @@ def fits_bytes(table: npt.NDArray[np.integer], times: int) -> bool:
 
 
 def fits_profile(table: npt.NDArray[np.integer]) -> bool:
-    """Whether the profiles of 16-bit scores hold a table: signed bytes, and twice the scores where one is negative (cuda_src/score.cuh)."""
+    """Whether the profiles of 16-bit scores hold a table: signed bytes, and twice the scores where one is negative
+    (cuda_src/alignment/score.cuh)."""
     return fits_bytes(table, 1 if table.min() >= 0 else 2)
 
 
 @dataclass(frozen=True)
 class RebasedForm:
-    """Gotoh's recurrence on rebased scores that are never negative, as cuda_src/recurrence.cuh states it.
+    """Gotoh's recurrence on rebased scores that are never negative, as cuda_src/alignment/recurrence.cuh states it.
 
     table: int64[letters + 1][letters + 1], the scores s' by query and target letter; the last query letter is that of dummy rows, the
     last target letter pads targets. gap_open, gap_extend, lift, level: its constants of these names.

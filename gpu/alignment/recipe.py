@@ -23,7 +23,8 @@ U16X2, H16X2 = "U16x2", "H16x2"
 
 
 def packed_cell(archs: Iterable[str]) -> str | None:
-    """The type of cuda_src/score.cuh that holds two scores, of which all these architectures, as compilers call them, find the larger in
+    """The type of cuda_src/alignment/score.cuh that holds two scores, of which all these architectures, as compilers call them, find the
+    larger in
     one instruction each: DPX has maxima of unsigned 16-bit numbers, compute capability 8.0 those of half floats, and before it there are
     none. A name that is none is today's."""
     least = min(capability(arch) or _DPX for arch in archs)

@@ -1,4 +1,4 @@
-"""Sketches of a few records on the host, bit for bit those of cuda_src/near_records.cu. Pure."""
+"""Sketches of a few records on the host, bit for bit those of cuda_src/near_pairs/near_records.cu. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The kernels of Munekawa et al. 2008 as an engine of local scores: a block a target, query by query.
 
-What each kernel does, and the section of the paper that it is from, is in cuda_src/munekawa.cu.
+What each kernel does, and the section of the paper that it is from, is in cuda_src/papers/munekawa.cu.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The kernels of Payne et al. 2010 as an engine of distances: a block a pair of samples, a call an int or a byte.
 
-What each kernel does, and the section of the paper that it is from, is in cuda_src/payne.cu.
+What each kernel does, and the section of the paper that it is from, is in cuda_src/papers/payne.cu.
 """
 
 from __future__ import annotations

@@ -28,7 +28,9 @@ def architecture(compute_capability: tuple[int, int]) -> str:
 
 
 def _sources() -> Iterable[tuple[str, bytes]]:
-    for entry in sorted(files("gpualign.cuda_src").iterdir(), key=lambda e: e.name):
+    """Names and texts of all files of CUDA C++; no name is in two folders, and one file includes another by its name alone."""
+    folders = [entry for entry in files("gpualign.cuda_src").iterdir() if entry.is_dir()]
+    for entry in sorted((entry for folder in folders for entry in folder.iterdir()), key=lambda e: e.name):
         if entry.name.endswith((".cu", ".cuh")):
             yield entry.name, entry.read_bytes()
 

@@ -46,11 +46,13 @@ def cuda_on_host(monkeypatch):
     """The only CUDA device of this machine is its processor."""
     from host_device import HostDevice
 
+    from gpualign.gpu import factory
     from gpualign.gpu.runtime import inventory as devices
 
     found = devices.Inventory([devices.DeviceFacts("host", 1 << 28, (7, 0))], "13.0", None)
     monkeypatch.setattr(devices, "take_inventory", lambda mending=True: found)
-    monkeypatch.setattr(devices, "_selected", lambda text, inventory: [HostDevice()])
+    for module in (devices, factory):
+        monkeypatch.setattr(module, "selected_devices", lambda text, inventory: [HostDevice()])
     return EngineChoice(("--device", "cuda"), ", cuda (host)")
 
 

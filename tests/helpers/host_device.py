@@ -22,6 +22,7 @@ SANITIZE = os.environ.get("GPUALIGN_TEST_SANITIZE", "")
 _LAUNCHING = threading.Lock()  # what a kernel declares as shared memory, the library has once
 _FEW_THREADS = {"pack.cu": 4, "select.cu": 4, "near_records.cu": 4, "near_gather.cu": 4, "near_verify.cu": 16}
 """Of kernels that work with any number of them: few are quicker here."""
+INCLUDE_FOLDERS = [*sorted(p for p in (ROOT / "cuda_src").iterdir() if p.is_dir()), ROOT / "tests" / "cuda_host"]
 _BUILD = Path(tempfile.gettempdir()) / f"gpualign-cuda-host-{os.getuid()}"
 
 
@@ -36,7 +37,7 @@ def name_of(family):
 
 def build(kernel):
     """The shared library of a kernel, from an earlier build of the same sources where there is one."""
-    sources = sorted([*(ROOT / "cuda_src").glob("*.cu*"), *(ROOT / "tests" / "cuda_host").glob("*")])
+    sources = sorted([*(ROOT / "cuda_src").glob("*/*.cu*"), *(ROOT / "tests" / "cuda_host").glob("*")])
     digest = hashlib.sha256(repr((kernel, CONTRACT, SANITIZE)).encode())
     for source in sources:
         digest.update(source.read_bytes())
@@ -50,7 +51,7 @@ def build(kernel):
     if SANITIZE:
         flags += ["-g", f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
     macros = [f"-D{name}={value}" for name, value in (*kernel.macros, *CONTRACT)]
-    includes = [f"-I{ROOT / 'cuda_src'}", f"-I{ROOT / 'tests' / 'cuda_host'}"]
+    includes = [f"-I{folder}" for folder in INCLUDE_FOLDERS]
     names = [f'-DKERNEL_FILE="{kernel.file}"', f"-DKERNEL_NAME={kernel.function}"]
     command = [compiler(), *flags, *macros, *includes, *names, "-o", str(part), str(ROOT / "tests" / "cuda_host" / "kernel.cpp")]
     subprocess.run(command, check=True)

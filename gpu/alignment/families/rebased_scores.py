@@ -1,4 +1,4 @@
-"""What threads.cu and chain.cu share: the rebased recurrence of cuda_src/recurrence.cuh and the types of its scores. Pure."""
+"""What threads.cu and chain.cu share: the rebased recurrence of cuda_src/alignment/recurrence.cuh and the types of its scores. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Macros = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Cell:
-    """A score type of cuda_src/score.cuh."""
+    """A score type of cuda_src/alignment/score.cuh."""
 
     name: str
     bits: int
@@ -46,7 +46,7 @@ def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> lis
 
 
 def doubled(recipe: Recipe) -> bool:
-    """Whether a profile's signed bytes can hold twice the scores (cuda_src/score.cuh). Without that none may be negative."""
+    """Whether a profile's signed bytes can hold twice the scores (cuda_src/alignment/score.cuh). Without that none may be negative."""
     return fits_bytes(recipe.table(), 2)
 
 

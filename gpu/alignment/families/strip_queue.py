@@ -1,4 +1,5 @@
-"""What threads.cu and bitsliced.cu share: blocks that take the strips of items from a queue (cuda_src/pipeline.cuh), and packed targets."""
+"""What threads.cu and bitsliced.cu share: blocks that take the strips of items from a queue (cuda_src/alignment/pipeline.cuh), and packed
+targets."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import Arrays, arguments
 from gpualign.gpu.kernels.kernel import Hardware, Kernel
 
-_CHUNK = 128  # columns that a strip stays behind the one above it (cuda_src/pipeline.cuh), waiting included twice that
+_CHUNK = 128  # columns that a strip stays behind the one above it (cuda_src/alignment/pipeline.cuh), waiting included twice that
 _RESIDENT = 512  # threads of a multiprocessor that work on strips, about
 _STRIP_LAG = 1 / 50  # of a wave, that a strip ends behind the one above it, as measured (benchmarks/LOG.md)
 _PADDING = 1 / 10  # of targets on the diagonal: 32 neighbours among genes of 16S rRNA

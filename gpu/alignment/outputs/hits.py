@@ -32,7 +32,7 @@ Int32s = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class BatchHits(BatchOutput):
-    """The `hits` best of `columns` targets of each of `rows` queries, as cuda_src/select.cu chooses them: scores, then columns.
+    """The `hits` best of `columns` targets of each of `rows` queries, as cuda_src/alignment/select.cu chooses them: scores, then columns.
 
     merge: takes scores and columns, [rows][hits] in any order, which are the slot's.
     """

@@ -28,7 +28,7 @@ RUNS_PIECE = 16
 """Bytes by which kernels move runs: each pair's begin with a piece of their own, so that up to 15 bytes behind them are unused."""
 
 _DETAILS = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
-"""As cuda_src/path.cuh counts."""
+"""As cuda_src/alignment/path.cuh counts."""
 
 
 @dataclass(frozen=True)
