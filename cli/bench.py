@@ -47,10 +47,12 @@ def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
     from gpualign.cli.messages import Messages
     from gpualign.cli.outputs.files import OutputFiles, naming_output
     from gpualign.cli.pictures.plots import missing_libraries
-    from gpualign.jobs.engines import bench_device, checked_resources
-    from gpualign.jobs.reports import li, munekawa, payne
-    from gpualign.jobs.reports.machine import describe_machine
-    from gpualign.jobs.reports.report import draw_charts, to_json, to_markdown
+    from gpualign.jobs.devices.selection import bench_device, checked_resources
+    from gpualign.papers import bench_li as li
+    from gpualign.papers import bench_munekawa as munekawa
+    from gpualign.papers import bench_payne as payne
+    from gpualign.papers.host_description import describe_machine
+    from gpualign.papers.report import draw_charts, to_json, to_markdown
 
     messages = Messages.of("bench", quiet)
     checked_resources(device, None, None)

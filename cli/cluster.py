@@ -75,7 +75,7 @@ def cluster(
       gpualign cluster --distances snps.npy --max-distance 12 --method average
     """
     from gpualign.cli.inputs.lists import InputFiles, input_files
-    from gpualign.jobs.early import EDIT_CELLS, GLOBAL_CELLS, bounds_edits, start_for_pairs
+    from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, bounds_edits, start_for_pairs
 
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
@@ -90,11 +90,11 @@ def cluster(
     from gpualign.core.common.errors import InputError
     from gpualign.core.scoring import matrices
     from gpualign.core.scoring.scoring import ScoringOptions
-    from gpualign.jobs.budget import default_memory
     from gpualign.jobs.cluster import ClusterOptions, prepare, prepare_given
-    from gpualign.jobs.engines import checked_resources
-    from gpualign.jobs.inputs import ReadOptions, read_inputs
-    from gpualign.jobs.members import align_members
+    from gpualign.jobs.devices.memory import default_memory
+    from gpualign.jobs.devices.selection import checked_resources
+    from gpualign.jobs.member_alignments import align_members
+    from gpualign.jobs.sequence_loading import ReadOptions, read_inputs
 
     messages = Messages.of("cluster", quiet, verbose, log, summary)
     if edges is not None and distances is not None:

@@ -22,8 +22,8 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.output.formats.registry import Results
 from gpualign.core.sequences.ids import changed_ids, describe_changed
 from gpualign.jobs.cluster import Given
-from gpualign.jobs.inputs import Inputs
-from gpualign.jobs.members import Members
+from gpualign.jobs.member_alignments import Members
+from gpualign.jobs.sequence_loading import Inputs
 
 if TYPE_CHECKING:
     from gpualign.core.output.writer import ByteWriter

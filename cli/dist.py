@@ -131,7 +131,7 @@ def dist(
       gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
     """
     from gpualign.cli.inputs.lists import input_files
-    from gpualign.jobs.early import distance_seconds, start_early
+    from gpualign.jobs.devices.cuda_prestart import distance_seconds, start_early
 
     sets = [input_files(one) for one in (samples, others or add) if one is not None]
     named = [path for one in sets for path in one.paths]
@@ -158,8 +158,8 @@ def dist(
     from gpualign.core.execution.pipeline import Marks
     from gpualign.core.output.formats.registry import Results
     from gpualign.core.sequences.ids import describe_shared
+    from gpualign.jobs.devices.selection import AUTO
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
-    from gpualign.jobs.engines import AUTO
 
     messages = Messages.of("dist", quiet, verbose, log, summary)
     if add is not None:

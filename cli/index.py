@@ -47,7 +47,7 @@ def index(
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.units import format_bytes
     from gpualign.jobs.index import build
-    from gpualign.jobs.inputs import ReadOptions
+    from gpualign.jobs.sequence_loading import ReadOptions
 
     messages = Messages.of("index", quiet, log=log)
     path = output_path(output)

@@ -13,7 +13,7 @@ def info() -> None:
     Example:
       gpualign info
     """
-    from gpualign.jobs.machine import describe_machine
+    from gpualign.jobs.devices.system_info import describe_machine
 
     for name, value in describe_machine():
         click.echo(f"{name:<19} {value}")

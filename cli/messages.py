@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.execution.pipeline import Totals
-    from gpualign.jobs.near import NearTotals
-    from gpualign.jobs.pairs import Rows
+    from gpualign.jobs.every_pair import Rows
+    from gpualign.jobs.near_pairs import NearTotals
 
 
 class Messages:

@@ -10,7 +10,7 @@ import click
 from gpualign.cli.messages import Messages
 from gpualign.cli.signals import cleaning_up
 from gpualign.core.common.errors import InputError
-from gpualign.jobs.engines import AUTO, Resources, checked_resources
+from gpualign.jobs.devices.selection import AUTO, Resources, checked_resources
 
 
 def find_resources(
@@ -30,7 +30,7 @@ def find_resources(
     """
     if cluster is None:
         return checked_resources(device, threads, memory, messages)
-    from gpualign.jobs.executors import MPI, check_cluster, open_cluster
+    from gpualign.jobs.remote.executors import MPI, check_cluster, open_cluster
 
     check_cluster(cluster)
     if cluster != MPI:  # of which only the coordinator is to say what is wrong

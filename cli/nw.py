@@ -136,7 +136,7 @@ def nw(
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
     from gpualign.cli.inputs.lists import input_files
-    from gpualign.jobs.early import EDIT_CELLS, GLOBAL_CELLS, bounds_edits, start_for_pairs
+    from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, bounds_edits, start_for_pairs
 
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
     queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
@@ -161,8 +161,8 @@ def nw(
     from gpualign.core.scoring.scoring import ScoringOptions
     from gpualign.core.sequences.ids import describe_shared
     from gpualign.core.sequences.strands_frames import BOTH
-    from gpualign.jobs.inputs import ReadOptions, add_targets, read_inputs
     from gpualign.jobs.nw import NwOptions, Wanted, prepare_wanted
+    from gpualign.jobs.sequence_loading import ReadOptions, add_targets, read_inputs
 
     messages = Messages.of("nw", quiet, verbose, log, summary)
     if add is not None and seqs2 is not None:

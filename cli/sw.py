@@ -118,7 +118,7 @@ def sw(
       gpualign sw contigs.fa proteins.fa --translate query           six frames against proteins, as blastx
     """
     from gpualign.cli.inputs.lists import input_files
-    from gpualign.jobs.early import LOCAL_CELLS, start_for_pairs
+    from gpualign.jobs.devices.cuda_prestart import LOCAL_CELLS, start_for_pairs
 
     sets = [input_files(one) for one in (query, db) if one is not None]
     queries, targets = sets[0].paths, sets[1].paths if len(sets) > 1 else None
@@ -136,7 +136,7 @@ def sw(
     from gpualign.core.scoring.scoring import ScoringOptions
     from gpualign.core.sequences.translation import STANDARD
     from gpualign.jobs import sw as search
-    from gpualign.jobs.inputs import ReadOptions, read_inputs, read_with_index
+    from gpualign.jobs.sequence_loading import ReadOptions, read_inputs, read_with_index
 
     messages = Messages.of("sw", quiet, verbose, log, summary)
     files = [path for one in sets for path in one.everything]
@@ -179,7 +179,7 @@ def sw(
         raise InputError(f"{db} is an index, which holds no descriptions for the column ttitle; search the file that it was made of")
     opened = (open_inputs(one.paths) for one in (sets[:1] if by_index else sets))
     if translate is not None:
-        from gpualign.jobs.translation import read_translated
+        from gpualign.jobs.translated_search import read_translated
 
         inputs = read_translated(opened, translate, reading, db if by_index else None, messages)
     elif db is not None and by_index:
@@ -190,7 +190,7 @@ def sw(
     if of_scores is not None:
         from gpualign.cli.outputs.pairs import write_every_pair
         from gpualign.core.planning.tile_plan import Pairing
-        from gpualign.jobs import scores as every_score
+        from gpualign.jobs import sw_all_scores as every_score
 
         pairing = Pairing.ABOVE_OR_EQUAL if with_self or of_scores.is_matrix else Pairing.ABOVE
         job = every_score.prepare(inputs, every_score.ScoresOptions(scoring, strand, mask, pairing, resources, kernel), messages)

@@ -32,13 +32,13 @@ from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.search.runner import GrowingProgress
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
-from gpualign.jobs.budget import default_memory
-from gpualign.jobs.engines import Resources
-from gpualign.jobs.inputs import Inputs, scoring_of
-from gpualign.jobs.near import NearJob
-from gpualign.jobs.notes import UNHEARD, Notes
-from gpualign.jobs.pairs import PairsJob, Rows
-from gpualign.jobs.passing import passing_parts
+from gpualign.jobs.devices.memory import default_memory
+from gpualign.jobs.devices.selection import Resources
+from gpualign.jobs.every_pair import PairsJob, Rows
+from gpualign.jobs.near_pairs import NearJob
+from gpualign.jobs.pairs_as_arrays import passing_parts
+from gpualign.jobs.reporter import UNHEARD, Notes
+from gpualign.jobs.sequence_loading import Inputs, scoring_of
 
 METHODS = ("single", "complete", "average", "greedy")
 

@@ -33,13 +33,13 @@ from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.pipeline import UNMARKED, Marks, Progress
 from gpualign.core.files.scratch import Scratch, ScratchFiles
 from gpualign.core.output.matrix_files import NumberType
-from gpualign.jobs.budget import default_memory
-from gpualign.jobs.engines import AUTO, Resources, pick_distance_engine
-from gpualign.jobs.notes import Notes
-from gpualign.jobs.pairs import Rows, Work
-from gpualign.jobs.quality import few_calls, pairs_left_out, pairs_without_value
-from gpualign.jobs.samples import SampleFilters, SamplesLeft, check_founders, without_excluded
-from gpualign.jobs.sites import chosen_sites
+from gpualign.jobs.call_rate_report import few_calls, pairs_left_out, pairs_without_value
+from gpualign.jobs.devices.memory import default_memory
+from gpualign.jobs.devices.selection import AUTO, Resources, pick_distance_engine
+from gpualign.jobs.every_pair import Rows, Work
+from gpualign.jobs.reporter import Notes
+from gpualign.jobs.sample_selection import SampleFilters, SamplesLeft, check_founders, without_excluded
+from gpualign.jobs.site_selection import chosen_sites
 
 if TYPE_CHECKING:
     from fractions import Fraction

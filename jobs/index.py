@@ -9,7 +9,8 @@ from typing import BinaryIO
 
 from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.database_index import Built, IndexBuilder
-from gpualign.jobs.inputs import (
+from gpualign.jobs.reporter import UNHEARD, Notes
+from gpualign.jobs.sequence_loading import (
     READ_AS_PROTEIN,
     Opened,
     ReadOptions,
@@ -19,7 +20,6 @@ from gpualign.jobs.inputs import (
     describe_lower,
     describe_unknown,
 )
-from gpualign.jobs.notes import UNHEARD, Notes
 
 
 def build(

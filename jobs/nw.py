@@ -18,15 +18,15 @@ from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.sequences.alphabet import DNA, Alphabet
 from gpualign.core.sequences.strands_frames import BOTH
-from gpualign.jobs.engines import AUTO, Resources, pick_global_engine, pick_near_engine, pick_pair_engine
-from gpualign.jobs.inputs import Inputs, scoring_of
-from gpualign.jobs.notes import UNHEARD, Notes
-from gpualign.jobs.pairs import PairsJob, prepare_pairs
+from gpualign.jobs.devices.selection import AUTO, Resources, pick_global_engine, pick_near_engine, pick_pair_engine
+from gpualign.jobs.every_pair import PairsJob, prepare_pairs
+from gpualign.jobs.reporter import UNHEARD, Notes
+from gpualign.jobs.sequence_loading import Inputs, scoring_of
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
     from gpualign.core.scoring.edit_bounds import EditBound
-    from gpualign.jobs.near import Engines, NearJob
+    from gpualign.jobs.near_pairs import Engines, NearJob
 
 _COUNTED = {
     Rule.COMPATIBLE: "in identities they match what they may stand for",
@@ -82,7 +82,7 @@ def prepare_wanted(
     task, pairing, chosen = begun = _begin(inputs, options, notes, engine)
     if wanted.filter != Filter() and options.kernel == AUTO:
         from gpualign.core.near_pairs.thresholds import edit_bound, what_would_bound
-        from gpualign.jobs.near import is_worth_it, prepare_near
+        from gpualign.jobs.near_pairs import is_worth_it, prepare_near
 
         bound = edit_bound(wanted.filter, task, wanted.identity_definition)
         if bound is not None and is_worth_it(task, bound):
@@ -152,7 +152,7 @@ def check_complements(scoring: Scoring, alphabet: Alphabet) -> None:
 
 def _engines_of(task: Task, bound: EditBound, chosen: Engine, resources: Resources) -> Engines:
     """Who finds near pairs, and who aligns them."""
-    from gpualign.jobs.near import Engines
+    from gpualign.jobs.near_pairs import Engines
 
     few = bound.ambiguous <= _FEW_AMBIGUOUS
     if not task.both_strands:

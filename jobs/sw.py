@@ -26,12 +26,12 @@ from gpualign.core.sequences.strands_frames import BOTH, PLUS, Sides, as_given, 
 from gpualign.core.sequences.translation import STANDARD
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.alignment.hit_tracing import HitTracer
-from gpualign.jobs.budget import memory_left
-from gpualign.jobs.engines import AUTO, Resources, cpu_engine, pick_local_engine
-from gpualign.jobs.inputs import Inputs, scoring_of
-from gpualign.jobs.masking import mask_queries
-from gpualign.jobs.notes import UNHEARD, Notes
-from gpualign.jobs.pairs import Rows, Work, count_sequences, describe_plan, describe_work
+from gpualign.jobs.devices.memory import memory_left
+from gpualign.jobs.devices.selection import AUTO, Resources, cpu_engine, pick_local_engine
+from gpualign.jobs.every_pair import Rows, Work, count_sequences, describe_plan, describe_work
+from gpualign.jobs.query_masking import mask_queries
+from gpualign.jobs.reporter import UNHEARD, Notes
+from gpualign.jobs.sequence_loading import Inputs, scoring_of
 
 DEFAULT_HITS = 25
 _TRACE_SHARE = 4  # of the memory beside the sequences, one part in so many traces hits
@@ -219,7 +219,7 @@ def prepare(inputs: Inputs, options: SwOptions, notes: Notes = UNHEARD, engine: 
     o = options
     translated = None
     if o.translate is not None:
-        from gpualign.jobs.translation import translate_inputs
+        from gpualign.jobs.translated_search import translate_inputs
 
         translated = translate_inputs(inputs, o.translate, o.genetic_code, o.strand, notes)
     task = local_task(inputs if translated is None else translated.searched, o.scoring, notes)

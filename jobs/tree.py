@@ -16,7 +16,7 @@ from gpualign.core.trees.rooting import root_at_midpoint, root_at_outgroup
 from gpualign.core.trees.tree import Tree
 
 if TYPE_CHECKING:
-    from gpualign.jobs.notes import Notes
+    from gpualign.jobs.reporter import Notes
 
 METHODS = ("nj", "upgma", "mst")
 

@@ -91,7 +91,7 @@ def test_most_is_every_extra_of_one_machine_without_a_gpu():
 def test_an_extra_that_users_are_told_to_install_exists():
     found = extras()
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "packaging").rglob("*")]
-    sources = [path for folder in ("cli", "core", "gpu", "jobs") for path in (ROOT / folder).rglob("*.py")]
+    sources = [path for folder in ("cli", "core", "gpu", "jobs", "papers") for path in (ROOT / folder).rglob("*.py")]
     named = set()
     for path in [*pages, *sources]:
         if path.is_file():

@@ -7,8 +7,10 @@ from gpualign.core.common import cgroups
 from gpualign.core.common.cgroups import Limits, find_limits
 from gpualign.core.common.errors import RunError
 from gpualign.cpu import processor as machine
-from gpualign.jobs import budget, engines, nodes
-from gpualign.jobs.engines import Resources
+from gpualign.jobs.devices import memory as budget
+from gpualign.jobs.devices import selection as engines
+from gpualign.jobs.devices.selection import Resources
+from gpualign.jobs.remote import worker_entry as nodes
 
 GIB = 1 << 30
 V2 = "31 23 0:28 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"

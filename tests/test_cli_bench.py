@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from command import gpualign
 
-from gpualign.jobs.reports.measure import Timing, repeat, summarise
-from gpualign.jobs.reports.munekawa import database_lengths
-from gpualign.jobs.reports.report import Ladder, Section, Step, Table, draw_charts, to_json, to_markdown, unpublished
+from gpualign.papers.bench_munekawa import database_lengths
+from gpualign.papers.report import Ladder, Section, Step, Table, draw_charts, to_json, to_markdown, unpublished
+from gpualign.papers.timing import Timing, repeat, summarise
 
 pytestmark = pytest.mark.slow
 

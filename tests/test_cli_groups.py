@@ -18,7 +18,7 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.jobs import pairs as jobs
+from gpualign.jobs import every_pair as jobs
 
 COUNT = 40
 

@@ -164,7 +164,7 @@ def test_no_more_is_aligned_at_a_time_than_memory_holds(rng, tmp_path, monkeypat
         sizes.append(len(pairs))
         return align_pairs(prepared, pairs)
 
-    monkeypatch.setattr("gpualign.jobs.near.align_pairs", align)
+    monkeypatch.setattr("gpualign.jobs.near_pairs.align_pairs", align)
     options = ["--threads", "1", "--memory", "4M", "--fields", FIELDS, "--identity-def", "1", "--min-identity", "0.9"]
     rows = gpualign_here("nw", *options, file)[0].splitlines()
     assert len(rows) == 1 + 240 * 239 // 2

@@ -19,8 +19,8 @@ from processes import started, wait_until
 
 import gpualign as gpualign_package
 from gpualign.core.common.errors import InputError
-from gpualign.jobs.engines import Resources
-from gpualign.jobs.executors import check_cluster
+from gpualign.jobs.devices.selection import Resources
+from gpualign.jobs.remote.executors import check_cluster
 
 pytestmark = pytest.mark.slow
 
@@ -339,7 +339,7 @@ if __name__ == "__main__":
 
 @needs_dask
 def test_no_scheduler_there(small_16s, monkeypatch):
-    from gpualign.jobs import executors
+    from gpualign.jobs.remote import executors
 
     monkeypatch.setattr(executors, "_CONNECT_SECONDS", 0.5)
     told = []

@@ -22,8 +22,8 @@ from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.gpu.runtime import inventory as devices
 from gpualign.gpu.runtime import prestart as start
-from gpualign.jobs import early
-from gpualign.jobs.early import (
+from gpualign.jobs.devices import cuda_prestart as early
+from gpualign.jobs.devices.cuda_prestart import (
     CUDA_START,
     EDIT_CELLS,
     GLOBAL_CELLS,
@@ -99,7 +99,7 @@ def test_what_is_missing_is_silent(driver, monkeypatch):
 def test_a_command_starts_what_its_device_may_need(monkeypatch, device, contexts):
     started = []
     monkeypatch.setattr(devices, "start_cuda", started.append)
-    monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
+    monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
     start_early(device, CUDA_START, 0)
     assert started == ([] if contexts is None else [contexts])
@@ -109,13 +109,13 @@ def test_a_command_starts_what_its_device_may_need(monkeypatch, device, contexts
 
 
 def test_a_device_that_is_none_is_refused(monkeypatch):
-    monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
+    monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: name)
     with pytest.raises(InputError, match="expected auto, cpu, cuda"):
         start_early("gpu:0", 0, 0)
 
 
 def test_nothing_starts_without_pycuda(monkeypatch):
-    monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: None)
+    monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: None)
     monkeypatch.setattr(devices, "start_cuda", lambda numbers: pytest.fail("started"))
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
     start_early("cuda", 9, 9)
@@ -123,7 +123,7 @@ def test_nothing_starts_without_pycuda(monkeypatch):
 
 def test_little_work_starts_nothing_by_itself(monkeypatch):
     started = []
-    monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
+    monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
     start_early("auto", CUDA_START / 2, CUDA_START / 2)
@@ -134,7 +134,7 @@ def test_little_work_starts_nothing_by_itself(monkeypatch):
 
 def test_much_work_starts_what_it_will_need(monkeypatch):
     started = []
-    monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
+    monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
     start_early("auto", 0.9 * CUDA_START, 0.9 * CUDA_START)
@@ -144,7 +144,7 @@ def test_much_work_starts_what_it_will_need(monkeypatch):
 
 
 def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
-    monkeypatch.setattr("gpualign.jobs.early.usable_cpus", lambda: 2)
+    monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.usable_cpus", lambda: 2)
     small, large, packed = (tmp_path / name for name in ("small.fa", "large.fa", "packed.fa.gz"))
     for path, size in ((small, 3000), (large, 6_000_000), (packed, 1_500_000)):
         path.write_bytes(b"A" * size)
@@ -171,7 +171,7 @@ def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
 
 
 def test_near_pairs_go_by_the_number_and_length_of_records(monkeypatch, tmp_path):
-    monkeypatch.setattr("gpualign.jobs.early.usable_cpus", lambda: 2)
+    monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.usable_cpus", lambda: 2)
     rng = random.Random(1)
     letters = ["".join(rng.choices("ACGT", k=100)) for _ in range(50_000)]
     reads = {
@@ -250,7 +250,10 @@ def test_commands_say_whether_thresholds_leave_pairs_out(monkeypatch, tmp_path, 
 def test_a_look_at_standard_input_leaves_it_where_it_is(tmp_path):
     path = tmp_path / "reads.fa"
     path.write_text(f">r\n{'ACGT' * 25}\n" * 1000)
-    code = "import sys; from gpualign.jobs.early import near_seconds; print(near_seconds(['/dev/stdin'], None) > 0, sys.stdin.readline())"
+    code = (
+        "import sys; from gpualign.jobs.devices.cuda_prestart import near_seconds;"
+        " print(near_seconds(['/dev/stdin'], None) > 0, sys.stdin.readline())"
+    )
     with path.open() as stdin:
         done = subprocess.run([sys.executable, "-c", code], stdin=stdin, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", ">r"]

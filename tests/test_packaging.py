@@ -136,6 +136,7 @@ def test_a_build_of_an_image_is_not_sent_what_git_ignores():
         "jobs",
         "package",
         "packaging",
+        "papers",
     }
     assert needed.isdisjoint(sent_not)
     assert all((ROOT / name).exists() for name in needed)

@@ -14,7 +14,7 @@ pytest.importorskip("scipy")
 
 from gpualign.core.common.cgroups import Limits
 from gpualign.core.common.errors import InputError
-from gpualign.jobs import budget
+from gpualign.jobs.devices import memory as budget
 
 MANY = 1_000_000
 

@@ -16,11 +16,11 @@ from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.runtime import prestart as start
-from gpualign.jobs import engines
-from gpualign.jobs.early import CUDA_START
-from gpualign.jobs.engines import Resources, pick_distance_engine, pick_engine
-from gpualign.jobs.notes import UNHEARD
-from gpualign.jobs.sooner import SoonerEngine, cuda_is_sooner, cuda_seconds
+from gpualign.jobs.devices import selection as engines
+from gpualign.jobs.devices.auto import SoonerEngine, cuda_is_sooner, cuda_seconds
+from gpualign.jobs.devices.cuda_prestart import CUDA_START
+from gpualign.jobs.devices.selection import Resources, pick_distance_engine, pick_engine
+from gpualign.jobs.reporter import UNHEARD
 
 BUDGET = Budget(1 << 28, 1 << 28)
 

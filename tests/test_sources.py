@@ -11,7 +11,7 @@ from gpualign.core.results import _rows
 from gpualign.gpu.kernels.argument_structs import STRUCTS
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("cli", "jobs", "core", "cpu", "cuda_src", "gpu", "package", "tests", "benchmarks")
+FOLDERS = ("cli", "papers", "jobs", "core", "cpu", "cuda_src", "gpu", "package", "tests", "benchmarks")
 SOURCES = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.suffix in {".py", ".cpp", ".hpp", ".cu", ".cuh"})
 NAMED = re.compile(r"(?<![\w./*{}-])(?:\.\./)*([\w/-]*\w\.(?:py|cpp|hpp|cuh|cu|md))\b(?![(\w])")
 

@@ -32,7 +32,7 @@ SMALL = {
         "gpualign.core.distance",
         "gpualign.core.sequences.database_index",
         "gpualign.core.alignment.hits",
-        "gpualign.jobs.near",
+        "gpualign.jobs.near_pairs",
     ),
     *(
         "gpualign.core.scoring.edit_bounds",

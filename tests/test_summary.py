@@ -18,7 +18,7 @@ from sites import write_fileset
 import gpualign as package
 from gpualign.cli import stages
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.jobs.budget import peak_memory
+from gpualign.jobs.devices.memory import peak_memory
 
 RECORDS = {"a": "ACGTACGTACGTAAAA", "b": "ACGTACGTACGTAAAA", "c": "ACGTACGTACGTAAAT", "d": "TTTTTGGGGGCCCCCA"}
 FASTA = "".join(f">{name}\n{letters}\n" for name, letters in RECORDS.items()).encode()
@@ -232,7 +232,7 @@ def test_memory_is_that_of_this_process():
     held = np.ones(64 << 20, np.uint8)
     assert peak_memory() >= before
     assert peak_memory() >= held.nbytes
-    code = "from gpualign.jobs.budget import peak_memory; print(peak_memory())"
+    code = "from gpualign.jobs.devices.memory import peak_memory; print(peak_memory())"
     assert int(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout) < peak_memory()
 
 

@@ -24,7 +24,7 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
 from gpualign.core.results.columns import FIELDS
 from gpualign.core.results.filter import Filter
-from gpualign.jobs.budget import text_threads
+from gpualign.jobs.devices.memory import text_threads
 
 FORMATS = {"tsv": lambda: Tsv(OF_PAIRS), "m8": M8, "paf": Paf, "sam": Sam, "fasta": AlignedFasta}
 

@@ -16,7 +16,7 @@ from gpualign.core.files.decompression import unpack
 from gpualign.core.files.delimiters import delimiter_of
 from gpualign.core.files.paths import open_file
 from gpualign.core.files.phylip_matrix import is_count
-from gpualign.jobs.budget import free_memory
+from gpualign.jobs.devices.memory import free_memory
 
 
 def check_size(path: str, bytes_of_pair: int) -> None:

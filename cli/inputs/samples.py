@@ -9,7 +9,7 @@ from gpualign.cli.outputs.files import open_input
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.fractions import sites_or_fraction
 from gpualign.core.files.decompression import unpack
-from gpualign.jobs.samples import SampleFilters
+from gpualign.jobs.sample_selection import SampleFilters
 
 
 def sample_files(exclude: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ from gpualign.cli.outputs.files import open_input
 from gpualign.core.common.fractions import exact_fraction
 from gpualign.core.distance.intervals import Intervals, read_bed
 from gpualign.core.distance.site_filters import SiteFilters
-from gpualign.jobs.sites import names_file, read_regions
+from gpualign.jobs.site_selection import names_file, read_regions
 
 
 def interval_files(regions: str | None, mask: str | None) -> list[str]:

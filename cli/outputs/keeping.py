@@ -80,7 +80,7 @@ def keeping_of(resume: bool, rows: int, digest: Callable[[], str], nbytes: int) 
 def keeping_of_task(resume: bool, task: Task, groups: GroupPairs | None = None) -> Keeping:
     """The same of alignments. groups: whose pairs alone are wanted."""
 
-    from gpualign.jobs.budget import sequence_bytes
+    from gpualign.jobs.devices.memory import sequence_bytes
 
     def digest() -> str:
         from gpualign.core.alignment.fingerprint import digest_of

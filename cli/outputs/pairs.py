@@ -35,7 +35,7 @@ from gpualign.core.output.pairs import PairsSink
 from gpualign.core.planning.tile_plan import Plan
 from gpualign.core.results.columns import default_fields, parse_fields
 from gpualign.core.results.filter import Filter
-from gpualign.jobs.pairs import PairsJob
+from gpualign.jobs.every_pair import PairsJob
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.matrices import MatrixSpec
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from gpualign.cli.pictures.plots import Picture
     from gpualign.core.output.matrix import CondensedSink, MatrixSink
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
-    from gpualign.jobs.near import NearJob
+    from gpualign.jobs.near_pairs import NearJob
 
 _MATRICES = (Layout.MATRIX, Layout.ARRAY)
 
@@ -224,7 +224,7 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
     if isinstance(job, PairsJob):
         messages.summary(sequences, totals, job.hardware, kept=kept, earlier=earlier[0])
     else:
-        from gpualign.jobs.near import NearTotals
+        from gpualign.jobs.near_pairs import NearTotals
 
         assert isinstance(totals, NearTotals)
         messages.near_summary(sequences, totals, job.hardware, kept, earlier[0])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpualign.cli.outputs.parts import PartFile
     from gpualign.cli.outputs.shards import Shard
     from gpualign.core.output.writer import ByteWriter
-    from gpualign.jobs.pairs import Work
+    from gpualign.jobs.every_pair import Work
 
 J = TypeVar("J", bound="Job")
 

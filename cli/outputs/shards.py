@@ -14,7 +14,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.output.formats.registry import Results
 
 if TYPE_CHECKING:
-    from gpualign.jobs.pairs import Work
+    from gpualign.jobs.every_pair import Work
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from gpualign.core.common.errors import InputError
 
 if TYPE_CHECKING:
     from gpualign.core.common.threads import Aside
-    from gpualign.jobs.engines import Resources
-    from gpualign.jobs.inputs import Inputs
+    from gpualign.jobs.devices.selection import Resources
+    from gpualign.jobs.sequence_loading import Inputs
 
 LAYOUT = 1
 
@@ -63,7 +63,7 @@ class RunSummary:
         if self.path is None:
             return
         from gpualign.core.common.threads import Aside
-        from gpualign.jobs.budget import default_memory
+        from gpualign.jobs.devices.memory import default_memory
 
         self._counts = counts
         self._resolved = {"threads": resources.host_threads, "memory": resources.memory or default_memory(), **resolved}
@@ -111,7 +111,7 @@ class RunSummary:
         from importlib.metadata import version
 
         from gpualign import __version__
-        from gpualign.jobs.budget import peak_memory
+        from gpualign.jobs.devices.memory import peak_memory
 
         context = click.get_current_context()
         outputs = [{"path": None if path is None else str(path), "bytes": nbytes} for path, nbytes in files.written()]

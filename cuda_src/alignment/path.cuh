@@ -1,5 +1,6 @@
 // Paths on the device: how one is walked backwards through directions, what is counted on the way, and how it is stored.
-// The rules, and the form of what comes out, are those of the host (core/alignment/src/walk.hpp, gpualign.core.alignment.tile_results.Runs).
+// The rules, and the form of what comes out, are those of the host (core/alignment/src/walk.hpp,
+// gpualign.core.alignment.tile_results.Runs).
 #pragma once
 
 #include "portable.cuh"
@@ -34,8 +35,8 @@ DEVICE int directions_of(uint32_t word, int r, int rows, int bits) {
                    : static_cast<int>((~found >> 1 & 1) | (~found << 1 & 2));
 }
 
-// The best end of a free alignment, by the rule of core/alignment/src/walk.hpp: it begins as the corner and is offered the lowest best cell of
-// the last column, then the rightmost of the last row.
+// The best end of a free alignment, by the rule of core/alignment/src/walk.hpp: it begins as the corner and is offered the lowest best cell
+// of the last column, then the rightmost of the last row.
 struct PathEnd {
   int64_t score;
   int i, j;

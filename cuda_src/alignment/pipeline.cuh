@@ -1,10 +1,10 @@
 // Strips of a query in a pipeline: blocks take (item, strip) units from a queue in order. A strip reads the carries of the
 // strip above it from memory and overwrites them with its own; it stays a chunk of columns behind, if that still runs.
 //
-// The host orders the units (gpu/alignment/strip_schedule.py) such that the strip above is usually done when a unit is taken. At the end of the
-// work, and where items are few, the strips of an item run side by side, so that one long item does not keep everybody waiting.
-// A unit that is waited for stands earlier in the queue, so a block has taken it: nothing can block. An item's carries are in a
-// slot, which it takes over from the item before it.
+// The host orders the units (gpu/alignment/strip_schedule.py) such that the strip above is usually done when a unit is taken. At the end of
+// the work, and where items are few, the strips of an item run side by side, so that one long item does not keep everybody waiting. A unit
+// that is waited for stands earlier in the queue, so a block has taken it: nothing can block. An item's carries are in a slot, which it
+// takes over from the item before it.
 #pragma once
 
 #include "portable.cuh"

@@ -18,7 +18,8 @@
 // 0, beside H'(i,0) = H'(0,1), and with FREE_QUERY, where row 0 rises, EXTEND beside H'(i,0) = LEVEL. Locally they score 0 as well, of
 // which LIFT is taken off.
 //
-// The constants are macros, set for each scoring by gpu/alignment/families/rebased_scores.py, which proves that no value leaves its Cell type.
+// The constants are macros, set for each scoring by gpu/alignment/families/rebased_scores.py, which proves that no value leaves its Cell
+// type.
 #pragma once
 
 #include "score.cuh"

@@ -1,7 +1,7 @@
 // What a score is held in. A Cell type has PAIRS alignments in one value and the few operations that the recurrences need.
 //
-// `add` is for values whose halves cannot overflow or go below 0 (core/scoring/recurrence_forms.py proves it for the scoring and lengths of a
-// tile). Then two halves are added as one number: `a + 65,536 b` adds a to the low half and b to the high one, also where a or b is
+// `add` is for values whose halves cannot overflow or go below 0 (core/scoring/recurrence_forms.py proves it for the scoring and lengths of
+// a tile). Then two halves are added as one number: `a + 65,536 b` adds a to the low half and b to the high one, also where a or b is
 // negative. Scores of a letter pair come from a profile in shared memory, and are added as they come out of it.
 #pragma once
 

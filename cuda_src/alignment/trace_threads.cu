@@ -9,8 +9,8 @@
 // Directions are packed, 8 rows a word (16 with linear gaps), [column][word][thread] in memory of the block.
 //
 // With MATRICES nothing is walked (Li 2014): the directions of all cells go to memory, [strip][column][word][thread] a block, and
-// the ends into the statistics; the host copies both and traces (core/alignment/src/walks.cpp). From its checkpoints each strip can be computed
-// by itself, so strips are units of work then.
+// the ends into the statistics; the host copies both and traces (core/alignment/src/walks.cpp). From its checkpoints each strip can be
+// computed by itself, so strips are units of work then.
 //
 // Macros: those of threads.cuh, MATRICES and SIGN (-1 for distances).
 #include "path.cuh"

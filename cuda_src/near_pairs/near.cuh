@@ -1,8 +1,8 @@
 // What the kernels of near pairs share: records as they keep them, the bound on their edit distance, lists that many threads append to.
 //
 // Pairs are found in rectangles of queries and targets: near_gather.cu brings the sketches of their records together, near_screen.cu
-// compares all pairs by lengths and sketches, near_verify.cu computes the distances of those that are left. core/near_pairs/filter_cascade.py says why no
-// step loses a pair within the bound.
+// compares all pairs by lengths and sketches, near_verify.cu computes the distances of those that are left.
+// core/near_pairs/filter_cascade.py says why no step loses a pair within the bound.
 #pragma once
 
 #include "portable.cuh"
@@ -55,7 +55,7 @@ SAME_AS_ON_HOST(NearPair);
 
 // Of one rectangle; all 0 before it begins.
 struct NearCounters {
-  uint32_t next;        // candidate that nobody has taken; first, so that the host can make the list look empty (gpu/runtime/stream_buffers.py)
+  uint32_t next;  // candidate that nobody has taken; first, so that the host can make the list look empty (gpu/runtime/stream_buffers.py)
   uint32_t candidates;  // pairs that the screen has left, also those beyond the capacity of their list
   uint32_t found;       // pairs within the bound, likewise
   uint32_t unwanted;    // pairs of lengths that fit, which nobody wants

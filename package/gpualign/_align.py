@@ -20,7 +20,7 @@ from gpualign.core.scoring.scoring import Scoring as Costs
 from gpualign.core.sequences.alphabet import ALPHABETS, INVALID, Alphabet, checked_name, detect
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
 from gpualign.core.sequences.string_column import TextColumn
-from gpualign.jobs.align import make_aligner
+from gpualign.jobs.pair_alignment import make_aligner
 
 _WIDTH = 80
 _MODES = {"global": Mode.GLOBAL, "local": Mode.LOCAL}

@@ -30,8 +30,8 @@ from gpualign.core.files.scratch import TemporaryFiles
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
 from gpualign.jobs.dist import DistOptions, named_engine, prepare
 from gpualign.jobs.dist import read as read_calls
-from gpualign.jobs.samples import SampleFilters
-from gpualign.jobs.sites import read_intervals, read_regions
+from gpualign.jobs.sample_selection import SampleFilters
+from gpualign.jobs.site_selection import read_intervals, read_regions
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -11,7 +11,7 @@ from gpualign.core.files.paths import open_file
 from gpualign.core.sequences.alphabet import checked_name
 from gpualign.core.sequences.database_index import open_index
 from gpualign.jobs.index import build
-from gpualign.jobs.inputs import ReadOptions
+from gpualign.jobs.sequence_loading import ReadOptions
 
 
 class Index:

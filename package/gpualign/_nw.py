@@ -24,10 +24,10 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.columns import parse_fields, tell_descriptions
 from gpualign.core.results.filter import Filter
 from gpualign.core.sequences.strands_frames import BOTH, PLUS
-from gpualign.jobs.near import NearJob
+from gpualign.jobs.every_pair import PairsJob
+from gpualign.jobs.near_pairs import NearJob
 from gpualign.jobs.nw import NwOptions, Wanted, prepare, prepare_wanted
-from gpualign.jobs.pairs import PairsJob
-from gpualign.jobs.passing import passing_pairs
+from gpualign.jobs.pairs_as_arrays import passing_pairs
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -15,7 +15,7 @@ from gpualign.core.sequences.alphabet import PROTEIN, Alphabet, checked_name
 from gpualign.core.sequences.loading import RawRecords, count_letters, encode_all, read_raw
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import TextColumn
-from gpualign.jobs.inputs import Inputs, ReadOptions
+from gpualign.jobs.sequence_loading import Inputs, ReadOptions
 
 Path: TypeAlias = "str | PathLike[str]"
 Record: TypeAlias = Any
@@ -200,7 +200,7 @@ def inputs_of(queries: Source, targets: Source | None) -> Inputs:
 
 def translated_inputs_of(queries: Source, targets: Source | None, which: str) -> Inputs:
     """The same of nucleotides and proteins: `which` of the two are translated, "query", "target" or "both"."""
-    from gpualign.jobs.translation import alphabet_of, encode_side, inputs_of_sides
+    from gpualign.jobs.translated_search import alphabet_of, encode_side, inputs_of_sides
 
     given = [queries] if targets is None or targets is queries else [queries, targets]
     sets = []

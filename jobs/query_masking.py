@@ -8,7 +8,7 @@ import numpy as np
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.scoring.masking import NONE, mask, mask_scoring
-from gpualign.jobs.notes import Notes
+from gpualign.jobs.reporter import Notes
 
 
 def mask_queries(task: Task, method: str, notes: Notes, per_record: int = 1, masked_before: bool = False) -> Task:

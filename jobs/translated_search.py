@@ -17,8 +17,8 @@ from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.core.sequences.strands_frames import BOTH as BOTH_STRANDS
 from gpualign.core.sequences.strands_frames import Sides, as_given, make_frames
 from gpualign.core.sequences.translation import CODON, codon_table
-from gpualign.jobs.inputs import Inputs, Opened, ReadOptions, mask_lower, note_stops, read_set
-from gpualign.jobs.notes import UNHEARD, Notes
+from gpualign.jobs.reporter import UNHEARD, Notes
+from gpualign.jobs.sequence_loading import Inputs, Opened, ReadOptions, mask_lower, note_stops, read_set
 
 QUERY, TARGET, BOTH = "query", "target", "both"
 

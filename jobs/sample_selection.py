@@ -16,8 +16,8 @@ from gpualign.core.distance.call_coverage import fewest_sites
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.threads import Workers
-from gpualign.jobs.notes import Notes
-from gpualign.jobs.quality import name_poorest
+from gpualign.jobs.call_rate_report import name_poorest
+from gpualign.jobs.reporter import Notes
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -24,7 +24,7 @@ from gpualign.core.sequences.loading import (
     unique_in_files,
 )
 from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
-from gpualign.jobs.notes import UNHEARD, Notes
+from gpualign.jobs.reporter import UNHEARD, Notes
 
 Opened: TypeAlias = tuple[BinaryIO, str]
 """A binary stream, and its name for messages."""

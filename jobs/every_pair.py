@@ -21,9 +21,9 @@ from gpualign.core.output.pairs import blocks_of
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.results.blocks import Block
-from gpualign.jobs.budget import memory_left, sequence_bytes, text_threads
-from gpualign.jobs.engines import Resources
-from gpualign.jobs.notes import Notes
+from gpualign.jobs.devices.memory import memory_left, sequence_bytes, text_threads
+from gpualign.jobs.devices.selection import Resources
+from gpualign.jobs.reporter import Notes
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs

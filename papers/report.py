@@ -8,7 +8,7 @@ from dataclasses import asdict, field, replace
 from typing import Any, BinaryIO
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.jobs.reports.measure import Timing
+from gpualign.papers.timing import Timing
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from typing import Any, cast
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER, Fleet
 from gpualign.core.execution.remote.protocol import Answer
-from gpualign.jobs.engines import Resources
-from gpualign.jobs.notes import Notes
+from gpualign.jobs.devices.selection import Resources
+from gpualign.jobs.reporter import Notes
 
 MPI = "mpi"
 _LOCAL = re.compile(r"dask:([0-9]+)")

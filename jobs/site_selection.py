@@ -10,8 +10,8 @@ from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.site_filters import SiteFilters, SitesLeft, choose_sites
 from gpualign.core.distance.threads import Workers
 from gpualign.core.files.paths import open_file
-from gpualign.jobs.notes import Notes
-from gpualign.jobs.samples import SampleFilters, check_founders, with_enough_calls
+from gpualign.jobs.reporter import Notes
+from gpualign.jobs.sample_selection import SampleFilters, check_founders, with_enough_calls
 
 _MOST_NAMED = 5
 

@@ -11,8 +11,8 @@ from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import Capabilities, Timed, TimedEngine
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.jobs.early import CUDA_START
-from gpualign.jobs.notes import Notes
+from gpualign.jobs.devices.cuda_prestart import CUDA_START
+from gpualign.jobs.reporter import Notes
 
 _CUDA_CELLS, _CUDA_EDIT_CELLS = 4e12, 2e13
 """Cells a second, of most tasks and of edit distances on a data centre's GPU. Of jobs so large that this matters a CPU is far behind

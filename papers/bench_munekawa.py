@@ -14,9 +14,9 @@ from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.papers.munekawa import METHODS, MunekawaEngine
 from gpualign.gpu.runtime.device import Device
-from gpualign.jobs.reports.measure import KernelClock, Timing, repeat
-from gpualign.jobs.reports.report import Ladder, Section, Step, Table, unpublished
-from gpualign.jobs.reports.tasks import align, counts_of_threads, made_up, on_cpu, today_on_cpu
+from gpualign.papers.report import Ladder, Section, Step, Table, unpublished
+from gpualign.papers.tasks import align, counts_of_threads, made_up, on_cpu, today_on_cpu
+from gpualign.papers.timing import KernelClock, Timing, repeat
 
 TARGETS = {"small": 1_000, "paper": 250_143, "large": 1_000_572}
 _MEAN, _SPREAD, _LONGEST = 362, 0.7, 35_213

@@ -13,8 +13,8 @@ from gpualign.gpu.runtime import install_hints as missing
 from gpualign.gpu.runtime.compilers.selection import found_compilers
 from gpualign.gpu.runtime.inventory import take_inventory
 from gpualign.gpu.runtime.kernel_cache import cache_folder
-from gpualign.jobs.budget import physical_memory, usable_memory
-from gpualign.jobs.pairs import Rows
+from gpualign.jobs.devices.memory import physical_memory, usable_memory
+from gpualign.jobs.every_pair import Rows
 
 
 def describe_machine() -> Rows:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.units import format_bytes
-from gpualign.jobs.notes import UNHEARD, Notes
+from gpualign.jobs.reporter import UNHEARD, Notes
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -29,7 +29,7 @@ ALL = "all"
 @dataclass(frozen=True)
 class Resources:
     """What a job may use. device: auto, cpu, cuda, cuda:all, cuda:0,1, all, or a list such as cpu,cuda:0; threads: of the CPU, None: as
-    many as this process may use and memory holds, but for `spare`; memory: bytes, None: `gpualign.jobs.budget.default_memory`.
+    many as this process may use and memory holds, but for `spare`; memory: bytes, None: `gpualign.jobs.devices.memory.default_memory`.
 
     executor: whose workers compute, with what device and memory say of their own machines; None: this process does. worker_threads: of
     each worker; sharing: workers that share a machine's threads and memory.
@@ -67,7 +67,7 @@ def checked_resources(device: str, threads: int | None, memory: int | None, note
         notes.note(f"--threads {threads}: this machine has {most} processors, so {most} are used")
         threads = most
     if memory is not None:
-        from gpualign.jobs.budget import describe_limit, usable_memory
+        from gpualign.jobs.devices.memory import describe_limit, usable_memory
 
         there = usable_memory()
         if there is not None and memory > there:
@@ -125,7 +125,7 @@ def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False
     """The engine for checked resources; host_traceback is for CUDA alone. Raises `RunError` where CUDA is asked for and cannot be had,
     `InputError` where host_traceback cannot be combined with the devices."""
     if resources.executor is not None:
-        from gpualign.jobs.nodes import remote_engine
+        from gpualign.jobs.remote.worker_entry import remote_engine
 
         return remote_engine(resources, notes)
     return pick_own_engine(resources, notes, host_traceback)
@@ -145,7 +145,7 @@ def pick_own_engine(resources: Resources, notes: Notes, host_traceback: bool = F
         return None
 
     if _may_choose(resources) and not host_traceback:
-        from gpualign.jobs.sooner import SoonerEngine
+        from gpualign.jobs.devices.auto import SoonerEngine
 
         return SoonerEngine(cpu_engine(resources), cuda, notes)
     found = cuda()
@@ -169,7 +169,7 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO,
     """The engine of `dist`; kernel: "auto", or one of Payne 2010; comparisons: to be made, by which the device "auto" decides. Raises
     likewise."""
     if resources.executor is not None:
-        from gpualign.jobs.nodes import remote_distance_engine
+        from gpualign.jobs.remote.worker_entry import remote_distance_engine
 
         return remote_distance_engine(resources, notes)
     from gpualign.cpu.distance.engine import CpuDistanceEngine
@@ -179,7 +179,7 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO,
 
         return PayneEngine(paper_device(resources.device, f"--kernel {kernel}"), kernel, resources.host_threads)
     if comparisons is not None and _may_choose(resources):
-        from gpualign.jobs.sooner import cuda_is_sooner
+        from gpualign.jobs.devices.auto import cuda_is_sooner
 
         if not cuda_is_sooner(comparisons, resources.host_threads):
             notes.detail("on the CPU, which takes less time than CUDA to start")

@@ -16,8 +16,8 @@ from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.distance.engine import CudaDistanceEngine
 from gpualign.gpu.papers.payne import METHODS, PayneEngine
 from gpualign.gpu.runtime.device import Device
-from gpualign.jobs.reports.measure import KernelClock, repeat, wall
-from gpualign.jobs.reports.report import Ladder, Section, Step, unpublished
+from gpualign.papers.report import Ladder, Section, Step, unpublished
+from gpualign.papers.timing import KernelClock, repeat, wall
 
 _WANTED = Wanted(Measure.DIFFERENCES, compared=False)
 _PUBLISHED = {"CPU loop": 44865, "naive": 2140, "coalesced": 1766, "char": 1784, "register": 683, "shared": 26}

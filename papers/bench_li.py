@@ -16,9 +16,9 @@ from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.papers.li import FULL, METHODS, RECORD_BYTES, Lane, LiEngine, Sizes, Transfer, Work
 from gpualign.gpu.papers.session import Session
 from gpualign.gpu.runtime.device import Device
-from gpualign.jobs.reports.measure import KernelClock, Timing, repeat
-from gpualign.jobs.reports.report import Ladder, Section, Step, Table
-from gpualign.jobs.reports.tasks import align, counts_of_threads, made_up, on_cpu, today_on_cpu
+from gpualign.papers.report import Ladder, Section, Step, Table
+from gpualign.papers.tasks import align, counts_of_threads, made_up, on_cpu, today_on_cpu
+from gpualign.papers.timing import KernelClock, Timing, repeat
 
 _PUBLISHED = {"rodinia": 1.0, "tiled-dscan": 2.0}
 """Of a K20; for the others the paper has no number at this length (figures 6 and 7)."""

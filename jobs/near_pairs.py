@@ -33,10 +33,10 @@ from gpualign.core.results.blocks import Block
 from gpualign.core.results.near_results import NearResults
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
-from gpualign.jobs.budget import memory_left, sequence_bytes, text_threads
-from gpualign.jobs.engines import Resources
-from gpualign.jobs.notes import Notes
-from gpualign.jobs.pairs import Rows, Work
+from gpualign.jobs.devices.memory import memory_left, sequence_bytes, text_threads
+from gpualign.jobs.devices.selection import Resources
+from gpualign.jobs.every_pair import Rows, Work
+from gpualign.jobs.reporter import Notes
 
 _MOST_EDITS = 0.5
 """Of the letters of a sequence: random DNA differs in about that many, so a wider bound leaves nothing out."""

@@ -18,7 +18,7 @@ from gpualign.core.near_pairs.deduplication import Groups
 from gpualign.core.results.blocks import PairBlock
 from gpualign.core.sequences.strands_frames import MINUS, make_strands
 from gpualign.cpu.alignment.single_pair import PairAligner
-from gpualign.jobs.budget import default_memory
+from gpualign.jobs.devices.memory import default_memory
 
 _SWAPPED = str.maketrans("ID", "DI")
 _RUN = re.compile(r"\d*[A-Z]")

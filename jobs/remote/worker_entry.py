@@ -19,10 +19,10 @@ from gpualign.core.execution.remote.worker import Node, Opened, in_turn
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.cpu.alignment.engine import CpuPrepared
 from gpualign.cpu.distance.engine import CpuDistanceEngine
-from gpualign.jobs.budget import default_memory, memory_left, usable_memory
-from gpualign.jobs.engines import AUTO, Resources, checked_resources, pick_distance_engine, pick_own_engine
-from gpualign.jobs.executors import fleet_of
-from gpualign.jobs.notes import UNHEARD, Notes
+from gpualign.jobs.devices.memory import default_memory, memory_left, usable_memory
+from gpualign.jobs.devices.selection import AUTO, Resources, checked_resources, pick_distance_engine, pick_own_engine
+from gpualign.jobs.remote.executors import fleet_of
+from gpualign.jobs.reporter import UNHEARD, Notes
 
 
 def remote_engine(resources: Resources, notes: Notes) -> RemoteEngine:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Integers
 from gpualign.core.execution.pipeline import Progress
 from gpualign.core.results.filter import Filter
-from gpualign.jobs.near import NearJob
-from gpualign.jobs.pairs import PairsJob
+from gpualign.jobs.every_pair import PairsJob
+from gpualign.jobs.near_pairs import NearJob
 
 
 def passing_parts(

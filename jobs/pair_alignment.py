@@ -7,7 +7,7 @@ from gpualign.core.common.arrays import Booleans
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.cpu.alignment.single_pair import PairAligner
-from gpualign.jobs.budget import default_memory
+from gpualign.jobs.devices.memory import default_memory
 
 
 def make_aligner(

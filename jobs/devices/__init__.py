@@ -1,0 +1,1 @@
+"""Which device does the work, and how much memory it may use."""

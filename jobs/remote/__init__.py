@@ -1,0 +1,1 @@
+"""Workers on other machines: how they are reached, and what they run."""
