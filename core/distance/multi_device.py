@@ -146,7 +146,7 @@ class _Run:
 
         def lost(number: int, error: RunError) -> None:
             which = f"device {number + 1} of {len(workers)} ({self.counters[number].hardware})"
-            self.note(f"{which} is left out, the others do its work: {error}")
+            self.note(f"{which} is left out, the others do its work: {error.message}")
 
         sharing = Sharing([counter.rate for counter in self.counters], _UNDER_WAY * len(workers))
         results = run_workers(_tiles(parts, sites), workers, 1, "gpualign-distances", lost=lost, sharing=sharing)

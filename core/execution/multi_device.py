@@ -125,7 +125,7 @@ class SideBySide:
         if not ready:  # each alone may have enough
             return _first_of(able, task, budget)
         if len(ready) < len(able):
-            self._note(f"{_names(ready)} does all of the work: {failed}")
+            self._note(f"{_names(ready)} does all of the work: {failed.message}")
         return self._together(task, budget, ready)
 
     def _together(self, task: Task, budget: Budget, ready: Sequence[tuple[TimedEngine, Timed]]) -> Timed:
@@ -145,7 +145,7 @@ class SideBySide:
         parts = [first, *used]
 
         def lost(number: int, error: RunError) -> None:
-            self._note(f"{parts[number].hardware} is left out, the others do its work: {error}")
+            self._note(f"{parts[number].hardware} is left out, the others do its work: {error.message}")
 
         return SideBySidePrepared(task, limits, parts, budget.results - 2 * limits.result_bytes, lost)
 

@@ -16,6 +16,6 @@ def telling_of(devices: Sequence[Device], note: Callable[[str], None] | None) ->
 
     def lost(number: int, error: RunError) -> None:
         if note is not None:
-            note(f"GPU {number + 1} of {len(devices)} ({devices[number].name}) is left out, the others do its work: {error}")
+            note(f"GPU {number + 1} of {len(devices)} ({devices[number].name}) is left out, the others do its work: {error.message}")
 
     return lost

@@ -50,7 +50,7 @@ def main(path: str) -> None:
     try:
         _send_records(path, sender)
     except InputError as error:
-        sender.send(REFUSED, json.dumps(str(error)).encode())
+        sender.send(REFUSED, json.dumps(error.message).encode())
     else:
         sender.send(END, b"")
 

@@ -47,7 +47,7 @@ class Node:
                 kept = self._kept[call.parcel] = self._kept.pop(call.parcel)
             return Done(kept.serve(call.request))
         except GpualignError as error:
-            return Failed(this_worker(), str(error), again=True)
+            return Failed(this_worker(), error.message, again=True)
         except MemoryError:
             return Failed(this_worker(), "out of memory", again=True)
 
