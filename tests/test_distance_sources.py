@@ -135,7 +135,7 @@ def test_alignments_give_the_distances_of_their_calls(rng, scratch):
         (">\nACGT\n", "record 1 has no id"),
         (">a\n>b\nACGT\n", "record 'a' .* has no letters"),
         (">a\nACGT\n>b", "record 2 has no letters"),
-        (">a\nMKVLEFQILPRRE\n>b\nMKVLEFQILPRRE\n", "look like proteins.*--all-letters"),
+        (">a\nMKVLEFQILPRRE\n>b\nMKVLEFQILPRRE\n", "look like proteins.*all_letters"),
         (gzip.compress(b">a\nACGT\n", mtime=0)[:-9], "truncated gzip file"),
     ],
 )

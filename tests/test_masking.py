@@ -190,7 +190,7 @@ def test_methods_are_for_one_alphabet():
     for method, alphabet in METHODS.items():
         check_method(method, alphabet)
         check_method("none", alphabet)
-    with pytest.raises(InputError, match="--mask dust is for DNA; these are protein sequences"):
+    with pytest.raises(InputError, match="mask='dust' is for DNA; these are protein sequences"):
         check_method("dust", PROTEIN)
-    with pytest.raises(InputError, match="--mask seg is for proteins; these are dna sequences"):
+    with pytest.raises(InputError, match="mask='seg' is for proteins; these are dna sequences"):
         check_method("seg", DNA)

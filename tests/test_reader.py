@@ -140,7 +140,7 @@ def test_slow_pipe(data):
         (b">a\nAC\n>b\n", r"record 'b' \(number 2\) has no letters"),
         (b"@a\n\n+\n\n", r"record 'a' \(number 1\) has no letters"),
         (b">\nAC\n", "record 1 has no id"),
-        (b">a\nAC\n>b\nG\n>a\nT\n", "records 1 and 3 have the same id 'a'.*--allow-duplicates"),
+        (b">a\nAC\n>b\nG\n>a\nT\n", "records 1 and 3 have the same id 'a'.*allow_duplicates"),
         (b"\x00\x01\x02", "a binary file"),
         (FASTA.decode().encode("utf-16"), "text in UTF-16; .*save it as that"),
         (codecs.BOM_UTF16_BE + FASTA.decode().encode("utf-16-be"), "text in UTF-16"),

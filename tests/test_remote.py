@@ -372,7 +372,7 @@ def test_a_gpu_among_cpus_does_without(rng, gpus):
     for device in ("auto", "cpu"):
         server = nodes._open([CounterOrder(Resources(device, 1), wanted, False, counter.names), panel])
         assert server(None).hardware.startswith("cpu")
-    with pytest.raises(RunError, match="other bit planes than the first worker; give --device cpu or cuda"):
+    with pytest.raises(RunError, match="other bit planes than the first worker; give device='cpu' or cuda"):
         nodes._open([CounterOrder(Resources("cuda", 1), wanted, False, counter.names), panel])
 
 

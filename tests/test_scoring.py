@@ -64,12 +64,12 @@ def test_gap_cost_counts_the_opening_once():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (ScoringOptions(edit=True, match=1), "--edit .* --match"),
-        (ScoringOptions(edit=True, gap_open=1), "--edit .* --gap-open"),
-        (ScoringOptions(gap=1, gap_extend=1), "--gap is the linear form"),
+        (ScoringOptions(edit=True, match=1), r"Scoring\(edit=True\) .* combined with match"),
+        (ScoringOptions(edit=True, gap_open=1), r"Scoring\(edit=True\) .* combined with gap_open"),
+        (ScoringOptions(gap=1, gap_extend=1), "gap is the linear form of gap_open and gap_extend"),
         (ScoringOptions(gap=-1), "positive numbers"),
         (ScoringOptions(gap_open=1, gap_extend=2), "open must be at least extend"),
-        (ScoringOptions(match=1, matrix=matrices.by_name("blosum62")), "--matrix and --match"),
+        (ScoringOptions(match=1, matrix=matrices.by_name("blosum62")), "matrix and match/mismatch"),
         (ScoringOptions(match=2**31), "do not fit 32 bits"),
         (ScoringOptions(match=2**31 - 40), "add up to 2,147,483,648, the limit is 2,147,483,647; divide all"),
         (ScoringOptions(mismatch=40 - 2**31), "add up to 2,147,483,648"),

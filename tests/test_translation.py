@@ -76,5 +76,5 @@ def test_ambiguous_codons():
 
 @pytest.mark.parametrize("code", [0, 7, 8, 34, 1000])
 def test_unknown_genetic_codes(code):
-    with pytest.raises(InputError, match=rf"--genetic-code {code}: .* 1-6, 9-16, 21-"):
+    with pytest.raises(InputError, match=rf"genetic_code={code}: .* 1-6, 9-16, 21-"):
         codon_table(code)

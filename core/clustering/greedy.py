@@ -13,7 +13,7 @@ import numpy as np
 
 from gpualign.core.clustering.edges import Edges
 from gpualign.core.common.arrays import Integers
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 
 ORDERS = ("length", "size", "input")
 
@@ -39,9 +39,10 @@ def ranked(order: str, ids: Sequence[str], lengths: Integers | None) -> Integers
         return np.arange(len(ids), dtype=np.int64)
     sizes = abundances(ids)
     if order == "size" and sizes is None:
-        raise InputError(f"--order size: no id has its abundance, as in 'a;size=12'; the first is {ids[0]!r}")
+        raise InputError(f"{parameter('order', 'size')}: no id has its abundance, as in 'a;size=12'; the first is {ids[0]!r}")
     if order == "length" and lengths is None:
-        raise InputError("--order length: the lengths are not known; give the sequences too, or --order input or size")
+        lengths_first, as_given = parameter("order", "length"), parameter("order", "input")
+        raise InputError(f"{lengths_first}: the lengths are not known; give the sequences too, or {as_given} or size")
     known = sizes or [1] * len(ids)
     first = lengths.tolist() if order == "length" and lengths is not None else [0] * len(ids)
     names = [name.encode("utf-8", "surrogateescape") for name in ids]

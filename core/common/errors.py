@@ -12,6 +12,9 @@ _START, _END = "\ue000", "\ue001"
 
 _PARAMETER = re.compile(f"{_START}([^={_END}]*)(?:=([^{_END}]*))?{_END}")
 
+_IN_PYTHON = {"edit": "Scoring(edit=True)", "no_traceback": "traceback=False", "self": "with_self"}
+"""What Python has in the place of an option of another name."""
+
 
 def parameter(name: str, value: str | int | None = None) -> str:
     """Reference to a parameter, or to one of its values, for a message: `for_command_line` and `for_python` spell it."""
@@ -19,12 +22,12 @@ def parameter(name: str, value: str | int | None = None) -> str:
 
 
 def for_command_line(message: str) -> str:
-    """The message with parameters as options: --no-header, --type alleles."""
+    """The message with parameters as options: two hyphens, hyphens in the place of underscores, and the value behind a blank."""
 
     def spell(match: re.Match[str]) -> str:
         name, value = match.groups()
         option = f"--{name.replace('_', '-')}"
-        return option if not value else f"{option} {value}" if re.fullmatch(r"[\w.,:+-]+", value) else f"{option} '{value}'"
+        return option if not value else f"{option} {value}" if re.fullmatch(r"[\w.,:+/-]+", value) else f"{option} '{value}'"
 
     return _PARAMETER.sub(spell, message)
 
@@ -34,6 +37,7 @@ def for_python(message: str) -> str:
 
     def spell(match: re.Match[str]) -> str:
         name, value = match.groups()
+        name = _IN_PYTHON.get(name, name)
         return name if value is None else f"{name}={value if re.fullmatch('[0-9.]+', value) else repr(value)}"
 
     return _PARAMETER.sub(spell, message)

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import RunError
+from gpualign.core.common.errors import RunError, parameter
 from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
 from gpualign.core.distance.count_recipe import PanelRecipe, Wanted
 from gpualign.core.distance.engine import Bits, ChosenParts, Counter, DistanceEngine, Panel, empty_planes
@@ -81,7 +81,8 @@ class CounterServer:
         self._counter = counter = engine.prepare(order.wanted, memory)
         self._facts = CounterFacts(counter.products_only, counter.threads, counter.kernel, counter.hardware, counter.rate)
         if panels and counter.products_only and not order.products_only:
-            raise RunError(f"{counter.hardware} needs other bit planes than the first worker; give --device cpu or cuda, the same for all")
+            device = parameter("device", "cpu")
+            raise RunError(f"{counter.hardware} needs other bit planes than the first worker; give {device} or cuda, the same for all")
         self._panels = [_with_words(panel, counter.words(panel.sites)) for panel in panels]
 
     def __call__(self, request: Band | Sites | None) -> Any:

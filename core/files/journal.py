@@ -32,7 +32,7 @@ from itertools import accumulate
 from typing import Any
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.piece import Piece
 
 LAYOUT = 2
@@ -50,7 +50,9 @@ class Identity:
     input: str
     rows: int
 
-    def check(self, other: Identity, name: str, advice: str = "run that again, or without --resume from the beginning") -> None:
+    def check(
+        self, other: Identity, name: str, advice: str = f"run that again, or without {parameter('resume')} from the beginning"
+    ) -> None:
         """Raises `InputError` where `other`, of the journal or part `name`, is of a run that writes something else."""
         found = None
         if other.version != self.version:
@@ -76,7 +78,7 @@ def identity_of(fields: Mapping[str, Any]) -> Identity:
 
 
 def _spelled(key: str, value: Any) -> str:
-    name = "--" + key.rstrip("_").replace("_", "-")
+    name = parameter(key.rstrip("_"))
     if isinstance(value, list):
         return " ".join(["with", *(f"{name} {one}" for one in value)])
     return f"without {name}" if value in (None, False) else f"with {name}" if value is True else f"with {name} {value}"
@@ -236,7 +238,7 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | No
     except InputError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
-        raise InputError(f"{name}: no journal, or a damaged one; remove it and the part, and start without --resume") from None
+        raise InputError(f"{name}: no journal, or a damaged one; remove it and the part, and start without {parameter('resume')}") from None
     if chosen is None:
         return identity, None
     kept = {key: (size, text, text - chosen.files[key][2]) for key, (size, text, _) in files.items()}

@@ -6,6 +6,7 @@ import numpy as np
 
 from gpualign.core.alignment.task import EndGaps, Task
 from gpualign.core.common.arrays import distinct
+from gpualign.core.common.errors import parameter
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound, score_bound
 
@@ -50,7 +51,10 @@ def what_would_bound(filter: Filter, task: Task, definition: int) -> str | None:
     if filter.identity is None or edit_bound(filter, task, definition) is not None:
         return None
     if definition == 3:
-        return "--identity-def 3 counts a gap of any length as one difference; other definitions leave out most pairs unseen"
-    ends = "gaps at the ends do not count in --identity-def 2" if task.end_gaps is EndGaps.PENALISED else "gaps at the ends are free"
-    other = ", or --identity-def 1, which counts them," if task.end_gaps is EndGaps.PENALISED else ""
-    return f"{ends}; with --min-coverage, say 0.98{other} most pairs are left out unseen"
+        these = parameter("identity_def", definition)
+        return f"{these} counts a gap of any length as one difference; other definitions leave out most pairs unseen"
+    ends, other = "gaps at the ends are free", ""
+    if task.end_gaps is EndGaps.PENALISED:
+        ends = f"gaps at the ends do not count in {parameter('identity_def', 2)}"
+        other = f", or {parameter('identity_def', 1)}, which counts them,"
+    return f"{ends}; with {parameter('min_coverage')}, say 0.98{other} most pairs are left out unseen"

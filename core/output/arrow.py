@@ -16,7 +16,7 @@ from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.output.matrix_files import Named
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.output.writer import ByteWriter
@@ -45,7 +45,7 @@ def check_pyarrow(format: str) -> None:
     try:
         import pyarrow as pa  # noqa: F401
     except ImportError:
-        raise InputError(f"--format {format} needs pyarrow: pip install 'gpualign[arrow]'") from None
+        raise InputError(f"{parameter('format', format)} needs pyarrow: pip install 'gpualign[arrow]'") from None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.piece import Piece
 from gpualign.core.output.preallocation import Reservation
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory, row_blocks, write_pieces
@@ -67,7 +67,7 @@ class NpyArray:
         filled = file.seek(0, os.SEEK_END)
         file.seek(0)
         if filled and (filled != self._offset + nbytes or file.read(self._offset) != header):
-            raise InputError("what is there of the matrix is of another run; start without --resume")
+            raise InputError(f"what is there of the matrix is of another run; start without {parameter('resume')}")
         if not filled:
             file.write(header)
         if nbytes <= _IN_MEMORY:  # an empty file could not be mapped anyway

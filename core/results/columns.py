@@ -12,7 +12,7 @@ from gpualign.core.alignment.identity import columns, fraction
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
@@ -92,7 +92,7 @@ def path(kind: str) -> Callable[[Block], Column]:
 
 @dataclass(frozen=True)
 class Field:
-    """name as --fields takes it, what it holds, how a block's column is made, and what of each alignment that needs; of_hits: only
+    """name by which a user chooses it, what it holds, how a block's column is made, and what of each alignment that needs; of_hits: only
     searches have it; values: its numbers, NaN where there is none, and dtype: their type, None for text; side: "query" or "target", where
     the text is the id of that record; quoted: the column as csv has it, None: the same; has_letters: text of a record's letters."""
 
@@ -174,10 +174,10 @@ FIELDS: dict[str, Field] = {
     for f in (
         Field("query", "id of the query", query_ids, side="query", quoted=lambda b: b.query_text(b.task.queries.id_column.quoted)),
         Field("target", "id of the target", target_ids, side="target", quoted=lambda b: b.target_text(b.task.targets.id_column.quoted)),
-        _result("score", "alignment score; with --edit the edit distance"),
+        _result("score", "alignment score, or edit distance"),
         Field(
             "distance",
-            "1 - identity; with --edit the edit distance",
+            "1 - identity, or edit distance",
             lambda b: b.fractions(b.distance_fraction, DECIMALS),
             _STATISTICS,
             values=lambda b: b.distance_fraction,
@@ -189,7 +189,7 @@ FIELDS: dict[str, Field] = {
         Field("tlen", "letters of the target", target_lengths, values=lambda b: b.given_lengths[1], dtype=_INT64),
         Field(
             "identity",
-            "fraction of equal letters, by --identity-def",
+            "fraction of equal letters, by the definition of identity",
             identities(1, DECIMALS),
             _STATISTICS,
             values=lambda b: b.identity_fraction,
@@ -227,7 +227,7 @@ FIELDS: dict[str, Field] = {
 }
 
 _EDITS = _result("distance", "edit distance")
-"""What the column distance holds with --edit."""
+"""What the column distance holds where scores are edit distances."""
 
 HIT_FIELDS = "query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov"
 UNTRACED_HIT_FIELDS = "query,target,score,bits,evalue,strand,qlen,tlen"
@@ -267,11 +267,12 @@ def parse_fields(text: str, of_hits: bool = False, edit: bool = False) -> list[F
     there_is = [f.name for f in FIELDS.values() if of_hits or not f.of_hits]
     wanted = [name.strip() for name in text.split(",") if name.strip()]
     if not wanted:
-        raise InputError(f"--fields names no column; there are {', '.join(there_is)}")
+        raise InputError(f"{parameter('fields')} names no column; there are {', '.join(there_is)}")
     for name in wanted:
         if name not in there_is:
-            raise InputError(f"--fields: no column is called {name!r}; there are {', '.join(there_is)}{did_you_mean(name, there_is)}")
+            others = f"there are {', '.join(there_is)}{did_you_mean(name, there_is)}"
+            raise InputError(f"{parameter('fields')}: no column is called {name!r}; {others}")
         if wanted.count(name) > 1:
-            raise InputError(f"--fields names {name!r} twice")
+            raise InputError(f"{parameter('fields')} names {name!r} twice")
     known = {**FIELDS, "distance": _EDITS} if edit else FIELDS
     return [known[name] for name in wanted]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import distinct
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -44,7 +44,8 @@ def check_method(method: str, alphabet: Alphabet) -> None:
     fitting = method_for(alphabet)
     if method not in (NONE, fitting):
         kind = {SEG: "proteins", DUST: "DNA"}[method]
-        raise InputError(f"--mask {method} is for {kind}; these are {alphabet.name} sequences: --mask {fitting} or {NONE}")
+        this, other = parameter("mask", method), parameter("mask", fitting)
+        raise InputError(f"{this} is for {kind}; these are {alphabet.name} sequences: {other} or {NONE}")
 
 
 def find_intervals(sequences: SequenceSet, alphabet: Alphabet) -> npt.NDArray[np.int64]:
@@ -79,7 +80,7 @@ def mask(sequences: SequenceSet, alphabet: Alphabet) -> Masked:
 
 
 def mask_scoring(scoring: Scoring, alphabet: Alphabet) -> Scoring:
-    """A scoring by which a masked letter of a query is never worth anything, though N may equal N (--match) and a matrix may lack it.
+    """A scoring by which a masked letter of a query is never worth anything, though N may equal N and a matrix may lack it.
 
     The scoring itself, where its matrix says so: those of BLAST do.
     """

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.scoring import matrices
 from gpualign.core.scoring.matrices import SubstitutionMatrix
 from gpualign.core.sequences.alphabet import Alphabet
@@ -142,12 +142,14 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
     if o.edit:
         given = [n for n in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(o, n) is not None]
         if given:
-            raise InputError(f"--edit fixes every cost at 1; it cannot be combined with --{given[0].replace('_', '-')}")
+            raise InputError(f"{parameter('edit')} fixes every cost at 1; it cannot be combined with {parameter(given[0])}")
         return Scoring("edit distance", _two_valued(len(alphabet), 0, -1), 1, 1, 0, -1, edit=True)
     if o.matrix is not None and (o.match is not None or o.mismatch is not None):
-        raise InputError("--matrix and --match/--mismatch are two ways to say the same; give one of them")
+        one, other = parameter("matrix"), f"{parameter('match')}/{parameter('mismatch')}"
+        raise InputError(f"{one} and {other} are two ways to say the same; give one of them")
     if o.gap is not None and (o.gap_open is not None or o.gap_extend is not None):
-        raise InputError("--gap is the linear form of --gap-open and --gap-extend; give one or the other")
+        linear, opening, extension = (parameter(name) for name in ("gap", "gap_open", "gap_extend"))
+        raise InputError(f"{linear} is the linear form of {opening} and {extension}; give one or the other")
 
     match, mismatch, gap_open, gap_extend, matrix_name = _DEFAULTS[alphabet.name]
     if local:

@@ -182,8 +182,8 @@ class Census:
         if self._protein is not None and self._dna is not None:
             raise MixedAlphabets(
                 f"mixed alphabets: {self._dna} looks like DNA, {self._protein} like protein; "
-                "separate them, translate the nucleotides first (for instance with seqkit translate; sw has --translate), or where all are "
-                "of one kind say which with --alphabet dna or --alphabet protein"
+                f"separate them, translate the nucleotides first (for instance with seqkit translate; sw has {parameter('translate')}), or "
+                f"where all are of one kind say which with {parameter('alphabet', 'dna')} or {parameter('alphabet', 'protein')}"
             )
         if self._protein is not None and self._letters >= _CLEAR_LENGTH and self._plain >= _CLEAR_PART * self._letters:
             part = f"{100 * self._plain / self._letters:.0f} % of all letters are A, C, G, T, U or N"

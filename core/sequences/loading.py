@@ -135,7 +135,7 @@ def unique(ids: TextColumn, numbers: npt.NDArray[np.int64], source: str, allow_d
         record, first = again[0].tolist()
         raise InputError(
             f"{source}: records {numbers[first]} and {numbers[record]} have the same id {ids[record]!r}; "
-            "make ids unique, or number repeated ones with --allow-duplicates"
+            f"make ids unique, or number repeated ones with {parameter('allow_duplicates')}"
         )
     names = list(ids)
     number_repeated(names, again[:, 0].tolist())

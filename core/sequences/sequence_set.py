@@ -154,8 +154,8 @@ def encode_letters(
         unknown = parameter("unknown", "n" if alphabet.name == "dna" else "x")
         if letter in "-.":
             hint = (
-                "a gap; sequences to be aligned have none: remove gaps with --degap, or if these are the rows of an alignment, "
-                "compare them with gpualign dist"
+                f"a gap; sequences to be aligned have none: remove gaps with {parameter('degap')}, or if these are the rows of an "
+                "alignment, compare them with gpualign dist"
             )
             if letter == ".":
                 hint += f"; or an unknown letter: {unknown} reads it as one"

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
 
@@ -39,7 +39,7 @@ def codon_table(code: int) -> npt.NDArray[np.uint8]:
 
     known = CodonTable.unambiguous_dna_by_id
     if code not in known:
-        raise InputError(f"--genetic-code {code}: NCBI's genetic codes that are known here are {_in_ranges(sorted(known))}")
+        raise InputError(f"{parameter('genetic_code', code)}: NCBI's genetic codes that are known here are {_in_ranges(sorted(known))}")
     acids = dict.fromkeys(known[code].stop_codons, "*") | known[code].forward_table
     bases = DNA.letters[: DNA.unambiguous]
     # Of each codon the set of what it may be, a bit each.

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, Kind, Samples, letter_table
 from gpualign.core.distance.count_recipe import Need
@@ -203,7 +203,8 @@ def read_alignments(
     if not every_letter:
         sampled = sum(scanner.letters(byte) for byte in range(256) if chr(byte).isalpha())
         if sum(scanner.letters(byte) for byte in _AMINO_ACIDS) > sampled / 10:
-            raise InputError(f"{files[0].source}: these look like proteins, not nucleotides; --all-letters compares every letter")
+            every = parameter("all_letters")
+            raise InputError(f"{files[0].source}: these look like proteins, not nucleotides; {every} compares every letter")
     kind = Kind.LETTER if every_letter else Kind.NUCLEOTIDE
     return AlignmentSource(scanner, Samples(sets[0], sets[-1]), kind, files[0].source)
 

@@ -82,9 +82,9 @@ _ADVICE = {
     FileKind.NEXUS: "write its alignment as FASTA or PHYLIP",
     FileKind.MSF: "write the alignment as FASTA",
     FileKind.MEGA: "write its alignment as FASTA",
-    FileKind.PHYLIP_MATRIX: "gpualign tree makes a tree of it, gpualign cluster with --distances makes clusters",
+    FileKind.PHYLIP_MATRIX: f"gpualign tree makes a tree of it, gpualign cluster with {parameter('distances')} makes clusters",
     FileKind.NEWICK: "expected calls of samples at sites",
-    FileKind.PAIRS: "gpualign cluster with --edges makes clusters of it",
+    FileKind.PAIRS: f"gpualign cluster with {parameter('edges')} makes clusters of it",
 }
 """What to do with files that hold no calls, or none that are read."""
 

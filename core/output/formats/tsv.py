@@ -1,4 +1,4 @@
-"""A table with the columns of --fields, with a line of their names: separated by tabs, or by commas as RFC 4180 has it."""
+"""A table with the chosen columns, with a line of their names: separated by tabs, or by commas as RFC 4180 has it."""
 
 from __future__ import annotations
 

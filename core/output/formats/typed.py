@@ -1,4 +1,4 @@
-"""A table with the columns of --fields as types of their own: Parquet and Arrow."""
+"""A table with the chosen columns as types of their own: Parquet and Arrow."""
 
 from __future__ import annotations
 
