@@ -77,7 +77,7 @@ def test_other_names_are_refused(text):
 
 @pytest.mark.parametrize("text", ["cuda:0,0", "cuda:0,00", "cpu,cpu", "cuda,cuda", "cuda,cuda:0", "cuda:all,cuda:1", "cuda:1,cpu,cuda:1"])
 def test_each_device_is_named_once(text):
-    with pytest.raises(InputError, match=f"--device {text}: a device is named twice"):
+    with pytest.raises(InputError, match=f"device='{text}': a device is named twice"):
         split_selection(text)
 
 

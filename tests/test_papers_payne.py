@@ -29,7 +29,7 @@ def test_any_sites(rng, engine, sites, missing):
 def test_pairs_that_may_have_no_site_in_common_are_refused(engine):
     """These kernels do not count compared sites."""
     codes = np.array([[0, 1, 255, 255], [255, 255, 1, 1], [0, 1, 1, 1]], dtype=np.uint8)
-    with pytest.raises(InputError, match="--min-compared"):
+    with pytest.raises(InputError, match="all pairs have min_compared sites"):
         compute_counts(dense_source(codes), engine)
 
 

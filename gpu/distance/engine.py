@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import RunError
+from gpualign.core.common.errors import RunError, parameter
 from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
 from gpualign.core.distance.count_recipe import Operation, Term, Wanted
 from gpualign.core.distance.engine import ChosenParts, Counter, Panel
@@ -333,7 +333,8 @@ class CudaDistanceEngine:
             pool.submit(worker.open, panels, pairs, counts, near).result()
             yield worker, pool
         except OutOfMemory as error:
-            raise RunError(f"the CUDA device has too little memory ({error}); lower --memory, which makes bands smaller") from None
+            lower = f"lower {parameter('memory')}, which makes bands smaller"
+            raise RunError(f"the CUDA device has too little memory ({error}); {lower}") from None
         finally:
             stop.set()  # after an error, or an interrupt, the device is still at work
             try:

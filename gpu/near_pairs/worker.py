@@ -10,7 +10,7 @@ from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TilePairs, TileResult
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import RunError
+from gpualign.core.common.errors import RunError, parameter
 from gpualign.core.near_pairs.filter_cascade import words
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.worker import SHARE_OF_MEMORY
@@ -101,14 +101,14 @@ class NearWorker:
             if (needed := device_bytes(self._task, self._recipe)) >= room:
                 raise RunError(
                     f"the memory of {self._device.name} is too small for these records: they need {needed:,} bytes of it, and {room:,} "
-                    "may be used; use --device cpu"
+                    f"may be used; use {parameter('device', 'cpu')}"
                 )
             self._room = (room - needed) // _SLOTS
             records = DeviceRecords(self._device, self._idle, self._task, self._recipe)
             self._launcher = Launcher(self._recipe, self._screen, records)
             self._work()
         except OutOfMemory as error:
-            raise RunError(f"{self._device.name} has less memory than it said ({error}); use --device cpu") from None
+            raise RunError(f"{self._device.name} has less memory than it said ({error}); use {parameter('device', 'cpu')}") from None
         finally:
             try:
                 self._abandon()

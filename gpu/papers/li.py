@@ -21,7 +21,7 @@ from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, TileAlignments, TileResult, TileScores
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Limits, Pairing, Tile
@@ -112,7 +112,8 @@ class LiEngine(OneDevice):
     def prepare(self, task: Task, budget: Budget) -> PaperPrepared:
         """scratch: matrices on the host. Raises `InputError` for what the kernels do not compute."""
         if task.mode is not Mode.GLOBAL or not task.scoring.linear or task.end_gaps is not EndGaps.PENALISED:
-            raise InputError("the kernels of Li 2014 compute global alignments with linear gaps (--gap or --edit) and no free end gaps")
+            linear = f"linear gaps ({parameter('gap')} or {parameter('edit')})"
+            raise InputError(f"the kernels of Li 2014 compute global alignments with {linear} and no free end gaps")
         if task.dtype != np.int32:
             raise InputError("the kernels of Li 2014 have scores of 32 bits; these can exceed them")
         longest = task.queries.longest

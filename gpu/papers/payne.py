@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.arrays import Codes
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import Operation, Wanted
@@ -31,6 +31,8 @@ METHODS = ("naive", "coalesced", "char", "register", "shared")
 _MOST_BLOCKS = (1 << 31) - 1
 _PIECE_BYTES = 256 << 20
 
+_ONLY_DIFFERENCES = f"the kernels of Payne 2010 count differing calls: {parameter('metric', 'hamming')}, without {parameter('compared')}"
+
 
 def codes_of(panel: Panel) -> Codes:
     """Calls from the planes of a panel: uint8[samples][sites], numbered from 0, MISSING where there is none.
@@ -41,7 +43,7 @@ def codes_of(panel: Panel) -> Codes:
     codes: Codes = np.zeros((samples, words * WORD_BITS), dtype=np.uint8)
     for term in panel.recipe.terms:
         if term.operation is not Operation.DIFFER:
-            raise InputError("the kernels of Payne 2010 count differing calls: --metric hamming, without --compared")
+            raise InputError(_ONLY_DIFFERENCES)
         for number, plane in enumerate(term.left):
             codes |= _bits(panel, plane) << number
         if term.mask is not None:
@@ -86,15 +88,17 @@ class PayneEngine(OneDevice):
 
     def prepare(self, wanted: Wanted, memory: int) -> Counter:
         if wanted.numbered:
-            raise InputError("the kernels of Payne 2010 compare genotypes and letters, not alleles of loci; leave out --kernel")
+            raise InputError(
+                f"the kernels of Payne 2010 compare genotypes and letters, not alleles of loci; leave out {parameter('kernel')}"
+            )
         band_bytes = min(memory, self._device.total_memory // 4)
         return Counter(wanted, False, _padded_words, band_bytes, self._threads, f"Payne 2010, {self._method}", self.describe(), self._count)
 
     def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
         if names != ("differences",):
             raise InputError(
-                "the kernels of Payne 2010 count differing calls: --metric hamming, without --compared, and with enough calls of each "
-                "sample to be sure that all pairs have --min-compared sites"
+                f"{_ONLY_DIFFERENCES}, and with enough calls of each sample to be sure that all pairs have "
+                f"{parameter('min_compared')} sites"
             )
         with Session(self._device, self._log) as session:
             for band in bands:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.common.errors import RunError
+from gpualign.core.common.errors import RunError, parameter
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.device import Device, Memory, OutOfMemory, Stream, wait_for
 
@@ -47,7 +47,7 @@ class Session:
             memory = self._device.allocate(max(nbytes, 1))
         except OutOfMemory as error:
             raise RunError(
-                f"the CUDA device has too little memory ({error}); lower --memory, which makes the work's pieces smaller"
+                f"the CUDA device has too little memory ({error}); lower {parameter('memory')}, which makes the work's pieces smaller"
             ) from None
         self._memories[memory.address] = memory
         return memory.address

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.gpu.runtime.prestart import start_cuda
 
@@ -117,11 +117,11 @@ def split_selection(text: str) -> tuple[str | None, bool]:
             cpus += 1
         else:
             raise InputError(
-                f"--device {text}: expected auto, cpu, cuda, cuda:all, numbers as in cuda:0,1, all, or a list such as cpu,cuda:0; "
-                f"{part!r} is none of these{_meant(part, alone=part == text)}"
+                f"{parameter('device', text)}: expected auto, cpu, cuda, cuda:all, numbers as in cuda:0,1, all, or a list such as "
+                f"cpu,cuda:0; {part!r} is none of these{_meant(part, alone=part == text)}"
             )
     if cpus > 1 or len(whole) + bool(numbers) > 1 or len(set(numbers)) < len(numbers):
-        raise InputError(f"--device {text}: a device is named twice; name each once")
+        raise InputError(f"{parameter('device', text)}: a device is named twice; name each once")
     gpus = f"cuda:{','.join(map(str, numbers))}" if numbers else None
     return whole[0] if whole else gpus, cpus == 1
 
