@@ -103,7 +103,7 @@ class Distances(Protocol):
         """Distances of all pairs of some records (ascending), condensed."""
 
     def describe(self) -> Rows:
-        """For --dry-run."""
+        """Rows of the plan that a dry run shows."""
 
 
 @dataclass(frozen=True)

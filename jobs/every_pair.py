@@ -1,4 +1,4 @@
-"""Every pair of one or two sets, aligned: what `nw` and `sw --all` have in common."""
+"""Every pair of one or two sets, aligned: what `nw` and the scores of `sw` have in common."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def describe_work(prepared: Prepared, plan: Plan) -> str:
 def describe_plan(
     plan: Plan, prepared: Prepared, engine: Engine, budget: Budget, pairs: int | None = None, cells: int | None = None
 ) -> Rows:
-    """For --dry-run. pairs, cells: that are computed, where they are not those of the plan."""
+    """Rows of the plan that a dry run shows. pairs, cells: that are computed, where they are not those of the plan."""
     pairs, cells = plan.pairs if pairs is None else pairs, plan.cells if cells is None else cells
     task = prepared.task
     tiles = sum(1 for _ in plan.tiles())

@@ -11,7 +11,7 @@ from gpualign.core.alignment.ambiguity import Rule, default_rule, find_ambiguous
 from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.execution.engine import Engine
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
@@ -133,7 +133,7 @@ def _count_ambiguous(task: Task, rule: Rule | None, added: bool, notes: Notes) -
 def check_strand(strand: str | None, alphabet: Alphabet) -> None:
     """Raises `InputError` for strands of what has none."""
     if strand is not None and alphabet is not DNA:
-        raise InputError(f"--strand is for DNA; these are {alphabet.name} sequences")
+        raise InputError(f"{parameter('strand')} is for DNA; these are {alphabet.name} sequences")
 
 
 def check_complements(scoring: Scoring, alphabet: Alphabet) -> None:
@@ -145,8 +145,8 @@ def check_complements(scoring: Scoring, alphabet: Alphabet) -> None:
     if len(unlike := np.argwhere(scores != others)):
         one, other = unlike[0].tolist()
         raise InputError(
-            f"--strand both wants a matrix that scores complements alike; by {scoring.name} {'ACGT'[one]} with {'ACGT'[other]} scores"
-            f" {scores[one, other]} and their complements {others[one, other]}"
+            f"{parameter('strand', BOTH)} wants a matrix that scores complements alike; by {scoring.name} {'ACGT'[one]} with"
+            f" {'ACGT'[other]} scores {scores[one, other]} and their complements {others[one, other]}"
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from gpualign.core.alignment.task import Task
+from gpualign.core.common.errors import parameter
 from gpualign.core.scoring.masking import NONE, mask, mask_scoring
 from gpualign.jobs.reporter import Notes
 
@@ -25,7 +26,9 @@ def mask_queries(task: Task, method: str, notes: Notes, per_record: int = 1, mas
     if not masked.letters:
         return task
     total = int(task.queries.offsets[-1])
-    notes.note(f"masked {masked.letters:,} of {total:,} query letters of low complexity ({method}; --mask none searches them)")
+    notes.note(
+        f"masked {masked.letters:,} of {total:,} query letters of low complexity ({method}; {parameter('mask', NONE)} searches them)"
+    )
     whole = np.flatnonzero(np.bincount(masked.whole // per_record) == per_record)
     if len(whole):
         first = task.queries.ids[int(whole[0]) * per_record]

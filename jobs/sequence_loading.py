@@ -35,7 +35,7 @@ BY_LETTERS = "by its letters"
 _MOST_UNKNOWN = 0.1
 """Largest fraction of unknown letters; more are those of another alphabet."""
 
-READ_AS_PROTEIN = "its letters are read as amino acids, as --alphabet protein says"
+READ_AS_PROTEIN = f"its letters are read as amino acids, as {parameter('alphabet', 'protein')} says"
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, notes:
     sets = [join_sets(encoded[start:end]) for start, end in pairwise([0, *ends])]
     if chosen is PROTEIN:
         note_stops(sets, notes)
-    return Inputs(sets[0], sets[-1], chosen, "by --alphabet" if options.alphabet != "auto" else BY_LETTERS, masked=masked)
+    return Inputs(sets[0], sets[-1], chosen, f"by {parameter('alphabet')}" if options.alphabet != "auto" else BY_LETTERS, masked=masked)
 
 
 def _check_sides(queries: list[RawRecords], targets: list[RawRecords]) -> None:
@@ -126,8 +126,8 @@ def _check_sides(queries: list[RawRecords], targets: list[RawRecords]) -> None:
     for dna, protein, side in ((of_queries, of_targets, "query"), (of_targets, of_queries, "target")):
         if dna.protein is None and protein.dna is None:
             raise InputError(
-                f"{dna.dna} looks like DNA, {protein.protein} like protein: search with --translate {side}, or if all are proteins, say "
-                "--alphabet protein"
+                f"{dna.dna} looks like DNA, {protein.protein} like protein: search with {parameter('translate', side)}, or if all are"
+                f" proteins, say {parameter('alphabet', 'protein')}"
             )
 
 
@@ -176,21 +176,21 @@ def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions,
 
     targets, alphabet = open_index(index)
     if options.alphabet not in ("auto", alphabet.name):
-        raise InputError(f"--alphabet {options.alphabet}: {index} is an index of {alphabet.name}")
+        raise InputError(f"{parameter('alphabet', options.alphabet)}: {index} is an index of {alphabet.name}")
     raw = read_set(queries, options, False, notes)
     found = count_letters(raw)
     if alphabet is PROTEIN and found.dna and not found.protein and options.alphabet == "auto":
         raise InputError(
-            f"{found.dna} looks like DNA, and {index} is an index of proteins: translate the queries with --translate query, or search an "
-            "index of DNA; if they are proteins, say --alphabet protein"
+            f"{found.dna} looks like DNA, and {index} is an index of proteins: translate the queries with"
+            f" {parameter('translate', 'query')}, or search an index of DNA; if they are proteins, say {parameter('alphabet', 'protein')}"
         )
     masked = mask_lower(raw, options, notes)
     try:
         read = join_sets(encode_all(raw, alphabet.name, masked)[1])
     except InputError as error:
         if alphabet is DNA and found.protein:
-            hint = "proteins are searched in an index of proteins, or with --translate target"
-            raise InputError(f"{error}; {index} is an index of DNA: {hint}") from None
+            hint = f"proteins are searched in an index of proteins, or with {parameter('translate', 'target')}"
+            raise InputError(f"{error.message}; {index} is an index of DNA: {hint}") from None
         raise
     if alphabet is PROTEIN:
         note_stops([read, targets], notes)
@@ -204,7 +204,7 @@ def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> 
     if inputs.how == BY_LETTERS and inputs.alphabet is DNA and options.matrix is not None and is_of_proteins(options.matrix):
         raise InputError(
             f"matrix {options.matrix.name} is of amino acids, and the letters of {inputs.queries.source} are those of DNA: if they are "
-            "proteins, say --alphabet protein; else leave --matrix out, or name one of nucleotides"
+            f"proteins, say {parameter('alphabet', 'protein')}; else leave {parameter('matrix')} out, or name one of nucleotides"
         )
     return scoring
 
@@ -247,7 +247,7 @@ def mask_lower(raw: Iterable[RawRecords], options: ReadOptions, notes: Notes) ->
 
 
 def describe_lower(lower: LowerCase) -> str:
-    """What --mask-lower has done, for people."""
+    """Report of the letters in lower case that were masked."""
     text = f"masked {lower.letters:,} of {lower.total:,} letters, those in lower case"
     if not lower.whole:
         return text
@@ -256,7 +256,7 @@ def describe_lower(lower: LowerCase) -> str:
 
 
 def describe_gaps(gaps: Gaps) -> str:
-    """What --degap has done, for people."""
+    """Report of the gaps that were removed."""
     return f"removed gaps, {gaps.letters:,} in {gaps.records:,} {'record' if gaps.records == 1 else 'records'}"
 
 

@@ -11,7 +11,7 @@ from gpualign.core.alignment.recount import relabel
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import Runs, Statistics
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.execution.engine import Engine
 from gpualign.core.execution.pipeline import UNMARKED, Marks, Totals
 from gpualign.core.output.pairs import PairsSink
@@ -101,7 +101,7 @@ def local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, notes: Notes) 
 def check_search(task: Task, strand: str | None, mask: str | None) -> None:
     """Raises `InputError` for what does not go with the alphabet."""
     if strand is not None and task.alphabet.name != "dna":
-        raise InputError(f"--strand is for DNA; these are {task.alphabet.name} sequences")
+        raise InputError(f"{parameter('strand')} is for DNA; these are {task.alphabet.name} sequences")
     check_method(mask or NONE, task.alphabet)
 
 
@@ -193,7 +193,8 @@ class SearchJob:
             return None
         parameters: Parameters | None = None if o.evalue == "estimate" else published(task.scoring)
         if o.evalue == "table" and parameters is None:
-            raise InputError(f"--evalue table: BLAST's tables do not have {task.scoring.name}; --evalue estimate simulates")
+            table, estimate = parameter("evalue", "table"), parameter("evalue", "estimate")
+            raise InputError(f"{table}: BLAST's tables do not have {task.scoring.name}; {estimate} simulates")
         if parameters is None:
             from gpualign.core.search.karlin_altschul import letter_frequencies, simulate_parameters
             from gpualign.cpu.alignment.score_simulation import CpuSimulator
@@ -203,7 +204,8 @@ class SearchJob:
         if parameters is None:
             if o.max_evalue is not None:
                 raise InputError(
-                    f"--max-evalue: with {task.scoring.name} scores have no E-values, because those of random sequences are not rare"
+                    f"{parameter('max_evalue')}: with {task.scoring.name} scores have no E-values, because those of"
+                    " random sequences are not rare"
                 )
             self.notes.note(f"no E-values: with {task.scoring.name} the scores of random sequences grow as fast as their length")
             return None
@@ -266,15 +268,15 @@ def _relabelled(trace: Trace, task: Task) -> Trace:
 def _describe_unwritten(unwritten: Unwritten, o: SwOptions, queries: int, with_evalues: bool) -> str:
     """What the limit on hits kept back, for people."""
     passing = "hits" if o.min_score is None and o.max_evalue is None else "hits that pass"
-    limit = f"--max-hits {o.most_hits}" + (" by default" if o.max_hits is None else "")
+    limit = parameter("max_hits", o.most_hits) + (" by default" if o.max_hits is None else "")
     text = f"{unwritten.queries:,} of {queries:,} queries have more {passing} than the {o.most_hits:,} that are kept of each ({limit})"
     if o.min_identity is not None:
-        return f"{text}; --min-identity chose among those"
+        return f"{text}; {parameter('min_identity')} chose among those"
     if o.has_threshold or not with_evalues:
         return text
     if not unwritten.notable:
         return f"{text}; the next hit of none has an E-value of {NOTABLE:g} or less"
     return (
         f"{text}; the next hit of {unwritten.notable:,} has an E-value of {NOTABLE:g} or less: "
-        "a threshold such as --max-evalue, without --max-hits, writes all that pass"
+        f"a threshold such as {parameter('max_evalue')}, without {parameter('max_hits')}, writes all that pass"
     )

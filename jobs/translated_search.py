@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences.alphabet import DNA, PROTEIN, Alphabet
 from gpualign.core.sequences.database_index import open_index
 from gpualign.core.sequences.loading import RawRecords, count_letters, encode_all
@@ -52,8 +52,9 @@ def inputs_of_sides(sets: list[SequenceSet], which: str, masked: bool = False) -
     """Of queries and targets, or of one set. masked: as in `Inputs`. Raises `InputError` where one set would be both nucleotides and
     proteins."""
     if len(sets) == 1 and which != BOTH:
-        raise InputError(f"--translate {which} compares nucleotides with proteins, in two files; --translate both compares one with itself")
-    return Inputs(sets[0], sets[-1], PROTEIN, f"--translate {which}", masked=masked)
+        this, both = parameter("translate", which), parameter("translate", BOTH)
+        raise InputError(f"{this} compares nucleotides with proteins, in two files; {both} compares one with itself")
+    return Inputs(sets[0], sets[-1], PROTEIN, parameter("translate", which), masked=masked)
 
 
 def alphabet_of(side: int, which: str) -> Alphabet:
@@ -71,12 +72,13 @@ def encode_side(raw: Sequence[RawRecords], side: int, which: str, alphabet: str 
         if protein is None and alphabet != DNA.name and found.alphabet() is PROTEIN:
             protein = raw[0].source
         if protein is not None:
-            hint = "" if found.protein else "; if they are nucleotides, say --alphabet dna"
+            hint = "" if found.protein else f"; if they are nucleotides, say {parameter('alphabet', 'dna')}"
             raise InputError(f"{protein} looks like protein, and {_wants(which, side, DNA)}{hint}")
         return join_sets(encode_all(raw, DNA.name, masked)[1])
     dna = found.dna or (raw[0].source if found.protein is None and found.alphabet() is DNA else None)
     if dna is not None and alphabet != PROTEIN.name:
-        raise InputError(f"{dna} looks like DNA, and {_wants(which, side, PROTEIN)}; if they are proteins, say --alphabet protein")
+        hint = f"if they are proteins, say {parameter('alphabet', 'protein')}"
+        raise InputError(f"{dna} looks like DNA, and {_wants(which, side, PROTEIN)}; {hint}")
     return join_sets(encode_all(raw, PROTEIN.name, masked)[1])
 
 
@@ -84,15 +86,17 @@ def _wants(which: str, side: int, alphabet: Alphabet) -> str:
     """What to say where one side is not what it was said to be."""
     found = tuple(translated != (k == side) for k, translated in enumerate(_TRANSLATED[which]))
     other = next((name for name, sides in _TRANSLATED.items() if sides == found), None)
-    hint = "proteins are searched in proteins without --translate" if other is None else f"--translate {other} is for such files"
-    return f"--translate {which} reads the {_SIDES[side]} as {alphabet.name}: {hint}"
+    hint = f"proteins are searched in proteins without {parameter('translate')}"
+    if other is not None:
+        hint = f"{parameter('translate', other)} is for such files"
+    return f"{parameter('translate', which)} reads the {_SIDES[side]} as {alphabet.name}: {hint}"
 
 
 def _indexed(index: str, which: str) -> SequenceSet:
     targets, alphabet = open_index(index)
     wanted = alphabet_of(1, which)
     if alphabet is not wanted:
-        raise InputError(f"{index} is an index of {alphabet.name}, and --translate {which} wants targets of {wanted.name}")
+        raise InputError(f"{index} is an index of {alphabet.name}, and {parameter('translate', which)} wants targets of {wanted.name}")
     return targets
 
 
@@ -118,7 +122,7 @@ def translate_inputs(inputs: Inputs, which: str, code: int, strand: str | None, 
     queries that are shorter than a codon.
     """
     if strand is not None and not _TRANSLATED[which][0]:
-        raise InputError(f"--strand is about the queries, which are proteins with --translate {which}")
+        raise InputError(f"{parameter('strand')} is about the queries, which are proteins with {parameter('translate', which)}")
     table = codon_table(code)
     queries = inputs.queries
     if _TRANSLATED[which][0] and len(short := np.flatnonzero(queries.lengths < CODON)):

@@ -104,6 +104,6 @@ def _table(found: dict[tuple[str, int], Timing], names: list[str], targets: int,
         rows.append([str(n), *cells, *(published if same else [])])
     header = ["letters of the query", *(f"{m.removeprefix('munekawa-')}, s (GCUPS)" for m in methods)]
     if not same:
-        return Table("All queries", header, rows, [f"The published figures are of {TARGETS['paper']:,} proteins: --size paper."])
+        return Table("All queries", header, rows, [f"The published figures are of {TARGETS['paper']:,} proteins (size paper)."])
     header += ["scalar 2008, s", "vector 2008, s", "SSEARCH 2008, s"]
     return Table("All queries", header, rows, ["The columns of 2008 are for 250,143 proteins with 90,588,910 letters."])

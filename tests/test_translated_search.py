@@ -283,5 +283,5 @@ def test_calls_from_python():
         ]
         assert found == wanted
     for bad in ({"translate": "target"}, {"translate": "query", "genetic_code": 8}, {"translate": "queries"}, {}):
-        with pytest.raises(InputError, match=r"alphabet|genetic-code 8|'queries'"):
+        with pytest.raises(InputError, match=r"alphabet|genetic_code=8|'queries'"):
             gpualign.sw(genes, proteins, **bad)

@@ -1,4 +1,4 @@
-"""What --device auto does where there may be a GPU: the CPU or CUDA, whichever ends first by estimate."""
+"""What the device auto does where there may be a GPU: the CPU or CUDA, whichever ends first by estimate."""
 
 from __future__ import annotations
 

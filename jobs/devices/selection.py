@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.common.units import format_bytes
 from gpualign.jobs.reporter import UNHEARD, Notes
 
@@ -64,19 +64,19 @@ def checked_resources(device: str, threads: int | None, memory: int | None, note
         check_selection(device)
     most = os.cpu_count() or 1
     if threads is not None and threads > most:
-        notes.note(f"--threads {threads}: this machine has {most} processors, so {most} are used")
+        notes.note(f"{parameter('threads', threads)}: this machine has {most} processors, so {most} are used")
         threads = most
     if memory is not None:
         from gpualign.jobs.devices.memory import describe_limit, usable_memory
 
         there = usable_memory()
         if there is not None and memory > there:
-            notes.note(f"--memory {format_bytes(memory)}: {describe_limit()}; the system may end it when it has more")
+            notes.note(f"{parameter('memory')} {format_bytes(memory)}: {describe_limit()}; the system may end it when it has more")
     return Resources(device, threads, memory)
 
 
 def _gpus(device: str, notes: Notes, note: str = "using the CPU") -> Inventory | None:
-    """The GPUs for a checked --device, or None where the CPU is to do the work: then `note` and the reason are told, unless it was asked
+    """The GPUs for a checked device, or None where the CPU is to do the work: then `note` and the reason are told, unless it was asked
     for. Raises `RunError` where CUDA is asked for and cannot be had."""
     if device == "cpu":
         return None
@@ -87,7 +87,7 @@ def _gpus(device: str, notes: Notes, note: str = "using the CPU") -> Inventory |
     if inventory.reason is None:
         return inventory
     if asked_for:
-        raise RunError(_missing(f"--device {device}", inventory, "; use --device cpu or auto"))
+        raise RunError(_missing(parameter("device", device), inventory, f"; use {parameter('device', 'cpu')} or auto"))
     # Most machines have no GPU, and their users need not be told each time.
     tell = notes.note if inventory.expected else notes.detail
     tell(f"{note}: {inventory.reason}" + (" (gpualign info says what to do)" if inventory.remedy else ""))
@@ -101,14 +101,14 @@ def _missing(what: str, inventory: Inventory, otherwise: str = "") -> str:
 
 
 def _named(device: str) -> str:
-    """Which GPUs a checked --device stands for where there are some."""
+    """Which GPUs a checked device stands for where there are some."""
     from gpualign.gpu.runtime.inventory import split_selection
 
     return "cuda" if device == AUTO else split_selection(device)[0] or "cuda"
 
 
 def _is_mixed(device: str) -> bool:
-    """Whether a checked --device names the CPU beside GPUs."""
+    """Whether a checked device names the CPU beside GPUs."""
     if device in (AUTO, "cpu"):
         return False
     from gpualign.gpu.runtime.inventory import split_selection
@@ -135,7 +135,8 @@ def pick_own_engine(resources: Resources, notes: Notes, host_traceback: bool = F
     """The same of this machine, whatever executor there is."""
     mixed = _is_mixed(resources.device)
     if mixed and host_traceback:
-        raise InputError(f"--traceback host is only for GPUs; it cannot be combined with --device {resources.device}")
+        host, device = parameter("traceback", "host"), parameter("device", resources.device)
+        raise InputError(f"{host} is only for GPUs; it cannot be combined with {device}")
 
     def cuda() -> CudaEngine | None:
         if inventory := _gpus(resources.device, notes):
@@ -177,7 +178,7 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO,
     if kernel != AUTO:
         from gpualign.gpu.papers.payne import PayneEngine
 
-        return PayneEngine(paper_device(resources.device, f"--kernel {kernel}"), kernel, resources.host_threads)
+        return PayneEngine(paper_device(resources.device, parameter("kernel", kernel)), kernel, resources.host_threads)
     if comparisons is not None and _may_choose(resources):
         from gpualign.jobs.devices.auto import cuda_is_sooner
 
@@ -205,7 +206,7 @@ def paper_device(device: str, what: str) -> CudaDevice:
     from gpualign.gpu.runtime.inventory import take_inventory, the_device
 
     if device == "cpu" or "all" in device or "," in device:
-        raise InputError(f"{what} is for one GPU; it cannot be combined with --device {device}")
+        raise InputError(f"{what} is for one GPU; it cannot be combined with {parameter('device', device)}")
     inventory = take_inventory()
     if inventory.reason is not None:
         raise RunError(_missing(what, inventory))
@@ -213,7 +214,7 @@ def paper_device(device: str, what: str) -> CudaDevice:
 
 
 def bench_device(device: str, notes: Notes) -> CudaDevice | None:
-    """The GPU to measure, or None where there is none, or --device cpu asks for that. Raises as `paper_device` does."""
+    """The GPU to measure, or None where there is none, or the CPU is asked for. Raises as `paper_device` does."""
     if device not in (AUTO, "cpu"):
         return paper_device(device, "bench")
     if inventory := _gpus(device, notes, "only the CPU is measured"):
@@ -227,13 +228,13 @@ def pick_global_engine(resources: Resources, notes: Notes, host_traceback: bool,
     """The engine of `nw`; kernel: "auto", or one of Li 2014. Raises as `pick_engine` and `paper_device` do."""
     if kernel == AUTO:
         if transfer is not None:
-            raise InputError("--transfer is of the kernels of Li 2014; choose one with --kernel")
+            raise InputError(f"{parameter('transfer')} is of the kernels of Li 2014; choose one with {parameter('kernel')}")
         return pick_engine(resources, notes, host_traceback)
     if host_traceback:
-        raise InputError(f"--kernel {kernel} traces on the host anyway; leave out --traceback")
+        raise InputError(f"{parameter('kernel', kernel)} traces on the host anyway; leave out {parameter('traceback')}")
     from gpualign.gpu.papers.li import LiEngine, Transfer, pick_method
 
-    found = paper_device(resources.device, f"--kernel {kernel}")
+    found = paper_device(resources.device, parameter("kernel", kernel))
     return LiEngine(found, pick_method(found.name) if kernel == "li-auto" else kernel, Transfer(transfer or "double"))
 
 
@@ -261,7 +262,7 @@ def pick_local_engine(resources: Resources, notes: Notes, kernel: str) -> Engine
         return pick_engine(resources, notes)
     from gpualign.gpu.papers.munekawa import MunekawaEngine
 
-    return MunekawaEngine(paper_device(resources.device, f"--kernel {kernel}"), kernel)
+    return MunekawaEngine(paper_device(resources.device, parameter("kernel", kernel)), kernel)
 
 
 def devices() -> list[str]:

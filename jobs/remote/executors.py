@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
-from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER, Fleet
 from gpualign.core.execution.remote.protocol import Answer
 from gpualign.jobs.devices.selection import Resources
@@ -38,11 +38,13 @@ def check_cluster(name: str) -> None:
     most = max(_ALWAYS, Resources().host_threads)
     if len(workers) > len(str(most)) or int(workers or 0) > most:
         threads = Resources().host_threads
-        raise InputError(f"--cluster {name}: processes share the {threads:,} threads of this machine; it runs {most:,} of them at most")
+        raise InputError(
+            f"{parameter('cluster', name)}: processes share the {threads:,} threads of this machine; it runs {most:,} of them at most"
+        )
     if not (name == MPI or workers or _ADDRESS.fullmatch(name)):
         raise InputError(
-            f"--cluster {name}: a scheduler's address is wanted, tls://HOST:PORT, dask://HOST:PORT or tcp://HOST:PORT, or dask:N for N"
-            " processes of this machine, or mpi under mpirun"
+            f"{parameter('cluster', name)}: a scheduler's address is wanted, tls://HOST:PORT, dask://HOST:PORT or tcp://HOST:PORT, or"
+            " dask:N for N processes of this machine, or mpi under mpirun"
         )
 
 
@@ -113,7 +115,7 @@ def _started(workers: int) -> Any:
                 silence_logs=logging.CRITICAL,
             )
     except (RuntimeError, OSError) as error:
-        raise RunError(f"--cluster dask:{workers}: no workers could be started ({error})") from error
+        raise RunError(f"{parameter('cluster', f'dask:{workers}')}: no workers could be started ({error})") from error
 
 
 def _end_workers(cluster: Any) -> None:
@@ -136,7 +138,7 @@ def _silence() -> None:
 
 
 def _missing(name: str, package: str, error: ImportError) -> InputError:
-    return InputError(f"--cluster {name} needs {package} ({error}): pip install 'gpualign[cluster]'")
+    return InputError(f"{parameter('cluster', name)} needs {package} ({error}): pip install 'gpualign[cluster]'")
 
 
 def _connected(name: str, notes: Notes) -> Any:
@@ -149,15 +151,15 @@ def _connected(name: str, notes: Notes) -> Any:
     assert found is not None
     if address.startswith("tcp:") and found["host"] not in _LOOPBACK:
         notes.note(
-            f"--cluster {name}: the connection is not encrypted, and whoever reaches the scheduler can run code on all of its workers;"
-            " outside a closed network use tls:// (docs/cluster.md)"
+            f"{parameter('cluster', name)}: the connection is not encrypted, and whoever reaches the scheduler can run code on all of its"
+            " workers; outside a closed network use tls:// (docs/cluster.md)"
         )
     try:
         return distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False, direct_to_workers=True)
     except (OSError, TimeoutError, asyncio.TimeoutError) as error:  # the last: another one before Python 3.11
-        raise RunError(f"--cluster {name}: no Dask scheduler answers there ({error})") from error
+        raise RunError(f"{parameter('cluster', name)}: no Dask scheduler answers there ({error})") from error
     except (TypeError, ValueError) as error:  # of TLS without certificates
-        raise InputError(f"--cluster {name}: {error}; Dask's configuration names the certificates (docs/cluster.md)") from error
+        raise InputError(f"{parameter('cluster', name)}: {error}; Dask's configuration names the certificates (docs/cluster.md)") from error
 
 
 def _enter_mpi(stack: ExitStack) -> Executor | None:
@@ -167,7 +169,8 @@ def _enter_mpi(stack: ExitStack) -> Executor | None:
     except (ImportError, RuntimeError) as error:  # the second: there is no MPI to load
         raise _missing(MPI, "mpi4py and MPI", ImportError(str(error))) from error
     if mpi.COMM_WORLD.Get_size() == 1:
-        raise InputError("--cluster mpi: this is the only process; start two or more: mpirun -n 3 gpualign ... --cluster mpi")
+        mpi_cluster = parameter("cluster", MPI)
+        raise InputError(f"{mpi_cluster}: this is the only process; start two or more: mpirun -n 3 gpualign ... {mpi_cluster}")
     return cast("Executor | None", stack.enter_context(MPICommExecutor(mpi.COMM_WORLD, root=0)))  # the standard library's interface
 
 
