@@ -32,7 +32,8 @@ from gpualign.core.distance.output.base import NearDistances
 from gpualign.core.distance.readers.base import Omitted, Selection
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
 from gpualign.core.distance.threads import Workers
-from gpualign.jobs.devices.selection import checked_resources, pick_distance_engine
+from gpualign.jobs.devices.resources import checked_resources
+from gpualign.jobs.devices.selection import pick_distance_engine
 
 PANEL_SITES = 3072  # whole chunks of the GPU's kernels
 _FOUNDERS = 10  # times as many changes in the first generation, whose samples would all be near each other

@@ -92,7 +92,7 @@ def cluster(
     from gpualign.core.scoring.scoring import ScoringOptions
     from gpualign.jobs.cluster import ClusterOptions, prepare, prepare_given
     from gpualign.jobs.devices.memory import default_memory
-    from gpualign.jobs.devices.selection import checked_resources
+    from gpualign.jobs.devices.resources import checked_resources
     from gpualign.jobs.member_alignments import align_members
     from gpualign.jobs.sequence_loading import ReadOptions, read_inputs
 

@@ -158,7 +158,7 @@ def dist(
     from gpualign.core.execution.pipeline import Marks
     from gpualign.core.output.formats.registry import Results
     from gpualign.core.sequences.ids import describe_shared
-    from gpualign.jobs.devices.selection import AUTO
+    from gpualign.jobs.devices.resources import AUTO
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
 
     messages = Messages.of("dist", quiet, verbose, log, summary)

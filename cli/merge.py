@@ -135,7 +135,7 @@ def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -
 def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles) -> None:
     from gpualign.cli.outputs.distances import beside_of
     from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices
-    from gpualign.jobs.devices.selection import Resources
+    from gpualign.jobs.devices.resources import Resources
 
     described = parts[0].described
     beside = beside_of(path) if described.beside and path is not None else None
@@ -152,7 +152,7 @@ def _joined(parts: Sequence[Part], name: str, make: ArrayMaker, shape: tuple[int
     """A matrix of this shape, or the condensed one of as many records, from its parts."""
     from gpualign.core.output.matrix_files import condensed_start
     from gpualign.core.output.mirroring import Placement
-    from gpualign.jobs.devices.selection import Resources
+    from gpualign.jobs.devices.resources import Resources
 
     found, dtype = parts[0].array_type(f"{name}.npy")
     condensed = len(found) == 1

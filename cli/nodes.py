@@ -10,7 +10,7 @@ import click
 from gpualign.cli.messages import Messages
 from gpualign.cli.signals import cleaning_up
 from gpualign.core.common.errors import InputError
-from gpualign.jobs.devices.selection import AUTO, Resources, checked_resources
+from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources
 
 
 def find_resources(

@@ -33,7 +33,7 @@ from gpualign.core.search.runner import GrowingProgress
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.devices.memory import default_memory
-from gpualign.jobs.devices.selection import Resources
+from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.every_pair import PairsJob, Rows
 from gpualign.jobs.near_pairs import NearJob
 from gpualign.jobs.pairs_as_arrays import passing_parts

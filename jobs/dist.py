@@ -35,7 +35,8 @@ from gpualign.core.files.scratch import Scratch, ScratchFiles
 from gpualign.core.output.matrix_files import NumberType
 from gpualign.jobs.call_rate_report import few_calls, pairs_left_out, pairs_without_value
 from gpualign.jobs.devices.memory import default_memory
-from gpualign.jobs.devices.selection import AUTO, Resources, pick_distance_engine
+from gpualign.jobs.devices.resources import AUTO, Resources
+from gpualign.jobs.devices.selection import pick_distance_engine
 from gpualign.jobs.every_pair import Rows, Work
 from gpualign.jobs.reporter import Notes
 from gpualign.jobs.sample_selection import SampleFilters, SamplesLeft, check_founders, without_excluded

@@ -22,7 +22,7 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.results.blocks import Block
 from gpualign.jobs.devices.memory import memory_left, sequence_bytes, text_threads
-from gpualign.jobs.devices.selection import Resources
+from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.reporter import Notes
 
 if TYPE_CHECKING:

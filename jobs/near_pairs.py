@@ -34,7 +34,7 @@ from gpualign.core.results.near_results import NearResults
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.jobs.devices.memory import memory_left, sequence_bytes, text_threads
-from gpualign.jobs.devices.selection import Resources
+from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.every_pair import Rows, Work
 from gpualign.jobs.reporter import Notes
 

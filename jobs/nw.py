@@ -18,7 +18,8 @@ from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.sequences.alphabet import DNA, Alphabet
 from gpualign.core.sequences.strands_frames import BOTH
-from gpualign.jobs.devices.selection import AUTO, Resources, pick_global_engine, pick_near_engine, pick_pair_engine
+from gpualign.jobs.devices.resources import AUTO, Resources
+from gpualign.jobs.devices.selection import pick_global_engine, pick_near_engine, pick_pair_engine
 from gpualign.jobs.every_pair import PairsJob, prepare_pairs
 from gpualign.jobs.reporter import UNHEARD, Notes
 from gpualign.jobs.sequence_loading import Inputs, scoring_of

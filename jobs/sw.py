@@ -26,8 +26,10 @@ from gpualign.core.sequences.strands_frames import BOTH, PLUS, Sides, as_given, 
 from gpualign.core.sequences.translation import STANDARD
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.alignment.hit_tracing import HitTracer
+from gpualign.jobs.devices.local_engines import cpu_engine
 from gpualign.jobs.devices.memory import memory_left
-from gpualign.jobs.devices.selection import AUTO, Resources, cpu_engine, pick_local_engine
+from gpualign.jobs.devices.resources import AUTO, Resources
+from gpualign.jobs.devices.selection import pick_local_engine
 from gpualign.jobs.every_pair import Rows, Work, count_sequences, describe_plan, describe_work
 from gpualign.jobs.query_masking import mask_queries
 from gpualign.jobs.reporter import UNHEARD, Notes

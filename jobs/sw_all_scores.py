@@ -12,7 +12,8 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.masking import NONE
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.sequences.strands_frames import PLUS, make_strands
-from gpualign.jobs.devices.selection import AUTO, Resources, pick_local_engine
+from gpualign.jobs.devices.resources import AUTO, Resources
+from gpualign.jobs.devices.selection import pick_local_engine
 from gpualign.jobs.every_pair import PairsJob, prepare_pairs
 from gpualign.jobs.query_masking import mask_queries
 from gpualign.jobs.reporter import UNHEARD, Notes

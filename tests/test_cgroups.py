@@ -9,7 +9,7 @@ from gpualign.core.common.errors import RunError
 from gpualign.cpu import processor as machine
 from gpualign.jobs.devices import memory as budget
 from gpualign.jobs.devices import selection as engines
-from gpualign.jobs.devices.selection import Resources
+from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.remote import worker_entry as nodes
 
 GIB = 1 << 30

@@ -208,7 +208,8 @@ def test_all_devices_are_the_cpu_where_there_is_no_gpu(real_inventory):
 def test_a_missing_pycuda_is_told_where_there_is_an_nvidia_device(monkeypatch, present, notes):
     from gpualign.cpu.alignment.engine import CpuEngine
     from gpualign.gpu.runtime import inventory as devices
-    from gpualign.jobs.devices.selection import Resources, pick_engine
+    from gpualign.jobs.devices.resources import Resources
+    from gpualign.jobs.devices.selection import pick_engine
 
     told = []
     messages = SimpleNamespace(note=told.append, detail=lambda text: None)

@@ -19,7 +19,7 @@ from processes import started, wait_until
 
 import gpualign as gpualign_package
 from gpualign.core.common.errors import InputError
-from gpualign.jobs.devices.selection import Resources
+from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.remote.executors import check_cluster
 
 pytestmark = pytest.mark.slow

@@ -20,7 +20,7 @@ from gpualign.core.execution.runner import Discard
 from gpualign.core.files.scratch import TemporaryFiles
 from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance.engine import CpuDistanceEngine
-from gpualign.jobs.devices.selection import Resources
+from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.dist import DistOptions, prepare, read
 
 CORE = Path(__file__).parent / "golden" / "dist" / "core.aln"

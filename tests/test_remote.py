@@ -37,7 +37,7 @@ from gpualign.core.planning.tile_plan import Pairing, make_plan
 from gpualign.core.scoring.edit_bounds import distance_bound
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.distance.engine import CpuDistanceEngine
-from gpualign.jobs.devices.selection import Resources
+from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.remote import worker_entry as nodes
 
 MEMORY = 1 << 28

@@ -19,7 +19,8 @@ from gpualign.gpu.runtime import prestart as start
 from gpualign.jobs.devices import selection as engines
 from gpualign.jobs.devices.auto import SoonerEngine, cuda_is_sooner, cuda_seconds
 from gpualign.jobs.devices.cuda_prestart import CUDA_START
-from gpualign.jobs.devices.selection import Resources, pick_distance_engine, pick_engine
+from gpualign.jobs.devices.resources import Resources
+from gpualign.jobs.devices.selection import pick_distance_engine, pick_engine
 from gpualign.jobs.reporter import UNHEARD
 
 BUDGET = Budget(1 << 28, 1 << 28)

@@ -128,7 +128,7 @@ def check_place(path: Path) -> None:
 
 def _packers() -> int:
     """Threads that pack an output: a few do as much as other work leaves them to do."""
-    from gpualign.jobs.devices.selection import Resources
+    from gpualign.jobs.devices.resources import Resources
 
     return min(_MOST_PACKERS, Resources().host_threads)
 

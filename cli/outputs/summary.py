@@ -20,7 +20,7 @@ from gpualign.core.common.errors import InputError
 
 if TYPE_CHECKING:
     from gpualign.core.common.threads import Aside
-    from gpualign.jobs.devices.selection import Resources
+    from gpualign.jobs.devices.resources import Resources
     from gpualign.jobs.sequence_loading import Inputs
 
 LAYOUT = 1

@@ -15,7 +15,7 @@ from typing import Any, cast
 from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER, Fleet
 from gpualign.core.execution.remote.protocol import Answer
-from gpualign.jobs.devices.selection import Resources
+from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.reporter import Notes
 
 MPI = "mpi"

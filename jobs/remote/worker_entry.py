@@ -19,8 +19,9 @@ from gpualign.core.execution.remote.worker import Node, Opened, in_turn
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.cpu.alignment.engine import CpuPrepared
 from gpualign.cpu.distance.engine import CpuDistanceEngine
+from gpualign.jobs.devices.local_engines import pick_own_distance_engine, pick_own_engine
 from gpualign.jobs.devices.memory import default_memory, memory_left, usable_memory
-from gpualign.jobs.devices.selection import AUTO, Resources, checked_resources, pick_distance_engine, pick_own_engine
+from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources
 from gpualign.jobs.remote.executors import fleet_of
 from gpualign.jobs.reporter import UNHEARD, Notes
 
@@ -75,7 +76,7 @@ def _open_task(task: Task, resources: Resources) -> TaskServer:
 
 def _open_panels(order: CounterOrder, panels: list[Panel], resources: Resources) -> Opened:
     memory = DistanceBudget.of(resources.memory or default_memory(), sum(panel.bits.nbytes for panel in panels)).counts
-    engine = pick_distance_engine(resources, UNHEARD)
+    engine = pick_own_distance_engine(resources, UNHEARD)
     if resources.device == AUTO and panels and engine.prepare(order.wanted, memory).products_only and not order.products_only:
         engine = CpuDistanceEngine(
             resources.threads, spare=resources.spare

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpualign._sw import sw
     from gpualign._tree import Tree, tree
     from gpualign.core.common.errors import InputError, InputWarning, RunError
-    from gpualign.jobs.devices.selection import devices
+    from gpualign.jobs.devices.local_engines import devices
 
 _HOMES = {
     "_align": ("Alignment", "align"),

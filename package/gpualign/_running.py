@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpualign.core.common.errors import InputError, InputWarning, for_python
-from gpualign.jobs.devices.selection import Resources, checked_resources
+from gpualign.jobs.devices.resources import Resources, checked_resources
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
