@@ -250,7 +250,9 @@ def dist(
         if job.samples.pairs == 0:
             messages.note("one sample makes no pairs")
 
-        keeping = None if again is None or clustered else keeping_of(resume, queries, lambda: digest_files(again), nbytes)
+        keeping = None
+        if again is not None and not clustered:
+            keeping = keeping_of(messages.invocation, resume, queries, lambda: digest_files(again), nbytes)
         writing = portion.begin(files, keeping, messages.note, picture.path if picture else None)
         if writing is None:
             messages.of_run.write(files, None, {})

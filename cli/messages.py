@@ -11,6 +11,7 @@ import click
 
 from gpualign.cli.log import Log, begin, record
 from gpualign.cli.outputs.files import check_outputs, naming_output
+from gpualign.cli.outputs.keeping import Invocation
 from gpualign.cli.outputs.summary import RunSummary
 from gpualign.cli.progress import ProgressBar, write_now
 from gpualign.cli.stages import COMPUTING, READING, WRITING, Stages
@@ -38,7 +39,18 @@ class Messages:
         self.verbosity = verbosity
         self._log = log
         self.stages = Stages()
-        self.of_run = RunSummary(summary, self.stages)
+        self.of_run = RunSummary(summary, self.stages, lambda: self.invocation)
+
+    @property
+    def invocation(self) -> Invocation:
+        """The command that is carried out, as it was given."""
+        context = click.get_current_context()
+
+        def long_name(parameter: click.Parameter) -> str:
+            return max(parameter.opts, key=len).removeprefix("--").replace("-", "_")
+
+        options = {long_name(one): context.params.get(one.name or "") for one in context.command.params}
+        return Invocation(context.command.name or "", context.params, options, sys.argv[1:])
 
     def begin(self, inputs: Iterable[str | None], outputs: Iterable[Path | None], resume: bool = False) -> None:
         """The files of the run are known. resume: of one that goes on the log does too. Raises `InputError` where one that is written is an

@@ -89,7 +89,7 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages)
         return
     tell_of_names(spec.format, job.task, messages.note)
     with OutputFiles(messages.note) as files, naming_output(portion.path):
-        writing = portion.begin(files, keeping_of_task(spec.resume, job.task), messages.note)
+        writing = portion.begin(files, keeping_of_task(messages.invocation, spec.resume, job.task), messages.note)
         if writing is None:
             messages.of_run.write(files, None, {})
             return

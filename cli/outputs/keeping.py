@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import click
 
 from gpualign import __version__
 from gpualign.core.common.dataclass import dataclass
@@ -34,12 +32,30 @@ _DIGEST_BYTES = 1e9
 
 
 @dataclass(frozen=True)
+class Invocation:
+    """Command that a user has given.
+
+    command: its name
+    parameters: their values, by the names that the command has for them
+    options: the same values by the long names of the options
+    words: of the command line, without the name of the program
+    """
+
+    command: str
+    parameters: Mapping[str, object]
+    options: Mapping[str, object]
+    words: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Keeping:
-    """resume: whether to go on with what is there. identity: says what the run is; seconds: that this takes, about, the first time."""
+    """resume: whether to go on with what is there. identity: says what the run is; seconds: that this takes, about, the first time; words:
+    of its command line."""
 
     resume: bool
     identity: Callable[[], Identity]
     seconds: float
+    words: Sequence[str]
 
 
 def check_resume(resume: bool, path: Path | None, format: str, results: Results) -> None:
@@ -57,27 +73,25 @@ def can_resume(format: str, results: Results) -> bool:
     return FORMATS[format].layouts[results] is not Layout.COLUMNS
 
 
-def keeping_of(resume: bool, rows: int, digest: Callable[[], str], nbytes: int) -> Keeping:
-    """For the command that is being carried out. rows: queries; digest: of its input, of so many bytes."""
-    context = click.get_current_context()
-    found = context.params.items()
+def keeping_of(invocation: Invocation, resume: bool, rows: int, digest: Callable[[], str], nbytes: int) -> Keeping:
+    """For a command that is being carried out. rows: queries; digest: of its input, of so many bytes."""
+    found = invocation.parameters.items()
     given = {name: value for name, value in sorted(found) if name not in _OF_NO_ACCOUNT and value is not None and value is not False}
     # Of an option that may be given several times, a list, as JSON has it; none of them: it was not given.
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items() if value != ()}
     options = {name: value for name, value in given.items() if name not in _INPUTS}
     inputs = [name for name in given if name in _INPUTS]
-    command = context.command.name or ""
 
     @cache  # a share is asked for it, and so is a run that goes on
     def identity() -> Identity:
         from gpualign.core.files.journal import Identity
 
-        return Identity(__version__, command, options, " ".join([digest(), *inputs]), rows)
+        return Identity(__version__, invocation.command, options, " ".join([digest(), *inputs]), rows)
 
-    return Keeping(resume, identity, nbytes / _DIGEST_BYTES)
+    return Keeping(resume, identity, nbytes / _DIGEST_BYTES, invocation.words)
 
 
-def keeping_of_task(resume: bool, task: Task, groups: GroupPairs | None = None) -> Keeping:
+def keeping_of_task(invocation: Invocation, resume: bool, task: Task, groups: GroupPairs | None = None) -> Keeping:
     """The same of alignments. groups: whose pairs alone are wanted."""
 
     from gpualign.jobs.devices.memory import sequence_bytes
@@ -87,4 +101,4 @@ def keeping_of_task(resume: bool, task: Task, groups: GroupPairs | None = None) 
 
         return digest_of(task) if groups is None else f"{digest_of(task)} {groups.digest}"
 
-    return keeping_of(resume, len(task.queries), digest, sequence_bytes(task))
+    return keeping_of(invocation, resume, len(task.queries), digest, sequence_bytes(task))

@@ -193,7 +193,8 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
     with OutputFiles(messages.note) as files:
         with naming_output(portion.path):
             picture = spec.picture.path if spec.picture else None
-            writing = portion.begin(files, keeping_of_task(spec.resume, job.task, spec.filter.groups), messages.note, picture)
+            keeping = keeping_of_task(messages.invocation, spec.resume, job.task, spec.filter.groups)
+            writing = portion.begin(files, keeping, messages.note, picture)
             if writing is None:
                 messages.of_run.write(files, None, {})
                 return

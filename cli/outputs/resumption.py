@@ -396,8 +396,9 @@ class Resumption:
                 self._journal_path.unlink(missing_ok=True)
             elif stays and kept:
                 start, stop = self._span
+                command = _command(self._keeping.words)
                 signals.advise(
-                    f"{max(0, self._rows - start):,} of {stop - start:,} queries of {self._path} are done; go on with: {_command()}"
+                    f"{max(0, self._rows - start):,} of {stop - start:,} queries of {self._path} are done; go on with: {command}"
                 )
         self._stores.clear()  # writers know this object
 
@@ -418,12 +419,10 @@ def _opened(path: Path) -> BinaryIO:
     return cast(BinaryIO, os.fdopen(descriptor, "r+b"))
 
 
-def _command() -> str:
-    """That goes on with this one."""
+def _command(words: Sequence[str]) -> str:
+    """That goes on with the one of these words."""
     import shlex
-    import sys
 
-    words = sys.argv[1:]
     return shlex.join(["gpualign", *words, *([] if "--resume" in words else ["--resume"])])
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from gpualign.cli import signals
 from gpualign.cli.outputs.files import STDIN_NAME, STDIO, ClosedPipe, OutputFiles, check_place, digest_file, naming_output
@@ -19,8 +16,10 @@ from gpualign.cli.stages import PLANNING, WRITING, Stages
 from gpualign.core.common.errors import InputError
 
 if TYPE_CHECKING:
+    from gpualign.cli.outputs.keeping import Invocation
     from gpualign.core.common.threads import Aside
     from gpualign.jobs.devices.resources import Resources
+    from gpualign.jobs.devices.selection import Resources
     from gpualign.jobs.sequence_loading import Inputs
 
 LAYOUT = 1
@@ -33,16 +32,18 @@ Counts = tuple[int, int | None]
 
 
 class RunSummary:
-    """Gathers what is told of a run, for as long as it lasts. path: where it goes, None: nowhere, and nothing is gathered.
+    """Gathers what is told of a run, for as long as it lasts. path: where it goes, None: nowhere, and nothing is gathered; invocation:
+    gives the command that is carried out.
 
     Raises `InputError` where that is no file.
     """
 
-    def __init__(self, path: str | None, stages: Stages) -> None:
+    def __init__(self, path: str | None, stages: Stages, invocation: Callable[[], Invocation]) -> None:
         if path == STDIO:
             raise InputError("--summary: name a file; standard output is for results")
         self.path = None if path is None else Path(path)
         self._stages = stages
+        self._invocation = invocation
         self._started = time.time()
         self._inputs: list[str] = []
         self._counts: Mapping[str, Counts] = {}
@@ -113,7 +114,7 @@ class RunSummary:
         from gpualign import __version__
         from gpualign.jobs.devices.memory import peak_memory
 
-        context = click.get_current_context()
+        invocation = self._invocation()
         outputs = [{"path": None if path is None else str(path), "bytes": nbytes} for path, nbytes in files.written()]
         seconds = self._stages.seconds()
 
@@ -122,8 +123,8 @@ class RunSummary:
 
         return {
             "gpualign_summary": LAYOUT,
-            "command": context.command.name,
-            "command_line": shlex.join(["gpualign", *sys.argv[1:]]),
+            "command": invocation.command,
+            "command_line": shlex.join(["gpualign", *invocation.words]),
             "started": at(self._started),
             "ended": at(time.time()),
             "versions": {
@@ -132,7 +133,7 @@ class RunSummary:
                 **{name: version(name) for name in ("numpy", "biopython")},
                 "system": f"{platform.system()} {platform.release()} {platform.machine()}",
             },
-            "options": _options(context),
+            "options": {name: _plain(value) for name, value in invocation.options.items()},
             "resolved": self._resolved,
             "inputs": [self._input(path) for path in self._inputs],
             "engine": None if engine is None else {"hardware": engine[0], "kernel": engine[1]},
@@ -157,15 +158,6 @@ def counts_of(inputs: Inputs) -> dict[str, Counts]:
         for (first, name), stop in zip(one.files, [*firsts[1:], len(one)], strict=True):
             counts[STDIO if name == STDIN_NAME else name] = stop - first, int(one.lengths[first:stop].sum())
     return counts
-
-
-def _options(context: click.Context) -> dict[str, object]:
-    """Every parameter of the command by its long name: its value, a default where none was given."""
-
-    def name(parameter: click.Parameter) -> str:
-        return max(parameter.opts, key=len).removeprefix("--").replace("-", "_")
-
-    return {name(one): _plain(context.params.get(one.name or "")) for one in context.command.params}
 
 
 def _plain(value: object) -> object:
