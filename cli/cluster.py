@@ -83,7 +83,7 @@ def cluster(
         start_for_pairs(device, read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)  # beside the imports that follow
     from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, opened_outputs, read_given
     from gpualign.cli.inputs.groups import read_ids
-    from gpualign.cli.messages import Messages, print_plan
+    from gpualign.cli.messages import Messages
     from gpualign.cli.outputs.files import OutputFiles, check_stdin, open_inputs
     from gpualign.cli.outputs.summary import counts_of
     from gpualign.core.alignment.ambiguity import Rule
@@ -147,7 +147,7 @@ def cluster(
         inputs, alignments, records = in_order_of(found, inputs), None, list(found.ids)
         job = prepare_given(found, of_identities, inputs.queries.lengths if inputs else None, options, messages)
     if dry_run:
-        print_plan(job.describe())
+        messages.plan(job.describe())
         return
     engine = None if alignments is None else (alignments.job.hardware, alignments.job.prepared.kernel)
     with OutputFiles(messages.note) as files:

@@ -142,7 +142,7 @@ def dist(
     from gpualign.cli.inputs.calls import column_files, files_of, open_calls, read_again, read_titles, samples_of
     from gpualign.cli.inputs.samples import sample_files, sample_filters
     from gpualign.cli.inputs.sites import interval_files, site_filters
-    from gpualign.cli.messages import Messages, print_plan
+    from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
     from gpualign.cli.outputs.distances import DistanceWriter, check_value, distance_spec, no_distance
     from gpualign.cli.outputs.files import OutputFiles, check_stdin, digest_files
@@ -245,7 +245,7 @@ def dist(
         queries = len(job.samples.queries)
         portion = Portion.of(job, queries, shard, spec.path, spec.format, Results.DISTANCES)
         if dry_run:
-            print_plan(portion.cut(job).describe())
+            messages.plan(portion.cut(job).describe())
             return
         if job.samples.pairs == 0:
             messages.note("one sample makes no pairs")

@@ -12,9 +12,11 @@ import click
 from gpualign.cli.log import Log, begin, record
 from gpualign.cli.outputs.files import check_outputs, naming_output
 from gpualign.cli.outputs.keeping import Invocation
+from gpualign.cli.outputs.reporting import COMPUTING, READING, WRITING
 from gpualign.cli.outputs.summary import RunSummary
 from gpualign.cli.progress import ProgressBar, write_now
-from gpualign.cli.stages import COMPUTING, READING, WRITING, Stages
+from gpualign.cli.sizes import terminal_width
+from gpualign.cli.stages import Stages
 from gpualign.core.common.errors import InputError, for_command_line
 
 if TYPE_CHECKING:
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 
 
 class Messages:
-    """verbosity: -1 says nothing but errors, 0 notes and the summary, 1 also the plan."""
+    """Implements `gpualign.cli.outputs.reporting.RunReporter`. verbosity: -1 says nothing but errors, 0 notes and the summary, 1 also the
+    plan."""
 
     @classmethod
     def of(cls, command: str, quiet: bool, verbose: bool = False, log: str | None = None, summary: str | None = None) -> Messages:
@@ -89,6 +92,15 @@ class Messages:
         if max(self.verbosity, 0) >= verbosity:
             record(line)
 
+    def plan(self, rows: Rows) -> None:
+        """What --dry-run prints, on standard output: it is the result."""
+        for name, value in rows:
+            click.echo(f"{name:<10} {value}")
+
+    def line_width(self, output: Path | None) -> int:
+        """Of lines for people in an output, None is standard output."""
+        return terminal_width(output)
+
     def summary(
         self, sequences: int, totals: Totals, engine: str, hits: int | None = None, kept: int | None = None, earlier: int = 0
     ) -> None:
@@ -142,12 +154,6 @@ class Messages:
         """To one who asked by a signal, and is told with -q too."""
         write_now(f"gpualign {self._command}: {text}")
         self._record(text)
-
-
-def print_plan(rows: Rows) -> None:
-    """What --dry-run prints, on standard output: it is the result."""
-    for name, value in rows:
-        click.echo(f"{name:<10} {value}")
 
 
 def _pairs(number: int, earlier: int) -> str:

@@ -197,7 +197,12 @@ def nw(
     rule = None if ambiguous is None else Rule(ambiguous)
     check_rule(rule, identity_def)
     spec = output_spec(wanted, edit, others is None, with_self, add is not None)
-    pictures = [spec.picture.path] if spec.picture else []
+    picture = None
+    if plot is not None:
+        from gpualign.cli.pictures.plots import check_plot
+
+        picture = check_plot(plot)
+    pictures = [picture.path] if picture else []
     messages.begin([*files, matrix, groups], [*output_paths(spec.path, spec.format, others is None, shard), *pictures], resume)
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
@@ -225,4 +230,13 @@ def nw(
             if groups is None
             else f"no two records are of {'the same group' if within else 'different groups'}"
         )
-    write_every_pair(spec, job, inputs.count, dry_run, messages, resources.host_threads)
+    drawing = None
+    if picture is not None:
+        from gpualign.cli.outputs.pairs import Drawing
+        from gpualign.cli.pictures.heatmaps import of_alignments
+        from gpualign.cli.pictures.plots import write_plot
+
+        drawing = Drawing(
+            picture.path, lambda values, files: write_plot(picture, of_alignments(values, job.task, spec.value), files, messages)
+        )
+    write_every_pair(spec, job, inputs.count, dry_run, messages, resources.host_threads, drawing)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from gpualign.cli.outputs.reporting import COMPUTING, PLANNING, READING, STARTING, WRITING
+
 if TYPE_CHECKING:
     from gpualign.core.execution.pipeline import Sink
     from gpualign.core.output.pairs import PairsSink
-
-STARTING, READING, PLANNING, COMPUTING, WRITING = "starting", "reading", "planning", "computing", "writing"
 
 
 class Stages:

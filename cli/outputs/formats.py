@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from gpualign.cli.outputs.files import OutputFiles, is_file_name, output_path
-from gpualign.cli.sizes import terminal_width
 from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.suggestions import did_you_mean
@@ -127,12 +126,13 @@ def opened_rows(
     writing: Writing,
     task: Task,
     rows: Rows | None,
+    width: Callable[[Path | None], int],
     filter: Filter | None = None,
     identity_definition: int = DEFAULT,
     threads: int = 1,
 ) -> Iterator[tuple[PairsSink, Marks]]:
-    """What writes pairs to an output as these rows, None: in blocks for people; and what is to be told how far it is. threads: that make
-    text of rows."""
+    """What writes pairs to an output as these rows, None: in blocks for people; and what is to be told how far it is. width: tells how many
+    characters lines for people have in an output; threads: that make text of rows."""
     from gpualign.core.output.formats.typed import TypedTable
 
     path = writing.portion.path
@@ -146,7 +146,7 @@ def opened_rows(
         if rows is None:
             from gpualign.core.output.pairwise_text import BlocksSink
 
-            yield BlocksSink(text, task, terminal_width(path), filter, identity_definition), marks
+            yield BlocksSink(text, task, width(path), filter, identity_definition), marks
         else:
             from gpualign.core.output.table import TableSink
 

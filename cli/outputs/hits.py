@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.outputs.files import OutputFiles, naming_output
 from gpualign.cli.outputs.formats import Rows, check_fields, opened_rows, pick_format, rows_of, tell_of_names
 from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
 from gpualign.cli.outputs.portion import Portion
+from gpualign.cli.outputs.reporting import RunReporter
 from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.dataclass import dataclass
@@ -81,11 +81,11 @@ def hit_spec(o: HitOptions) -> HitSpec:
     return HitSpec(path, rows, traced, format, o.resume, o.shard)
 
 
-def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages) -> None:
+def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReporter) -> None:
     """Carry out a search and write its hits; a dry run prints the plan instead."""
     portion = Portion.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.HITS)
     if dry_run:
-        print_plan(portion.cut(job).describe())
+        messages.plan(portion.cut(job).describe())
         return
     tell_of_names(spec.format, job.task, messages.note)
     with OutputFiles(messages.note) as files, naming_output(portion.path):
@@ -95,7 +95,7 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages)
             return
         rest = writing.rest(job)
         with (
-            opened_rows(writing, job.task, spec.rows) as (report, marks),
+            opened_rows(writing, job.task, spec.rows, messages.line_width) as (report, marks),
             messages.progress(rest.work, portion.path, "cells") as progress,
         ):
             found = rest.run(messages.stages.timed_rows(report), progress, marks)

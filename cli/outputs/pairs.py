@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
 
-from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.outputs.files import OutputFiles, naming_output
 from gpualign.cli.outputs.formats import (
     Rows,
@@ -23,6 +22,7 @@ from gpualign.cli.outputs.formats import (
 )
 from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
 from gpualign.cli.outputs.portion import Portion
+from gpualign.cli.outputs.reporting import RunReporter
 from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.common.dataclass import dataclass
@@ -40,7 +40,6 @@ from gpualign.jobs.every_pair import PairsJob
 if TYPE_CHECKING:
     from gpualign.cli.outputs.matrices import MatrixSpec
     from gpualign.cli.outputs.portion import Writing
-    from gpualign.cli.pictures.plots import Picture
     from gpualign.core.output.matrix import CondensedSink, MatrixSink
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
     from gpualign.jobs.near_pairs import NearJob
@@ -49,6 +48,18 @@ _MATRICES = (Layout.MATRIX, Layout.ARRAY)
 
 Run = Callable[[Sink[Plan, Any], Marks], Totals]
 """Carries out a job with a sink, told to marks."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture that is drawn of a matrix.
+
+    path: of the file
+    draw: draws the values of the matrix or the condensed matrix, and opens that file among the outputs
+    """
+
+    path: Path
+    draw: Callable[[npt.NDArray[Any], OutputFiles], None]
 
 
 @dataclass(frozen=True)
@@ -76,8 +87,8 @@ class OutputOptions:
 @dataclass(frozen=True)
 class OutputSpec:
     """layout: rows of pairs or a matrix; some formats hold both. path None is standard output; rows and filter are for rows, value,
-    condensed and picture for matrices; of a sparse one filter and value. resume: go on with what an earlier run has left; shard: the share
-    that this run does, None: all."""
+    condensed for matrices; of a sparse one filter and value. resume: go on with what an earlier run has left; shard: the share that this
+    run does, None: all."""
 
     format: str
     layout: Layout
@@ -86,7 +97,6 @@ class OutputSpec:
     filter: Filter
     value: Value
     condensed: bool
-    picture: Picture | None = None
     resume: bool = False
     shard: Shard | None = None
 
@@ -168,33 +178,33 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
         matrices = ", ".join(name for name in formats_of(Results.PAIRS) if FORMATS[name].layouts[Results.PAIRS] in _MATRICES)
         kind = "a sparse one" if is_sparse else "a table of pairs"
         raise InputError(f"--plot draws a matrix, and {format} is {kind}; write a matrix: {matrices}")
-    picture = None
-    if o.plot is not None:
-        from gpualign.cli.pictures.plots import check_plot
-
-        picture = check_plot(o.plot)
     identity, distance, coverage = (one is not None for one in (o.min_identity, o.max_distance, o.min_coverage))
     shown = default_fields(edit, identity, distance, o.both_strands, coverage) if o.fields is None else o.fields
     rows = rows_of(format, path, parse_fields(shown, edit=edit))
     format = with_separator(format, path)
-    return OutputSpec(
-        format, layout, path, rows, filter, Value(value, o.identity_definition, edit), o.condensed, picture, o.resume, o.shard
-    )
+    return OutputSpec(format, layout, path, rows, filter, Value(value, o.identity_definition, edit), o.condensed, o.resume, o.shard)
 
 
-def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, dry_run: bool, messages: Messages, threads: int) -> None:
+def write_every_pair(
+    spec: OutputSpec,
+    job: PairsJob | NearJob,
+    sequences: int,
+    dry_run: bool,
+    messages: RunReporter,
+    threads: int,
+    drawing: Drawing | None = None,
+) -> None:
     """Carry out a job, which is of so many records, and write all that it computes; a dry run prints the plan instead. threads: that write
-    a matrix."""
+    a matrix; drawing: a picture of the matrix."""
     portion = Portion.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.PAIRS)
     if dry_run:
-        print_plan(portion.cut(job).describe())
+        messages.plan(portion.cut(job).describe())
         return
     tell_of_names(spec.format, job.task, messages.note)
     with OutputFiles(messages.note) as files:
         with naming_output(portion.path):
-            picture = spec.picture.path if spec.picture else None
             keeping = keeping_of_task(messages.invocation, spec.resume, job.task, spec.filter.groups)
-            writing = portion.begin(files, keeping, messages.note, picture)
+            writing = portion.begin(files, keeping, messages.note, None if drawing is None else drawing.path)
             if writing is None:
                 messages.of_run.write(files, None, {})
                 return
@@ -211,12 +221,9 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
                     results["pairs_kept"] = (counter.kept or 0) + before.get("pairs_kept", 0)
                 return totals
 
-            totals, values = _write(spec, job, writing, run, threads)
-        if spec.picture is not None and values is not None:
-            from gpualign.cli.pictures.heatmaps import of_alignments
-            from gpualign.cli.pictures.plots import write_plot
-
-            write_plot(spec.picture, of_alignments(values, job.task, spec.value), files, messages)
+            totals, values = _write(spec, job, writing, run, threads, messages.line_width)
+        if drawing is not None and values is not None:
+            drawing.draw(values, files)
         messages.of_run.resolve(scoring=job.task.scoring.name)
         earlier = writing.earlier(job, rest)
         messages.of_run.write(files, (job.hardware, job.prepared.kernel), {**results, **totals.with_earlier(*earlier)})
@@ -231,8 +238,11 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
         messages.near_summary(sequences, totals, job.hardware, kept, earlier[0])
 
 
-def _write(spec: OutputSpec, job: PairsJob | NearJob, writing: Writing, run: Run, threads: int) -> tuple[Totals, npt.NDArray[Any] | None]:
-    """(totals, the matrix or condensed matrix that was written; None for rows, and for a part). All of the output appears, or nothing."""
+def _write(
+    spec: OutputSpec, job: PairsJob | NearJob, writing: Writing, run: Run, threads: int, width: Callable[[Path | None], int]
+) -> tuple[Totals, npt.NDArray[Any] | None]:
+    """(totals, the matrix or condensed matrix that was written; None for rows, and for a part). All of the output appears, or nothing.
+    width: as for `opened_rows`."""
     task, files = job.task, writing.files
     if spec.is_matrix:
         from gpualign.cli.outputs.matrices import write_matrices
@@ -251,7 +261,7 @@ def _write(spec: OutputSpec, job: PairsJob | NearJob, writing: Writing, run: Run
             return run(sink, writing.marks), sink.dtype
 
         return write_sparse(spec.path, files, task.queries, task.targets, fill_sparse, writing.part), None
-    with opened_rows(writing, task, spec.rows, spec.filter, spec.value.identity_definition, job.text_threads) as (rows, marks):
+    with opened_rows(writing, task, spec.rows, width, spec.filter, spec.value.identity_definition, job.text_threads) as (rows, marks):
         return run(rows, marks), None
 
 

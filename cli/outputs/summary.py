@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from gpualign.cli import signals
 from gpualign.cli.outputs.files import STDIN_NAME, STDIO, ClosedPipe, OutputFiles, check_place, digest_file, naming_output
-from gpualign.cli.stages import PLANNING, WRITING, Stages
+from gpualign.cli.outputs.reporting import PLANNING, WRITING
 from gpualign.core.common.errors import InputError
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.keeping import Invocation
+    from gpualign.cli.outputs.reporting import StageTimer
     from gpualign.core.common.threads import Aside
     from gpualign.jobs.devices.resources import Resources
     from gpualign.jobs.devices.selection import Resources
@@ -38,7 +39,7 @@ class RunSummary:
     Raises `InputError` where that is no file.
     """
 
-    def __init__(self, path: str | None, stages: Stages, invocation: Callable[[], Invocation]) -> None:
+    def __init__(self, path: str | None, stages: StageTimer, invocation: Callable[[], Invocation]) -> None:
         if path == STDIO:
             raise InputError("--summary: name a file; standard output is for results")
         self.path = None if path is None else Path(path)

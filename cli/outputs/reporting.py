@@ -1,0 +1,73 @@
+"""Interface through which a run that writes outputs reports what it does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gpualign.jobs.reporter import Notes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from gpualign.cli.outputs.keeping import Invocation
+    from gpualign.cli.outputs.summary import RunSummary
+    from gpualign.core.execution.pipeline import Sink, Totals
+    from gpualign.core.output.pairs import PairsSink
+    from gpualign.core.search.runner import GrowingProgress
+    from gpualign.jobs.every_pair import Rows
+    from gpualign.jobs.near_pairs import NearTotals
+
+STARTING, READING, PLANNING, COMPUTING, WRITING = "starting", "reading", "planning", "computing", "writing"
+"""Stages of a run: at any moment it is in one of them."""
+
+
+class StageTimer(Protocol):
+    """Measures how long each stage of a run takes."""
+
+    def enter(self, stage: str, /) -> str:
+        """Begin a stage, and return the one before."""
+
+    def seconds(self) -> Mapping[str, float]:
+        """Return the seconds that each stage has taken so far."""
+
+    def timed(self, sink: Sink[Any, Any], /) -> Sink[Any, Any]:
+        """Return the same sink, whose work counts as writing."""
+
+    def timed_rows(self, rows: PairsSink, /) -> PairsSink:
+        """Return the same sink of blocks, whose work counts as writing."""
+
+
+class RunReporter(Notes, Protocol):
+    """Receives, beside notes, the progress and the results of a run."""
+
+    @property
+    def invocation(self) -> Invocation:
+        """The command that is carried out, as it was given."""
+
+    @property
+    def of_run(self) -> RunSummary:
+        """The file that tells what the run did."""
+
+    @property
+    def stages(self) -> StageTimer:
+        """Measures the stages of the run."""
+
+    def plan(self, rows: Rows, /) -> None:
+        """Show the plan of a run that only prints it."""
+
+    def line_width(self, output: Path | None, /) -> int:
+        """Return how many characters lines for people have in an output; None is standard output."""
+
+    def progress(self, work: int, output: Path | None, unit: str, /) -> AbstractContextManager[GrowingProgress]:
+        """Return what is told of finished work. output: where results go meanwhile; unit: of the work: cells, pairs or comparisons."""
+
+    def summary(
+        self, sequences: int, totals: Totals, engine: str, hits: int | None = None, kept: int | None = None, earlier: int = 0
+    ) -> None:
+        """Report that alignments are done. hits: that were found; kept: pairs that pass the thresholds; None: where there are none.
+        earlier: pairs of runs before this one, with which it goes on; hits and kept are of these too."""
+
+    def near_summary(self, sequences: int, totals: NearTotals, engine: str, kept: int | None, earlier: int = 0) -> None:
+        """Report the same of pairs within a threshold."""
