@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from gpualign.cli.completion import DeviceType, ListType, MatrixType, PathType
-from gpualign.cli.outputs.shards import ShardType
-from gpualign.cli.sizes import WEIGHTS, FiniteType, SizeType, WholeType
+from gpualign.cli.sizes import WEIGHTS, FiniteType, ShardType, SizeType, WholeType
 from gpualign.cli.typos import ChoiceType
 from gpualign.core.output.formats.registry import Results, formats_of
 

@@ -1,4 +1,4 @@
-"""Numbers as people write them, and the width of their terminal."""
+"""Numbers and shares as people write them, and the width of their terminal."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import math
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from gpualign.cli.outputs.shards import Shard
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _MOST_BYTES = 1 << 50
@@ -77,6 +81,23 @@ def _as_fraction(text: str) -> str:
         return f"; {text} is {float(text[:-1]) / 100:g}" if text.endswith("%") else ""
     except ValueError:
         return ""
+
+
+class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
+    """K/N."""
+
+    name = "shard"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
+        from gpualign.cli.outputs.shards import Shard
+        from gpualign.core.planning.sharding import MOST_SHARDS
+
+        if isinstance(value, Shard):
+            return value
+        match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", str(value))
+        if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:
+            self.fail(f"{value!r}: write K/N, the K-th of N shares, K from 1 to N and N up to {MOST_SHARDS:,}", param, ctx)
+        return Shard(int(match[1]), int(match[2]))
 
 
 def terminal_width(path: Path | None) -> int:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import click
 
 from gpualign.cli.outputs.keeping import can_resume
 from gpualign.core.common.dataclass import dataclass
@@ -40,22 +37,6 @@ class Shard:
 
         bounds = row_bounds(work, self.count)
         return bounds[self.number - 1], bounds[self.number]
-
-
-class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
-    """K/N."""
-
-    name = "shard"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
-        if isinstance(value, Shard):
-            return value
-        from gpualign.core.planning.sharding import MOST_SHARDS
-
-        match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", str(value))
-        if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:
-            self.fail(f"{value!r}: write K/N, the K-th of N shares, K from 1 to N and N up to {MOST_SHARDS:,}", param, ctx)
-        return Shard(int(match[1]), int(match[2]))
 
 
 def check_shard(shard: Shard | None, path: Path | None, format: str, results: Results, plot: object = None) -> None:
