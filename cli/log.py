@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from gpualign import __version__
-from gpualign.cli import signals
+from gpualign.core.common import signals
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.paths import descriptor_of
 

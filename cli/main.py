@@ -12,8 +12,9 @@ from typing import cast
 import click
 
 from gpualign import __version__
-from gpualign.cli import log, signals
+from gpualign.cli import log
 from gpualign.cli.typos import CommandGroup, explained
+from gpualign.core.common import signals
 from gpualign.core.common.errors import GpualignError, for_command_line
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}

@@ -8,9 +8,10 @@ from dataclasses import replace
 import click
 
 from gpualign.cli.messages import Messages
-from gpualign.cli.signals import cleaning_up
 from gpualign.core.common.errors import InputError
+from gpualign.core.common.signals import cleaning_up
 from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources
+from gpualign.jobs.devices.selection import AUTO, Resources
 
 
 def find_resources(

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
-from gpualign.cli import signals
+from gpualign.core.common import signals
 from gpualign.core.common.units import fitting_unit
 
 PERIOD = 60.0

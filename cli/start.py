@@ -14,7 +14,7 @@ import os
 import sys
 from typing import NoReturn
 
-from gpualign.cli import signals
+from gpualign.core.common import signals
 
 _WITH_AN_END = {"mpi4py", "pycuda"}
 """Libraries whose compiled part, or whose tools, have something to do when Python ends."""

@@ -12,7 +12,7 @@ import pytest
 from command import GPUALIGN, LIMIT
 from processes import default_signals, started
 
-from gpualign.cli import signals
+from gpualign.core.common import signals
 
 CODES = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated"), signal.SIGHUP: (143, "hung up")}
 
@@ -82,7 +82,8 @@ def test_whatever_a_signal_becomes_on_its_way_it_ends_the_run():
     """A library may turn an exception that comes in its midst into another one."""
     code = """
 import os, signal, sys
-from gpualign.cli import main, signals
+from gpualign.cli import main
+from gpualign.core.common import signals
 signals.install()
 def command(**_):
     with signals.cleaning_up(lambda: None):
@@ -101,7 +102,8 @@ sys.exit(main.run())
 INTERRUPTED = """
 import contextlib, os, signal, sys, tempfile
 from pathlib import Path
-from gpualign.cli import main, signals
+from gpualign.cli import main
+from gpualign.core.common import signals
 from gpualign.cli.outputs import files, leftovers, naming
 
 WATCHED = {one.__file__ for one in (signals, files, leftovers, naming, contextlib, tempfile)}
@@ -158,7 +160,7 @@ def test_no_step_is_one_in_which_a_signal_leaves_something(tmp_path, unnamed):
 def test_a_second_signal_does_not_disturb_the_cleaning_up():
     code = """
 import os, signal
-from gpualign.cli import signals
+from gpualign.core.common import signals
 signals.install()
 try:
     with signals.cleaning_up(lambda: None):
@@ -176,7 +178,8 @@ def test_who_is_tired_of_waiting_ends_the_putting_away(moments):
     """One that hangs: a disk that is no longer there. What comes in the first seconds is not heard; a key is soon pressed twice."""
     code = f"""
 import os, signal, sys, threading, time
-from gpualign.cli import main, signals
+from gpualign.cli import main
+from gpualign.core.common import signals
 signals.install()
 signals._PATIENCE = 0.8
 def hang():
@@ -204,7 +207,8 @@ def test_a_key_that_was_pressed_twice_leaves_nothing(tmp_path):
     code = """
 import os, signal, sys
 from pathlib import Path
-from gpualign.cli import main, signals
+from gpualign.cli import main
+from gpualign.core.common import signals
 from gpualign.cli.outputs import files
 signals.install()
 put_away, calls = files.OutputFiles._put_away, []
@@ -233,7 +237,8 @@ def test_one_who_hangs_behind_the_others_is_ended_too():
     """The first time nothing of it was done."""
     code = """
 import os, signal, sys, threading, time
-from gpualign.cli import main, signals
+from gpualign.cli import main
+from gpualign.core.common import signals
 signals.install()
 signals._PATIENCE = 0.3
 def hang():
@@ -253,7 +258,7 @@ os._exit(main.run())
 def test_files_take_their_names_all_or_none():
     code = """
 import os, signal
-from gpualign.cli import signals
+from gpualign.core.common import signals
 signals.install()
 with signals.uninterrupted():
     os.kill(os.getpid(), signal.SIGTERM)
@@ -269,7 +274,7 @@ def test_steps_that_belong_together_are_all_done(block, code):
     """The system gives a signal to any thread that takes it, whatever the mask of the first one is."""
     script = (
         "import os, signal, sys, threading, time\n"
-        "from gpualign.cli import signals\n"
+        "from gpualign.core.common import signals\n"
         "signals.install()\n"
         "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
         f"with signals.{block}():\n"

@@ -127,7 +127,7 @@ def asked_here(prologue="", ask="", epilogue=""):
     code = f"""
 import os, signal, sys
 {prologue}
-from gpualign.cli import signals
+from gpualign.core.common import signals
 signals.install()
 os.kill(os.getpid(), signal.SIGUSR1)
 {ask}

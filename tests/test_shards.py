@@ -13,8 +13,8 @@ from command import GPUALIGN, LIMIT, gpualign_here
 from eager import eager_here
 
 from gpualign.cli.merge import merge
-from gpualign.cli.signals import advice
 from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.signals import advice
 from gpualign.core.planning.sharding import row_bounds
 
 LETTERS = np.array(list("ACGT"))

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from gpualign.cli.signals import cleaning_up, postponed, uninterrupted
 from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.signals import cleaning_up, postponed, uninterrupted
 from gpualign.core.execution.pipeline import UNMARKED, Marks
 from gpualign.core.files.paths import descriptor_of, open_file
 

@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol, TypeVar, cast
 
-from gpualign.cli import signals
 from gpualign.cli.outputs.keeping import Keeping
 from gpualign.cli.outputs.leftovers import Lock, create_part, is_file, is_ours, lock, remove_leftovers
 from gpualign.cli.outputs.naming import Unnamed, sync_folder, without_names
+from gpualign.core.common import signals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.threads import Aside

@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpualign.cli import signals
 from gpualign.cli.outputs.files import STDIN_NAME, STDIO, ClosedPipe, OutputFiles, check_place, digest_file, naming_output
 from gpualign.cli.outputs.reporting import PLANNING, WRITING
+from gpualign.core.common import signals
 from gpualign.core.common.errors import InputError
 
 if TYPE_CHECKING:

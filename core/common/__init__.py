@@ -1,1 +1,1 @@
-"""Tools that every other package uses: errors, types of arrays, threads, units, limits of control groups."""
+"""Errors, text, numbers and signals: what every other package of the core may use."""
