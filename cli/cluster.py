@@ -84,8 +84,6 @@ def cluster(
     from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, opened_outputs, read_given
     from gpualign.cli.inputs.groups import read_ids
     from gpualign.cli.messages import Messages
-    from gpualign.cli.outputs.files import OutputFiles, check_stdin, open_inputs
-    from gpualign.cli.outputs.summary import counts_of
     from gpualign.core.alignment.ambiguity import Rule
     from gpualign.core.common.errors import InputError
     from gpualign.core.scoring import matrices
@@ -94,6 +92,8 @@ def cluster(
     from gpualign.jobs.devices.memory import default_memory
     from gpualign.jobs.devices.resources import checked_resources
     from gpualign.jobs.member_alignments import align_members
+    from gpualign.jobs.output.atomic_files import OutputFiles, check_stdin, open_inputs
+    from gpualign.jobs.output.run_summary import counts_of
     from gpualign.jobs.sequence_loading import ReadOptions, read_inputs
 
     messages = Messages.of("cluster", quiet, verbose, log, summary)

@@ -11,8 +11,6 @@ import numpy as np
 
 from gpualign.cli.inputs.edges import read_edges
 from gpualign.cli.inputs.matrices import StoredMatrix, check_ids, read_matrix
-from gpualign.cli.outputs.files import OutputFiles, naming_output
-from gpualign.cli.outputs.formats import container_of, pick_format
 from gpualign.cli.pictures.heatmaps import guess_kind
 from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.clustering.known_distances import MatrixOfPairs
@@ -23,6 +21,8 @@ from gpualign.core.output.formats.registry import Results
 from gpualign.core.sequences.ids import changed_ids, describe_changed
 from gpualign.jobs.cluster import Given
 from gpualign.jobs.member_alignments import Members
+from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
+from gpualign.jobs.output.format_selection import container_of, pick_format
 from gpualign.jobs.sequence_loading import Inputs
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from gpualign.cli.options import going_on_options, nodes_option, run_options
 from gpualign.cli.typos import ChoiceType
 
 if TYPE_CHECKING:
-    from gpualign.cli.outputs.shards import Shard
+    from gpualign.jobs.output.shards import Shard
 
 
 @click.command()
@@ -144,11 +144,6 @@ def dist(
     from gpualign.cli.inputs.sites import interval_files, site_filters
     from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
-    from gpualign.cli.outputs.distances import DistanceWriter, check_value, distance_spec, no_distance
-    from gpualign.cli.outputs.files import OutputFiles, check_stdin, digest_files
-    from gpualign.cli.outputs.formats import output_paths
-    from gpualign.cli.outputs.keeping import keeping_of
-    from gpualign.cli.outputs.portion import Portion
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.fractions import sites_or_fraction
     from gpualign.core.distance.metrics import MissingRule
@@ -160,6 +155,11 @@ def dist(
     from gpualign.core.sequences.ids import describe_shared
     from gpualign.jobs.devices.resources import AUTO
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
+    from gpualign.jobs.output.atomic_files import OutputFiles, check_stdin, digest_files
+    from gpualign.jobs.output.distances import DistanceWriter, check_value, distance_spec, no_distance
+    from gpualign.jobs.output.format_selection import output_paths
+    from gpualign.jobs.output.query_range import Portion
+    from gpualign.jobs.output.run_identity import keeping_of
 
     messages = Messages.of("dist", quiet, verbose, log, summary)
     if add is not None:
@@ -175,8 +175,8 @@ def dist(
     clustered = None
     if clusters is not None:
         from gpualign.cli.clusters import clusters_beside
-        from gpualign.cli.outputs.distances import check_clusters
         from gpualign.jobs.cluster import ClusterOptions
+        from gpualign.jobs.output.distances import check_clusters
 
         check_clusters(spec, clusters, one_set, resume, shard)
         ClusterOptions(max_distance).check(fractions=False)

@@ -43,10 +43,10 @@ def index(
       gpualign sw query.fa swissprot.gpa
     """
     from gpualign.cli.messages import Messages
-    from gpualign.cli.outputs.files import OutputFiles, is_file_name, naming_output, open_input, output_path
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.units import format_bytes
     from gpualign.jobs.index import build
+    from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, naming_output, open_input, output_path
     from gpualign.jobs.sequence_loading import ReadOptions
 
     messages = Messages.of("index", quiet, log=log)

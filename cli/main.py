@@ -110,7 +110,7 @@ def _explain(error: BaseException, stdout: object) -> int:
     if isinstance(error, click.ClickException):
         (explained(error, cli.commands) if isinstance(error, click.NoSuchOption) else error).show()
         return error.exit_code
-    from gpualign.cli.outputs.files import ClosedPipe
+    from gpualign.jobs.output.atomic_files import ClosedPipe
 
     if isinstance(error, (ClosedPipe, BrokenPipeError, SystemExit)):
         # The reader has what it wanted (`| head`). Python would flush stdout once more at exit, so give it a place to.

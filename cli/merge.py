@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from gpualign.cli.outputs.files import OutputFiles
-    from gpualign.cli.outputs.matrices import Array
-    from gpualign.cli.outputs.merging import Part
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
     from gpualign.core.sequences.ids import Names
+    from gpualign.jobs.output.atomic_files import OutputFiles
+    from gpualign.jobs.output.matrices import Array
+    from gpualign.jobs.output.shard_merge import Part
 
 _READ_BYTES = 64 << 20
 
@@ -40,10 +40,10 @@ def merge(parts: tuple[str, ...], output: str, log: str | None, quiet: bool) -> 
       gpualign merge scores.tsv.*-of-4.part -o scores.tsv
     """
     from gpualign.cli.messages import Messages
-    from gpualign.cli.outputs.files import OutputFiles, naming_output
-    from gpualign.cli.outputs.formats import output_paths
-    from gpualign.cli.outputs.merging import Part, in_order
-    from gpualign.cli.outputs.parts import MATRIX, ROWS
+    from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
+    from gpualign.jobs.output.format_selection import output_paths
+    from gpualign.jobs.output.shard_file import MATRIX, ROWS
+    from gpualign.jobs.output.shard_merge import Part, in_order
 
     messages = Messages.of("merge", quiet, log=log)
     ordered = in_order([Part(path) for path in parts])
@@ -68,9 +68,9 @@ def merge(parts: tuple[str, ...], output: str, log: str | None, quiet: bool) -> 
 def _checked_path(output: str, format: str) -> Path | None:
     """None for standard output. Raises `InputError` where the name is of another format than the parts."""
 
-    from gpualign.cli.outputs.files import is_file_name, output_path
     from gpualign.core.common.errors import InputError
     from gpualign.core.output.formats.registry import FORMATS
+    from gpualign.jobs.output.atomic_files import is_file_name, output_path
 
     chosen = FORMATS[format]
     path = output_path(output)
@@ -99,8 +99,8 @@ def _names(part: Part) -> tuple[Names, Names]:
 def _merge_sparse(parts: Sequence[Part], path: Path | None, files: OutputFiles) -> None:
     import numpy as np
 
-    from gpualign.cli.outputs.matrices import write_sparse
     from gpualign.core.output.sparse import SPOOLS, Spools
+    from gpualign.jobs.output.matrices import write_sparse
 
     dtype, (queries, targets) = np.dtype(parts[0].described.dtype), _names(parts[0])
 
@@ -133,9 +133,10 @@ def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -
 
 
 def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles) -> None:
-    from gpualign.cli.outputs.distances import beside_of
-    from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices
     from gpualign.jobs.devices.resources import Resources
+    from gpualign.jobs.devices.selection import Resources
+    from gpualign.jobs.output.distances import beside_of
+    from gpualign.jobs.output.matrices import MatrixSpec, write_matrices
 
     described = parts[0].described
     beside = beside_of(path) if described.beside and path is not None else None

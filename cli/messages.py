@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from gpualign.cli.log import Log, begin, record
-from gpualign.cli.outputs.files import check_outputs, naming_output
-from gpualign.cli.outputs.keeping import Invocation
-from gpualign.cli.outputs.reporting import COMPUTING, READING, WRITING
-from gpualign.cli.outputs.summary import RunSummary
 from gpualign.cli.progress import ProgressBar, write_now
 from gpualign.cli.sizes import terminal_width
 from gpualign.cli.stages import Stages
 from gpualign.core.common.errors import InputError, for_command_line
+from gpualign.jobs.output.atomic_files import check_outputs, naming_output
+from gpualign.jobs.output.run_identity import Invocation
+from gpualign.jobs.output.run_reporter import COMPUTING, READING, WRITING
+from gpualign.jobs.output.run_summary import RunSummary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 class Messages:
-    """Implements `gpualign.cli.outputs.reporting.RunReporter`. verbosity: -1 says nothing but errors, 0 notes and the summary, 1 also the
-    plan."""
+    """Implements `gpualign.jobs.output.run_reporter.RunReporter`. verbosity: -1 says nothing but errors, 0 notes and the summary, 1 also
+    the plan."""
 
     @classmethod
     def of(cls, command: str, quiet: bool, verbose: bool = False, log: str | None = None, summary: str | None = None) -> Messages:
@@ -64,7 +64,7 @@ class Messages:
         for option, path in beside.items():
             if path is None:
                 continue
-            from gpualign.cli.outputs.naming import kept_of
+            from gpualign.jobs.output.commit import kept_of
 
             if any(output is not None and kept_of(output, path) for output in outputs):
                 raise InputError(f"{option} {path}: a name that an interrupted run leaves its work under; choose another")

@@ -24,7 +24,7 @@ from gpualign.cli.options import (
 from gpualign.cli.typos import ChoiceType
 
 if TYPE_CHECKING:
-    from gpualign.cli.outputs.shards import Shard
+    from gpualign.jobs.output.shards import Shard
 
 
 @click.command()
@@ -148,10 +148,6 @@ def nw(
     from gpualign.cli.inputs.groups import check_groups, read_group_pairs
     from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
-    from gpualign.cli.outputs.files import check_stdin, open_inputs
-    from gpualign.cli.outputs.formats import output_paths
-    from gpualign.cli.outputs.pairs import OutputOptions, output_spec, write_every_pair
-    from gpualign.cli.outputs.summary import counts_of
     from gpualign.core.alignment.ambiguity import Rule, check_rule
     from gpualign.core.alignment.task import EndGaps
     from gpualign.core.common.errors import InputError
@@ -162,6 +158,10 @@ def nw(
     from gpualign.core.sequences.ids import describe_shared
     from gpualign.core.sequences.strands_frames import BOTH
     from gpualign.jobs.nw import NwOptions, Wanted, prepare_wanted
+    from gpualign.jobs.output.atomic_files import check_stdin, open_inputs
+    from gpualign.jobs.output.format_selection import output_paths
+    from gpualign.jobs.output.pairs import OutputOptions, output_spec, write_every_pair
+    from gpualign.jobs.output.run_summary import counts_of
     from gpualign.jobs.sequence_loading import ReadOptions, add_targets, read_inputs
 
     messages = Messages.of("nw", quiet, verbose, log, summary)
@@ -232,9 +232,9 @@ def nw(
         )
     drawing = None
     if picture is not None:
-        from gpualign.cli.outputs.pairs import Drawing
         from gpualign.cli.pictures.heatmaps import of_alignments
         from gpualign.cli.pictures.plots import write_plot
+        from gpualign.jobs.output.pairs import Drawing
 
         drawing = Drawing(
             picture.path, lambda values, files: write_plot(picture, of_alignments(values, job.task, spec.value), files, messages)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from gpualign.cli.outputs.shards import Shard
+    from gpualign.jobs.output.shards import Shard
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _MOST_BYTES = 1 << 50
@@ -89,8 +89,8 @@ class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gen
     name = "shard"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
-        from gpualign.cli.outputs.shards import Shard
         from gpualign.core.planning.sharding import MOST_SHARDS
+        from gpualign.jobs.output.shards import Shard
 
         if isinstance(value, Shard):
             return value

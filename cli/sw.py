@@ -23,9 +23,9 @@ from gpualign.cli.sizes import WholeType
 from gpualign.cli.typos import ChoiceType
 
 if TYPE_CHECKING:
-    from gpualign.cli.outputs.hits import HitSpec
-    from gpualign.cli.outputs.pairs import OutputSpec
-    from gpualign.cli.outputs.shards import Shard
+    from gpualign.jobs.output.hits import HitSpec
+    from gpualign.jobs.output.pairs import OutputSpec
+    from gpualign.jobs.output.shards import Shard
 
 
 @click.command()
@@ -125,10 +125,6 @@ def sw(
     start_for_pairs("cpu" if cluster else device, queries, targets, LOCAL_CELLS)  # beside the imports that follow
     from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
-    from gpualign.cli.outputs.files import check_stdin, open_inputs
-    from gpualign.cli.outputs.formats import output_paths
-    from gpualign.cli.outputs.hits import HitOptions, hit_spec, write_hits
-    from gpualign.cli.outputs.summary import counts_of
     from gpualign.core.common.errors import InputError
     from gpualign.core.files.paths import is_index
     from gpualign.core.results.columns import tell_descriptions
@@ -136,6 +132,10 @@ def sw(
     from gpualign.core.scoring.scoring import ScoringOptions
     from gpualign.core.sequences.translation import STANDARD
     from gpualign.jobs import sw as search
+    from gpualign.jobs.output.atomic_files import check_stdin, open_inputs
+    from gpualign.jobs.output.format_selection import output_paths
+    from gpualign.jobs.output.hits import HitOptions, hit_spec, write_hits
+    from gpualign.jobs.output.run_summary import counts_of
     from gpualign.jobs.sequence_loading import ReadOptions, read_inputs, read_with_index
 
     messages = Messages.of("sw", quiet, verbose, log, summary)
@@ -164,7 +164,7 @@ def sw(
     )
     of_scores = of_hits = None
     if everything:
-        from gpualign.cli.outputs.scores import scores_spec
+        from gpualign.jobs.output.local_scores import scores_spec
 
         spec: OutputSpec | HitSpec = (of_scores := scores_spec(wanted, strand, db is None, with_self))
     else:
@@ -188,9 +188,9 @@ def sw(
         inputs = read_inputs(opened, reading, messages, local=True)
     messages.of_run.have_read(counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
     if of_scores is not None:
-        from gpualign.cli.outputs.pairs import write_every_pair
         from gpualign.core.planning.tile_plan import Pairing
         from gpualign.jobs import sw_all_scores as every_score
+        from gpualign.jobs.output.pairs import write_every_pair
 
         pairing = Pairing.ABOVE_OR_EQUAL if with_self or of_scores.is_matrix else Pairing.ABOVE
         job = every_score.prepare(inputs, every_score.ScoresOptions(scoring, strand, mask, pairing, resources, kernel), messages)

@@ -49,10 +49,10 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
 
     from gpualign.cli.clusters import read_given
     from gpualign.cli.messages import Messages
-    from gpualign.cli.outputs.files import OutputFiles, naming_output, output_path
     from gpualign.core.common.errors import InputError
     from gpualign.core.trees.newick import newick
     from gpualign.core.trees.table import edge_rows
+    from gpualign.jobs.output.atomic_files import OutputFiles, naming_output, output_path
     from gpualign.jobs.tree import MIDPOINT, check_libraries, check_root, make_tree
 
     messages = Messages.of("tree", quiet, log=log)

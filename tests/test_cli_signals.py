@@ -104,9 +104,9 @@ import contextlib, os, signal, sys, tempfile
 from pathlib import Path
 from gpualign.cli import main
 from gpualign.core.common import signals
-from gpualign.cli.outputs import files, leftovers, naming
+from gpualign.jobs.output import atomic_files as files, commit, stale_files
 
-WATCHED = {one.__file__ for one in (signals, files, leftovers, naming, contextlib, tempfile)}
+WATCHED = {one.__file__ for one in (signals, files, stale_files, commit, contextlib, tempfile)}
 NO_SIGNAL = 99
 
 def work():
@@ -209,7 +209,7 @@ import os, signal, sys
 from pathlib import Path
 from gpualign.cli import main
 from gpualign.core.common import signals
-from gpualign.cli.outputs import files
+from gpualign.jobs.output import atomic_files as files
 signals.install()
 put_away, calls = files.OutputFiles._put_away, []
 def first_step(self):

@@ -10,10 +10,10 @@ import pytest
 from command import LIMIT, gpualign, gpualign_here
 from eager import eager_here, marked
 
-from gpualign.cli.outputs.naming import without_names
-from gpualign.cli.outputs.resumption import Resumption
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.files.journal import Finished, Identity
+from gpualign.jobs.output.checkpoint import Resumption
+from gpualign.jobs.output.commit import without_names
 
 WORDS = ["dist", "x.aln", "--compared", "-o", "x.npy", "--device", "cpu"]
 NAMES = ["x.compared.npy", "x.ids.txt", "x.npy"]
@@ -145,7 +145,7 @@ def test_a_journal_that_has_no_room_for_its_last_line(folder, eager, monkeypatch
     def full(files):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gpualign.cli.outputs.resumption.last_line", full)
+    monkeypatch.setattr("gpualign.jobs.output.checkpoint.last_line", full)
     gpualign_here(*WORDS)
     assert sorted(found_in(folder)) == NAMES
 
@@ -200,7 +200,7 @@ class Kept:
 
 def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
     """Marks are written while it is at work, and what it has is known by itself."""
-    monkeypatch.setattr("gpualign.cli.outputs.resumption._SYNC_PAUSE", 0)
+    monkeypatch.setattr("gpualign.jobs.output.checkpoint._SYNC_PAUSE", 0)
     written, asked, fsync = threading.Event(), threading.Event(), os.fsync
     monkeypatch.setattr(os, "fsync", lambda number: (asked.set(), written.wait(LIMIT), fsync(number)))
     found = Resumption(tmp_path / "x.npy", Kept(), (0, 100), print)
@@ -222,7 +222,7 @@ def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
 
 
 def test_a_disk_that_fails_ends_the_run(tmp_path, eager, monkeypatch):
-    monkeypatch.setattr("gpualign.cli.outputs.resumption._SYNC_PAUSE", 0)
+    monkeypatch.setattr("gpualign.jobs.output.checkpoint._SYNC_PAUSE", 0)
 
     def fails(number):
         raise OSError(5, "Input/output error")

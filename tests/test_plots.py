@@ -454,7 +454,7 @@ def test_a_folder_that_is_not_there_is_found_out_before_the_work(tmp_path):
 def test_only_drawing_imports_the_libraries(tmp_path):
     (tmp_path / "m.fa").write_text(">a\nACGT\n>b\nACGA\n")
     done = gpualign("nw", "m.fa", "-o", "m.npy", "--device", "cpu", cwd=tmp_path, env={"PYTHONPROFILEIMPORTTIME": "1"})
-    assert b"gpualign.cli.outputs.pairs" in done.stderr
+    assert b"gpualign.jobs.output.pairs" in done.stderr
     assert b"matplotlib" not in done.stderr
     assert b"scipy" not in done.stderr
 

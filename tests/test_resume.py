@@ -460,7 +460,7 @@ def test_a_short_run_leaves_nothing(folder, tmp_path):
 
 
 STEPS = """
-import os, pathlib, gpualign.cli.outputs.naming as n, gpualign.cli.outputs.resumption as r
+import os, pathlib, gpualign.jobs.output.commit as n, gpualign.jobs.output.checkpoint as r
 taken = [0]
 def before(call):
     def step(*given, **more):

@@ -45,9 +45,9 @@ SMALL = {
 }
 # What rows to standard output have no use for: matrices, and names that files take when they are complete.
 OF_FILES = {
-    *("glob", "gpualign.cli.outputs.leftovers", "gpualign.cli.outputs.naming", "gpualign.core.files.journal"),
+    *("glob", "gpualign.jobs.output.stale_files", "gpualign.jobs.output.commit", "gpualign.core.files.journal"),
     *(
-        "gpualign.cli.outputs.matrices",
+        "gpualign.jobs.output.matrices",
         "gpualign.core.output.matrix",
         "gpualign.core.output.matrix_files",
         "gpualign.core.output.mirroring",
@@ -98,7 +98,7 @@ def test_a_search_loads_what_it_needs():
     loaded = loaded_by("sw", PROTEINS, DATABASE, "--device", "cpu", "--threads", 1)
     assert "gpualign.core.alignment.hits" in loaded
     not_yet = {"click.shell_completion", "concurrent.futures", "gpualign.core.sequences.database_index", "json", "logging"}
-    every_pair = {"gpualign.cli.outputs.pairs", "gpualign.core.planning.group_pairs", "gpualign.core.execution.group_pairs"}
+    every_pair = {"gpualign.jobs.output.pairs", "gpualign.core.planning.group_pairs", "gpualign.core.execution.group_pairs"}
     assert among(loaded, LARGE | OF_FILES | every_pair | not_yet) == []
 
 
@@ -123,7 +123,7 @@ def test_commands_load_no_large_library(tmp_path, needed, arguments):
 def test_what_serves_parts_and_pictures_alone_is_loaded_for_those(tmp_path, arguments):
     loaded = loaded_by(*arguments, "--device", "cpu", "-o", tmp_path / "x.tsv")
     parts, pictures = (
-        {"gpualign.cli.outputs.parts", "json", "zipfile"},
+        {"gpualign.jobs.output.shard_file", "json", "zipfile"},
         {"gpualign.cli.pictures.drawing", "gpualign.cli.pictures.heatmaps", "gpualign.cli.pictures.plots"},
     )
     assert among(loaded, parts | pictures) == []

@@ -219,7 +219,7 @@ def test_an_input_that_has_gone_has_no_digest(here, monkeypatch):
     def gone(path):
         raise InputError(f"{path}: no such file")
 
-    monkeypatch.setattr("gpualign.cli.outputs.summary.digest_file", gone)
+    monkeypatch.setattr("gpualign.jobs.output.run_summary.digest_file", gone)
     assert summary_of("nw", "x.fa", "-o", "x.tsv")["inputs"] == [
         {"path": "x.fa", "bytes": None, "sha256": None, "records": 4, "letters": 64}
     ]

@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from gpualign.cli.inputs.lists import InputFiles
-from gpualign.cli.outputs.files import STDIO, open_input
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.readers.detection import CallFile, fileset_files, fileset_path
 from gpualign.core.files.decompression import unpack
+from gpualign.jobs.output.atomic_files import STDIO, open_input
 
 if TYPE_CHECKING:
-    from gpualign.cli.outputs.summary import Counts
     from gpualign.core.distance.calls import Samples
+    from gpualign.jobs.output.run_summary import Counts
 
 
 def files_of(path: str) -> list[str]:

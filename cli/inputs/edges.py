@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpualign.cli.outputs.files import open_input
 from gpualign.core.clustering.edges import unique_edges
 from gpualign.core.clustering.known_distances import ListedPairs
 from gpualign.core.common.dataclass import dataclass
@@ -21,6 +20,7 @@ from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.matrix_text import Row, read_matrix_rows
 from gpualign.core.files.squares import number_of
 from gpualign.core.sequences.ids import refuse_control
+from gpualign.jobs.output.atomic_files import open_input
 
 _ENDS = ("query", "target")
 

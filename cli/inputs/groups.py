@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpualign.cli.inputs.quantities import Quantity, quantity_of
-from gpualign.cli.outputs.files import STDIO, open_input
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.files.decompression import unpack
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.sequences.ids import changed_ids, describe_changed, is_id_title
+from gpualign.jobs.output.atomic_files import STDIO, open_input
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs

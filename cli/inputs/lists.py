@@ -32,8 +32,8 @@ def input_files(argument: str) -> InputFiles:
     """
     if not argument.startswith(SIGN):
         return InputFiles((argument,))
-    from gpualign.cli.outputs.files import STDIO, open_input
     from gpualign.core.files.decompression import unpack
+    from gpualign.jobs.output.atomic_files import STDIO, open_input
 
     listed = argument.removeprefix(SIGN)
     if not listed:

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.cli.inputs.arrays import NPY_MAGIC, NPZ_MAGIC, parse_npy, parse_npz
-from gpualign.cli.outputs.files import STDIO, open_input
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.distance.readers.plink_fileset import names_of, split_at_blanks
@@ -26,6 +25,7 @@ from gpualign.core.files.matrix_text import Row, TextMatrix, read_matrix_rows, r
 from gpualign.core.files.phylip_matrix import is_count, read_phylip_matrix
 from gpualign.core.files.squares import is_symmetric
 from gpualign.core.sequences.ids import refuse_control
+from gpualign.jobs.output.atomic_files import STDIO, open_input
 
 Matrix = npt.NDArray[Any]
 

@@ -6,11 +6,11 @@ import io
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gpualign.cli.outputs.files import open_input
 from gpualign.core.files.decompression import unpack
 from gpualign.core.sequences.ids import changed_ids, describe_changed
 from gpualign.core.trees.newick import parse_newick
 from gpualign.core.trees.tree import Tree
+from gpualign.jobs.output.atomic_files import open_input
 
 
 def read_tree(path: str, ids: Sequence[str], warn: Callable[[str], None]) -> Tree:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from gpualign.cli.outputs.files import OutputFiles, naming_output
 from gpualign.cli.pictures.drawing import Style, draw
 from gpualign.cli.pictures.heatmaps import HeatMap, Order, as_it_is, by_tree, order_of, reordered, scale_of
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.suggestions import did_you_mean
+from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 
 if TYPE_CHECKING:
     from gpualign.cli.inputs.groups import Grouping

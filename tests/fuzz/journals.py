@@ -204,8 +204,8 @@ def main(seed, first, count):
     """The command line."""
     import gpualign.cli.dist
     import gpualign.cli.nw
-    import gpualign.cli.outputs.resumption
-    import gpualign.cli.sw  # noqa: F401  so that no fork does
+    import gpualign.cli.sw
+    import gpualign.jobs.output.checkpoint  # noqa: F401  so that no fork does
 
     codes, faults = {}, 0
     for number in range(first, first + count):

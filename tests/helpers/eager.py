@@ -4,7 +4,7 @@ import json
 import sys
 
 EAGER = (
-    "import gpualign.cli.outputs.resumption as r; r._WAIT = 0; r._SHARE = 0; r._PAUSE = 0; r._SYNC_PAUSE = 0.02;"
+    "import gpualign.jobs.output.checkpoint as r; r._WAIT = 0; r._SHARE = 0; r._PAUSE = 0; r._SYNC_PAUSE = 0.02;"
     "import dataclasses, gpualign.core.execution.runner as c; make = c.make_plan;"
     "c.make_plan = lambda q, t, p, limits, *more: make(q, t, p, dataclasses.replace(limits, band_rows=8), *more);"
     "import gpualign.core.distance.runner as d; bands = d.plan_bands;"
@@ -39,4 +39,4 @@ def marked(journal):
 def eager_here(monkeypatch):
     """The same, without smaller bands, for commands in this process."""
     for name in ("_WAIT", "_SHARE", "_PAUSE"):
-        monkeypatch.setattr(f"gpualign.cli.outputs.resumption.{name}", 0)
+        monkeypatch.setattr(f"gpualign.jobs.output.checkpoint.{name}", 0)

@@ -7,15 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
-from gpualign.cli.outputs.files import OutputFiles, is_file_name, output_path
 from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, output_path
 
 if TYPE_CHECKING:
-    from gpualign.cli.outputs.portion import Writing
-    from gpualign.cli.outputs.shards import Shard
     from gpualign.core.alignment.task import Task
     from gpualign.core.execution.pipeline import Marks
     from gpualign.core.output.formats.base import RowFormat
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
     from gpualign.core.output.pairs import PairsSink
     from gpualign.core.results.columns import Field
     from gpualign.core.results.filter import Filter
+    from gpualign.jobs.output.query_range import Writing
+    from gpualign.jobs.output.shards import Shard
 
 Rows: TypeAlias = "RowFormat | TypedTable"
 """What makes the rows of a table."""

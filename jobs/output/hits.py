@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpualign.cli.outputs.files import OutputFiles, naming_output
-from gpualign.cli.outputs.formats import Rows, check_fields, opened_rows, pick_format, rows_of, tell_of_names
-from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
-from gpualign.cli.outputs.portion import Portion
-from gpualign.cli.outputs.reporting import RunReporter
-from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.fractions import check_fraction
 from gpualign.core.output.formats.registry import FORMATS, Results, formats_of
 from gpualign.core.results.columns import hit_fields, parse_fields
+from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
+from gpualign.jobs.output.format_selection import Rows, check_fields, opened_rows, pick_format, rows_of, tell_of_names
+from gpualign.jobs.output.query_range import Portion
+from gpualign.jobs.output.run_identity import check_resume, keeping_of_task
+from gpualign.jobs.output.run_reporter import RunReporter
+from gpualign.jobs.output.shards import Shard, check_shard
 from gpualign.jobs.sw import SearchJob
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpualign.cli.outputs.keeping import can_resume
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.output.formats.registry import Results
+from gpualign.jobs.output.run_identity import can_resume
 
 if TYPE_CHECKING:
     from gpualign.jobs.every_pair import Work

@@ -1,9 +1,9 @@
 """Outputs with which another run can go on: their parts, and the journal beside them.
 
 A run that takes longer than a moment gives its parts names that last: `NAME.part` for the output NAME, `NAME.WHAT.part` for what it is made
-of, and `NAME.journal` (core/files/journal.py). They go when the run is done (naming.py), and stay when it ends in another way, so that
+of, and `NAME.journal` (core/files/journal.py). They go when the run is done (commit.py), and stay when it ends in another way, so that
 --resume
-finds them. Before that parts are hidden, as those of every output (leftovers.py).
+finds them. Before that parts are hidden, as those of every output (stale_files.py).
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol, TypeVar, cast
 
-from gpualign.cli.outputs.keeping import Keeping
-from gpualign.cli.outputs.leftovers import Lock, create_part, is_file, is_ours, lock, remove_leftovers
-from gpualign.cli.outputs.naming import Unnamed, sync_folder, without_names
 from gpualign.core.common import signals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError
@@ -42,6 +39,9 @@ from gpualign.core.files.journal import (
 from gpualign.core.files.piece import Piece
 from gpualign.core.output.matrix_files import NpyArray
 from gpualign.core.output.resumable_files import Kept
+from gpualign.jobs.output.commit import Unnamed, sync_folder, without_names
+from gpualign.jobs.output.run_identity import Keeping
+from gpualign.jobs.output.stale_files import Lock, create_part, is_file, is_ours, lock, remove_leftovers
 
 _WAIT = 2.0
 """Seconds after which a run is worth a journal."""

@@ -9,21 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
 
-from gpualign.cli.outputs.files import OutputFiles, naming_output
-from gpualign.cli.outputs.formats import (
-    Rows,
-    check_condensed,
-    check_fields,
-    opened_rows,
-    pick_format,
-    rows_of,
-    tell_of_names,
-    with_separator,
-)
-from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
-from gpualign.cli.outputs.portion import Portion
-from gpualign.cli.outputs.reporting import RunReporter
-from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
@@ -36,13 +21,28 @@ from gpualign.core.planning.tile_plan import Plan
 from gpualign.core.results.columns import default_fields, parse_fields
 from gpualign.core.results.filter import Filter
 from gpualign.jobs.every_pair import PairsJob
+from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
+from gpualign.jobs.output.format_selection import (
+    Rows,
+    check_condensed,
+    check_fields,
+    opened_rows,
+    pick_format,
+    rows_of,
+    tell_of_names,
+    with_separator,
+)
+from gpualign.jobs.output.query_range import Portion
+from gpualign.jobs.output.run_identity import check_resume, keeping_of_task
+from gpualign.jobs.output.run_reporter import RunReporter
+from gpualign.jobs.output.shards import Shard, check_shard
 
 if TYPE_CHECKING:
-    from gpualign.cli.outputs.matrices import MatrixSpec
-    from gpualign.cli.outputs.portion import Writing
     from gpualign.core.output.matrix import CondensedSink, MatrixSink
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
     from gpualign.jobs.near_pairs import NearJob
+    from gpualign.jobs.output.matrices import MatrixSpec
+    from gpualign.jobs.output.query_range import Writing
 
 _MATRICES = (Layout.MATRIX, Layout.ARRAY)
 
@@ -103,8 +103,8 @@ class OutputSpec:
     @property
     def matrices(self) -> MatrixSpec:
         """How a matrix is written."""
-        from gpualign.cli.outputs.matrices import MatrixSpec
         from gpualign.core.output.matrix_files import DECIMALS
+        from gpualign.jobs.output.matrices import MatrixSpec
 
         return MatrixSpec(self.format, self.path, None, (self.value.array_name,), (self.value.kind,), DECIMALS)
 
@@ -245,7 +245,7 @@ def _write(
     width: as for `opened_rows`."""
     task, files = job.task, writing.files
     if spec.is_matrix:
-        from gpualign.cli.outputs.matrices import write_matrices
+        from gpualign.jobs.output.matrices import write_matrices
 
         def fill(makes: Sequence[ArrayMaker]) -> tuple[Totals, Sequence[npt.NDArray[Any]]]:
             sink = _matrix_sink(spec, makes[0], task, threads, writing.rows)
@@ -253,8 +253,8 @@ def _write(
 
         return write_matrices(spec.matrices, files, task.queries, task.targets, fill, threads, writing.part)
     if spec.is_sparse:
-        from gpualign.cli.outputs.matrices import write_sparse
         from gpualign.core.output.sparse import CsrSink, Spools
+        from gpualign.jobs.output.matrices import write_sparse
 
         def fill_sparse(spools: Spools) -> tuple[Totals, NumberType]:
             sink = CsrSink(spools, task, spec.value, spec.filter)

@@ -1,4 +1,4 @@
-"""Part files, as --shard writes them for `gpualign merge` (merging.py).
+"""Part files, as --shard writes them for `gpualign merge` (shard_merge.py).
 
 A part is a zip file, nothing in it packed, so that one that was cut off shows. Its members:
 
@@ -21,19 +21,19 @@ from dataclasses import asdict, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from gpualign.cli.outputs.files import OutputFiles
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.pipeline import Marks
 from gpualign.core.files.journal import Identity
 from gpualign.core.output.matrix_files import Named, id_lists, write_ids
 from gpualign.core.output.resumable_files import TextFile
 from gpualign.core.output.sparse import SPOOLS, Spools
+from gpualign.jobs.output.atomic_files import OutputFiles
 
 if TYPE_CHECKING:
-    from gpualign.cli.outputs.keeping import Keeping
-    from gpualign.cli.outputs.matrices import MatrixSpec
-    from gpualign.cli.outputs.shards import Shard
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
+    from gpualign.jobs.output.matrices import MatrixSpec
+    from gpualign.jobs.output.run_identity import Keeping
+    from gpualign.jobs.output.shards import Shard
 
 LAYOUT = 1
 DESCRIPTION = "part.json"

@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from gpualign.cli.outputs.files import OutputFiles
-from gpualign.cli.outputs.keeping import Keeping, can_resume
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.pipeline import Marks
 from gpualign.core.output.formats.registry import Results
+from gpualign.jobs.output.atomic_files import OutputFiles
+from gpualign.jobs.output.run_identity import Keeping, can_resume
 
 if TYPE_CHECKING:
-    from gpualign.cli.outputs.parts import PartFile
-    from gpualign.cli.outputs.shards import Shard
     from gpualign.core.output.writer import ByteWriter
     from gpualign.jobs.every_pair import Work
+    from gpualign.jobs.output.shard_file import PartFile
+    from gpualign.jobs.output.shards import Shard
 
 J = TypeVar("J", bound="Job")
 
@@ -81,7 +81,7 @@ class Portion:
         part = None
         if self.shard is not None:
             note(self.shard.describe(self.span, self.queries, self.path))
-            from gpualign.cli.outputs.parts import PartFile
+            from gpualign.jobs.output.shard_file import PartFile
 
             part = PartFile.of(files, self.path, keeping, self.shard, self.span, self.format)
         return Writing(self, files, files.rows_done, marks, part)

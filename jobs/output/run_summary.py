@@ -10,17 +10,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpualign.cli.outputs.files import STDIN_NAME, STDIO, ClosedPipe, OutputFiles, check_place, digest_file, naming_output
-from gpualign.cli.outputs.reporting import PLANNING, WRITING
 from gpualign.core.common import signals
 from gpualign.core.common.errors import InputError
+from gpualign.jobs.output.atomic_files import STDIN_NAME, STDIO, ClosedPipe, OutputFiles, check_place, digest_file, naming_output
+from gpualign.jobs.output.run_reporter import PLANNING, WRITING
 
 if TYPE_CHECKING:
-    from gpualign.cli.outputs.keeping import Invocation
-    from gpualign.cli.outputs.reporting import StageTimer
     from gpualign.core.common.threads import Aside
     from gpualign.jobs.devices.resources import Resources
     from gpualign.jobs.devices.selection import Resources
+    from gpualign.jobs.output.run_identity import Invocation
+    from gpualign.jobs.output.run_reporter import StageTimer
     from gpualign.jobs.sequence_loading import Inputs
 
 LAYOUT = 1
@@ -96,7 +96,7 @@ class RunSummary:
             self._digesting.wait()
         found = self._found(files, engine, results)
         if self.path.name.endswith(OF_MULTIQC):
-            from gpualign.cli.outputs.multiqc import section
+            from gpualign.jobs.output.multiqc import section
 
             found = section(found, self.path.name.removesuffix(OF_MULTIQC))
         import json

@@ -18,12 +18,12 @@ from gpualign.core.execution.pipeline import UNMARKED, Marks
 from gpualign.core.files.paths import descriptor_of, open_file
 
 if TYPE_CHECKING:
-    from gpualign.cli.outputs.keeping import Keeping
-    from gpualign.cli.outputs.naming import Unnamed
-    from gpualign.cli.outputs.resumption import Resumption, TextKind
     from gpualign.core.output.matrix_files import ArrayMaker, NpyArray, NumberType
     from gpualign.core.output.resumable_files import TextFile
     from gpualign.core.output.writer import ByteWriter
+    from gpualign.jobs.output.checkpoint import Resumption, TextKind
+    from gpualign.jobs.output.commit import Unnamed
+    from gpualign.jobs.output.run_identity import Keeping
 
 STDIO = "-"
 STDIN_NAME = "standard input"
@@ -219,7 +219,7 @@ class OutputFiles:
                 raise  # otherwise an error is on its way that says the same
 
     def _take_names(self) -> None:
-        """All is written. Where there is a journal nothing is lost whatever ends the run, and the machine, in between (naming.py)."""
+        """All is written. Where there is a journal nothing is lost whatever ends the run, and the machine, in between (commit.py)."""
         resumption, output = self._resumption, self._resumed
         files = [*self._pending, *(resumption.stores if resumption else ())]
         if not files and resumption is None:
@@ -242,7 +242,7 @@ class OutputFiles:
             self._finish(one.final.parent for one in files if one.final is not None)
 
     def _rename(self, parts: Iterable[tuple[Path, Path | None]]) -> None:
-        from gpualign.cli.outputs.naming import take_name
+        from gpualign.jobs.output.commit import take_name
 
         for part, final in parts:
             with naming_output(final or self._resumed):
@@ -260,7 +260,7 @@ class OutputFiles:
         with naming_output(path):
             if path is None or keeping is None or not _is_plain(path):
                 return UNMARKED
-        from gpualign.cli.outputs.resumption import Resumption
+        from gpualign.jobs.output.checkpoint import Resumption
 
         self._resumed, self._resumption = path, Resumption(path, keeping, span, self._note)
         if self._resumption.left is None:
@@ -297,8 +297,8 @@ class OutputFiles:
                 self._direct.append(path)
                 number = descriptor_of(path)
                 return cast(BinaryIO, self._stack.enter_context(open(path if number is None else os.dup(number), "wb")))
-            from gpualign.cli.outputs.leftovers import create_part, remove_leftovers
-            from gpualign.cli.outputs.naming import Unnamed
+            from gpualign.jobs.output.commit import Unnamed
+            from gpualign.jobs.output.stale_files import create_part, remove_leftovers
 
             remove_leftovers(path, self._note)
             with postponed():  # what a signal leaves here nobody knows of

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.outputs.files import OutputFiles
-from gpualign.cli.outputs.formats import open_id_lists, separator_of
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.output.formats.registry import FORMATS, Labels
 from gpualign.core.output.matrix_files import Named, write_ids, write_npz
+from gpualign.jobs.output.atomic_files import OutputFiles
+from gpualign.jobs.output.format_selection import open_id_lists, separator_of
 
 if TYPE_CHECKING:
-    from gpualign.cli.outputs.parts import PartFile
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
     from gpualign.core.output.sparse import Spools
+    from gpualign.jobs.output.shard_file import PartFile
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")

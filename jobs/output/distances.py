@@ -7,11 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpualign.cli.outputs.files import STDIO, naming_output
-from gpualign.cli.outputs.formats import check_condensed, container_of, pick_format, separator_of, with_separator
-from gpualign.cli.outputs.keeping import check_resume
-from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices, write_sparse
-from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import Samples
@@ -23,11 +18,16 @@ from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.execution.pipeline import Marks
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.output.matrix_files import ArrayMaker, NumberType
+from gpualign.jobs.output.atomic_files import STDIO, naming_output
+from gpualign.jobs.output.format_selection import check_condensed, container_of, pick_format, separator_of, with_separator
+from gpualign.jobs.output.matrices import MatrixSpec, write_matrices, write_sparse
+from gpualign.jobs.output.run_identity import check_resume
+from gpualign.jobs.output.shards import Shard, check_shard
 
 if TYPE_CHECKING:
-    from gpualign.cli.outputs.portion import Writing
     from gpualign.core.output.sparse import Spools
     from gpualign.jobs.dist import DistJob
+    from gpualign.jobs.output.query_range import Writing
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Parts of a job that are to be merged: what they hold, and whether they belong together. What a part is, parts.py says."""
+"""Parts of a job that are to be merged: what they hold, and whether they belong together. What a part is, shard_file.py says."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.outputs.parts import COPY_BYTES, DESCRIPTION, LAYOUT, MATRIX, ROWS, SPARSE, Description
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.journal import identity_of
 from gpualign.core.output.formats.registry import FORMATS
 from gpualign.core.planning.sharding import MOST_SHARDS
+from gpualign.jobs.output.shard_file import COPY_BYTES, DESCRIPTION, LAYOUT, MATRIX, ROWS, SPARSE, Description
 
 _MOST_DESCRIPTION = 1 << 20
 _MOST_DECIMALS = 17

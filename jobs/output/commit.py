@@ -19,7 +19,7 @@ from gpualign.core.files.journal import Finished
 
 
 def kept_of(output: Path, path: Path) -> bool:
-    """Whether a run that is interrupted may leave something of an output under this name (resumption.py)."""
+    """Whether a run that is interrupted may leave something of an output under this name (checkpoint.py)."""
     kept = path.name.startswith(f"{output.name}.") and path.name.endswith(".part")
     return path.absolute().parent == output.absolute().parent and (kept or path.name == f"{output.name}.journal")
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gpualign.cli.outputs.formats import pick_format
-from gpualign.cli.outputs.hits import HitOptions
-from gpualign.cli.outputs.pairs import OutputOptions, OutputSpec, output_spec
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.errors import InputError
 from gpualign.core.output.formats.registry import Results, formats_of
 from gpualign.core.scoring.masking import NONE
 from gpualign.core.sequences.strands_frames import BOTH
+from gpualign.jobs.output.format_selection import pick_format
+from gpualign.jobs.output.hits import HitOptions
+from gpualign.jobs.output.pairs import OutputOptions, OutputSpec, output_spec
 
 
 def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: bool) -> OutputSpec:

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from gpualign.cli.outputs.keeping import Invocation
-    from gpualign.cli.outputs.summary import RunSummary
     from gpualign.core.execution.pipeline import Sink, Totals
     from gpualign.core.output.pairs import PairsSink
     from gpualign.core.search.runner import GrowingProgress
     from gpualign.jobs.every_pair import Rows
     from gpualign.jobs.near_pairs import NearTotals
+    from gpualign.jobs.output.run_identity import Invocation
+    from gpualign.jobs.output.run_summary import RunSummary
 
 STARTING, READING, PLANNING, COMPUTING, WRITING = "starting", "reading", "planning", "computing", "writing"
 """Stages of a run: at any moment it is in one of them."""

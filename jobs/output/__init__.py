@@ -1,0 +1,1 @@
+"""Files that a run writes: where they go, in which format, and how another run goes on with them."""
