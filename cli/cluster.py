@@ -81,8 +81,8 @@ def cluster(
     if edges is None and distances is None:
         bounded = bounds_edits(edit, identity_def, False, None, min_identity, max_distance, min_coverage)
         start_for_pairs(device, read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)  # beside the imports that follow
-    from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, opened_outputs, read_given
     from gpualign.cli.inputs.groups import read_ids
+    from gpualign.cli.inputs.precomputed_distances import in_order_of, read_given
     from gpualign.cli.messages import Messages
     from gpualign.core.alignment.ambiguity import Rule
     from gpualign.core.common.errors import InputError
@@ -93,6 +93,7 @@ def cluster(
     from gpualign.jobs.devices.resources import checked_resources
     from gpualign.jobs.member_alignments import align_members
     from gpualign.jobs.output.atomic_files import OutputFiles, check_stdin, open_inputs
+    from gpualign.jobs.output.clusters import Clustered, cluster_spec, opened_outputs
     from gpualign.jobs.output.run_summary import counts_of
     from gpualign.jobs.sequence_loading import ReadOptions, read_inputs
 

@@ -174,8 +174,8 @@ def dist(
     spec = distance_spec(output, format_, *thresholds, compared, one_set, add is not None, resume, shard, plot, condensed, shown)
     clustered = None
     if clusters is not None:
-        from gpualign.cli.clusters import clusters_beside
         from gpualign.jobs.cluster import ClusterOptions
+        from gpualign.jobs.output.clusters import clusters_beside
         from gpualign.jobs.output.distances import check_clusters
 
         check_clusters(spec, clusters, one_set, resume, shard)
@@ -263,8 +263,8 @@ def dist(
 
         write_clusters = clustering = None
         if clustered is not None:
-            from gpualign.cli.clusters import Clustered, opened_outputs
             from gpualign.core.clustering.near_distances import ClusteringSink
+            from gpualign.jobs.output.clusters import Clustered, opened_outputs
 
             write_clusters = opened.enter_context(opened_outputs(clustered, files))
 

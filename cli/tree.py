@@ -47,7 +47,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
       gpualign dist core.aln --max-distance 12 | gpualign tree --edges - --method mst -o links.tsv
     """
 
-    from gpualign.cli.clusters import read_given
+    from gpualign.cli.inputs.precomputed_distances import read_given
     from gpualign.cli.messages import Messages
     from gpualign.core.common.errors import InputError
     from gpualign.core.trees.newick import newick

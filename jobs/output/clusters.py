@@ -1,4 +1,4 @@
-"""Distances that clusters are made of, and where the clusters go."""
+"""Files of clusters."""
 
 from __future__ import annotations
 
@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualign.cli.inputs.edges import read_edges
-from gpualign.cli.inputs.matrices import StoredMatrix, check_ids, read_matrix
-from gpualign.cli.pictures.heatmaps import guess_kind
 from gpualign.core.clustering.clusters import Clustering
-from gpualign.core.clustering.known_distances import MatrixOfPairs
 from gpualign.core.clustering.writers import write_representatives, write_table, write_typed, write_uc
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.output.formats.registry import Results
-from gpualign.core.sequences.ids import changed_ids, describe_changed
-from gpualign.jobs.cluster import Given
 from gpualign.jobs.member_alignments import Members
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 from gpualign.jobs.output.format_selection import container_of, pick_format
@@ -76,78 +70,6 @@ def cluster_spec(output: str, format: str | None, uc: str | None, representative
         what = "--representatives" if representatives else "fasta"
         raise InputError(f"{what} writes sequences, and there are none; give their file too")
     return spec
-
-
-def read_given(
-    edges: str | None,
-    distances: str | None,
-    edit: bool | None,
-    by_identity: bool,
-    ids: Sequence[str] | None,
-    warn: Callable[[str], None],
-    memory: int | None = None,
-) -> tuple[Given, bool]:
-    """(what is known, whether it is identities) of a list of pairs or a matrix. edit: scores are edit distances (None: there is no
-    --edit to say so); ids: of the sequences; memory: bytes that reading a list may take.
-
-    Raises `InputError` for what is neither distances nor identities, and for records that are not the sequences'.
-    """
-    if edges is not None:
-        listed = read_edges(edges, edit, by_identity, ids, memory)
-        return listed.pairs, listed.of_identities
-    assert distances is not None
-    stored = read_matrix(distances)
-    if stored.assumed is not None:
-        warn(f"{distances}: {stored.assumed}")
-    check_ids(stored.rows, distances)
-    if not stored.one_set:
-        raise InputError(f"{distances}: {_why_not_one_set(stored)}; distances of one set with itself are wanted")
-    kind = "distance" if edit else guess_kind(stored.values, stored.name, True)
-    if kind is None and stored.values.ndim == 2:
-        raise InputError(f"{distances}: no values on its diagonal, which tell distances from identities; write 0 or 1 there")
-    if kind in ("kinship", "relationship"):
-        raise InputError(f"{distances}: holds {kind}s, which are no distances; write distances, with --metric ibs")
-    if kind not in ("distance", "identity"):
-        advice = (
-            "write distances: nw with --value distance, dist with --metric ibs or the like"
-            if edit is None
-            else "say --edit if they are edit distances"
-        )
-        raise InputError(f"{distances}: holds scores or kinships, which are no distances; {advice}")
-    values = stored.values
-    if np.isinf(values).any() or (values < 0).any() or (kind == "identity" and (values > 1).any()):
-        found = values[np.isinf(values) | (values < 0) | (values > 1 if kind == "identity" else False)][0]
-        wanted = "identities are from 0 to 1" if kind == "identity" else "distances are finite and not negative"
-        raise InputError(f"{distances}: holds {found:g}; {wanted}")
-    rows = stored.rows
-    if ids is not None and (changed := changed_ids(rows, ids)):
-        warn(describe_changed(changed, distances))
-        rows = [changed.get(name, name) for name in rows]
-    if ids is not None and set(ids) != set(rows):
-        other = sorted(set(ids) ^ set(rows))[0]
-        raise InputError(
-            f"{distances}: {other!r} is only in the {'sequences' if other in set(ids) else 'matrix'}; both are to have the same records"
-        )
-    return MatrixOfPairs(rows, values), kind == "identity"
-
-
-def _why_not_one_set(stored: StoredMatrix) -> str:
-    values, rows, columns = stored.values, stored.rows, stored.columns
-    if rows != columns and sorted(rows) == sorted(columns):
-        return "the rows are in another order than the columns"
-    if rows != columns:
-        return f"the rows are of {len(rows):,} records and the columns of {len(columns):,} others"
-    i, j = np.argwhere(~np.isclose(values, values.T, rtol=1e-9, atol=0, equal_nan=True))[0].tolist()
-    return f"not symmetric: {rows[i]!r} to {rows[j]!r} is {values[i, j]:g}, the other way {values[j, i]:g}"
-
-
-def in_order_of(given: Given, sequences: Inputs | None) -> Inputs | None:
-    """The sequences in the order of the records."""
-    if sequences is None or list(sequences.queries.ids) == list(given.ids):
-        return sequences
-    place = {name: k for k, name in enumerate(sequences.queries.ids)}
-    ordered = sequences.queries.select(np.array([place[name] for name in given.ids], dtype=np.int64))
-    return Inputs(ordered, ordered, sequences.alphabet, sequences.how)
 
 
 @dataclass(frozen=True)
