@@ -134,7 +134,6 @@ def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -
 
 def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles) -> None:
     from gpualign.jobs.devices.resources import Resources
-    from gpualign.jobs.devices.selection import Resources
     from gpualign.jobs.output.distances import beside_of
     from gpualign.jobs.output.matrices import MatrixSpec, write_matrices
 

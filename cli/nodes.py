@@ -11,7 +11,6 @@ from gpualign.cli.messages import Messages
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.signals import cleaning_up
 from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources
-from gpualign.jobs.devices.selection import AUTO, Resources
 
 
 def find_resources(

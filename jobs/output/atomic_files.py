@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.signals import cleaning_up, postponed, uninterrupted
@@ -30,8 +30,8 @@ STDIN_NAME = "standard input"
 _MOST_PACKERS = 4
 
 
-class ClosedPipe(Exception):
-    """The reader of standard output has gone away."""
+class ClosedPipe(RunError):
+    """The reader of standard output, or of another pipe, has gone away."""
 
 
 @contextmanager
@@ -79,32 +79,36 @@ def digest_file(path: str) -> tuple[str, int]:
     return found.hexdigest(), size
 
 
-def check_outputs(inputs: Iterable[str | None], outputs: Iterable[Path | None]) -> None:
-    """Raises `InputError` where an output is an input, or another output, be it by another name, a link or a redirection. None is no input,
-    but as an output standard output."""
+def check_outputs(inputs: Iterable[object], outputs: Iterable[Path | None]) -> None:
+    """Raises `InputError` where an output is an input, or another output, be it by another name, a link or a redirection. inputs: names,
+    which the message has ("-" is standard input), paths and open files; everything else is no file. None as an output is standard
+    output."""
     outputs = list(outputs)
-    read = {_identity(path): path for path in inputs if path is not None}
+    read = {_identity(given): given for given in inputs}
     for output in outputs:
-        name = read.get(_identity(STDIO if output is None else str(output), writing=True) or (0, 0))
-        if name is not None:
-            there = "standard output" if output is None else str(output)
-            source = "" if name == there else " (standard input)" if name == STDIO else f" ({name})"
+        found = _identity(STDIO if output is None else output, writing=True)
+        if found is not None and found in read:
+            name, there = read[found], "standard output" if output is None else str(output)
+            source = "" if name == there or not isinstance(name, str) else " (standard input)" if name == STDIO else f" ({name})"
             raise InputError(f"the output {there} is also an input{source} and would overwrite it; choose another name")
     written: dict[object, str] = {}
     for output in outputs:
         there = "standard output" if output is None else str(output)
-        what = _identity(STDIO if output is None else there, writing=True) or (output and not output.exists() and output.resolve())
+        what = _identity(STDIO if output is None else output, writing=True) or (output and not output.exists() and output.resolve())
         if what and what in written:
             both = f"{there} is" if written[what] == there else f"{written[what]} and {there} are the same file,"
             raise InputError(f"{both} named for two outputs; each wants its own")
         written[what] = there
 
 
-def _identity(path: str, writing: bool = False) -> tuple[int, int] | None:
-    """Device and inode of a regular file, or None for what is none."""
+def _identity(given: Any, writing: bool = False) -> tuple[int, int] | None:
+    """Device and inode of a regular file, by its name or open, or None for what is none."""
     try:
-        found = os.fstat(1 if writing else 0) if path == STDIO else os.stat(path)
-    except OSError:
+        if isinstance(given, str) and given == STDIO:
+            found = os.fstat(1 if writing else 0)
+        else:
+            found = os.stat(given) if isinstance(given, (str, os.PathLike)) else os.fstat(given.fileno())
+    except (AttributeError, OSError, TypeError, ValueError):  # ValueError: a null character, or a file that is closed
         return None
     return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
@@ -114,10 +118,9 @@ def naming_output(path: Path | None) -> Iterator[None]:
     """Errors of the system while an output is written name that output; None is standard output."""
     try:
         yield
-    except BrokenPipeError:
-        raise ClosedPipe from None
     except OSError as error:
-        raise RunError(f"cannot write {path or 'standard output'}: {error.strerror or error}") from None
+        kind = ClosedPipe if isinstance(error, BrokenPipeError) else RunError
+        raise kind(f"cannot write {path or 'standard output'}: {error.strerror or error}") from None
 
 
 def check_place(path: Path) -> None:

@@ -18,7 +18,6 @@ from gpualign.jobs.output.run_reporter import PLANNING, WRITING
 if TYPE_CHECKING:
     from gpualign.core.common.threads import Aside
     from gpualign.jobs.devices.resources import Resources
-    from gpualign.jobs.devices.selection import Resources
     from gpualign.jobs.output.run_identity import Invocation
     from gpualign.jobs.output.run_reporter import StageTimer
     from gpualign.jobs.sequence_loading import Inputs

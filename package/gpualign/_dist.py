@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gpualign._files import checked_output, filled_values
+from gpualign._output import checked_output, filled_values
 from gpualign._results import Matrix
 from gpualign._running import LOG, Progress, Reporter, checked_count, resources
 from gpualign._sequences import Path, checked_path, is_numbered

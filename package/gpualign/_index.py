@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO, cast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import BinaryIO
 
-from gpualign._files import checked_output, new_file
+from gpualign._output import checked_output
 from gpualign._running import LOG
 from gpualign._sequences import Path, Sequences, checked_path
 from gpualign.core.files.paths import open_file
 from gpualign.core.sequences.alphabet import checked_name
 from gpualign.core.sequences.database_index import open_index
 from gpualign.jobs.index import build
+from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 from gpualign.jobs.sequence_loading import ReadOptions
 
 
@@ -50,11 +54,12 @@ class Index:
         path = checked_path("fasta", fasta)
         target, options = checked_output(out, path), ReadOptions(checked_name(alphabet), allow_duplicates, degap)
 
-        def scratch() -> BinaryIO:
-            from tempfile import TemporaryFile  # which searches do without
+        with open_file(path) as stream, OutputFiles(LOG.note) as files:
 
-            return cast(BinaryIO, TemporaryFile(dir=target.parent))
+            @contextmanager
+            def result() -> Iterator[BinaryIO]:
+                with naming_output(target):
+                    yield files.open(target)
 
-        with open_file(path) as stream:
-            build((stream, path), options, lambda: new_file(target), target.parent, scratch, LOG)
+            build((stream, path), options, result, target.parent, partial(files.scratch, target), LOG)
         return cls.open(target)
