@@ -135,7 +135,8 @@ def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -
 def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles) -> None:
     from gpualign.jobs.devices.resources import Resources
     from gpualign.jobs.output.distances import beside_of
-    from gpualign.jobs.output.matrices import MatrixSpec, write_matrices
+    from gpualign.jobs.output.matrices import write_matrices
+    from gpualign.jobs.output.matrix_spec import MatrixSpec
 
     described = parts[0].described
     beside = beside_of(path) if described.beside and path is not None else None

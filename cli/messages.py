@@ -16,8 +16,8 @@ from gpualign.cli.stages import Stages
 from gpualign.core.common.errors import InputError, for_command_line
 from gpualign.jobs.output.atomic_files import check_outputs, naming_output
 from gpualign.jobs.output.run_identity import Invocation
-from gpualign.jobs.output.run_reporter import COMPUTING, READING, WRITING
 from gpualign.jobs.output.run_summary import RunSummary
+from gpualign.jobs.output.stages import COMPUTING, READING, WRITING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gpualign.jobs.output.run_reporter import COMPUTING, PLANNING, READING, STARTING, WRITING
+from gpualign.jobs.output.stages import COMPUTING, PLANNING, READING, STARTING, WRITING
 
 if TYPE_CHECKING:
     from gpualign.core.execution.pipeline import Sink

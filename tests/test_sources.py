@@ -2,8 +2,10 @@
 
 import re
 import subprocess
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 from gpualign.core.alignment.tile_results import STATISTICS
@@ -67,3 +69,11 @@ def test_what_calls_itself_pure_is_held_to_it():
 
 def test_statistics_are_counted_alike_in_every_language():
     assert len(STATISTICS) == _rows.STATISTICS_NUMBERS
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    """Not even inside functions, or for types alone."""
+    graph = grimp.build_graph("gpualign")
+    modules = graph.modules - {"gpualign"}  # its page of names imports lazily what imports it
+    imports = {module: graph.find_modules_directly_imported_by(module) & modules for module in modules}
+    TopologicalSorter(imports).prepare()  # raises CycleError, with the cycle

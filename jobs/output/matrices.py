@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.output.formats.registry import FORMATS, Labels
 from gpualign.core.output.matrix_files import Named, write_ids, write_npz
 from gpualign.jobs.output.atomic_files import OutputFiles
 from gpualign.jobs.output.format_selection import open_id_lists, separator_of
+from gpualign.jobs.output.matrix_spec import MatrixSpec
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
@@ -30,19 +30,6 @@ Fill = Callable[[Sequence["ArrayMaker"]], tuple[T, Sequence[Array]]]
 
 FillSparse = Callable[["Spools"], tuple[T, "NumberType"]]
 """Fills the files of a sparse matrix: (what it has to tell, the type of its values + 1)."""
-
-
-@dataclass(frozen=True)
-class MatrixSpec:
-    """path None is standard output; beside: of the second matrix, where it is a file of its own. names, titles: of the one or two matrices;
-    decimals: of values that are no counts."""
-
-    format: str
-    path: Path | None
-    beside: Path | None
-    names: tuple[str, ...]
-    titles: tuple[str, ...]
-    decimals: int
 
 
 def write_matrices(

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gpualign.core.output.matrix import CondensedSink, MatrixSink
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
     from gpualign.jobs.near_pairs import NearJob
-    from gpualign.jobs.output.matrices import MatrixSpec
+    from gpualign.jobs.output.matrix_spec import MatrixSpec
     from gpualign.jobs.output.query_range import Writing
 
 _MATRICES = (Layout.MATRIX, Layout.ARRAY)
@@ -104,7 +104,7 @@ class OutputSpec:
     def matrices(self) -> MatrixSpec:
         """How a matrix is written."""
         from gpualign.core.output.matrix_files import DECIMALS
-        from gpualign.jobs.output.matrices import MatrixSpec
+        from gpualign.jobs.output.matrix_spec import MatrixSpec
 
         return MatrixSpec(self.format, self.path, None, (self.value.array_name,), (self.value.kind,), DECIMALS)
 

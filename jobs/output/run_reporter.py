@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from gpualign.jobs.output.stages import StageTimer
 from gpualign.jobs.reporter import Notes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from gpualign.core.execution.pipeline import Sink, Totals
-    from gpualign.core.output.pairs import PairsSink
+    from gpualign.core.execution.pipeline import Totals
     from gpualign.core.search.runner import GrowingProgress
     from gpualign.jobs.every_pair import Rows
     from gpualign.jobs.near_pairs import NearTotals
     from gpualign.jobs.output.run_identity import Invocation
     from gpualign.jobs.output.run_summary import RunSummary
-
-STARTING, READING, PLANNING, COMPUTING, WRITING = "starting", "reading", "planning", "computing", "writing"
-"""Stages of a run: at any moment it is in one of them."""
-
-
-class StageTimer(Protocol):
-    """Measures how long each stage of a run takes."""
-
-    def enter(self, stage: str, /) -> str:
-        """Begin a stage, and return the one before."""
-
-    def seconds(self) -> Mapping[str, float]:
-        """Return the seconds that each stage has taken so far."""
-
-    def timed(self, sink: Sink[Any, Any], /) -> Sink[Any, Any]:
-        """Return the same sink, whose work counts as writing."""
-
-    def timed_rows(self, rows: PairsSink, /) -> PairsSink:
-        """Return the same sink of blocks, whose work counts as writing."""
 
 
 class RunReporter(Notes, Protocol):

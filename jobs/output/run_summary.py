@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from gpualign.core.common import signals
 from gpualign.core.common.errors import InputError
 from gpualign.jobs.output.atomic_files import STDIN_NAME, STDIO, ClosedPipe, OutputFiles, check_place, digest_file, naming_output
-from gpualign.jobs.output.run_reporter import PLANNING, WRITING
+from gpualign.jobs.output.stages import PLANNING, WRITING
 
 if TYPE_CHECKING:
     from gpualign.core.common.threads import Aside
     from gpualign.jobs.devices.resources import Resources
     from gpualign.jobs.output.run_identity import Invocation
-    from gpualign.jobs.output.run_reporter import StageTimer
+    from gpualign.jobs.output.stages import StageTimer
     from gpualign.jobs.sequence_loading import Inputs
 
 LAYOUT = 1

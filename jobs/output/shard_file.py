@@ -31,7 +31,7 @@ from gpualign.jobs.output.atomic_files import OutputFiles
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
-    from gpualign.jobs.output.matrices import MatrixSpec
+    from gpualign.jobs.output.matrix_spec import MatrixSpec
     from gpualign.jobs.output.run_identity import Keeping
     from gpualign.jobs.output.shards import Shard
 
@@ -46,7 +46,7 @@ ROWS, MATRIX, SPARSE = "rows", "matrix", "sparse"
 class Description:
     """identity: of the whole job. shard: K, N. span: its queries, start and stop. content: ROWS, MATRIX or SPARSE; format: of the output.
 
-    header: bytes of rows that stand before the first. names, titles, decimals: as of `matrix_output.MatrixSpec`; triangle: whether queries
+    header: bytes of rows that stand before the first. names, titles, decimals: as of `MatrixSpec`; triangle: whether queries
     have later targets alone, of a square matrix themselves as well; beside: whether the second matrix is a file of its own. dtype: of the
     values of a sparse matrix.
     """

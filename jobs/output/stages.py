@@ -1,0 +1,30 @@
+"""Stages of a run, and the interface of what measures them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpualign.core.execution.pipeline import Sink
+    from gpualign.core.output.pairs import PairsSink
+
+STARTING, READING, PLANNING, COMPUTING, WRITING = "starting", "reading", "planning", "computing", "writing"
+"""Stages of a run: at any moment it is in one of them."""
+
+
+class StageTimer(Protocol):
+    """Measures how long each stage of a run takes."""
+
+    def enter(self, stage: str, /) -> str:
+        """Begin a stage, and return the one before."""
+
+    def seconds(self) -> Mapping[str, float]:
+        """Return the seconds that each stage has taken so far."""
+
+    def timed(self, sink: Sink[Any, Any], /) -> Sink[Any, Any]:
+        """Return the same sink, whose work counts as writing."""
+
+    def timed_rows(self, rows: PairsSink, /) -> PairsSink:
+        """Return the same sink of blocks, whose work counts as writing."""
