@@ -19,7 +19,7 @@ from gpualign.core.clustering.known_distances import ListedPairs, MatrixOfPairs,
 from gpualign.core.clustering.linkage import average, complete, largest_linked, linkage_bytes, single
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, RunError, parameter
+from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.common.fractions import check_fraction, describe_percentage
 from gpualign.core.common.units import format_bytes
 from gpualign.core.near_pairs.deduplication import Groups, each_alone, group_equal
@@ -97,7 +97,7 @@ class Distances(Protocol):
         """What that is counted in, "cells" or "pairs"."""
 
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
-        """The near pairs. Raises `RunError` where they do not fit into the memory."""
+        """The near pairs. Raises `TooLittleMemory` where they do not fit into the memory."""
 
     def among(self, members: Integers, progress: GrowingProgress) -> Reals:
         """Distances of all pairs of some records (ascending), condensed."""
@@ -131,7 +131,7 @@ class ClusterJob:
         return [*self.distances.describe(), ("method", self.method)]
 
     def run(self, progress: GrowingProgress) -> tuple[Clustering, int]:
-        """(the clusters, how many near pairs there are). Raises `RunError` where a linkage would take more than the memory."""
+        """(the clusters, how many near pairs there are). Raises `TooLittleMemory` where a linkage would take more than the memory."""
         edges, groups = self.distances.near(progress, self.memory), self.distances.groups
         copies = np.bincount(groups.of, minlength=len(groups))
         near = edges.standing_for(copies)
@@ -145,9 +145,10 @@ class ClusterJob:
         of = self.distances.groups.of
         largest = largest_linked(edges, of)
         if largest and (needed := linkage_bytes(largest, edges)) > self.memory:
-            raise RunError(
-                f"{largest:,} records are connected, and {self.method} linkage of them takes {format_bytes(needed)} of memory;"
-                f" raise {parameter('memory')}, choose a nearer threshold, or {parameter('method', 'single')} or greedy"
+            raise TooLittleMemory(
+                f"{largest:,} records are connected, and {self.method} linkage of them takes {format_bytes(needed)} of memory",
+                needed,
+                f"raise {parameter('memory')}, choose a nearer threshold, or {parameter('method', 'single')} or greedy",
             )
         if self.method == "complete":
             return complete(edges, of)

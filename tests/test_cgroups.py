@@ -1,11 +1,14 @@
 """Limits of control groups, on made trees of files: what a container, a Slurm job or a systemd unit shows."""
 
+from itertools import islice, product
+
 import pytest
 from command import gpualign_here
 
+from gpualign.core import memory as own_memory
 from gpualign.core.common import cgroups
 from gpualign.core.common.cgroups import Limits, find_limits
-from gpualign.core.common.errors import RunError
+from gpualign.core.common.errors import RunError, for_command_line
 from gpualign.cpu import processor as machine
 from gpualign.jobs.devices import memory as budget
 from gpualign.jobs.devices import selection as engines
@@ -122,9 +125,9 @@ def test_threads(monkeypatch, cpus, threads):
     ],
 )
 def test_memory(monkeypatch, there, limits, default, usable):
-    monkeypatch.setattr(budget, "physical_memory", lambda: there)
-    monkeypatch.setattr(budget, "own_limits", lambda: limits)
-    assert (budget.default_memory(), budget.usable_memory()) == (default, usable)
+    monkeypatch.setattr(own_memory, "physical_memory", lambda: there)
+    monkeypatch.setattr(own_memory, "own_limits", lambda: limits)
+    assert (budget.default_memory(), own_memory.usable_memory()) == (default, usable)
 
 
 @pytest.mark.parametrize(
@@ -132,23 +135,44 @@ def test_memory(monkeypatch, there, limits, default, usable):
     [
         (64 * GIB, 1 << 20, [], "raise --memory; this process may have 1.0 MiB (its control group's limit)"),
         (1 << 20, None, [], "raise --memory; this process may have 1.0 MiB"),
-        (64 * GIB, 1 << 20, ["--memory", "1M"], "raise --memory"),
+        (64 * GIB, 1 << 20, ["--memory", "1M"], "raise --memory; this process may have 1.0 MiB (its control group's limit)"),
         (64 * GIB, 1 << 20, ["--memory", "1100K"], "raise --memory; this process may have 1.0 MiB (its control group's limit)"),
         (64 * GIB, None, ["--memory", "1M"], "raise --memory"),
     ],
 )
 def test_what_bounds_a_budget_that_is_too_small_is_named(monkeypatch, tmp_path, there, group, memory, hint):
     (tmp_path / "x.fa").write_text("".join(f">r{k}\n{'ACGT' * 50_000}\n" for k in range(6)))
-    monkeypatch.setattr(budget, "physical_memory", lambda: there)
-    monkeypatch.setattr(budget, "own_limits", lambda: Limits(None, group, group))
+    monkeypatch.setattr(own_memory, "physical_memory", lambda: there)
+    monkeypatch.setattr(own_memory, "own_limits", lambda: Limits(None, group, group))
     with pytest.raises(RunError, match="the sequences alone take") as refused:
         gpualign_here("nw", "--device", "cpu", "-o", tmp_path / "x.tsv", tmp_path / "x.fa", *memory)
     assert str(refused.value).endswith(f"; {hint}")
 
 
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        (("nw", "--memory", "60K"), "threads on targets of up to 86 letters need .* bytes of scratch"),
+        (("nw", "--memory", "60K", "--edit", "--max-distance", "3"), "records as bits need"),
+        (("sw", "--memory", "60K"), "the sequences alone take"),
+        (("dist", "--memory", "60K"), "the calls alone take"),
+        (("cluster", "--memory", "250K", "--edit", "--max-distance", "9"), "are near"),
+    ],
+)
+@pytest.mark.parametrize(("group", "hint"), [(1 << 16, r"; this process may have 64\.0 KiB \(its control group's limit\)"), (None, "")])
+def test_whatever_needs_more_than_the_control_group_gives_names_its_limit(monkeypatch, tmp_path, command, problem, group, hint):
+    ends = islice(product("ACGT", repeat=6), 600)
+    (tmp_path / "x.fa").write_text("".join(f">r{k}\n{'ACGT' * 20}{''.join(end)}\n" for k, end in enumerate(ends)))
+    monkeypatch.setattr(own_memory, "physical_memory", lambda: 64 * GIB)
+    monkeypatch.setattr(own_memory, "own_limits", lambda: Limits(None, group, group))
+    with pytest.raises(RunError, match=rf"{problem}.*; .*raise --memory.*{hint}$") as refused:
+        gpualign_here(*command, "--device", "cpu", "-o", tmp_path / "x.tsv", tmp_path / "x.fa")
+    assert ("this process may have" in str(refused.value)) == bool(hint)
+
+
 def test_more_memory_than_there_is_is_noted_and_workers_keep_to_theirs(monkeypatch):
-    monkeypatch.setattr(budget, "physical_memory", lambda: 64 * GIB)
-    monkeypatch.setattr(budget, "own_limits", lambda: Limits(None, 4 * GIB, 3 * GIB))
+    monkeypatch.setattr(own_memory, "physical_memory", lambda: 64 * GIB)
+    monkeypatch.setattr(own_memory, "own_limits", lambda: Limits(None, 4 * GIB, 3 * GIB))
     said = []
 
     class Said:
@@ -157,7 +181,9 @@ def test_more_memory_than_there_is_is_noted_and_workers_keep_to_theirs(monkeypat
     assert engines.checked_resources("cpu", None, 4 * GIB, Said()).memory == 4 * GIB
     assert said == []
     assert engines.checked_resources("cpu", None, 5 * GIB, Said()).memory == 5 * GIB
-    assert said == ["--memory 5.0 GiB: this process may have 4.0 GiB (its control group's limit); the system may end it when it has more"]
+    assert [for_command_line(one) for one in said] == [
+        "--memory 5.0 GiB: this process may have 4.0 GiB (its control group's limit); the system may end it when it has more"
+    ]
     assert nodes._here(Resources(device="cpu", memory=5 * GIB)).memory == 2 * GIB
 
 

@@ -102,7 +102,7 @@ def test_refuses_what_it_cannot_do(big_task):
 def test_a_budget_that_is_too_small_is_an_error(rng):
     sequences = sequence_set(list(rng.integers(0, 4, (2, 1_000_000))))
     task = Task(sequences, sequences, two_valued(4, 5, -4, 10, 1))
-    with pytest.raises(RunError, match="--memory"):
+    with pytest.raises(RunError, match="raise memory"):
         CpuEngine(2).prepare(task, Budget.of(10_000_000))
 
 
@@ -117,7 +117,7 @@ def test_a_machine_of_many_processors_runs_as_many_threads_as_fit(rng, monkeypat
     assert 1 < prepared.threads < 64
     assert f"{prepared.threads} threads" in prepared.hardware
     assert engine.threads == 64  # to ask changes nothing
-    with pytest.raises(RunError, match="lower --threads"):
+    with pytest.raises(RunError, match="raise memory or lower threads"):
         CpuEngine(64).prepare(task, PLENTY)
 
 

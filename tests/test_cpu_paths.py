@@ -115,7 +115,7 @@ def test_a_pair_of_100_kb_in_a_gigabyte(rng, scheme):
 
 def test_too_little_memory_is_said(rng):
     sequences = sequence_set([rng.integers(0, 4, 200_000)])
-    with pytest.raises(RunError, match="--memory"):
+    with pytest.raises(RunError, match="raise memory"):
         run_paths(sequences, sequences, SCHEMES["default"], memory=1 << 20)
 
 

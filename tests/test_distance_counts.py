@@ -253,7 +253,7 @@ def test_few_samples_are_not_worth_the_search(rng, samples, parts):
 @given(st.integers(0, 1 << 40), st.integers(0, 1 << 40))
 def test_parts_of_a_budget_fit_in_it(memory, calls):
     if 4 * (memory - calls) < memory - 3:
-        with pytest.raises(RunError, match=f"the calls alone take {calls:,} bytes of {memory:,}; raise --memory"):
+        with pytest.raises(RunError, match=f"the calls alone take {calls:,} bytes of {memory:,}; raise memory"):
             DistanceBudget.of(memory, calls)
         return
     budget = DistanceBudget.of(memory, calls)

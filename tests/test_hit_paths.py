@@ -96,12 +96,12 @@ def test_a_long_target_takes_the_memory_of_its_queries(rng):
 def test_a_budget_that_is_too_small_is_an_error(rng):
     gene = sequence_set([rng.integers(0, 4, 20_000)])
     task, engine = Task(gene, gene, two_valued(4, 5, -4, 16, 6), Mode.LOCAL), CpuEngine(4)
-    with pytest.raises(RunError, match="--memory"):
+    with pytest.raises(RunError, match="raise memory"):
         HitTracer(task, engine, 1000)
     hits = Hits(np.array([0]), np.array([0]), np.array([100_000]))
     tracer = HitTracer(task, engine, 10_000_000)
     tracer._paths.worker_bytes = 1000
-    with tracer, pytest.raises(RunError, match="--memory"):
+    with tracer, pytest.raises(RunError, match="raise memory"):
         tracer.trace(hits)
 
 

@@ -165,7 +165,7 @@ def test_memory_bounds_the_band_and_too_little_is_an_error():
     assert plan_of([5] * 1000, [5] * 1000, Pairing.ABOVE, memory=1 << 40).band_rows == 1000 // DIAGONAL_BANDS
     part = plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * row - 1)
     assert (part.band_rows, part.panel, part.band_count) == (1, 999, 2000)
-    with pytest.raises(RunError, match="--memory"):
+    with pytest.raises(RunError, match="raise memory"):
         plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * 4 * MIN_PANEL - 1)
 
 

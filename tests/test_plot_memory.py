@@ -12,9 +12,9 @@ from command import GPUALIGN, gpualign, gpualign_here, shell
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")
 
+from gpualign.core import memory as own_memory
 from gpualign.core.common.cgroups import Limits
 from gpualign.core.common.errors import InputError
-from gpualign.jobs.devices import memory as budget
 
 MANY = 1_000_000
 
@@ -64,7 +64,7 @@ def zipped(shape):
 @pytest.mark.parametrize("limits", [Limits(), Limits(memory=1 << 40, free=30 << 20)], ids=["machine", "control group"])
 def test_what_is_free_counts(tmp_path, monkeypatch, name, content, limits):
     (tmp_path / name).write_bytes(content)
-    monkeypatch.setattr(budget, "own_limits", lambda: limits)
-    monkeypatch.setattr(budget, "physical_memory", lambda: (1 << 40) if limits.free else 30 << 20)
+    monkeypatch.setattr(own_memory, "own_limits", lambda: limits)
+    monkeypatch.setattr(own_memory, "physical_memory", lambda: (1 << 40) if limits.free else 30 << 20)
     with pytest.raises(InputError, match=r"1,000 x 1,000 values take about 38.1 MiB of memory to draw, and this process may have 30.0 MiB"):
         gpualign_here("plot", tmp_path / name, "-o", tmp_path / "x.png")

@@ -14,7 +14,7 @@ import numpy as np
 from gpualign.core.clustering.edges import unique_edges
 from gpualign.core.clustering.known_distances import ListedPairs
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, RunError, parameter, quoted
+from gpualign.core.common.errors import InputError, TooLittleMemory, parameter, quoted
 from gpualign.core.files.decompression import unpack
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.matrix_text import Row, read_matrix_rows
@@ -65,7 +65,7 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
 
     edit: the scores are edit distances (None: there is no option to say so); other scores are no distances. by_identity: identities are
     looked for. ids: of all records; None: the records are those in the list, in the order in which they come, and none where no pair is
-    near. memory: bytes that reading may take. Raises `InputError` naming the line, and `RunError` where the list takes more than the
+    near. memory: bytes that reading may take. Raises `InputError` naming the line, and `TooLittleMemory` where the list takes more than the
     memory.
     """
     with open_input(path) as (stream, source):
@@ -192,9 +192,11 @@ def _parse(
             name = quoted(cells[columns.query])
             raise InputError(f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id")
         if len(lines) == most:
-            raise RunError(
+            raise TooLittleMemory(
                 f"{source}: the list is too long for the memory: reading takes {_LINE_BYTES} bytes a pair, and there are more lines than"
-                f" {line - 1:,}; raise {parameter('memory')}, or list near pairs alone, as nw and dist do with --max-distance"
+                f" {line - 1:,}",
+                _LINE_BYTES * line,
+                f"raise {parameter('memory')}, or list near pairs alone, as nw and dist do with {parameter('max_distance')}",
             )
         values.append(value)
         lines.append(line)

@@ -11,12 +11,12 @@ import numpy as np
 
 from gpualign.cli.inputs.arrays import NPY_MAGIC, NPZ_MAGIC
 from gpualign.core.common.errors import InputError
+from gpualign.core.common.memory import free_memory
 from gpualign.core.common.units import format_bytes
 from gpualign.core.files.decompression import unpack
 from gpualign.core.files.delimiters import delimiter_of
 from gpualign.core.files.paths import open_file
 from gpualign.core.files.phylip_matrix import is_count
-from gpualign.jobs.devices.memory import free_memory
 
 
 def check_size(path: str, bytes_of_pair: int) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import RunError, parameter
+from gpualign.core.common.errors import TooLittleMemory, parameter
 from gpualign.core.common.units import format_bytes
 
 Indices = npt.NDArray[np.signedinteger]
@@ -89,15 +89,17 @@ class GrowingEdges:
         self._distance = np.empty(0, dtype=np.float64)
 
     def add(self, i: Integers, j: Integers, distance: Reals) -> None:
-        """Raises `RunError`, saying how much memory all may take, where these are too many."""
+        """Raises `TooLittleMemory`, saying how much memory all may take, where these are too many."""
         size = self._size + len(i)
         if size > self._most:
             left = (self._count - 1 - int(i[-1])) / max(1, self._count)  # of the records, whose pairs are not looked at
             needed = int(PAIR_BYTES * size / max(1 - left**2, 1e-9))
-            raise RunError(
+            advised = int(_ADVISED * needed)
+            raise TooLittleMemory(
                 f"too many pairs of {self._count:,} records are near: they take about {format_bytes(needed)} of memory, {PAIR_BYTES} bytes"
-                f" each, and may take half of it, {format_bytes(PAIR_BYTES * self._most)} here; choose a nearer threshold, or raise"
-                f" {parameter('memory')} to {format_bytes(int(_ADVISED * needed))} or more"
+                f" each, and may take half of it, {format_bytes(PAIR_BYTES * self._most)} here",
+                advised,
+                f"choose a nearer threshold, or raise {parameter('memory')} to {format_bytes(advised)} or more",
             )
         if size > len(self._i):
             room = min(self._most, max(size, int(_GROWTH * size), _FIRST_BYTES // PAIR_BYTES))

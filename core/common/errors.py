@@ -69,6 +69,25 @@ class RunError(GpualignError, RuntimeError):
     exit_code = 1
 
 
+class TooLittleMemory(RunError):
+    """A run does not fit into its memory budget. The message ends in what to do, and in the limit where that may stand in the way.
+
+    problem: what does not fit; needed: bytes that it takes, 0 where that is not known; advice: what to do.
+    """
+
+    def __init__(self, problem: str, needed: int = 0, advice: str = f"raise {parameter('memory')}") -> None:
+        super().__init__(problem)
+        self.needed = needed
+        self.advice = advice
+
+    @property
+    def message(self) -> str:
+        from gpualign.core.common.memory import describe_limit, is_scarce
+
+        limit = f"; {describe_limit()}" if is_scarce(self.needed) else ""
+        return f"{super().message}; {self.advice}{limit}"
+
+
 class InputWarning(UserWarning):
     """A guess about an input, or something in it that looks like a mistake."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import RunError
+from gpualign.core.common.errors import TooLittleMemory
 from gpualign.core.distance.bands import Band
 
 
@@ -55,12 +55,12 @@ class DistancePlan:
 
 
 def plan_bands(queries: int, targets: int, upper: bool, memory: int, pair_bytes: int) -> DistancePlan:
-    """Bands of about equally many rows. Raises `RunError` where not even one row fits."""
+    """Bands of about equally many rows. Raises `TooLittleMemory` where not even one row fits."""
     most = memory // max(1, targets * pair_bytes)
     if most < 1:
-        raise RunError(
-            f"the memory budget is too small: a row of {targets:,} pairs takes {targets * pair_bytes:,} bytes, {memory:,} are left; "
-            "raise --memory"
+        needed = targets * pair_bytes
+        raise TooLittleMemory(
+            f"the memory budget is too small: a row of {targets:,} pairs takes {needed:,} bytes, {memory:,} are left", needed
         )
     bands = -(-queries // min(most, queries))
     return DistancePlan(queries, targets, upper, -(-queries // bands), pair_bytes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import RunError
+from gpualign.core.common.errors import TooLittleMemory
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class DistanceBudget:
     def of(cls, memory: int, calls: int = 0) -> DistanceBudget:
         """The one place that decides how much of `memory` bytes is for what, when the calls that were read take so many of them.
 
-        Raises `RunError` where they leave too little.
+        Raises `TooLittleMemory` where they leave too little.
         """
         left = memory - calls
         if left < memory // 4:
-            raise RunError(f"the memory budget is too small: the calls alone take {calls:,} bytes of {memory:,}; raise --memory")
+            raise TooLittleMemory(f"the memory budget is too small: the calls alone take {calls:,} bytes of {memory:,}", calls)
         return cls(memory // 4, left // 8, left // 2, left // 4)

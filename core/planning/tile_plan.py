@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import RunError
+from gpualign.core.common.errors import TooLittleMemory
 from gpualign.core.planning.cost import WHOLE_MATRIX, Cost
 from gpualign.core.planning.rectangle import Rect
 from gpualign.core.planning.target_order import by_length, ordered_targets
@@ -312,7 +312,7 @@ def make_plan(
 ) -> Plan:
     """Plan all wanted pairs within `limits`; every length is at least 1. together: so many queries, from 0 on, stay in one band.
 
-    Raises `RunError` if not even a few pairs' results fit `limits.result_bytes`, `ValueError` for pairings that do not fit
+    Raises `TooLittleMemory` if not even a few pairs' results fit `limits.result_bytes`, `ValueError` for pairings that do not fit
     the sets.
     """
     if pairing is not Pairing.ALL and not np.array_equal(query_lengths, target_lengths[: len(query_lengths)]):
@@ -325,9 +325,9 @@ def make_plan(
         rows, panel = 1, min(targets - 1, limits.result_bytes // (BANDS_IN_FLIGHT * pair_bytes))
         if panel < min(targets, MIN_PANEL) or together > 1:
             needed = BANDS_IN_FLIGHT * min(MIN_PANEL * pair_bytes, together * a_row)
-            raise RunError(
-                f"the memory budget is too small: results on their way need {needed:,} bytes of it, {limits.result_bytes:,} are left; "
-                "raise --memory"
+            raise TooLittleMemory(
+                f"the memory budget is too small: results on their way need {needed:,} bytes of it, {limits.result_bytes:,} are left",
+                needed,
             )
     wanted = limits.band_rows if pairing is Pairing.ALL else max(MIN_BAND_ROWS, len(query_lengths) // limits.diagonal_bands)
     rows = max(together, min(rows, wanted, limits.band_rows) // together * together)

@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import RunError
+from gpualign.core.common.errors import RunError, TooLittleMemory, parameter
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.execution.worker_pool import Counter, run_workers
 from gpualign.core.planning.memory_budget import Budget
@@ -45,6 +45,9 @@ _FIRST_ROWS = 2
 
 _MOMENT = 0.2
 """Seconds, estimated: nobody waits for the first rows of work that ends so soon."""
+
+MORE_MEMORY_OR_FEWER_THREADS = f"raise {parameter('memory')} or lower {parameter('threads')}"
+"""Advice where threads need more scratch than there is."""
 
 _TILES_A_THREAD = 8
 _LEAST_TILE_CELLS = 30_000_000  # a millisecond: to pack targets and to hand over a tile takes some tens of microseconds
@@ -136,9 +139,10 @@ class CpuEngine:
         while (found := needed(threads)) > memory and threads > 1 and not self._threads_asked_for:
             threads -= 1
         if found > memory:
-            raise RunError(
-                f"the memory budget is too small: {threads} threads {what} need {found:,} bytes of scratch, {memory:,} are left; "
-                "raise --memory or lower --threads"
+            raise TooLittleMemory(
+                f"the memory budget is too small: {threads} threads {what} need {found:,} bytes of scratch, {memory:,} are left",
+                found,
+                MORE_MEMORY_OR_FEWER_THREADS,
             )
         return threads
 

@@ -13,9 +13,9 @@ from gpualign.core.alignment.path_builder import RunsBuilder
 from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics
 from gpualign.core.common.arrays import Integers
-from gpualign.core.common.errors import RunError
+from gpualign.core.common.errors import RunError, TooLittleMemory
 from gpualign.cpu.alignment import _kernels
-from gpualign.cpu.alignment.engine import CpuEngine, letters_in_use
+from gpualign.cpu.alignment.engine import MORE_MEMORY_OR_FEWER_THREADS, CpuEngine, letters_in_use
 from gpualign.cpu.alignment.local_recipe import lane_bytes, make_local_recipe
 from gpualign.cpu.alignment.native_recipes import native_local, native_paths
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
@@ -55,7 +55,7 @@ class HitTracer:
     """Traces the hits of one search.
 
     task: the search. engine: whose threads and instruction set are used; fewer threads where `memory`, bytes of scratch for all of them,
-    holds no more. Raises `RunError` where it does not hold one.
+    holds no more. Raises `TooLittleMemory` where it does not hold one.
     """
 
     def __init__(self, task: Task, engine: CpuEngine, memory: int) -> None:
@@ -71,9 +71,10 @@ class HitTracer:
         least = lane_bytes(vector_bytes, *longest)
         self._threads = min(engine.threads, memory // 2 // least)
         if self._threads < 1:
-            raise RunError(
+            raise TooLittleMemory(
                 f"the memory budget is too small: tracing hits of up to {longest[0]:,} and {longest[1]:,} letters needs {least:,} bytes of "
-                f"scratch, {memory // 2:,} are left; raise --memory"
+                f"scratch, {memory // 2:,} are left",
+                least,
             )
         self._recipe = native_local(recipe.within(vector_bytes, memory // 2 // self._threads))
         self._paths = native_paths(make_path_recipe(task.scoring, letters, EndGaps.PENALISED), memory // 2 // self._threads)
@@ -90,7 +91,7 @@ class HitTracer:
             self._pool.shutdown(cancel_futures=True)
 
     def trace(self, hits: Hits) -> tuple[Statistics, Runs]:
-        """STATISTICS[hits] and their runs, with starts and sizes [hits]. Raises `RunError` where a pair needs more memory."""
+        """STATISTICS[hits] and their runs, with starts and sizes [hits]. Raises `TooLittleMemory` where a pair needs more memory."""
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), RunsBuilder((len(hits),))
         places = sorted(cut_hits(hits.queries, self._threads), key=lambda some: -self._longest_pass(hits.part(some)))
         self._cells += float(self._pair_cells(hits).sum())
@@ -121,7 +122,8 @@ class HitTracer:
         try:
             found = _kernels.trace_local_hits(self._name, *pairs, self._recipe, self._paths, self._cancel)
         except _kernels.ScratchTooSmall as error:
-            raise RunError(f"the memory budget is too small to trace a hit ({error}); raise --memory or lower --threads") from None
+            problem = f"the memory budget is too small to trace a hit ({error})"
+            raise TooLittleMemory(problem, advice=MORE_MEMORY_OR_FEWER_THREADS) from None
         if found is None:
             raise RunError("tracing was stopped")
         _, counts, data, starts, sizes = cast("tuple[Any, Any, Any, Any, Any]", found)

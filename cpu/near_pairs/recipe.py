@@ -9,7 +9,7 @@ import numpy as np
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import RunError
+from gpualign.core.common.errors import TooLittleMemory
 from gpualign.core.near_pairs.filter_cascade import Costs, Left, Steps, candidates, choose, usual_letters, worth_joining
 from gpualign.core.near_pairs.sampling import sample
 from gpualign.core.planning.memory_budget import Budget
@@ -74,7 +74,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     """Choose steps for a task with `Task.within`. letters: codes in use are below. memory: bytes for what they keep of all records. whole:
     whether all pairs may be computed instead.
 
-    Raises `RunError` where it does not hold the records themselves.
+    Raises `TooLittleMemory` where it does not hold the records themselves.
     """
     bound = task.usual_within
     queries, targets = sample(task.queries, task.targets)
@@ -113,7 +113,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
                 yield steps
 
     if (needed := near_bytes(task, letters, Steps())) > memory:
-        raise RunError(f"the memory budget is too small: records as bits need {needed:,} bytes, {memory:,} are left; raise --memory")
+        raise TooLittleMemory(f"the memory budget is too small: records as bits need {needed:,} bytes, {memory:,} are left", needed)
     costs, joined = _COVERED_COSTS if bound.coverage else _COSTS, _joined(task, memory)
     if joined and joined.nanoseconds <= costs.pair:  # no steps look at a pair for less
         measure(Steps())

@@ -21,7 +21,7 @@ from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, TileAlignments, TileResult, TileScores
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, RunError, parameter
+from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Limits, Pairing, Tile
@@ -124,7 +124,7 @@ class LiEngine(OneDevice):
         largest = 4 * (longest + 1) * (task.targets.longest + 1)
         left = budget.scratch // self._lanes
         if largest > left:
-            raise RunError(f"the memory budget is too small: a matrix takes {largest:,} bytes, {left:,} are left; raise --memory")
+            raise TooLittleMemory(f"the memory budget is too small: a matrix takes {largest:,} bytes, {left:,} are left", largest)
         limits = Limits(budget.results, budget.scratch, task.item_bytes, 1, _TILE_CELLS, letter_bytes=task.letter_bytes)
         kernel = f"Li 2014, {self._method}, {self._transfer.value} transfer"
         return PaperPrepared(task, limits, kernel, self.describe(), partial(self._run, task, budget.scratch))

@@ -60,7 +60,7 @@ def checked_resources(device: str, threads: int | None, memory: int | None, note
         notes.note(f"{parameter('threads', threads)}: this machine has {most} processors, so {most} are used")
         threads = most
     if memory is not None:
-        from gpualign.jobs.devices.memory import describe_limit, usable_memory
+        from gpualign.core.common.memory import describe_limit, usable_memory
 
         there = usable_memory()
         if there is not None and memory > there:

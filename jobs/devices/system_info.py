@@ -6,6 +6,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from gpualign import __version__
+from gpualign.core.common.memory import physical_memory, usable_memory
 from gpualign.core.common.units import format_bytes
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 from gpualign.cpu.processor import usable_cpus
@@ -13,7 +14,6 @@ from gpualign.gpu.runtime import install_hints as missing
 from gpualign.gpu.runtime.compilers.selection import found_compilers
 from gpualign.gpu.runtime.inventory import take_inventory
 from gpualign.gpu.runtime.kernel_cache import cache_folder
-from gpualign.jobs.devices.memory import physical_memory, usable_memory
 from gpualign.jobs.every_pair import Rows
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpualign.core.alignment.task import Task
+from gpualign.core.common.memory import usable_memory
 from gpualign.core.distance.engine import Panel
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.remote import CounterOrder, CounterServer, RemoteDistanceEngine
@@ -20,7 +21,7 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.cpu.alignment.engine import CpuPrepared
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.jobs.devices.local_engines import pick_own_distance_engine, pick_own_engine
-from gpualign.jobs.devices.memory import default_memory, memory_left, usable_memory
+from gpualign.jobs.devices.memory import default_memory, memory_left
 from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources
 from gpualign.jobs.remote.executors import fleet_of
 from gpualign.jobs.reporter import UNHEARD, Notes
