@@ -1,14 +1,27 @@
 """Messages name parameters; each face spells them in its own way."""
 
+import ast
+import pickle
+import re
 import warnings
+from pathlib import Path
 
 import pytest
 
 import gpualign
 from gpualign._running import LOG
 from gpualign.cli.messages import Messages
-from gpualign.core.common.errors import InputError, InputWarning, for_command_line, for_python, parameter
+from gpualign.core import memory
+from gpualign.core.common.cgroups import Limits
+from gpualign.core.common.errors import InputError, InputWarning, RunError, TooLittleMemory, for_command_line, for_python, parameter
 
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+OF_OTHER_PROGRAMS = {
+    *("--make-bed", "--recode"),  # plink
+    *("--cluster_fast", "--cluster_size", "--iddef", "--blast6out"),  # vsearch
+    *("--version", "--list-gpu-code", "--gpu-architecture", "--std"),  # nvcc
+    *("--gpus", "--nv", "--no-cache-dir", "--global-option", "--conf"),  # docker, apptainer, pip
+}
 TEXT = f"either {parameter('no_header')} or {parameter('type', 'alleles')}, {parameter('ploidy', 4)}; a=b"
 
 
@@ -55,6 +68,28 @@ def test_the_error_boundary_spells_options(monkeypatch, capsys):
     assert capsys.readouterr().err == f"gpualign: error: {for_command_line(TEXT)}\n"
 
 
+def test_the_limit_that_a_larger_budget_would_meet_is_named(monkeypatch):
+    monkeypatch.setattr(memory, "physical_memory", lambda: 8 << 30)
+    monkeypatch.setattr(memory, "own_limits", lambda: Limits(None, 4 << 30, 2 << 30))
+    assert str(TooLittleMemory("it is small", 1 << 30)) == "it is small; raise memory"
+    error = pickle.loads(pickle.dumps(TooLittleMemory("it is small", 2 << 30, f"raise {parameter('memory')} or pray")))  # from a worker
+    said = "it is small; raise --memory or pray; this process may have 4.0 GiB (its control group's limit)"
+    assert (isinstance(error, RunError), for_command_line(error.message)) == (True, said)
+    monkeypatch.setattr(memory, "own_limits", Limits)
+    assert str(error) == "it is small; raise memory or pray"
+
+
 @pytest.mark.parametrize("text", ["plain", "a=b", "--option", "x='y'"])
 def test_other_text_stays(text):
     assert for_command_line(text) == for_python(text) == text
+
+
+@pytest.mark.parametrize("folder", ["core", "cpu", "gpu", "jobs"])
+def test_text_below_the_command_line_names_no_option_of_it(folder):
+    found = []
+    for path in sorted((Path(__file__).resolve().parent.parent / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                options = set(OPTION.findall(node.value)) - OF_OTHER_PROGRAMS
+                found += [f"{path}:{node.lineno}: {option}" for option in sorted(options)]
+    assert found == []
