@@ -1,4 +1,4 @@
-// Memory for arrays that are read in no order.
+// Memory for large arrays with random access.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 namespace gpualign {
 
+// Deleter for memory of the C library.
 struct Freed {
   void operator()(void* memory) const { std::free(memory); }
 };
@@ -19,7 +20,7 @@ struct Freed {
 template <class T>
 using LargeArray = std::unique_ptr<T[], Freed>;
 
-// Not initialised. In large pages where the system has them: with small ones each access at random also looks for its page.
+// Returns an uninitialised array, in large pages if the system has them: with small ones each random access also misses the TLB.
 template <class T>
 LargeArray<T> large_array(size_t count) {
   constexpr size_t kPage = size_t{2} << 20;
@@ -27,7 +28,7 @@ LargeArray<T> large_array(size_t count) {
   void* const memory = std::aligned_alloc(kPage, bytes ? bytes : kPage);
   if (!memory) throw std::bad_alloc();
 #if defined(__linux__)
-  madvise(memory, bytes, MADV_HUGEPAGE);  // advice only: a refusal changes nothing but time
+  madvise(memory, bytes, MADV_HUGEPAGE);  // only advice: if refused, accesses are slower
 #endif
   return LargeArray<T>(static_cast<T*>(memory));
 }

@@ -1,65 +1,66 @@
-// Near pairs: the interface between the host and the variants of an instruction set.
+// Filtering and verification of near pairs: the interface between the host and the kernels of an instruction set.
 #pragma once
 #include "cpu/alignment/src/kernels.hpp"
 
 namespace gpualign {
 
 // ---- screening: one query against a panel of targets
-constexpr int kPanel = 128;             // targets, one a lane
-constexpr int kMostSketchBits = 32768;  // counts of them fit 16 bits
+constexpr int kPanel = 128;            // targets, one per lane
+constexpr int kMaxSketchBits = 32768;  // so that counts of them fit 16 bits
 
 struct PanelMask {
   uint64_t bits[kPanel / 64];  // bit k: target k of the panel
 };
 
-// Common bits of the sketches of some queries and of a panel's targets. Both are in the variant's own form (pack_query, pack_panel).
+// Counts the bits that the sketches of some queries share with those of a panel's targets. Both are in the variant's own form, as made
+// by pack_query and pack_panel.
 struct CommonTask {
   const void* const* queries;  // [count]
   int count;
   const void* panel;
-  int words;         // of a sketch, a power of two
+  int words;         // 64-bit words of a sketch, a power of two
   uint16_t* common;  // out [count][kPanel]
 };
 
-// ---- verification: the banded edit distance of many pairs, a pair a lane
-constexpr int kBandJump = 16;   // columns until the band moves down by as many rows
-constexpr int kMostPlanes = 5;  // bits of a code
+// ---- verification: banded edit distances of many pairs, one pair per lane
+constexpr int kColumnsPerShift = 16;  // columns after which the band moves down by as many rows
+constexpr int kMaxCodePlanes = 5;     // bits of a code
 
-// A record as bit planes: bit b of letter i is bit i % 64 of planes[b * words + i / 64]; bits beyond the last letter are 0.
-struct Strand {
+// The bit planes of a record: bit b of letter i is bit i % 64 of planes[b * words + i / 64]. Bits beyond the last letter are 0.
+struct RecordPlanes {
   const uint64_t* planes;
-  int32_t length, words, count;  // letters; words of a plane; planes, further ones being 0
+  int32_t length, words, count;  // letters; 64-bit words of a plane; planes stored (further ones are 0)
 };
 
 struct BandPair {
-  Strand rows, columns;  // rows.length >= columns.length >= 1
-  int32_t limit;         // rows.length - columns.length <= limit <= rows.length
+  RecordPlanes rows, columns;  // rows.length >= columns.length >= 1
+  int32_t limit;               // rows.length - columns.length <= limit <= rows.length
 };
 
 struct BandTask {
   const BandPair* pairs;
   int64_t count;
-  int planes;          // 2, 3 or 5: what band_planes() says of each pair, or more
-  int words;           // of a lane, those of band_words() at least; kernels of one word do not look at it
-  void* scratch;       // band_bytes(words), aligned for vectors
-  int32_t* distances;  // out [count]: -1 above the pair's limit
+  int planes;          // 2, 3 or 5: at least band_planes() of each pair
+  int words;           // of a lane, at least band_words() of each pair; ignored by kernels of one word
+  void* scratch;       // band_bytes(words) bytes, aligned for vectors
+  int32_t* distances;  // out [count]: edit distances, -1 if above the limit of the pair
   const Cancel* cancel;
 };
 
-// Words of `bits` bits that the band of a pair with this limit takes: at most limit + 1 diagonals and the rows of a jump.
-static inline int64_t band_words(int64_t limit, int bits) { return (limit + kBandJump + bits - 1) / bits; }
+// Returns the words of `bits` bits that the band of a pair with this limit takes: at most limit + 1 diagonals and the rows of a shift.
+static inline int64_t band_words(int64_t limit, int bits) { return (limit + kColumnsPerShift + bits - 1) / bits; }
 
-// Planes that the kernel of a pair needs (near_band.hpp).
-static inline int band_planes(const Strand& a, const Strand& b) {
-  const int more = a.count > b.count ? a.count : b.count, fewer = a.count > b.count ? b.count : a.count;
-  return more <= 2 ? 2 : more == 3 || fewer <= 2 ? 3 : kMostPlanes;
+// Returns the planes that the kernel for a pair must have: 2, 3 or 5 (near_band.hpp).
+static inline int band_planes(const RecordPlanes& a, const RecordPlanes& b) {
+  const int larger = a.count > b.count ? a.count : b.count, smaller = a.count > b.count ? b.count : a.count;
+  return larger <= 2 ? 2 : larger == 3 || smaller <= 2 ? 3 : kMaxCodePlanes;
 }
 
 struct NearKernels {
   const char* name;
   int vector_bytes;
-  bool counts_bits;  // vector popcount instructions
-  // Lanes whose letter counts allow a distance of at most limits[lane]. query [letters], panel [letters][kPanel].
+  bool counts_bits;  // has vector popcount instructions
+  // Returns the lanes whose letter counts allow a distance of at most limits[lane]. Shapes: query [letters], panel [letters][kPanel].
   PanelMask (*counts_allow)(const uint16_t* query, const uint16_t* panel, int letters, const uint16_t* limits);
   int64_t (*query_bytes)(int words);
   int64_t (*panel_bytes)(int words);
@@ -67,10 +68,11 @@ struct NearKernels {
   void (*pack_panel)(const uint64_t* const* sketches, int count, int words, void* out);
   void (*common)(const CommonTask& task);
   int (*common_of_pair)(const uint64_t* a, const uint64_t* b, int words);
-  // Lanes where size - common[lane] <= ours[lane] and sizes[lane] - common[lane] <= theirs[lane]
-  PanelMask (*sketches_allow)(const uint16_t* common, const uint16_t* sizes, uint16_t size, const uint16_t* ours, const uint16_t* theirs);
+  // Returns the lanes where size - common[lane] <= query_limits[lane] and sizes[lane] - common[lane] <= target_limits[lane].
+  PanelMask (*sketches_allow)(const uint16_t* common, const uint16_t* sizes, uint16_t size, const uint16_t* query_limits,
+                              const uint16_t* target_limits);
   int64_t (*band_bytes)(int words);
-  // false if cancelled. For bands of one word of 32 bits, of one of 64, of several.
+  // Run a task with bands of one word of 32 bits, one of 64, or several of 64. Return false if cancelled.
   bool (*band32)(const BandTask& task);
   bool (*band64)(const BandTask& task);
   bool (*band_wide)(const BandTask& task);

@@ -1,85 +1,106 @@
-// Edit distances of many pairs that are wanted up to a limit each: Myers' words along a band, a pair a lane, for one instruction set.
+// Edit distances up to a limit, for many pairs at once: Myers' bit vectors along a diagonal band, one pair per vector lane.
 //
-// Band (Ukkonen 1985). Let the rows be the longer record, m >= n, d = m - n, k >= d the limit, p = (k - d) / 2 rounded down. A path that
-// leaves diagonal i - j = 0 and ends on d takes d + 2x insertions and deletions at least if it visits diagonal d + x or -x. So a path of
-// at most k keeps to the d + 2p + 1 <= k + 1 diagonals from -p to p + d.
+// Glossary (the rows are the longer record, the columns the shorter one)
+//   m, n    letters of the row record and of the column record, m >= n
+//   d       m - n. The distance of the pair is D(m, n), a cell of diagonal i - j = d, here called the goal diagonal
+//   k       limit of the pair: a distance above k is reported as -1
+//   p       (k - d) / 2 rounded down: diagonals that the band has above diagonal 0, and below the goal diagonal
+//   base    row just above the band. Bit r of a lane is row base + 1 + r
+//   shift   after every S = kColumnsPerShift columns the band moves down by S rows; between two shifts its rows are fixed
+//   Eq      match mask: rows whose letter equals the letter of the column
+//   VP, VN  rows i where D(i,j) - D(i-1,j) is +1, -1. Before a step they belong to column j - 1 (previous), after it to column j (next)
+//   D0      rows where D(i,j) = D(i-1,j-1)
+//   HP, HN  rows where D(i,j) - D(i,j-1) is +1, -1. Shifted by one bit they are the horizontal steps above each row
 //
-// Words (Myers 1999; Hyyro 2003). In S = kBandJump columns j0 < j <= j0 + S those diagonals meet the rows j0 - p < i <= j0 + S + p + d:
-// S + d + 2p <= k + S of them, and they are the bits of a lane, one word of it or several. Between jumps the rows stand still; then
-// they move down by S. With base = j0 - p bit r is row base + 1 + r. A column computes, + being addition within a lane:
+// Cells of the band (Ukkonen 1985). A path from diagonal 0 to diagonal d that visits diagonal d + x or -x has at least d + 2x
+// insertions and deletions. So a path of cost at most k stays on the d + 2p + 1 <= k + 1 diagonals from -p to p + d.
+//   In the S columns j0 < j <= j0 + S these diagonals meet the rows j0 - p < i <= j0 + S + p + d. These S + d + 2p <= k + S rows are
+// the bits of a lane, in one word or several, and base = j0 - p.
+//
+// Step from column j - 1 to column j (Myers 1999; Hyyro 2003), where + adds within a lane:
 //   D0 = (((Eq & VP) + VP) ^ VP) | Eq | VN;  HP = VN | ~(D0 | VP);  HN = D0 & VP
 //   HP = HP << 1 | 1;  HN = HN << 1;  VP = HN | ~(D0 | HP);  VN = D0 & HP
-// HP is kept as its complement, whose shift brings the 1 in by itself. A further word takes in what the one above it shifts out: HN
-// also into Eq (Hyyro's block step); only the first word has +1 for it.
-//   What enters the band is a step of +1: at the top row in each column, and in the first column of the rows that a jump adds. A step is
-// +1 at most in truth, so every value is that of a real path, an upper bound, and exact on paths that keep to the band: a distance of
-// at most k comes out exactly, any other one comes out above k.
-//   Rows up to 0 (base is -p at first) have no letters, Eq = 0, and are 0 in column 0: j in column j, and row 0 is what it should be.
-// Columns in which some lane still has such rows are computed with a mask on Eq ("valid").
+// The code names Xh, as Myers does, the part ((Eq & VP) + VP) ^ VP | Eq of D0. It holds HP as the complement ~HP = ~VN & (Xh | VP), whose
+// shift brings in a 0, the complement of the 1 above. Of several words, each takes the bits of HP and HN that the word above it shifts out,
+// and adds that of HN to its Eq (Hyyro's block step).
 //
-// Value followed: that of diagonal d. It never falls along the diagonal, so a lane ends as soon as it is above k. Any other cell (i, j) of
-// the column is no less than it minus |i - j - d|, and as far from the end: no test of whole columns ends earlier.
-//   At base it is j plus the vertical steps of the rows that have left at the top (they are gathered in `left`).
+// Invariant: every stored value is the cost of a real path, hence an upper bound of D(i,j), and it equals D(i,j) if some optimal path to
+// the cell stays in the band.
+//   The only steps that are assumed are those that enter the band: +1 into the top row of each column, and +1 in the rows that a shift
+// adds, for the column before it. No true step exceeds +1, so the invariant survives them. Hence a distance of at most k comes out
+// exactly, and any other one comes out above k.
+//   Rows up to 0 (base starts at -p) have no letters: Eq = 0 there, and D = 0 in column 0. Then D(i,j) = j in column j, as it must be in
+// row 0. While a lane has such rows, Eq is masked by `valid`, the bits of the rows from 1 on.
 //
-// Ends: bits of planes beyond a record are 0. Both records then go on with the same letters, which changes neither the distance nor d; so
-// lanes need not end together, and one that ends is given the next pair. That is looked at once in as many columns as a word has bits.
+// When a lane stops. The value on the goal diagonal never falls, so a lane stops as soon as that value exceeds k. Another cell (i, j) of
+// the column cannot stop it earlier: its value is at least that of the goal diagonal minus |i - j - d|, which are also the steps that the
+// cell needs to come back. The value at base is j plus the vertical steps of all rows that have left the band at its top; `retired`
+// collects them.
 //
-// Eq: planes of the rows are streams of words that begin at row -p; a window on two of them moves with the jumps. Bit b of the column's
-// letter is spread over its lane, and Eq = AND over planes of ~(row bit ^ column bit), without tables, for any alphabet.
-//   Kernels are of 2, 3 or 5 planes. Where one record has the codes 0 to 3 alone, the other one's further planes are one, their OR: its
-// letters with a bit there match none. So pairs of nucleotides of which one has ambiguity codes take 3.
+// Lanes need not end together. Bits of planes beyond the end of a record are 0, so past their ends both records continue with equal
+// letters, which changes neither the distance nor d. A lane that has ended is given the next pair. Lanes are checked once in as many
+// columns as a word has bits.
+//
+// Match mask. The planes of the row record are streams of words whose first bit is row 1 - p; a window over two consecutive words follows
+// the shifts of the band. Bit b of the column's letter is spread over its lane, and Eq = AND over planes b of ~(row bit ^ column bit). It
+// needs no tables and serves any alphabet.
+//   There are kernels for 2, 3 and 5 planes. If one record has the codes 0 to 3 only, the planes from 2 on of the other one are replaced by
+// their OR: a letter with any bit there matches none. So pairs of nucleotides of which one record has ambiguity codes take 3 planes.
 #pragma once
 #include "cpu/src/simd.hpp"
 #include "near.hpp"
 
 namespace gpualign::GPUALIGN_ISA {
 
-// Word: uint32_t or uint64_t, of the band. kSingle: of one word a lane.
+// The kernel of one task. Word: uint32_t or uint64_t, a word of the band. kSingle: a lane has one word, so that all state stays in
+// registers.
 template <class Word, int kPlanes, bool kSingle>
 class Band {
  public:
   static constexpr int kBits = 8 * static_cast<int>(sizeof(Word));
-  static constexpr int kVectors = 2;  // side by side, to hide latencies
+  static constexpr int kVectors = 2;  // computed side by side, to hide the latency of a step
   static constexpr int kLanes = kVectors * lanes_of<Word>();
-  static constexpr int kUnrolled = 4;               // columns: what is gained by more is lost in compiling
-  static constexpr int kJumps = kBits / kBandJump;  // between looks at the lanes
+  static constexpr int kUnrolled = 4;                       // columns; more gain no time and cost much to compile
+  static constexpr int kShifts = kBits / kColumnsPerShift;  // of the band, between checks of the lanes
 
-  // Scratch: vp, vn, row planes and validity of words and one more, left_plus, left_minus, column planes: [..][kLanes].
+  // Returns the bytes of scratch for lanes of `words` words. Every array is [..][kLanes]: VP and VN [words], retired VP and VN, column
+  // planes [kPlanes], row planes [words + 1][kPlanes], their valid bits [words + 1], and windows of both [words].
   static constexpr int64_t bytes(int64_t words) {
     return static_cast<int64_t>(sizeof(Word)) * kLanes * (2 * words + 2 + kPlanes + (words + 1) * (2 * kPlanes + 2));
   }
 
   explicit Band(const BandTask& task) : task_(task), words_(kSingle ? 1 : task.words) {
-    Word* at = static_cast<Word*>(task.scratch);
+    Word* next = static_cast<Word*>(task.scratch);
     const auto take = [&](int64_t count) {
-      Word* const taken = at;
-      at += count * kLanes;
-      return taken;
+      Word* const array = next;
+      next += count * kLanes;
+      return array;
     };
-    vp_ = take(words_), vn_ = take(words_), left_plus_ = take(1), left_minus_ = take(1), columns_ = take(kPlanes);
-    rows_ = take((words_ + 1) * kPlanes), valid_ = take(words_ + 1);
+    vp_ = take(words_), vn_ = take(words_), retired_vp_ = take(1), retired_vn_ = take(1), column_planes_ = take(kPlanes);
+    row_planes_ = take((words_ + 1) * kPlanes), valid_ = take(words_ + 1);
     window_ = take(words_ * kPlanes), window_valid_ = take(words_);
   }
 
+  // Computes all pairs of the task. Returns false if the task was cancelled.
   bool run() {
-    for (int lane = 0; lane < kLanes; lane++) begin(lane);
+    for (int lane = 0; lane < kLanes; lane++) start_next_pair(lane);
     while (active_) {
       if (task_.cancel->requested) return false;
-      int32_t most = 0;
+      int32_t max_remaining = 0;
       bool masked = false;
       for (int lane = 0; lane < kLanes; lane++) {
         const Lane& a = lanes_[lane];
-        const int32_t left = a.length - a.done;
-        most = left > most ? left : most;
-        masked |= a.done < a.above;
+        const int32_t remaining = a.column_count - a.columns_done;
+        max_remaining = remaining > max_remaining ? remaining : max_remaining;
+        masked |= a.columns_done < a.rows_above;
       }
-      const int jumps = most >= kBits ? kJumps : (most + kBandJump - 1) / kBandJump;
+      const int shifts = max_remaining >= kBits ? kShifts : (max_remaining + kColumnsPerShift - 1) / kColumnsPerShift;
       if constexpr (kSingle)
-        masked ? sweep_single<true>(jumps) : sweep_single<false>(jumps);
+        masked ? sweep_single<true>(shifts) : sweep_single<false>(shifts);
       else
-        masked ? sweep<true>(jumps) : sweep<false>(jumps);
+        masked ? sweep<true>(shifts) : sweep<false>(shifts);
       for (int lane = 0; lane < kLanes; lane++)
-        if (lanes_[lane].index >= 0) look(lane, jumps * kBandJump);
+        if (lanes_[lane].index >= 0) finish_columns(lane, shifts * kColumnsPerShift);
     }
     return true;
   }
@@ -87,68 +108,77 @@ class Band {
  private:
   using E = Vec<Word>;
 
+  // The pair that a lane computes.
   struct Lane {
-    Strand rows, columns;
-    int64_t index;            // of the pair, -1: none
-    int64_t piece;            // of a plane of the rows, where word 0 of its stream begins at bit `shift`
-    int32_t shift;            //
-    int32_t done, length;     // columns
-    int32_t above, diagonal;  // p; p + d, the rows from base to the diagonal followed
-    int32_t limit, top;       // k; the value at base
+    RecordPlanes rows, columns;
+    int64_t index;          // of the pair in the task; -1: the lane is idle
+    int64_t first_word;     // word of a row plane in which the band's stream begins, negative if p > 0
+    int32_t first_bit;      // bit of that word at which it begins: row 1 - p
+    int32_t columns_done;   // columns computed; the band has moved down by as many rows
+    int32_t column_count;   // n
+    int32_t rows_above;     // p
+    int32_t rows_to_goal;   // p + d: rows from base to the goal diagonal
+    int32_t limit;          // k
+    int32_t value_at_base;  // D(base, columns_done)
   };
 
   const BandTask& task_;
   const int words_;
-  Word *vp_, *vn_, *left_plus_, *left_minus_, *columns_, *rows_, *valid_, *window_, *window_valid_;
+  Word *vp_, *vn_, *retired_vp_, *retired_vn_, *column_planes_, *row_planes_, *valid_, *window_, *window_valid_;
   Lane lanes_[kLanes];
   int64_t next_ = 0;
   int active_ = 0;
 
   // ---- lanes
-  static Word piece(const Strand& s, int plane, int64_t at) {
-    const int64_t pieces = static_cast<int64_t>(s.words) * (64 / kBits);
-    if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(pieces)) return 0;
-    Word all = 0;
-    const int stop = kPlanes == 3 && plane == 2 ? s.count : plane < s.count ? plane + 1 : plane;
+  // Returns word `index` of a plane, 0 outside the record. With 3 planes, the last one is the OR of all planes from 2 on.
+  static Word plane_word(const RecordPlanes& record, int plane, int64_t index) {
+    const int64_t count = static_cast<int64_t>(record.words) * (64 / kBits);
+    if (static_cast<uint64_t>(index) >= static_cast<uint64_t>(count)) return 0;
+    Word combined = 0;
+    const int stop = kPlanes == 3 && plane == 2 ? record.count : plane < record.count ? plane + 1 : plane;
     for (int p = plane; p < stop; p++) {
-      Word one;
-      memcpy(&one, reinterpret_cast<const char*>(s.planes + static_cast<int64_t>(p) * s.words) + at * static_cast<int64_t>(sizeof one),
-             sizeof one);
-      all |= one;
+      Word word;
+      memcpy(
+          &word,
+          reinterpret_cast<const char*>(record.planes + static_cast<int64_t>(p) * record.words) + index * static_cast<int64_t>(sizeof word),
+          sizeof word);
+      combined |= word;
     }
-    return all;
+    return combined;
   }
 
-  // Word `word` of the rows' streams and their validity, into place `place` of the band.
-  void feed(int lane, int64_t word, int place) {
+  // Loads word `word` of the streams of row planes, and its valid bits, into word `place` of the band.
+  void load_row_word(int lane, int64_t word, int place) {
     const Lane& a = lanes_[lane];
     for (int p = 0; p < kPlanes; p++) {
-      const Word low = piece(a.rows, p, a.piece + word), high = piece(a.rows, p, a.piece + word + 1);
-      rows_[(place * kPlanes + p) * kLanes + lane] = (low >> a.shift) | ((high << 1) << (kBits - 1 - a.shift));
+      const Word low = plane_word(a.rows, p, a.first_word + word), high = plane_word(a.rows, p, a.first_word + word + 1);
+      row_planes_[(place * kPlanes + p) * kLanes + lane] = (low >> a.first_bit) | ((high << 1) << (kBits - 1 - a.first_bit));
     }
-    valid_[place * kLanes + lane] = from(a.above - word * kBits);
+    valid_[place * kLanes + lane] = bits_from(a.rows_above - word * kBits);
   }
 
-  void feed_columns(int lane) {
+  // Loads the letters of the next columns, and forgets the rows that have left the band.
+  void load_columns(int lane) {
     const Lane& a = lanes_[lane];
-    for (int p = 0; p < kPlanes; p++) columns_[p * kLanes + lane] = piece(a.columns, p, a.done / kBits);
-    left_plus_[lane] = left_minus_[lane] = 0;
+    for (int p = 0; p < kPlanes; p++) column_planes_[p * kLanes + lane] = plane_word(a.columns, p, a.columns_done / kBits);
+    retired_vp_[lane] = retired_vn_[lane] = 0;
   }
 
-  // The bits from `bit` on, and those below it.
-  static Word from(int64_t bit) { return bit <= 0 ? ~Word(0) : bit >= kBits ? Word(0) : static_cast<Word>(~Word(0) << bit); }
-  static Word below(int64_t bit) { return static_cast<Word>(~from(bit)); }
+  // Returns a mask of the bits from `bit` on, or of those below it.
+  static Word bits_from(int64_t bit) { return bit <= 0 ? ~Word(0) : bit >= kBits ? Word(0) : static_cast<Word>(~Word(0) << bit); }
+  static Word bits_below(int64_t bit) { return static_cast<Word>(~bits_from(bit)); }
 
-  static int32_t count(Word word) { return __builtin_popcountll(word); }
+  static int32_t popcount(Word word) { return __builtin_popcountll(word); }
 
-  void begin(int lane) {
+  // Gives the lane the next pair of the task, or leaves it idle. In column 0, VP is 1 in the rows from 1 on.
+  void start_next_pair(int lane) {
     Lane& a = lanes_[lane];
     if (next_ == task_.count) {
       a = Lane{};
       a.index = -1;
-      for (int w = 0; w <= words_; w++) feed(lane, w, w);
+      for (int w = 0; w <= words_; w++) load_row_word(lane, w, w);
       for (int w = 0; w < words_; w++) vp_[w * kLanes + lane] = vn_[w * kLanes + lane] = 0;
-      feed_columns(lane);
+      load_columns(lane);
       return;
     }
     const BandPair& pair = task_.pairs[next_];
@@ -161,54 +191,55 @@ class Band {
     a.columns = pair.columns;
     a.index = next_++;
     const int32_t d = pair.rows.length - pair.columns.length;
-    a.above = (pair.limit - d) / 2;
-    a.diagonal = a.above + d;
+    a.rows_above = (pair.limit - d) / 2;
+    a.rows_to_goal = a.rows_above + d;
     a.limit = pair.limit;
-    a.length = pair.columns.length;
-    a.done = a.top = 0;
-    a.piece = -((a.above + kBits - 1) / kBits);
-    a.shift = static_cast<int32_t>(-a.above - a.piece * kBits);
-    for (int w = 0; w <= words_; w++) feed(lane, w, w);
+    a.column_count = pair.columns.length;
+    a.columns_done = a.value_at_base = 0;
+    a.first_word = -((a.rows_above + kBits - 1) / kBits);
+    a.first_bit = static_cast<int32_t>(-a.rows_above - a.first_word * kBits);
+    for (int w = 0; w <= words_; w++) load_row_word(lane, w, w);
     for (int w = 0; w < words_; w++) {
       vp_[w * kLanes + lane] = valid_[w * kLanes + lane];
       vn_[w * kLanes + lane] = 0;
     }
-    feed_columns(lane);
+    load_columns(lane);
   }
 
-  // After further columns: ends the lane's pair and begins the next, or feeds what the columns to come read.
-  void look(int lane, int columns) {
+  // Accounts for `columns` further columns: reports the pair and starts the next one if it is decided, else loads the next words.
+  void finish_columns(int lane, int columns) {
     Lane& a = lanes_[lane];
-    a.done += columns;
-    a.top += columns + count(left_plus_[lane]) - count(left_minus_[lane]);
-    int32_t value = a.top;
-    for (int w = 0; w * kBits < a.diagonal; w++) {
-      const Word inside = below(a.diagonal - w * kBits);
-      value += count(vp_[w * kLanes + lane] & inside) - count(vn_[w * kLanes + lane] & inside);
+    a.columns_done += columns;
+    a.value_at_base += columns + popcount(retired_vp_[lane]) - popcount(retired_vn_[lane]);
+    int32_t value = a.value_at_base;  // becomes D on the goal diagonal
+    for (int w = 0; w * kBits < a.rows_to_goal; w++) {
+      const Word above_goal = bits_below(a.rows_to_goal - w * kBits);
+      value += popcount(vp_[w * kLanes + lane] & above_goal) - popcount(vn_[w * kLanes + lane] & above_goal);
     }
-    if (value > a.limit || a.done >= a.length) {
+    if (value > a.limit || a.columns_done >= a.column_count) {
       task_.distances[a.index] = value > a.limit ? -1 : value;
       active_--;
-      begin(lane);
+      start_next_pair(lane);
       return;
     }
     for (int w = 0; w < words_; w++) {
-      for (int p = 0; p < kPlanes; p++) rows_[(w * kPlanes + p) * kLanes + lane] = rows_[((w + 1) * kPlanes + p) * kLanes + lane];
+      for (int p = 0; p < kPlanes; p++)
+        row_planes_[(w * kPlanes + p) * kLanes + lane] = row_planes_[((w + 1) * kPlanes + p) * kLanes + lane];
       valid_[w * kLanes + lane] = valid_[(w + 1) * kLanes + lane];
     }
-    feed(lane, a.done / kBits + words_, words_);
-    feed_columns(lane);
+    load_row_word(lane, a.columns_done / kBits + words_, words_);
+    load_columns(lane);
   }
 
   // ---- vectors
-  static E at(const Word* from, int vector) {
+  static E load_vector(const Word* from, int vector) {
     E out;
     memcpy(&out, from + vector * lanes_of<Word>(), sizeof out);
     return out;
   }
-  static void put(Word* to, int vector, E v) { memcpy(to + vector * lanes_of<Word>(), &v, sizeof v); }
+  static void store_vector(Word* to, int vector, E v) { memcpy(to + vector * lanes_of<Word>(), &v, sizeof v); }
 
-  // Bit `bit` of each lane, all over it.
+  // Returns bit `bit` of each lane, copied to all bits of the lane.
   static inline E spread(E v, int bit) {
 #if defined(GPUALIGN_AVX512)
     return kBits == 64 ? (E)_mm512_srai_epi64((__m512i)(v << (kBits - 1 - bit)), 63)
@@ -219,29 +250,31 @@ class Band {
 #endif
   }
 
-  // AND over planes of ~(row ^ column), the rows' complements given.
-  static inline Words equal(const E* rows, const E* columns) {
-    Words out = (Words)(rows[0] ^ columns[0]);
+  // Returns the match mask, the AND over planes of ~(row ^ column) = ~row ^ column.
+  static inline Words match_mask(const E* not_rows, const E* columns) {
+    Words out = (Words)(not_rows[0] ^ columns[0]);
 #pragma GCC unroll 8
-    for (int p = 1; p < kPlanes; p++) out = and_xor(out, (Words)rows[p], (Words)columns[p]);
+    for (int p = 1; p < kPlanes; p++) out = and_xor(out, (Words)not_rows[p], (Words)columns[p]);
     return out;
   }
 
+  // Computes kColumnsPerShift columns and moves the band down, `shifts` times, with all state in registers. kMasked: some lane has rows up
+  // to 0.
   template <bool kMasked>
-  void sweep_single(int jumps) {
-    E vp[kVectors], vn[kVectors], plus[kVectors], minus[kVectors], columns[kVectors][kPlanes];
-    E low[kVectors][kPlanes], high[kVectors][kPlanes], valid[kVectors];
+  void sweep_single(int shifts) {
+    E vp[kVectors], vn[kVectors], retired_vp[kVectors], retired_vn[kVectors], columns[kVectors][kPlanes];
+    E not_rows[kVectors][kPlanes], not_rows_below[kVectors][kPlanes], valid[kVectors];
     for (int u = 0; u < kVectors; u++) {
-      vp[u] = at(vp_, u), vn[u] = at(vn_, u), plus[u] = minus[u] = E{};
-      valid[u] = at(valid_, u);
+      vp[u] = load_vector(vp_, u), vn[u] = load_vector(vn_, u), retired_vp[u] = retired_vn[u] = E{};
+      valid[u] = load_vector(valid_, u);
       for (int p = 0; p < kPlanes; p++) {
-        columns[u][p] = at(columns_ + p * kLanes, u);
-        low[u][p] = ~at(rows_ + p * kLanes, u);
-        high[u][p] = ~at(rows_ + (kPlanes + p) * kLanes, u);
+        columns[u][p] = load_vector(column_planes_ + p * kLanes, u);
+        not_rows[u][p] = ~load_vector(row_planes_ + p * kLanes, u);
+        not_rows_below[u][p] = ~load_vector(row_planes_ + (kPlanes + p) * kLanes, u);
       }
     }
-    for (int jump = 0; jump < jumps; jump++) {
-      for (int c = 0; c < kBandJump; c += kUnrolled) {
+    for (int shift = 0; shift < shifts; shift++) {
+      for (int c = 0; c < kColumnsPerShift; c += kUnrolled) {
 #pragma GCC unroll 8
         for (int k = 0; k < kUnrolled * kVectors; k++) {
           const int u = k % kVectors;
@@ -251,110 +284,116 @@ class Band {
             letter[p] = spread(columns[u][p], k / kVectors);
             if (k / kVectors == kUnrolled - 1) columns[u][p] = columns[u][p] >> kUnrolled;
           }
-          Words eq = equal(low[u], letter);
+          Words eq = match_mask(not_rows[u], letter);
           if (kMasked) eq &= (Words)valid[u];
-          const Words v = (Words)vp[u], n = (Words)vn[u];
-          const Words x = xor_and_or((Words)((E)(eq & v) + vp[u]), eq, v);
-          const Words d0 = x | n;
-          const E no_plus = (E)and_not_or(n, x, v), negative = (E)(d0 & v);
-          const Words no_plus_below = (Words)(no_plus + no_plus), minus_below = (Words)(negative + negative);
-          vp[u] = (E)or_and_not(minus_below, no_plus_below, d0);
-          vn[u] = (E)(d0 & ~no_plus_below);
+          const Words vp_previous = (Words)vp[u], vn_previous = (Words)vn[u];
+          const Words xh = xor_and_or((Words)((E)(eq & vp_previous) + vp[u]), eq, vp_previous);
+          const Words d0 = xh | vn_previous;
+          const E not_hp = (E)and_not_or(vn_previous, xh, vp_previous), hn = (E)(d0 & vp_previous);
+          const Words not_hp_above = (Words)(not_hp + not_hp), hn_above = (Words)(hn + hn);
+          vp[u] = (E)or_and_not(hn_above, not_hp_above, d0);
+          vn[u] = (E)(d0 & ~not_hp_above);
         }
       }
 #pragma GCC unroll 2
       for (int u = 0; u < kVectors; u++) {
-        plus[u] = (plus[u] >> kBandJump) | (vp[u] << (kBits - kBandJump));
-        minus[u] = (minus[u] >> kBandJump) | (vn[u] << (kBits - kBandJump));
-        vp[u] = (vp[u] >> kBandJump) | broadcast<Word>(static_cast<Word>(~Word(0) << (kBits - kBandJump)));
-        vn[u] = vn[u] >> kBandJump;
-        // The words after the first are valid: a band's p is at most half of it.
-        if (kMasked) valid[u] = (valid[u] >> kBandJump) | broadcast<Word>(static_cast<Word>(~Word(0) << (kBits - kBandJump)));
+        retired_vp[u] = (retired_vp[u] >> kColumnsPerShift) | (vp[u] << (kBits - kColumnsPerShift));
+        retired_vn[u] = (retired_vn[u] >> kColumnsPerShift) | (vn[u] << (kBits - kColumnsPerShift));
+        vp[u] = (vp[u] >> kColumnsPerShift) | broadcast<Word>(static_cast<Word>(~Word(0) << (kBits - kColumnsPerShift)));
+        vn[u] = vn[u] >> kColumnsPerShift;
+        // The rows that enter are valid: p is at most half of the band, so rows up to 0 are in its first word only.
+        if (kMasked) valid[u] = (valid[u] >> kColumnsPerShift) | broadcast<Word>(static_cast<Word>(~Word(0) << (kBits - kColumnsPerShift)));
 #pragma GCC unroll 8
         for (int p = 0; p < kPlanes; p++) {
-          low[u][p] = (low[u][p] >> kBandJump) | (high[u][p] << (kBits - kBandJump));
-          high[u][p] = high[u][p] >> kBandJump;
+          not_rows[u][p] = (not_rows[u][p] >> kColumnsPerShift) | (not_rows_below[u][p] << (kBits - kColumnsPerShift));
+          not_rows_below[u][p] = not_rows_below[u][p] >> kColumnsPerShift;
         }
       }
     }
     for (int u = 0; u < kVectors; u++) {
-      put(vp_, u, vp[u]), put(vn_, u, vn[u]);
-      put(left_plus_, u, plus[u]), put(left_minus_, u, minus[u]);
+      store_vector(vp_, u, vp[u]), store_vector(vn_, u, vn[u]);
+      store_vector(retired_vp_, u, retired_vp[u]), store_vector(retired_vn_, u, retired_vn[u]);
     }
   }
 
+  // Does the same for lanes of several words, whose state lies in memory.
   template <bool kMasked>
-  void sweep(int jumps) {
-    E plus[kVectors] = {}, minus[kVectors] = {}, columns[kVectors][kPlanes];
+  void sweep(int shifts) {
+    E retired_vp[kVectors] = {}, retired_vn[kVectors] = {}, columns[kVectors][kPlanes];
     for (int u = 0; u < kVectors; u++)
-      for (int p = 0; p < kPlanes; p++) columns[u][p] = at(columns_ + p * kLanes, u);
-    for (int jump = 0; jump < jumps; jump++) {
-      const int moved = jump * kBandJump;
-      const auto window = [&](const Word* word, int next, int u) {  // (high << 1) << ..: a shift by all bits is undefined
-        return (at(word, u) >> moved) | ((at(word + next, u) << 1) << (kBits - 1 - moved));
+      for (int p = 0; p < kPlanes; p++) columns[u][p] = load_vector(column_planes_ + p * kLanes, u);
+    for (int shift = 0; shift < shifts; shift++) {
+      const int moved = shift * kColumnsPerShift;
+      const auto shifted = [&](const Word* word, int next, int u) {  // (.. << 1) << ..: a shift by all bits of a word is undefined
+        return (load_vector(word, u) >> moved) | ((load_vector(word + next, u) << 1) << (kBits - 1 - moved));
       };
       for (int w = 0; w < words_; w++)
         for (int u = 0; u < kVectors; u++) {
           for (int p = 0; p < kPlanes; p++)
-            put(window_ + (w * kPlanes + p) * kLanes, u, ~window(rows_ + (w * kPlanes + p) * kLanes, kPlanes * kLanes, u));
-          if (kMasked) put(window_valid_ + w * kLanes, u, window(valid_ + w * kLanes, kLanes, u));
+            store_vector(window_ + (w * kPlanes + p) * kLanes, u, ~shifted(row_planes_ + (w * kPlanes + p) * kLanes, kPlanes * kLanes, u));
+          if (kMasked) store_vector(window_valid_ + w * kLanes, u, shifted(valid_ + w * kLanes, kLanes, u));
         }
-      for (int c = 0; c < kBandJump; c++) {
-        E letter[kVectors][kPlanes], no_plus_in[kVectors], minus_in[kVectors];
+      for (int c = 0; c < kColumnsPerShift; c++) {
+        E letter[kVectors][kPlanes], not_hp_in[kVectors], hn_in[kVectors];
         for (int u = 0; u < kVectors; u++) {
           for (int p = 0; p < kPlanes; p++) {
             letter[u][p] = spread(columns[u][p], 0);
             columns[u][p] = columns[u][p] >> 1;
           }
-          no_plus_in[u] = minus_in[u] = E{};
+          not_hp_in[u] = hn_in[u] = E{};
         }
         for (int w = 0; w < words_; w++) {
 #pragma GCC unroll 2
           for (int u = 0; u < kVectors; u++) {
-            E rows[kPlanes];
-            for (int p = 0; p < kPlanes; p++) rows[p] = at(window_ + (w * kPlanes + p) * kLanes, u);
-            Words eq = equal(rows, letter[u]);
-            if (kMasked) eq &= (Words)at(window_valid_ + w * kLanes, u);
-            eq |= (Words)minus_in[u];
-            const E vp = at(vp_ + w * kLanes, u);
-            const Words v = (Words)vp, n = (Words)at(vn_ + w * kLanes, u);
-            const Words x = xor_and_or((Words)((E)(eq & v) + vp), eq, v);
-            const Words d0 = x | n;
-            const E no_plus = (E)and_not_or(n, x, v), negative = (E)(d0 & v);
-            const Words no_plus_below = (Words)((no_plus + no_plus) | no_plus_in[u]);
-            const Words minus_below = (Words)((negative + negative) | minus_in[u]);
-            no_plus_in[u] = no_plus >> (kBits - 1);
-            minus_in[u] = negative >> (kBits - 1);
-            put(vp_ + w * kLanes, u, (E)or_and_not(minus_below, no_plus_below, d0));
-            put(vn_ + w * kLanes, u, (E)(d0 & ~no_plus_below));
+            E not_rows[kPlanes];
+            for (int p = 0; p < kPlanes; p++) not_rows[p] = load_vector(window_ + (w * kPlanes + p) * kLanes, u);
+            Words eq = match_mask(not_rows, letter[u]);
+            if (kMasked) eq &= (Words)load_vector(window_valid_ + w * kLanes, u);
+            eq |= (Words)hn_in[u];
+            const E vp = load_vector(vp_ + w * kLanes, u);
+            const Words vp_previous = (Words)vp, vn_previous = (Words)load_vector(vn_ + w * kLanes, u);
+            const Words xh = xor_and_or((Words)((E)(eq & vp_previous) + vp), eq, vp_previous);
+            const Words d0 = xh | vn_previous;
+            const E not_hp = (E)and_not_or(vn_previous, xh, vp_previous), hn = (E)(d0 & vp_previous);
+            const Words not_hp_above = (Words)((not_hp + not_hp) | not_hp_in[u]);
+            const Words hn_above = (Words)((hn + hn) | hn_in[u]);
+            not_hp_in[u] = not_hp >> (kBits - 1);
+            hn_in[u] = hn >> (kBits - 1);
+            store_vector(vp_ + w * kLanes, u, (E)or_and_not(hn_above, not_hp_above, d0));
+            store_vector(vn_ + w * kLanes, u, (E)(d0 & ~not_hp_above));
           }
         }
       }
       for (int u = 0; u < kVectors; u++) {
-        plus[u] = (plus[u] >> kBandJump) | (at(vp_, u) << (kBits - kBandJump));
-        minus[u] = (minus[u] >> kBandJump) | (at(vn_, u) << (kBits - kBandJump));
+        retired_vp[u] = (retired_vp[u] >> kColumnsPerShift) | (load_vector(vp_, u) << (kBits - kColumnsPerShift));
+        retired_vn[u] = (retired_vn[u] >> kColumnsPerShift) | (load_vector(vn_, u) << (kBits - kColumnsPerShift));
       }
       for (int w = 0; w < words_; w++)
         for (int u = 0; u < kVectors; u++) {
           const bool last = w + 1 == words_;
-          const E next_plus = last ? ~E{} : at(vp_ + (w + 1) * kLanes, u), next_minus = last ? E{} : at(vn_ + (w + 1) * kLanes, u);
-          put(vp_ + w * kLanes, u, (at(vp_ + w * kLanes, u) >> kBandJump) | (next_plus << (kBits - kBandJump)));
-          put(vn_ + w * kLanes, u, (at(vn_ + w * kLanes, u) >> kBandJump) | (next_minus << (kBits - kBandJump)));
+          const E entering_vp = last ? ~E{} : load_vector(vp_ + (w + 1) * kLanes, u),
+                  entering_vn = last ? E{} : load_vector(vn_ + (w + 1) * kLanes, u);
+          store_vector(vp_ + w * kLanes, u,
+                       (load_vector(vp_ + w * kLanes, u) >> kColumnsPerShift) | (entering_vp << (kBits - kColumnsPerShift)));
+          store_vector(vn_ + w * kLanes, u,
+                       (load_vector(vn_ + w * kLanes, u) >> kColumnsPerShift) | (entering_vn << (kBits - kColumnsPerShift)));
         }
     }
-    for (int u = 0; u < kVectors; u++) put(left_plus_, u, plus[u]), put(left_minus_, u, minus[u]);
+    for (int u = 0; u < kVectors; u++) store_vector(retired_vp_, u, retired_vp[u]), store_vector(retired_vn_, u, retired_vn[u]);
   }
 };
 
+// Runs the kernel for the planes of the task. Returns false if it was cancelled.
 template <class Word, bool kSingle>
-static bool band_of(const BandTask& task) {
+static bool run_band(const BandTask& task) {
   if (task.planes == 2) return Band<Word, 2, kSingle>(task).run();
   if (task.planes == 3) return Band<Word, 3, kSingle>(task).run();
-  return Band<Word, kMostPlanes, kSingle>(task).run();
+  return Band<Word, kMaxCodePlanes, kSingle>(task).run();
 }
 
+// Returns the bytes of scratch for any task with lanes of `words` words, whichever kernel runs it.
 static int64_t band_bytes(int words) {
-  const int64_t narrow = Band<uint32_t, kMostPlanes, true>::bytes(1), wide = Band<uint64_t, kMostPlanes, false>::bytes(words);
+  const int64_t narrow = Band<uint32_t, kMaxCodePlanes, true>::bytes(1), wide = Band<uint64_t, kMaxCodePlanes, false>::bytes(words);
   return narrow > wide ? narrow : wide;
 }
 

@@ -1,4 +1,4 @@
-// Which pairs are wanted.
+// The threshold that decides which pairs are near.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,9 @@
 
 namespace gpualign {
 
-// Pairs of m and n letters whose edit distance is at most floor(per_letter * (m + n) + per_shorter * min(m, n) + constant); and of which,
-// where coverage is above 0, either has coverage * max(m, n) letters in a part that is inside * min(m, n) edits from one of the other.
-// core/scoring/edit_bounds.py has the proofs.
+// A bound on the edit distance of a pair of m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + constant). If coverage
+// is above 0, either record also has a part of at least coverage * max(m, n) letters that is within inside * min(m, n) edits of a part of
+// the other. core/scoring/edit_bounds.py has the proofs.
 class Bound {
  public:
   Bound(double per_letter, double per_shorter, double constant, double inside, double coverage)
@@ -19,25 +19,25 @@ class Bound {
       if (!std::isfinite(number)) throw std::invalid_argument("a bound is of finite numbers");
   }
 
-  // The greatest distance wanted, -1 if none is. No distance is above max(m, n), so that this is the most.
+  // Returns the largest allowed distance, -1 if there is none. It is at most max(m, n), which no distance exceeds.
   int64_t at(int64_t m, int64_t n) const {
     const double bound = per_letter_ * static_cast<double>(m + n) + per_shorter_ * static_cast<double>(std::min(m, n)) + constant_;
-    const int64_t most = std::max(m, n);
+    const int64_t longer = std::max(m, n);
     if (!(bound >= 0)) return -1;
-    return bound >= static_cast<double>(most) ? most : static_cast<int64_t>(bound);
+    return bound >= static_cast<double>(longer) ? longer : static_cast<int64_t>(bound);
   }
 
-  // The different q-grams, at most, that a record of `own` letters has and its partner has not; of q = 1, each letter as often as it
-  // comes. 0 where no such pair is wanted.
+  // Returns the largest number of different q-grams that a record of `own` letters may have and its partner of `other` letters may lack.
+  // For q = 1, letters count as often as they occur. Returns 0 if no such pair is allowed.
   int64_t grams(int q, int64_t own, int64_t other) const {
     const double inside = std::floor(inside_ * static_cast<double>(std::min(own, other)) + kRounding);
     const double beyond = std::floor(static_cast<double>(own) - coverage_ * static_cast<double>(std::max(own, other)) + kRounding);
-    const double most = std::min(static_cast<double>(q) * static_cast<double>(at(own, other)), q * inside + beyond);
-    return most > 0 ? static_cast<int64_t>(most) : 0;
+    const double max_grams = std::min(static_cast<double>(q) * static_cast<double>(at(own, other)), q * inside + beyond);
+    return max_grams > 0 ? static_cast<int64_t>(max_grams) : 0;
   }
 
  private:
-  static constexpr double kRounding = 1e-6;  // more than is lost to it with records of 10^8 letters
+  static constexpr double kRounding = 1e-6;  // exceeds the rounding error for records of up to 10^8 letters
 
   double per_letter_, per_shorter_, constant_, inside_, coverage_;
 };

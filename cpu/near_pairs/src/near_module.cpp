@@ -1,4 +1,4 @@
-// gpualign.cpu.near_pairs._near: the Python face of near pairs.
+// gpualign.cpu.near_pairs._near: Python bindings of the search for near pairs.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -26,7 +26,7 @@ namespace {
 using Codes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// The arrays live as long as the records that are read from them.
+// Arrays that live as long as the records that read them.
 struct HeldArrays {
   HeldArrays(Codes c, Numbers o) : codes(std::move(c)), offsets(std::move(o)) {
     if (!offsets.shape(0)) throw nb::value_error("offsets must begin with 0");
@@ -75,22 +75,22 @@ std::optional<Found> tile(const std::string& instruction_set, const HeldRecords&
   for (size_t i = 1; i < target_ids.shape(0); i++)
     if (targets.length(target_ids(i)) < targets.length(target_ids(i - 1)))
       throw nb::value_error("targets must be in ascending order of length");
-  const NearTile wanted{query_ids.data(),
-                        firsts.data(),
-                        static_cast<int64_t>(query_ids.shape(0)),
-                        target_ids.data(),
-                        static_cast<int64_t>(target_ids.shape(0)),
-                        use_counts,
-                        most};
-  NearFound found;
+  const NearTile request{query_ids.data(),
+                         firsts.data(),
+                         static_cast<int64_t>(query_ids.shape(0)),
+                         target_ids.data(),
+                         static_cast<int64_t>(target_ids.shape(0)),
+                         use_counts,
+                         most};
+  NearTileResult result;
   bool done;
   {
     nb::gil_scoped_release unlocked;
-    done = near_tile(kernels, queries, targets, wanted, bound, cancel, found);
+    done = near_tile(kernels, queries, targets, request, bound, cancel, result);
   }
   if (!done) return std::nullopt;
-  return Found{column(std::move(found.queries)), column(std::move(found.targets)), column(std::move(found.distances)),
-               column(std::move(found.steps)), found.overflow};
+  return Found{column(std::move(result.queries)), column(std::move(result.targets)), column(std::move(result.distances)),
+               column(std::move(result.steps)), result.overflow};
 }
 
 std::optional<nb::ndarray<nb::numpy, int32_t>> within(const std::string& instruction_set, const HeldRecords& queries,

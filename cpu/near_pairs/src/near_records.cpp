@@ -9,10 +9,11 @@ namespace {
 
 constexpr int64_t kLongest = (int64_t{1} << 31) - (int64_t{1} << 20);
 
-// q-grams are numbers in this base, modulo 2^64: odd, so that no letter's weight vanishes.
+// The hash of a q-gram is a number in this base, modulo 2^64. It is odd, so that no letter's weight vanishes.
 constexpr uint64_t kBase = 0x9E3779B97F4A7C15u;
 
-uint64_t mixed(uint64_t x) {  // the finalizer of SplitMix64 (Steele, Lea, Flood 2014)
+// Returns x with its bits mixed, by the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+uint64_t mixed(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
   return x ^ (x >> 31);
@@ -24,23 +25,23 @@ Records::Records(const uint8_t* codes, int64_t code_count, const int64_t* offset
     : codes_(codes), offsets_(offsets), count_(count), letters_(letters), q_(q), bits_(q ? bits : 0) {
   if (letters < 1 || letters > kLetters) throw std::invalid_argument("letters must be 1 to " + std::to_string(kLetters));
   if (q < 0) throw std::invalid_argument("q must not be negative");
-  if (q && (bits < 64 || bits > kMostSketchBits || (bits & (bits - 1))))
-    throw std::invalid_argument("bits must be a power of two from 64 to " + std::to_string(kMostSketchBits));
+  if (q && (bits < 64 || bits > kMaxSketchBits || (bits & (bits - 1))))
+    throw std::invalid_argument("bits must be a power of two from 64 to " + std::to_string(kMaxSketchBits));
   if (count < 0 || offsets[0] != 0 || offsets[count] != code_count) throw std::invalid_argument("offsets do not fit the codes");
   plane_counts_.resize(static_cast<size_t>(count));
   starts_.resize(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; i++) {
-    const int64_t letters_here = offsets[i + 1] - offsets[i];
-    if (letters_here < 0 || offsets[i + 1] > code_count) throw std::invalid_argument("offsets must not fall");
-    if (letters_here > kLongest) throw std::invalid_argument("a record has more than " + std::to_string(kLongest) + " letters");
-    uint8_t any = 0, greatest = 0;
-    for (int64_t at = offsets[i]; at < offsets[i + 1]; at++) any |= codes[at], greatest = std::max(greatest, codes[at]);
-    if (greatest >= letters) throw std::invalid_argument("a code is not below the number of letters");
+    const int64_t length = offsets[i + 1] - offsets[i];
+    if (length < 0 || offsets[i + 1] > code_count) throw std::invalid_argument("offsets must not fall");
+    if (length > kLongest) throw std::invalid_argument("a record has more than " + std::to_string(kLongest) + " letters");
+    uint8_t any = 0, max_code = 0;
+    for (int64_t at = offsets[i]; at < offsets[i + 1]; at++) any |= codes[at], max_code = std::max(max_code, codes[at]);
+    if (max_code >= letters) throw std::invalid_argument("a code is not below the number of letters");
     int planes = 0;
     while (any >> planes) planes++;
     plane_counts_[static_cast<size_t>(i)] = static_cast<uint8_t>(planes);
     starts_[static_cast<size_t>(i)] = plane_words_;
-    plane_words_ += planes * ((letters_here + 63) / 64);
+    plane_words_ += planes * ((length + 63) / 64);
   }
   for (int k = 0; k < q; k++) base_to_q_ *= kBase;
   planes_.reset(new uint64_t[static_cast<size_t>(plane_words_)]);
@@ -64,9 +65,9 @@ void Records::build(int64_t first, int64_t stop) {
     const int plane_count = plane_counts_[i];
     int64_t counts[kLetters] = {};
     for (int64_t w = 0; w < words; w++) {
-      uint64_t word[kMostPlanes] = {};
-      const int64_t rest = std::min<int64_t>(64, length - 64 * w);
-      for (int64_t k = 0; k < rest; k++) {
+      uint64_t word[kMaxCodePlanes] = {};
+      const int64_t remaining = std::min<int64_t>(64, length - 64 * w);
+      for (int64_t k = 0; k < remaining; k++) {
         const uint64_t code = codes[64 * w + k];
         counts[code]++;
         for (int p = 0; p < plane_count; p++) word[p] |= (code >> p & 1) << k;

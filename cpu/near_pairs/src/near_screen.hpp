@@ -1,13 +1,13 @@
-// What a panel of targets has in common with a query, for one instruction set: letter counts and sketches.
+// Filters that compare one query with a panel of targets, for one instruction set: letter counts and sketches.
 //
-// A panel is kPanel targets side by side, so that every lane of a vector is a pair of its own: sums need no reduction, and thresholds
-// are compared in lanes. Common bits of two sketches are counted in one of two ways.
-//   Look-up  A nibble x of the query has a table of 16 bytes: popcount(x & y) for each nibble y of a target. A byte shuffle looks up as
-//            many targets as a vector has bytes: a shuffle and an addition for four bits of each (the in-register tables of Andre,
-//            Kermarrec, Le Scouarnec 2015, https://doi.org/10.14778/2856318.2856324). AND and shuffle-popcounts of whole rows take two
-//            shuffles, two additions and four more for as many bits, and a reduction.
-//   Words    AND, vector popcount, addition for a word of each target, where vectors count their bits (and where nothing shuffles).
-// Bits are cut into chunks: a chunk of a panel stays in the L1 cache while all queries of a task pass.
+// A panel is kPanel targets side by side, one per lane, so sums need no reduction across a vector, and thresholds are compared lane by
+// lane. Common bits of two sketches are counted in one of two ways.
+//   Look-up  Each nibble x of the query selects a table of 16 bytes with popcount(x & y) for each nibble y of a target. A byte shuffle
+//            looks up as many targets as a vector has bytes: one shuffle and one addition for four bits of each (the in-register tables of
+//            Andre, Kermarrec, Le Scouarnec 2015, https://doi.org/10.14778/2856318.2856324). To AND whole rows and count them by shuffles
+//            takes two shuffles and six additions for as many bits, and a reduction.
+//   Words    AND, vector popcount and addition for a word of each target, where vectors count their bits (and where there is no shuffle).
+// Sketches are cut into chunks of words: a chunk of a panel stays in the L1 cache while all queries of a task use it.
 #pragma once
 #include "cpu/distance/src/count_bits.hpp"
 #include "cpu/src/simd.hpp"
@@ -26,7 +26,7 @@ static inline Shorts load_shorts(const uint16_t* from) {
 
 static inline void store_shorts(uint16_t* to, Shorts v) { memcpy(to, &v, sizeof v); }
 
-// Bit k: lane k of the panel has values[k] <= limits[k].
+// Returns a mask whose bit k says whether lane k of the panel has values(k) <= limits[k].
 template <class Values>
 static inline PanelMask at_most(const uint16_t* limits, const Values& values) {
   PanelMask mask = {};
@@ -58,28 +58,31 @@ static inline PanelMask at_most(const uint16_t* limits, const Values& values) {
 
 static inline Shorts add_saturating(Shorts a, Shorts b) { return ~subtract_saturating(~a, b); }
 
-// An edit changes the sum of the surpluses by one at most, and that of the deficits. Saturation makes them smaller only.
+// Returns the lanes in which neither sum of surpluses nor sum of deficits of letter counts exceeds the limit. An edit changes either sum by
+// at most one, so no pair within the limit is lost; saturation only makes sums smaller.
 static PanelMask counts_allow(const uint16_t* query, const uint16_t* panel, int letters, const uint16_t* limits) {
   return at_most(limits, [&](int k) {
     Shorts surplus{}, deficit{};
     for (int letter = 0; letter < letters; letter++) {
-      const Shorts here = broadcast<uint16_t>(query[letter]), there = load_shorts(panel + letter * kPanel + k);
-      surplus = add_saturating(surplus, subtract_saturating(here, there));
-      deficit = add_saturating(deficit, subtract_saturating(there, here));
+      const Shorts query_count = broadcast<uint16_t>(query[letter]), target_count = load_shorts(panel + letter * kPanel + k);
+      surplus = add_saturating(surplus, subtract_saturating(query_count, target_count));
+      deficit = add_saturating(deficit, subtract_saturating(target_count, query_count));
     }
     return maximum(surplus, deficit);
   });
 }
 
-static PanelMask sketches_allow(const uint16_t* common, const uint16_t* sizes, uint16_t size, const uint16_t* ours,
-                                const uint16_t* theirs) {
-  const Shorts mine = broadcast<uint16_t>(size);
-  PanelMask mask = at_most(ours, [&](int k) { return mine - load_shorts(common + k); });
-  const PanelMask other = at_most(theirs, [&](int k) { return load_shorts(sizes + k) - load_shorts(common + k); });
-  for (int w = 0; w < kPanel / 64; w++) mask.bits[w] &= other.bits[w];
+// Returns the lanes in which both records lack few enough of the other's sketch bits: see NearKernels.
+static PanelMask sketches_allow(const uint16_t* common, const uint16_t* sizes, uint16_t size, const uint16_t* query_limits,
+                                const uint16_t* target_limits) {
+  const Shorts query_size = broadcast<uint16_t>(size);
+  PanelMask mask = at_most(query_limits, [&](int k) { return query_size - load_shorts(common + k); });
+  const PanelMask target_mask = at_most(target_limits, [&](int k) { return load_shorts(sizes + k) - load_shorts(common + k); });
+  for (int w = 0; w < kPanel / 64; w++) mask.bits[w] &= target_mask.bits[w];
   return mask;
 }
 
+// Returns the number of common bits of two sketches.
 static int common_of_pair(const uint64_t* a, const uint64_t* b, int words) {
   int w = 0;
   uint64_t sum = 0;
@@ -95,13 +98,14 @@ static int common_of_pair(const uint64_t* a, const uint64_t* b, int words) {
 #if defined(GPUALIGN_AVX2) || defined(GPUALIGN_SSE41) || defined(GPUALIGN_NEON) || \
     (defined(GPUALIGN_AVX512) && !defined(__AVX512VPOPCNTDQ__))
 
-// Query: 16 times each nibble, a byte. Panel: [nibble][kPanel] bytes. Within a vector of bytes the targets are shuffled so that the even
-// bytes are its first half and the odd bytes its second: sums in 16 bits then come in order.
-constexpr int kNibbles = 16;        // of a word
+// Packed query: each nibble times 16, in a byte. Packed panel: [nibble][kPanel] bytes. In each vector of bytes the targets of the first
+// half have the even bytes, those of the second half the odd ones: sums of 16 bits then come out in order.
+constexpr int kNibbles = 16;        // nibbles of a word
 constexpr int kChunkNibbles = 128;  // 16 KB of a panel
-constexpr int kRunNibbles = 32;     // sums of so many fit a byte
+constexpr int kRunNibbles = 32;     // their sum fits a byte
 constexpr int kGroups = kPanel / kVectorBytes;
 
+// popcount(x & y) at [16 x + y].
 struct NibbleTables {
   alignas(64) uint8_t rows[256];
   constexpr NibbleTables() : rows() {
@@ -124,8 +128,8 @@ static void pack_query(const uint64_t* sketch, int words, void* out) {
 static void pack_panel(const uint64_t* const* sketches, int count, int words, void* out) {
   uint8_t* const panel = static_cast<uint8_t*>(out);
   for (int lane = 0; lane < kPanel; lane++) {
-    const int place = lane % kVectorBytes, half = kVectorBytes / 2;
-    uint8_t* to = panel + lane / kVectorBytes * kVectorBytes + (place < half ? 2 * place : 2 * (place - half) + 1);
+    const int target = lane % kVectorBytes, half = kVectorBytes / 2;
+    uint8_t* to = panel + lane / kVectorBytes * kVectorBytes + (target < half ? 2 * target : 2 * (target - half) + 1);
     for (int w = 0; w < words; w++) {
       uint64_t word = lane < count ? sketches[lane][w] : 0;
       for (int k = 0; k < kNibbles; k++, to += kPanel, word >>= 4) *to = word & 15;
@@ -176,7 +180,7 @@ static void common(const CommonTask& task) {
 
 #else
 
-// Query: its words. Panel: [word][kPanel].
+// Packed query: its words. Packed panel: [word][kPanel].
 constexpr int kChunkWords = 16;                     // 16 KB of a panel
 constexpr int kSums = kVectorBytes == 64 ? 16 : 4;  // vectors of sums in registers
 constexpr int kSumLanes = kSums * kWords;
@@ -209,8 +213,8 @@ static void common(const CommonTask& task) {
         for (int k = 0; k < kSums; k++) {
 #if defined(GPUALIGN_AVX512)
           __m128i* const at = (__m128i*)(out + k * kWords);
-          const __m128i found = _mm512_cvtepi64_epi16((__m512i)sums[k]);
-          _mm_storeu_si128(at, first ? _mm_add_epi16(_mm_loadu_si128(at), found) : found);
+          const __m128i counts = _mm512_cvtepi64_epi16((__m512i)sums[k]);
+          _mm_storeu_si128(at, first ? _mm_add_epi16(_mm_loadu_si128(at), counts) : counts);
 #else
           for (int i = 0; i < kWords; i++) out[k * kWords + i] = static_cast<uint16_t>((first ? out[k * kWords + i] : 0) + sums[k][i]);
 #endif

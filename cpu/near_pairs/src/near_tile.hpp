@@ -1,4 +1,4 @@
-// The near pairs of a rectangle: length, letter counts, sketches, then distances.
+// Near pairs of a rectangle of pairs: filters by length, letter counts and sketches, then edit distances.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,23 +10,23 @@ namespace gpualign {
 
 struct NearTile {
   const int64_t* query_ids;  // [query_count]
-  const int64_t* firsts;     // [query_count]: targets with smaller numbers are not wanted
+  const int64_t* firsts;     // [query_count] smallest target record that each query is compared with
   int64_t query_count;
   const int64_t* target_ids;  // [target_count], in ascending order of length
   int64_t target_count;
-  bool use_counts;
-  int64_t most;  // pairs that may be found
+  bool use_counts;    // filter by letter counts
+  int64_t max_pairs;  // near pairs that the result may hold
 };
 
-struct NearFound {
-  std::vector<int64_t> queries, targets;  // record numbers, sorted
+struct NearTileResult {
+  std::vector<int64_t> queries, targets;  // record numbers, sorted by query, then target
   std::vector<int32_t> distances;
-  std::vector<int64_t> steps;  // pairs asked for, left after lengths, after counts, after sketches
-  bool overflow = false;       // more than `most`: nothing is kept
+  std::vector<int64_t> steps;  // pairs requested, and pairs remaining after lengths, after counts, after sketches
+  bool overflow = false;       // more than max_pairs are near: the lists are empty
 };
 
-// False if cancelled. Sketches are looked at where both sets have them.
+// Finds the near pairs of a tile. Returns false if cancelled. Compares sketches if the records have them.
 bool near_tile(const NearKernels& kernels, const Records& queries, const Records& targets, const NearTile& tile, const Bound& bound,
-               const Cancel& cancel, NearFound& found);
+               const Cancel& cancel, NearTileResult& result);
 
 }  // namespace gpualign

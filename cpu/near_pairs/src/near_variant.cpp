@@ -1,4 +1,4 @@
-// The kernels of near pairs of one instruction set; see simd.hpp.
+// The table of near-pair kernels of one instruction set; see simd.hpp.
 #include "near_band.hpp"
 #include "near_screen.hpp"
 
@@ -21,9 +21,9 @@ const NearKernels near_kernels = {
     common_of_pair,
     sketches_allow,
     band_bytes,
-    band_of<uint32_t, true>,
-    band_of<uint64_t, true>,
-    band_of<uint64_t, false>,
+    run_band<uint32_t, true>,
+    run_band<uint64_t, true>,
+    run_band<uint64_t, false>,
 };
 
 }  // namespace gpualign::GPUALIGN_ISA

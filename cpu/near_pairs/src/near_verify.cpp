@@ -7,7 +7,7 @@
 namespace gpualign {
 namespace {
 
-constexpr int64_t kAtOnce = 1 << 16;  // pairs that are sorted by the kernel they need
+constexpr int64_t kAtOnce = 1 << 16;  // pairs that are sorted by kernel together
 
 }  // namespace
 
@@ -15,7 +15,7 @@ bool Verifier::distances(const int64_t* query_ids, const int64_t* target_ids, in
   for (int64_t first = 0; first < count; first += kAtOnce) {
     jobs_.clear();
     for (int64_t i = first; i < std::min(count, first + kAtOnce); i++) {
-      Strand rows = queries_.strand(query_ids[i]), columns = targets_.strand(target_ids[i]);
+      RecordPlanes rows = queries_.planes(query_ids[i]), columns = targets_.planes(target_ids[i]);
       if (rows.length < columns.length) std::swap(rows, columns);
       const int64_t limit = bound_.at(rows.length, columns.length);
       if (rows.length - columns.length > limit) {
@@ -31,12 +31,13 @@ bool Verifier::distances(const int64_t* query_ids, const int64_t* target_ids, in
     std::stable_sort(jobs_.begin(), jobs_.end(), [&](const Job& a, const Job& b) { return kernel(a) < kernel(b); });
     for (size_t start = 0; start < jobs_.size();) {
       size_t stop = start;
-      // Wide bands of nearly one width go together: lanes that wait cost more than words that are not needed.
-      const auto together = [&](const Job& job) {
-        const Job& least = jobs_[start];
-        return job.words == least.words ? job.planes == least.planes : least.words > 1 && job.words <= least.words + least.words / 4;
+      // Wide bands of similar widths share a task: idle lanes cost more than unneeded words.
+      const auto share_task = [&](const Job& job) {
+        const Job& narrowest = jobs_[start];
+        return job.words == narrowest.words ? job.planes == narrowest.planes
+                                            : narrowest.words > 1 && job.words <= narrowest.words + narrowest.words / 4;
       };
-      while (stop < jobs_.size() && together(jobs_[stop])) stop++;
+      while (stop < jobs_.size() && share_task(jobs_[stop])) stop++;
       if (!run(&jobs_[start], static_cast<int64_t>(stop - start), distances)) return false;
       start = stop;
     }
@@ -53,15 +54,15 @@ bool Verifier::run(const Job* jobs, int64_t count, int32_t* distances) {
     task.planes = std::max(task.planes, jobs[i].planes);
     task.words = std::max(task.words, jobs[i].words);
   }
-  found_.resize(static_cast<size_t>(count));
+  batch_distances_.resize(static_cast<size_t>(count));
   task.pairs = pairs_.data();
   task.count = count;
   task.scratch = scratch_.reserve(static_cast<size_t>(kernels_.band_bytes(std::max(task.words, 1))));
-  task.distances = found_.data();
+  task.distances = batch_distances_.data();
   task.cancel = &cancel_;
   const auto band = task.words == 0 ? kernels_.band32 : task.words == 1 ? kernels_.band64 : kernels_.band_wide;
   if (!band(task)) return false;
-  for (int64_t i = 0; i < count; i++) distances[jobs[i].place] = found_[static_cast<size_t>(i)];
+  for (int64_t i = 0; i < count; i++) distances[jobs[i].index] = batch_distances_[static_cast<size_t>(i)];
   return true;
 }
 

@@ -1,4 +1,4 @@
-// Edit distances up to a bound, of pairs in any order and of any lengths.
+// Edit distances up to a bound, for pairs in any order and of any lengths.
 #pragma once
 #include <cstdint>
 
@@ -13,17 +13,18 @@ class Verifier {
   Verifier(const NearKernels& kernels, const Records& queries, const Records& targets, const Bound& bound, const Cancel& cancel)
       : kernels_(kernels), queries_(queries), targets_(targets), bound_(bound), cancel_(cancel) {}
 
-  // distances [count], out: of query_ids[i] and target_ids[i], -1 above the bound. False if cancelled.
+  // Writes to distances[i] the edit distance of query_ids[i] and target_ids[i], -1 if it is above the bound. Returns false if cancelled.
   bool distances(const int64_t* query_ids, const int64_t* target_ids, int64_t count, int32_t* distances);
 
  private:
   struct Job {
     BandPair pair;
-    int64_t place;  // in distances
-    int words;      // of 64 bits of a lane; 0: one of 32 bits
-    int planes;
+    int64_t index;  // of the pair in `distances`
+    int words;      // 64-bit words per lane; 0: one of 32 bits
+    int planes;     // that the kernel must have
   };
 
+  // Computes jobs that share a kernel. Returns false if cancelled.
   bool run(const Job* jobs, int64_t count, int32_t* distances);
 
   const NearKernels& kernels_;
@@ -32,7 +33,7 @@ class Verifier {
   const Cancel& cancel_;
   std::vector<Job> jobs_;
   std::vector<BandPair> pairs_;
-  std::vector<int32_t> found_;
+  std::vector<int32_t> batch_distances_;
   Scratch scratch_;
 };
 

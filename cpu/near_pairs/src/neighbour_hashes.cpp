@@ -5,8 +5,8 @@
 
 namespace gpualign {
 
-int64_t neighbours_at_most(int64_t length, int k) {
-  if (length < 1 << 10) {  // nothing overflows
+int64_t max_neighbours(int64_t length, int k) {
+  if (length < 1 << 10) {  // nothing can overflow
     int64_t ways = 1, sum = 1;
     for (int64_t x = 1; x <= std::min<int64_t>(k, length); x++) sum += ways = ways * (length - x + 1) / x;
     return sum;
@@ -25,9 +25,9 @@ NeighbourHashes::NeighbourHashes(int k) : k_(k) {
 }
 
 Hashes NeighbourHashes::of(const uint8_t* codes, int64_t length) {
-  const int64_t most = neighbours_at_most(length, k_);
-  if (most < 0) throw std::length_error("too many deletion neighbours");
-  if (hashes_.size() < static_cast<size_t>(most)) hashes_.resize(static_cast<size_t>(most));
+  const int64_t bound = max_neighbours(length, k_);
+  if (bound < 0) throw std::length_error("too many deletion neighbours");
+  if (hashes_.size() < static_cast<size_t>(bound)) hashes_.resize(static_cast<size_t>(bound));
   prepare(codes, length);
   out_ = hashes_.data();
   *out_++ = sums_[0][length];
@@ -61,9 +61,10 @@ void NeighbourHashes::prepare(const uint8_t* codes, int64_t length) {
   ends_before_[n] = ends;
 }
 
-// `deleted` letters are gone, the last of them group .. last in a row; kept: the hash of what is kept before them.
+// Writes the neighbours with `deleted` deletions so far, the last of them at the consecutive positions group .. last, and with more. kept:
+// the hash of what is kept before them.
 void NeighbourHashes::descend(int deleted, int64_t group, int64_t last, uint64_t kept) {
-  if (deleted > kMostDeletions) return;  // never, but the compiler cannot know k_
+  if (deleted > kMaxDeletions) return;  // never happens, but the compiler does not know k_
   const int64_t next = last + 1;
   const bool complete = next == length_ || std::find(codes_ + group, codes_ + next, codes_[next]) == codes_ + next;
   if (complete) *out_++ = kept + segment(deleted, next, length_);
@@ -77,7 +78,7 @@ void NeighbourHashes::descend(int deleted, int64_t group, int64_t last, uint64_t
   }
 }
 
-// Every last deletion at `from` or behind that is no neighbour of one before it.
+// Writes the neighbours with one more deletion, the last one, at the end of a run from position `from` on.
 void NeighbourHashes::delete_last(int deleted, int64_t from, uint64_t kept) {
   if (from >= length_) return;
   const std::vector<uint64_t>& last = last_[deleted];

@@ -1,4 +1,4 @@
-// The targets that share a deletion neighbour with a query and are within k edits of it.
+// Finds the targets that share a deletion neighbour with a query and are within k edits of it.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -9,16 +9,18 @@
 
 namespace gpualign {
 
-// Of some queries at once, so that what lies far away in memory is on its way for all of them. One thread's scratch memory.
+// Searches for several queries at once, so that memory accesses of all of them overlap. Used by one thread, whose scratch memory it holds.
 class NeighbourSearch {
  public:
   explicit NeighbourSearch(const Neighbourhoods& index) : index_(index), targets_(index.target_count()) {}
 
-  // Append target << 8 | distance of the targets from firsts[q] on, ascending for each query, and to `ends` where a query's end.
+  // Appends target << 8 | distance for the near targets of each query, from firsts[q] on and in ascending order, and to `ends` the size of
+  // `out` after each query.
   void within(const int64_t* ids, const int64_t* firsts, int64_t queries, std::vector<uint64_t>& out, std::vector<size_t>& ends) {
     for (int64_t q = 0; q < queries; q++) {
       const int64_t own = index_.base_ + ids[q];
-      for (uint32_t p = index_.begins_[own]; p < index_.begins_[own + 1]; p++) __builtin_prefetch(index_.runs_.get() + index_.places_[p]);
+      for (uint32_t p = index_.begins_[own]; p < index_.begins_[own + 1]; p++)
+        __builtin_prefetch(index_.runs_.get() + index_.positions_[p]);
     }
     hits_.clear();
     hit_ends_.clear();
@@ -39,9 +41,9 @@ class NeighbourSearch {
 
  private:
   static constexpr uint32_t kEmpty = 0xffffffffu;  // no record has this number
-  static constexpr size_t kAhead = 16;             // hits of which the letters, twice that of which the offsets are on their way
+  static constexpr size_t kAhead = 16;             // hits whose letters are prefetched; offsets are prefetched twice as far ahead
 
-  // Append the targets from `first` on in the runs of `own`, but for itself, each once.
+  // Appends the targets from `first` on in the runs of `own`, except for itself, each once.
   void gather(int64_t own, uint32_t first) {
     const size_t begin = hits_.size();
     const uint32_t* const runs = index_.runs_.get();
@@ -50,15 +52,15 @@ class NeighbourSearch {
       if (record >= first && record < end && record != own) hits_.push_back(record);
     };
     for (uint32_t place = index_.begins_[own]; place < index_.begins_[own + 1]; place++) {
-      const int64_t here = index_.places_[place];
-      for (int64_t p = here; p > 0 && !(runs[p - 1] & 1) && runs[p - 1] >> 1 >= first; p--) take(runs[p - 1] >> 1);
-      for (int64_t p = here; !(runs[p] & 1) && runs[p + 1] >> 1 < end; p++) take(runs[p + 1] >> 1);
+      const int64_t position = index_.positions_[place];
+      for (int64_t p = position; p > 0 && !(runs[p - 1] & 1) && runs[p - 1] >> 1 >= first; p--) take(runs[p - 1] >> 1);
+      for (int64_t p = position; !(runs[p] & 1) && runs[p + 1] >> 1 < end; p++) take(runs[p + 1] >> 1);
     }
-    keep_distinct(begin);
+    remove_duplicates(begin);
   }
 
-  // Of the hits from `begin` on, by open addressing in a table at most half full.
-  void keep_distinct(size_t begin) {
+  // Removes duplicates from the hits from `begin` on, by open addressing in a table that is at most half full.
+  void remove_duplicates(size_t begin) {
     int bits = 4;
     while (size_t{1} << bits < 2 * (hits_.size() - begin)) bits++;
     table_.assign(size_t{1} << bits, kEmpty);
@@ -75,6 +77,7 @@ class NeighbourSearch {
     hits_.resize(kept);
   }
 
+  // Appends the hit if it is within k edits.
   void compare(int64_t own, size_t hit, std::vector<uint64_t>& out) const {
     const int64_t* const offsets = index_.offsets_.data();
     if (hit + 2 * kAhead < hits_.size()) __builtin_prefetch(offsets + hits_[hit + 2 * kAhead]);

@@ -1,12 +1,12 @@
-// Which strings share a deletion neighbour: a join for short strings and few edits that loses no pair.
+// Strings that share a deletion neighbour: a join for short strings and few edits that loses no pair.
 //
-// ed(s, t) <= k implies that s and t become equal when at most k letters of each are deleted: take an alignment of ed(s, t) columns that
-// are no matches and delete from s its letters in those columns, from t likewise. A substitution deletes a letter of both, an insertion
-// or a deletion one of one side, so neither side loses more than ed(s, t) letters, and the matches are left of both. The converse
-// fails (k deletions of each side may be 2k edits), so pairs that share a neighbour are compared (bounded_edits.hpp).
+// If ed(s, t) <= k, then s and t become equal after deleting at most k letters of each. Take an alignment with ed(s, t) columns that are
+// not matches, and delete the letters of s and of t in these columns. A substitution deletes a letter of both, an insertion or deletion one
+// letter of one of them, so neither loses more than ed(s, t) letters, and the matches remain of both. The converse does not hold (k
+// deletions on each side may be 2k edits), so pairs that share a neighbour are compared (bounded_edits.hpp).
 //
-// Looking up one neighbour after the other in memory would take longer than all else. All neighbours, of queries and of targets, are
-// partitioned by their hashes instead; a part lies in the cache, where those that have no equal (nine of ten) are dropped.
+// Looking up the neighbours one by one in memory would dominate the run time. Instead, all neighbours of queries and targets are
+// partitioned by their hashes. A part fits the cache, where neighbours without an equal (nine of ten) are dropped.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,15 +20,15 @@
 
 namespace gpualign {
 
-// Pairs within k, sorted by the place of the query and then by target, each once.
+// Pairs within k edits, sorted by the position of the query and then by target, each once.
 struct NearPairs {
-  bool overflow = false;  // more than wanted: nothing else is told
+  bool overflow = false;  // more than max_pairs: the rest is empty
   int64_t count = 0;
   std::unique_ptr<int64_t[]> queries, targets;
   std::unique_ptr<uint8_t[]> distances;
 };
 
-// A set and how many records it has.
+// A set of records.
 struct Set {
   Sequences sequences;
   int64_t count;
@@ -37,7 +37,7 @@ struct Set {
 // The neighbours that two or more strings share, of one set or of the queries and the targets of two.
 class Neighbourhoods {
  public:
-  // Not usable (ready() is false) if cancelled. targets may be null: pairs of one set.
+  // Builds the index. If cancelled it is not usable, and ready() is false. targets: null for pairs within one set.
   Neighbourhoods(const Set& queries, const Set* targets, int k, int threads, const Cancel* cancel);
 
   bool ready() const { return ready_; }
@@ -45,8 +45,8 @@ class Neighbourhoods {
   int threads() const { return threads_; }
   int64_t query_count() const { return count_ - base_; }
 
-  // Pairs of a query ids[q] and a target from firsts[q] on; false if cancelled. Safe to call from several threads.
-  bool within(const int64_t* ids, const int64_t* firsts, int64_t queries, int64_t most, int threads, const Cancel* cancel,
+  // Finds the pairs of each query ids[q] and the targets from firsts[q] on. Returns false if cancelled. Several threads may call it.
+  bool within(const int64_t* ids, const int64_t* firsts, int64_t queries, int64_t max_pairs, int threads, const Cancel* cancel,
               NearPairs& out) const;
 
  private:
@@ -57,18 +57,18 @@ class Neighbourhoods {
   int64_t target_count() const { return one_set_ ? count_ : base_; }
   Text text(int64_t record) const { return {codes_.data() + offsets_[record], offsets_[record + 1] - offsets_[record]}; }
 
-  // Records are numbered through: targets, then queries from base_ on; one set has its own numbers.
+  // Records are numbered consecutively: targets, then queries from base_ on; a single set has its own numbers.
   const int k_, threads_;
   const bool one_set_;
   int64_t base_ = 0, count_ = 0;
-  std::vector<uint8_t> codes_;  // kReadAround more before the first and behind the last
+  std::vector<uint8_t> codes_;  // with kReadMargin bytes before the first and after the last record
   std::vector<int64_t> offsets_;
-  // Runs of records that share a neighbour, each ascending: record << 1 | whether it is the last of its run.
+  // Runs of records that share a neighbour, in ascending order: record << 1 | (1 for the last one of a run).
   LargeArray<uint32_t> runs_;
   int64_t run_records_ = 0;
-  // places_[begins_[r] .. begins_[r + 1]): where record r lies in runs_, in any order.
+  // positions_[begins_[r]] .. positions_[begins_[r + 1] - 1]: the positions of record r in runs_, in any order.
   std::vector<uint32_t> begins_;
-  LargeArray<uint32_t> places_;
+  LargeArray<uint32_t> positions_;
   bool ready_ = false;
 };
 

@@ -1,4 +1,4 @@
-// gpualign.cpu.near_pairs._neighbours: the Python face of the join by deletion neighbourhoods.
+// gpualign.cpu.near_pairs._neighbours: Python bindings of the join by deletion neighbourhoods.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -18,15 +18,15 @@ namespace {
 using Codes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-constexpr int64_t kMostRecords = 0x7fffffff;  // a number and a mark lie in 32 bits
-constexpr int kMostThreads = 1024;
+constexpr int64_t kMaxRecords = 0x7fffffff;  // a record number and a flag share 32 bits
+constexpr int kMaxThreads = 1024;
 
 void check_deletions(int k) {
-  if (k < 0 || k > kMostDeletions) throw nb::value_error(("k must be 0 to " + std::to_string(kMostDeletions)).c_str());
+  if (k < 0 || k > kMaxDeletions) throw nb::value_error(("k must be 0 to " + std::to_string(kMaxDeletions)).c_str());
 }
 
 void check_threads(int threads) {
-  if (threads < 1 || threads > kMostThreads) throw nb::value_error(("threads must be 1 to " + std::to_string(kMostThreads)).c_str());
+  if (threads < 1 || threads > kMaxThreads) throw nb::value_error(("threads must be 1 to " + std::to_string(kMaxThreads)).c_str());
 }
 
 Set checked_set(const Codes& codes, const Numbers& offsets) {
@@ -43,7 +43,7 @@ int64_t entries(Numbers lengths, int k) {
   int64_t sum = 0;
   for (size_t i = 0; i < lengths.shape(0); i++) {
     if (lengths(i) < 0) throw nb::value_error("a length is negative");
-    const int64_t more = neighbours_at_most(lengths(i), k);
+    const int64_t more = max_neighbours(lengths(i), k);
     if (more < 0 || __builtin_add_overflow(sum, more, &sum)) throw nb::value_error("more than 2^62 entries");
   }
   return sum;
@@ -63,21 +63,21 @@ struct Candidates {
   nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>> distances;
 };
 
-std::optional<Candidates> candidates(const Neighbourhoods& index, Numbers query_ids, Numbers firsts, int64_t most, const Cancel& cancel,
-                                     std::optional<int> threads) {
+std::optional<Candidates> candidates(const Neighbourhoods& index, Numbers query_ids, Numbers firsts, int64_t max_pairs,
+                                     const Cancel& cancel, std::optional<int> threads) {
   if (query_ids.shape(0) != firsts.shape(0)) throw nb::value_error("as many firsts as queries are wanted");
   for (size_t q = 0; q < query_ids.shape(0); q++)
     if (query_ids(q) < 0 || query_ids(q) >= index.query_count()) throw nb::index_error("record number out of range");
   const int workers = threads.value_or(index.threads());
   check_threads(workers);
-  NearPairs found;
+  NearPairs pairs;
   {
     nb::gil_scoped_release unlocked;
-    if (!index.within(query_ids.data(), firsts.data(), static_cast<int64_t>(query_ids.shape(0)), most, workers, &cancel, found))
+    if (!index.within(query_ids.data(), firsts.data(), static_cast<int64_t>(query_ids.shape(0)), max_pairs, workers, &cancel, pairs))
       return std::nullopt;
   }
-  return Candidates{found.overflow, array(std::move(found.queries), found.count), array(std::move(found.targets), found.count),
-                    array(std::move(found.distances), found.count)};
+  return Candidates{pairs.overflow, array(std::move(pairs.queries), pairs.count), array(std::move(pairs.targets), pairs.count),
+                    array(std::move(pairs.distances), pairs.count)};
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ NB_MODULE(_neighbours, m) {
   nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
   m.doc() = "Near pairs of short strings, by neighbourhoods of deletions.";
   nb::module_::import_("gpualign.cpu.alignment._kernels");  // has Cancel
-  m.attr("MOST_DELETIONS") = kMostDeletions;
+  m.attr("MOST_DELETIONS") = kMaxDeletions;
   m.def("entries", &entries, nb::arg("lengths"), nb::arg("k"),
         "The entries that an index of strings of these lengths has at most: for each the sum of binomial(length, x), x = 0 .. k. Strings "
         "with runs of equal letters have fewer. ValueError where they are more than 2^62.");
@@ -110,7 +110,7 @@ NB_MODULE(_neighbours, m) {
             if (target_codes.has_value() != target_offsets.has_value()) throw nb::value_error("targets are codes and offsets");
             const Set queries = checked_set(codes, offsets);
             const Set targets = target_codes ? checked_set(*target_codes, *target_offsets) : Set{{nullptr, nullptr}, 0};
-            if (queries.count + targets.count > kMostRecords) throw nb::value_error("more than 2^31 - 1 records");
+            if (queries.count + targets.count > kMaxRecords) throw nb::value_error("more than 2^31 - 1 records");
             nb::gil_scoped_release unlocked;
             new (self) Neighbourhoods(queries, target_codes ? &targets : nullptr, k, threads, cancel);
           },

@@ -1,4 +1,4 @@
-// The deletion neighbours of many strings, ordered by the upper bits of their hashes.
+// The deletion neighbours of many strings, partitioned by the upper bits of their hashes.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -8,15 +8,15 @@
 
 namespace gpualign {
 
-constexpr int kMostPartBits = 11;  // with more parts than this the lines that are filled on the way leave the second cache
+constexpr int kMaxPartBits = 11;  // with more parts, the lines being filled no longer fit L2
 
 struct Text {
   const uint8_t* codes;
   int64_t length;
 };
 
-// An entry of 8 bytes is a neighbour: 32 bits of its hash above the 32 bits of its string's number. Part p, entries[parts[p] .. parts[p +
-// 1]), has the hashes that begin with the `bits` bits of p; the entry has the 32 bits behind those.
+// Entries of 8 bytes, one per neighbour: 32 bits of its hash above the 32-bit number of its string. Part p is entries[parts[p]] ..
+// entries[parts[p + 1] - 1] and has the hashes whose first `bits` bits are p; an entry holds the 32 bits after those.
 struct Partition {
   int bits = 0;
   std::vector<int64_t> parts;
@@ -28,7 +28,8 @@ struct Partition {
 inline uint32_t hash_of(uint64_t entry) { return static_cast<uint32_t>(entry >> 32); }
 inline uint32_t number_of(uint64_t entry) { return static_cast<uint32_t>(entry); }
 
-// Two passes over the strings, each by `threads` threads: one counts, one writes. Without meaning if cancelled.
+// Partitions the neighbours of all strings in two passes, each by `threads` threads: one counts, one writes. The result is undefined if
+// cancelled.
 Partition partition_neighbours(const std::vector<Text>& texts, int k, int bits, int threads, const Cancel* cancel);
 
 }  // namespace gpualign
