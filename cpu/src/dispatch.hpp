@@ -1,6 +1,6 @@
-// Which variants of a table of kernels this build has, which of them this processor runs, and how one is found by its name.
+// The variants of each table of kernels in this build, a test whether the processor runs them, and their look-up by name.
 //
-// Every instruction set's namespace exports one table of each kind, from an object file of its own (CMakeLists.txt). For the host
+// The namespace of every instruction set exports one table of each kind, from an object file of its own (CMakeLists.txt). For the host
 // only: a variant must not instantiate the C++ library (simd.hpp).
 #pragma once
 #include <stdexcept>
@@ -11,7 +11,7 @@
 #include "cpu/distance/src/distance.hpp"
 #include "cpu/near_pairs/src/near.hpp"
 
-// The instruction sets that alignment is compiled for, fastest first; counting of bits knows one more.
+// Instruction sets that alignment kernels are compiled for, fastest first; kernels that count bits have one more.
 #if defined(GPUALIGN_X86_VARIANTS)
 #define GPUALIGN_ALIGNING_SETS(F) F(avx512bw) F(avx2) F(sse41) F(baseline)
 #define GPUALIGN_COUNTING_SETS(F) F(avx512popcnt) GPUALIGN_ALIGNING_SETS(F)
@@ -44,7 +44,7 @@ GPUALIGN_COUNTING_SETS(GPUALIGN_EXPORT)
 GPUALIGN_COUNTING_SETS(GPUALIGN_EXPORT)
 #undef GPUALIGN_EXPORT
 
-// Whether this processor has the instructions of a variant of this build.
+// Returns whether this processor has the instructions of a variant.
 inline bool processor_runs(const std::string& variant) {
 #if defined(GPUALIGN_X86_VARIANTS)
   __builtin_cpu_init();
@@ -57,7 +57,7 @@ inline bool processor_runs(const std::string& variant) {
   return variant == "baseline" || variant == "neon";  // NEON is part of every 64-bit Arm processor
 }
 
-// Table: Kernels, DistanceKernels or NearKernels.
+// A table of kernels (Kernels, DistanceKernels or NearKernels) and whether this processor runs it.
 template <class Table>
 struct Variant {
   explicit Variant(const Table& table) : kernels(&table), supported(processor_runs(table.name)) {}
@@ -65,7 +65,7 @@ struct Variant {
   bool supported;
 };
 
-// Those of this build, fastest first.
+// Returns the variants of this build, fastest first.
 template <class Table>
 std::vector<Variant<Table>> variants();
 
@@ -90,7 +90,7 @@ inline std::vector<Variant<NearKernels>> variants() {
 #undef GPUALIGN_VARIANT
 }
 
-// Throws std::invalid_argument if there is no such variant or this processor cannot run it.
+// Returns the table with this name. Throws std::invalid_argument if there is none or this processor cannot run it.
 template <class Table>
 const Table& kernels_named(const std::string& name) {
   for (const Variant<Table>& v : variants<Table>()) {

@@ -1,4 +1,4 @@
-// Loading of bit planes and counting of their bits, for one instruction set.
+// Loads of bit planes and popcounts of vectors, for one instruction set.
 #pragma once
 #include "cpu/src/simd.hpp"
 
@@ -17,7 +17,7 @@ static inline Words load(const uint64_t* from) {
 constexpr bool kCountsBits = true;
 static inline Words count_bits(Words v) { return (Words)_mm512_popcnt_epi64((__m512i)v); }
 #elif defined(GPUALIGN_NEON)
-constexpr bool kCountsBits = false;  // 16 bytes at a time, then three additions: the tree is still cheaper
+constexpr bool kCountsBits = false;  // counts bytes and needs three more additions, so the adder tree is cheaper
 static inline Words count_bits(Words v) { return (Words)vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(vcntq_u8((uint8x16_t)v)))); }
 #elif defined(GPUALIGN_AVX512) || defined(GPUALIGN_AVX2) || defined(GPUALIGN_SSE41)
 constexpr bool kCountsBits = false;

@@ -1,4 +1,4 @@
-// Of the counts of a tile those of the pairs that are wanted: see core/distance/pair_selection.py.
+// Selection of pairs of a tile by their counts: see core/distance/pair_selection.py.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -12,29 +12,30 @@ namespace gpualign {
 template <class T, class Shape>
 using ChosenArray = nanobind::ndarray<nanobind::numpy, T, Shape>;
 
-// Hands the elements over to an array of Python's.
+// Moves elements into a NumPy array, without copying.
 template <class T, class Shape>
 ChosenArray<T, Shape> as_array(std::vector<T>&& elements, std::initializer_list<size_t> shape) {
-  auto* kept = new std::vector<T>(std::move(elements));
-  nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return ChosenArray<T, Shape>(kept->data(), shape, owner);
+  auto* owned = new std::vector<T>(std::move(elements));
+  nanobind::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return ChosenArray<T, Shape>(owned->data(), shape, owner);
 }
 
 using TileCounts = nanobind::ndarray<const int32_t, nanobind::ndim<3>, nanobind::c_contig, nanobind::device::cpu>;
 using LongNumbers = nanobind::ndarray<const int64_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
-using Places = ChosenArray<int32_t, nanobind::ndim<1>>;
+using Indices = ChosenArray<int32_t, nanobind::ndim<1>>;
 using ChosenCounts = ChosenArray<int32_t, nanobind::ndim<2>>;
 
-inline std::tuple<Places, Places, ChosenCounts, int64_t> choose(TileCounts counts, LongNumbers weights, LongNumbers row_offsets,
-                                                                LongNumbers column_offsets, int64_t most, int least_of, int32_t least,
-                                                                int64_t diagonal) {
+// Returns rows, columns and counts of the selected pairs, and the number of pairs with fewer than min_count: see `choose` of the module.
+inline std::tuple<Indices, Indices, ChosenCounts, int64_t> choose(TileCounts counts, LongNumbers weights, LongNumbers row_offsets,
+                                                                  LongNumbers column_offsets, int64_t max_sum, int min_kind,
+                                                                  int32_t min_count, int64_t diagonal) {
   const int64_t kinds = static_cast<int64_t>(counts.shape(0)), rows = static_cast<int64_t>(counts.shape(1)),
                 columns = static_cast<int64_t>(counts.shape(2));
   if (static_cast<int64_t>(weights.shape(0)) != kinds || static_cast<int64_t>(row_offsets.shape(0)) != rows ||
-      static_cast<int64_t>(column_offsets.shape(0)) != columns || least_of >= kinds)
+      static_cast<int64_t>(column_offsets.shape(0)) != columns || min_kind >= kinds)
     throw nanobind::value_error("the shapes do not fit");
   std::vector<int32_t> chosen_rows, chosen_columns, chosen;
-  int64_t lacking = 0;
+  int64_t too_few = 0;
   {
     nanobind::gil_scoped_release unlocked;
     const int64_t pairs = rows * columns;
@@ -47,25 +48,25 @@ inline std::tuple<Places, Places, ChosenCounts, int64_t> choose(TileCounts count
         const int32_t* const row = of + k * pairs + r * columns;
         for (int64_t c = first; c < columns; c++) sums[static_cast<size_t>(c)] += weights(k) * row[c];
       }
-      const int32_t* const compared = least_of < 0 ? nullptr : of + least_of * pairs + r * columns;
+      const int32_t* const compared = min_kind < 0 ? nullptr : of + min_kind * pairs + r * columns;
       for (int64_t c = first; c < columns; c++) {
-        if (compared && compared[c] < least) {
-          lacking++;
-        } else if (sums[static_cast<size_t>(c)] <= most) {
+        if (compared && compared[c] < min_count) {
+          too_few++;
+        } else if (sums[static_cast<size_t>(c)] <= max_sum) {
           chosen_rows.push_back(static_cast<int32_t>(r));
           chosen_columns.push_back(static_cast<int32_t>(c));
         }
       }
     }
     chosen.resize(static_cast<size_t>(kinds) * chosen_rows.size());
-    size_t place = 0;
+    size_t next = 0;
     for (int64_t k = 0; k < kinds; k++)
-      for (size_t p = 0; p < chosen_rows.size(); p++) chosen[place++] = of[k * pairs + chosen_rows[p] * columns + chosen_columns[p]];
+      for (size_t p = 0; p < chosen_rows.size(); p++) chosen[next++] = of[k * pairs + chosen_rows[p] * columns + chosen_columns[p]];
   }
-  const size_t found = chosen_rows.size();
-  return {as_array<int32_t, nanobind::ndim<1>>(std::move(chosen_rows), {found}),
-          as_array<int32_t, nanobind::ndim<1>>(std::move(chosen_columns), {found}),
-          as_array<int32_t, nanobind::ndim<2>>(std::move(chosen), {static_cast<size_t>(kinds), found}), lacking};
+  const size_t pair_count = chosen_rows.size();
+  return {as_array<int32_t, nanobind::ndim<1>>(std::move(chosen_rows), {pair_count}),
+          as_array<int32_t, nanobind::ndim<1>>(std::move(chosen_columns), {pair_count}),
+          as_array<int32_t, nanobind::ndim<2>>(std::move(chosen), {static_cast<size_t>(kinds), pair_count}), too_few};
 }
 
 }  // namespace gpualign

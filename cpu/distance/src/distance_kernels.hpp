@@ -1,19 +1,19 @@
-// Counts of pairs from bit planes, for one instruction set. See core/distance/count_recipe.py for what is counted.
+// Counts for pairs of samples from bit planes, for one instruction set. See core/distance/count_recipe.py for what is counted.
 //
-// A vector holds 64 * kWords sites. For each pair and vector an operation makes one vector of bits to be counted:
-//   Differ  OR over planes of (x ^ y), and the calls of both: 1 or 2 logic operations a plane
-//   DifferMany  the same, plane by plane for a block of pairs: for more planes than registers hold, and for few words, where it is
-//           as quick to begin as to go on
-//   Both    x & y
-// Counting is what costs. With vector popcounts a block of kRows x kColumns pairs keeps a vector of sums each in registers, so that a
-// vector that is loaded serves several pairs. Without them a carry-save adder tree (Harley and Seal; Mula, Kurz, Lemire 2018,
-// https://doi.org/10.1093/comjnl/bxx046) turns eight vectors into one that needs counting: 7 adders of 5 operations, 2 with ternary logic.
+// A vector holds 64 * kWords sites. For each pair and vector an operation computes one vector of bits to count:
+//   Differ      OR over planes of (x ^ y), AND the calls of both: 1 or 2 logic operations per plane
+//   DifferMany  the same, plane by plane for a block of pairs: for more planes than registers hold, and for few words, where its lower
+//               start-up cost matters
+//   Both        x & y
+// Counting dominates the cost. With vector popcounts, a block of kRows x kColumns pairs keeps a vector of sums for each pair in registers,
+// so that a loaded vector serves several pairs. Without them, a carry-save adder tree (Harley and Seal; Mula, Kurz, Lemire 2018,
+// https://doi.org/10.1093/comjnl/bxx046) reduces eight vectors to one to be counted: 7 adders of 5 operations, or 2 with ternary logic.
 //
-// Sites are cut into chunks, so that the planes of a few columns stay in the L1 cache and those of a block of rows in L2.
-// Sums of a chunk are far below 2^31; the host sees to it that totals are.
+// Sites are cut into chunks, so that the planes of a few columns stay in the L1 cache and those of a block of rows in L2. Sums of a chunk
+// are far below 2^31; the host ensures that totals are, too.
 //
-// Where pairs may be left (DistanceTile), a block of them is as soon as all of its pairs may be. Chunks are short at first then: pairs that
-// have nothing to do with each other are beyond a threshold after few sites. The others soon have long chunks, whose sums cost less.
+// If pairs may be skipped (DistanceTile), a block is skipped as soon as all of its pairs may be. Chunks then begin short, as unrelated
+// pairs exceed a threshold after few sites, and soon become long for the other pairs, for which sums of long chunks cost less.
 #pragma once
 #include "count_bits.hpp"
 #include "cpu/src/simd.hpp"
@@ -21,11 +21,11 @@
 
 namespace gpualign::GPUALIGN_ISA {
 
-constexpr int64_t kChunkWords = 256;   // 16,384 sites: 2 KB a plane and sample
-constexpr int64_t kLineWords = 8;      // of a cache line, of which sample_words is a multiple
-constexpr int64_t kFirstWords = 64;    // of a tile whose pairs may be left
-constexpr int64_t kCachedColumns = 4;  // in L1: 24 KB of three planes
-constexpr int64_t kCachedRows = 64;    // in L2: 384 KB
+constexpr int64_t kChunkWords = 256;   // 16,384 sites: 2 KB per plane and sample
+constexpr int64_t kLineWords = 8;      // words of a cache line; sample_words is a multiple
+constexpr int64_t kFirstWords = 64;    // first chunk of a tile whose pairs may be skipped
+constexpr int64_t kCachedColumns = 4;  // fit L1: 24 KB of three planes
+constexpr int64_t kCachedRows = 64;    // fit L2: 384 KB of three planes
 
 static inline int32_t sum(Words v) {
 #if defined(GPUALIGN_AVX512)
@@ -44,7 +44,7 @@ static inline Words and3(Words a, Words b, Words c) {
 #endif
 }
 
-// high:low = a + b + c, bit by bit
+// Adds three bits at each position: high:low = a + b + c.
 static inline void add_bits(Words& high, Words& low, Words a, Words b, Words c) {
 #if defined(GPUALIGN_AVX512)
   high = (Words)_mm512_ternarylogic_epi64((__m512i)a, (__m512i)b, (__m512i)c, 0xE8);
@@ -56,7 +56,7 @@ static inline void add_bits(Words& high, Words& low, Words a, Words b, Words c) 
 #endif
 }
 
-constexpr int kFewPlanes = 4;  // of Differ, and the words beyond which it is the quicker one
+constexpr int kFewPlanes = 4;  // Differ serves up to this many planes, and is faster than DifferMany beyond kShortWords
 constexpr int64_t kShortWords = 64;
 // Blocks of pairs share loads; 4 x 4 sums leave half of the 32 registers to operands.
 constexpr int kBlock = kCountsBits ? 4 : 1;
@@ -85,7 +85,7 @@ struct Differ {
   }
 };
 
-// mask: as in Differ. The planes of a chunk take as much of the caches as three of kChunkWords do.
+// mask: as in Differ. All planes of a chunk take as much of the caches as three planes of kChunkWords.
 template <bool Masked>
 struct DifferMany {
   static constexpr int kRows = kCountsBits ? 4 : 2, kColumns = 2;
@@ -134,7 +134,7 @@ static inline void count_block(const Operation& operation, const uint64_t* const
   for (; w + 8 * kWords <= words; w += 8 * kWords) {
     const auto at = [&](int k) { return Operation::bits(operation.row(a + w + k * kWords), operation.column(b + w + k * kWords)); };
     Words two_a, two_b, four_a, four_b, eight;
-    // What is carried on comes last: it waits for one operation of each adder only.
+    // The carried vector is the last operand: it waits for one operation of each adder only.
     add_bits(two_a, ones, at(0), at(1), ones);
     add_bits(two_b, ones, at(2), at(3), ones);
     add_bits(four_a, twos, two_a, two_b, twos);
@@ -151,7 +151,8 @@ static inline void count_block(const Operation& operation, const uint64_t* const
 #endif
 }
 
-// Bits of every pair of the block are gathered plane by plane: two rows and two columns serve four pairs with each vector that is loaded.
+// Counts the pairs of a block over a chunk, combining bits plane by plane: two rows and two columns share the loaded vectors between four
+// pairs.
 template <bool Masked>
 static inline void count_block(const DifferMany<Masked>& operation, const uint64_t* const* x, const uint64_t* const* y, int64_t words,
                                int32_t* counts) {
@@ -189,25 +190,26 @@ static inline void count_block(const DifferMany<Masked>& operation, const uint64
     for (int c = 0; c < kColumns; c++) counts[r * kColumns + c] = sum(sums[r][c]);
 }
 
+// Adds the counts of an operation for all pairs of a tile.
 template <class Operation>
 static void count_tile(const DistanceTile& tile, const Operation& operation) {
   constexpr int kRows = Operation::kRows, kColumns = Operation::kColumns;
   const auto smaller = [](int64_t a, int64_t b) { return a < b ? a : b; };
-  const int64_t most = operation.chunk();
-  int64_t longest = tile.limit_count ? smaller(kFirstWords, most) : most;
-  for (int64_t first = 0, words; first < tile.sample_words; first += words, longest = smaller(2 * longest, most)) {
+  const int64_t max_words = operation.chunk();
+  int64_t longest = tile.limit_count ? smaller(kFirstWords, max_words) : max_words;
+  for (int64_t first = 0, words; first < tile.sample_words; first += words, longest = smaller(2 * longest, max_words)) {
     words = smaller(tile.sample_words - first, longest);
     const auto sample = [&](int64_t s) { return tile.base + s * tile.sample_words + first; };
-    const auto left = [&](int64_t row, int64_t column) {
+    const auto may_skip = [&](int64_t row, int64_t column) {
       if (!tile.limit_count) return false;
       for (int64_t r = row; r < smaller(row + kRows, tile.row_stop); r++)
         for (int64_t c = column; c < smaller(column + kColumns, tile.column_stop); c++)
-          if (!tile.left(r - tile.row_start, c - tile.column_start)) return false;
+          if (!tile.may_skip(r - tile.row_start, c - tile.column_start)) return false;
       return true;
     };
     const auto count = [&](int64_t row, int64_t column) {
       const uint64_t *x[kRows], *y[kColumns];
-      // Beyond the edge the last sample stands in, and its counts are not kept.
+      // Beyond the edge the last sample takes the place of missing ones, and its counts are discarded.
       for (int r = 0; r < kRows; r++) x[r] = sample(smaller(row + r, tile.row_stop - 1));
       for (int c = 0; c < kColumns; c++) y[c] = sample(smaller(column + c, tile.column_stop - 1));
       int32_t counts[kRows * kColumns];
@@ -220,7 +222,7 @@ static void count_tile(const DistanceTile& tile, const Operation& operation) {
       for (int64_t columns = tile.column_start; columns < tile.column_stop; columns += kCachedColumns)
         for (int64_t row = rows; row < smaller(rows + kCachedRows, tile.row_stop); row += kRows)
           for (int64_t column = columns; column < smaller(columns + kCachedColumns, tile.column_stop); column += kColumns)
-            if ((!tile.upper || column + kColumns > row) && !left(row, column)) count(row, column);
+            if ((!tile.upper || column + kColumns > row) && !may_skip(row, column)) count(row, column);
   }
 }
 

@@ -1,4 +1,4 @@
-// gpualign.cpu.distance._distance: the Python face of the distance kernels.
+// gpualign.cpu.distance._distance: Python bindings of the distance kernels.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -24,9 +24,10 @@ using Terms = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::
 using Range = std::tuple<int64_t, int64_t>;
 using Limits = std::vector<std::tuple<Counts, int32_t>>;
 
-// rows, columns: of the planes; they lie in counts from row_place, column_place on.
-DistanceTile place(const Planes& planes, Range rows, Range columns, const Counts& counts, int64_t row_place, int64_t column_place,
-                   int32_t weight, bool upper, const Limits& limits) {
+// Returns the tile of samples `rows` x `columns` of the planes, whose counts begin at row_place, column_place of `counts`. Checks all
+// bounds.
+DistanceTile make_tile(const Planes& planes, Range rows, Range columns, const Counts& counts, int64_t row_place, int64_t column_place,
+                       int32_t weight, bool upper, const Limits& limits) {
   const auto [row_start, row_stop] = rows;
   const auto [column_start, column_stop] = columns;
   const int64_t samples = static_cast<int64_t>(planes.shape(1)), words = static_cast<int64_t>(planes.shape(2));
@@ -40,9 +41,9 @@ DistanceTile place(const Planes& planes, Range rows, Range columns, const Counts
   DistanceTile tile{planes.data(), samples * words, words, row_start, row_stop, column_start, column_stop, counts.data() + first,
                     width,         weight,          upper, {},        0};
   if (limits.size() > kMaxLimits) throw nb::value_error("there are more limits than there is room for");
-  for (const auto& [limited, most] : limits) {
+  for (const auto& [limited, max_count] : limits) {
     if (limited.shape(0) != counts.shape(0) || limited.shape(1) != counts.shape(1)) throw nb::value_error("the shapes do not fit");
-    tile.limits[tile.limit_count++] = {limited.data() + first, most};
+    tile.limits[tile.limit_count++] = {limited.data() + first, max_count};
   }
   return tile;
 }
@@ -52,7 +53,7 @@ void check(const std::vector<int>& planes, size_t count) {
     if (p < 0 || static_cast<size_t>(p) >= count) throw nb::value_error("there is no such plane");
 }
 
-// Appendix 1 of Payne et al. 2010: every ordered pair, a call at a time.
+// Computes every ordered pair, call by call, as in appendix 1 of Payne et al. 2010.
 void plain_loop(nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> data, Counts distances) {
   const size_t instances = data.shape(0), attributes = data.shape(1);
   if (distances.shape(0) != instances || distances.shape(1) != instances) throw nb::value_error("the shapes do not fit");
@@ -86,7 +87,7 @@ NB_MODULE(_distance, m) {
         if (bits.empty() || bits.size() > kMaxPlanes || mask >= static_cast<int>(planes.shape(0)))
           throw nb::value_error("there is no such plane");
         const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
-        const DistanceTile tile = place(planes, rows, columns, counts, row_place, column_place, weight, upper, limits);
+        const DistanceTile tile = make_tile(planes, rows, columns, counts, row_place, column_place, weight, upper, limits);
         nb::gil_scoped_release unlocked;
         kernels.differ(tile, bits.data(), static_cast<int>(bits.size()), mask);
       },
@@ -103,7 +104,7 @@ NB_MODULE(_distance, m) {
         check(right, planes.shape(0));
         if (left.size() != right.size()) throw nb::value_error("as many planes of rows as of columns are wanted");
         const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
-        const DistanceTile tile = place(planes, rows, columns, counts, row_place, column_place, weight, upper, limits);
+        const DistanceTile tile = make_tile(planes, rows, columns, counts, row_place, column_place, weight, upper, limits);
         nb::gil_scoped_release unlocked;
         kernels.both(tile, left.data(), right.data(), static_cast<int>(left.size()));
       },

@@ -1,4 +1,4 @@
-// The distance kernels of one instruction set; see simd.hpp.
+// The table of distance kernels of one instruction set; see simd.hpp.
 #include "distance_kernels.hpp"
 #include "relationship_kernels.hpp"
 

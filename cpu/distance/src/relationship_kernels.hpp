@@ -1,9 +1,9 @@
-// Sums of a term of each site over the sites that both samples of a pair have calls at, for one instruction set. A term depends on the two
-// genotypes; it is an integer, so the sums are exact, in whatever order they are made. See core/distance/grm.py for the terms.
+// Sums over sites of a term that depends on the two genotypes of a pair, for one instruction set. Only sites at which both samples have
+// calls count. Terms are integers, so the sums are exact in any order. See core/distance/grm.py for the terms.
 //
-// Most genotypes are homozygous for the first allele. So for 64 sites and a block of columns a table is made of what each site adds to the
-// sums of these columns where the row has another genotype, or no call, in place of that: of a row only those sites are looked at. A row of
-// the table is a row of vectors, and the sums of a block of columns stay in registers meanwhile.
+// Most genotypes are homozygous for the first allele. So for 64 sites and a block of columns, a table holds the change that each site makes
+// to the sums of these columns if the row has another genotype, or no call, instead of that one; of a row only such sites are visited. A
+// row of the table is a row of vectors, and the sums of a block of columns stay in registers.
 #pragma once
 #include <algorithm>
 
@@ -17,15 +17,15 @@ constexpr int kTableSites = 64;
 constexpr int kSums = 8;  // vectors of sums in registers
 
 struct RelationshipTable {
-  // [one second allele, two, no call][site][column], and of each column the sum of its sites for rows with none.
+  // added: [one second allele, two, no call][site][column]. none: for each column the sum over its sites for rows with no second allele.
   alignas(64) uint64_t added[3 * kTableSites][kTableColumns];
   uint64_t none[kTableColumns];
 };
 
-// The sites of a word, for columns from `column` on; those beyond the last column add nothing.
+// Fills the table for the 64 sites of a word and the columns from `column` on; those beyond the last column add nothing.
 static void fill(RelationshipTable& table, const RelationshipTile& tile, int64_t word, int64_t column) {
   const int64_t sites = tile.sample_words * 64, columns = std::min<int64_t>(kTableColumns, tile.column_stop - column);
-  // Of a site, for the column's genotype 0, 1, 2 or none.
+  // Terms of a site for genotype 0, 1, 2 or none of the column.
   uint64_t by_genotype[3][kTableSites][4], of_none[kTableSites][4];
   for (int s = 0; s < kTableSites; s++) {
     const auto term = [&](int x, int y) { return static_cast<uint64_t>(tile.terms[(3 * x + y) * sites + 64 * word + s]); };
@@ -39,9 +39,9 @@ static void fill(RelationshipTable& table, const RelationshipTile& tile, int64_t
   }
   for (int c = 0; c < kTableColumns; c++) {
     const int64_t at = (column + c) * tile.sample_words + word;
-    const bool there = c < columns;
-    const uint64_t one = there ? tile.one[at] : 0, two = there ? tile.two[at] : 0;
-    const uint64_t called = !there ? 0 : tile.called ? tile.called[at] : ~uint64_t{0};
+    const bool exists = c < columns;
+    const uint64_t one = exists ? tile.one[at] : 0, two = exists ? tile.two[at] : 0;
+    const uint64_t called = !exists ? 0 : tile.called ? tile.called[at] : ~uint64_t{0};
     for (int s = 0; s < kTableSites; s++) {
       const int y = called >> s & 1 ? static_cast<int>((one >> s & 1) + 2 * (two >> s & 1)) : 3;
       for (int x = 0; x < 3; x++) table.added[x * kTableSites + s][c] = by_genotype[x][s][y];
@@ -62,15 +62,15 @@ static void relate(const RelationshipTile& tile) {
       fill(table, tile, word, column);
       for (int64_t row = tile.row_start; row < row_stop; row++) {
         const int64_t at = row * tile.sample_words + word;
-        int looked_at[kTableSites], count = 0;  // a site has one genotype
+        int visited[kTableSites], count = 0;  // at most one entry per site
         const uint64_t others[3] = {tile.one[at], tile.two[at], tile.called ? ~tile.called[at] : 0};
         for (int x = 0; x < 3; x++)
-          for (uint64_t left = others[x]; left; left &= left - 1) looked_at[count++] = x * kTableSites + __builtin_ctzll(left);
+          for (uint64_t left = others[x]; left; left &= left - 1) visited[count++] = x * kTableSites + __builtin_ctzll(left);
         uint64_t sums[kTableColumns];
         for (int first = 0; first < kTableColumns; first += kSums * kWords) {
           Words held[kSums] = {};
           for (int k = 0; k < count; k++)
-            for (int v = 0; v < kSums; v++) held[v] += load(&table.added[looked_at[k]][first + v * kWords]);
+            for (int v = 0; v < kSums; v++) held[v] += load(&table.added[visited[k]][first + v * kWords]);
           __builtin_memcpy(sums + first, held, sizeof held);
         }
         int64_t* const out = out_row(row);
