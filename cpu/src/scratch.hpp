@@ -12,13 +12,13 @@
 
 namespace gpualign {
 
-// A pair needs more scratch memory than the host allows a worker: a matter of budgets, which no other error is.
+// Thrown if a pair needs more scratch memory than the budget of a worker.
 struct ScratchTooSmall : std::runtime_error {
   ScratchTooSmall(int64_t needed, int64_t allowed)
       : std::runtime_error("a pair needs " + std::to_string(needed) + " bytes of scratch, a worker has " + std::to_string(allowed)) {}
 };
 
-// A block of it; none where size is 0.
+// A block of memory; none if size is 0.
 struct ScratchBlock {
   struct Free {
     void operator()(uint8_t* p) const { ::operator delete(p, std::align_val_t(64)); }
@@ -27,17 +27,18 @@ struct ScratchBlock {
   size_t size = 0;
 };
 
-// Blocks that a thread has had and will want again for its next tile. Large ones go back to the system when they are freed, which clears
-// them before it gives them out again; threads of a process wait for each other meanwhile. They are freed when the thread ends.
+// A thread's free blocks, kept for its next tile. The system would take large blocks back when they are freed, and clear them before it
+// hands them out again, while the threads of the process wait for each other. The blocks are freed when the thread ends.
 class ScratchPool {
  public:
-  // Of this thread.
-  static ScratchPool& own() {
+  // Returns the pool of this thread.
+  static ScratchPool& of_thread() {
     thread_local ScratchPool pool;
     return pool;
   }
 
-  // The smallest that is large enough, and not so large that a larger wish would miss it; a new one in place of the next smaller one.
+  // Returns the smallest block that is large enough, unless it is so much larger that a larger request should have it. Else returns a new
+  // block and frees the next smaller one.
   ScratchBlock take(size_t bytes) {
     ScratchBlock* best = nullptr;
     ScratchBlock* smaller = nullptr;
@@ -47,17 +48,17 @@ class ScratchPool {
     }
     if (best) return std::exchange(*best, {});
     if (smaller) *smaller = {};
-    ScratchBlock made;
-    made.data.reset(static_cast<uint8_t*>(::operator new(bytes, std::align_val_t(64))));
-    made.size = bytes;
-    return made;
+    ScratchBlock block;
+    block.data.reset(static_cast<uint8_t*>(::operator new(bytes, std::align_val_t(64))));
+    block.size = bytes;
+    return block;
   }
 
-  // Kept in place of a smaller one where there are many.
+  // Returns a block to the pool, where it replaces a smaller one if the pool is full.
   void give(ScratchBlock&& block) noexcept {
-    ScratchBlock* const least =
+    ScratchBlock* const smallest =
         std::min_element(blocks_.begin(), blocks_.end(), [](const ScratchBlock& a, const ScratchBlock& b) { return a.size < b.size; });
-    if (least->size < block.size) *least = std::move(block);
+    if (smallest->size < block.size) *smallest = std::move(block);
   }
 
  private:
@@ -75,18 +76,18 @@ class Scratch {
   Scratch& operator=(Scratch&&) = delete;
   ~Scratch() { give_back(); }
 
-  // At least `bytes` bytes. Their content is lost when the block has to grow.
+  // Returns memory of at least `bytes` bytes. Its content is lost if the block has to grow.
   void* reserve(size_t bytes) {
     if (bytes > block_.size) {
       give_back();
-      block_ = ScratchPool::own().take(bytes);
+      block_ = ScratchPool::of_thread().take(bytes);
     }
     return block_.data.get();
   }
 
  private:
   void give_back() noexcept {
-    if (block_.size) ScratchPool::own().give(std::exchange(block_, {}));
+    if (block_.size) ScratchPool::of_thread().give(std::exchange(block_, {}));
   }
 
   ScratchBlock block_;

@@ -1,8 +1,8 @@
-// The vector operations that the kernels are written in, for the instruction set this file is compiled for.
+// Vector operations used by the kernels, for the instruction set that the file is compiled for.
 //
 // One kernel source is compiled once per instruction set. The macro GPUALIGN_ISA names the variant and its namespace, and
-// the compiler's own target macros pick the instructions below. Where no intrinsic is named, GCC/Clang vector extensions
-// express the operation portably.
+// the compiler's own target macros select the instructions below. Operations without an intrinsic use the portable vector extensions of
+// GCC and Clang.
 //
 // Rule for every header of a variant: no C++ standard library. A template of the library instantiated here would be
 // compiled with this variant's instructions, and the linker may keep that copy for callers on older machines.
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-// GPUALIGN_PORTABLE keeps the baseline variant to what vector extensions alone express, on every processor.
+// GPUALIGN_PORTABLE restricts the baseline variant to vector extensions, on every processor.
 #if defined(GPUALIGN_PORTABLE)
 #elif defined(__AVX512BW__)
 #define GPUALIGN_AVX512 1
@@ -61,7 +61,8 @@ static inline Vec<E> broadcast(E value) {
   return Vec<E>{} + value;
 }
 
-// Hides how a value was made. Without it GCC rewrites z - (z' - v') as (v' - z') + z, which is one operation more in a cell.
+// Returns the value and hides its origin from the compiler. Otherwise GCC rewrites z - (z' - v') as (v' - z') + z, one operation more per
+// cell.
 template <class V>
 static inline V opaque(V value) {
 #if defined(GPUALIGN_AVX512)
@@ -133,17 +134,17 @@ static inline Bytes look_up_16(const uint8_t* table, Bytes codes) { return (Byte
 #else
 static inline Bytes look_up_16(const uint8_t* table, Bytes codes) {
   Bytes out;
-  // As a loop by way of memory. Unrolled, GCC takes elements from registers and puts them there one by one, which takes several times as
-  // long.
+  // Not unrolled, so that elements pass through memory. Unrolled, GCC would extract and insert elements of registers one by one, which is
+  // several times slower.
 #pragma GCC unroll 1
   for (int k = 0; k < kVectorBytes; k++) out[k] = table[codes[k] & 15];
   return out;
 }
 #endif
 
-// ---- a table of a few elements in a vector, or of two in a row; element k of the result is that which `which[k]` names
+// ---- look-up in a table of a few elements in a vector, or in two such tables: element k of the result is the one that which[k] names
 #if defined(GPUALIGN_AVX512)
-using PickedElement = uint32_t;  // by its number
+using PickedElement = uint32_t;  // named by its number
 constexpr int kPickedElements = 16;
 static inline Words load_table(const void* table) { return (Words)_mm512_loadu_si512(table); }
 static inline Words pick_elements(Words table, Words which) { return (Words)_mm512_permutexvar_epi32((__m512i)which, (__m512i)table); }
@@ -151,19 +152,19 @@ static inline Words pick_elements(Words table, Words second, Words which) {
   return (Words)_mm512_permutex2var_epi32((__m512i)table, (__m512i)which, (__m512i)second);
 }
 #elif defined(GPUALIGN_AVX2)
-using PickedElement = uint16_t;  // by the places of its bytes
+using PickedElement = uint16_t;  // named by the positions of its bytes
 constexpr int kPickedElements = 8;
 static inline Words load_table(const void* table) { return (Words)_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)table)); }
 static inline Words pick_elements(Words table, Words which) { return (Words)_mm256_shuffle_epi8((__m256i)table, (__m256i)which); }
 static inline Words pick_elements(Words table, Words second, Words which) {
-  // A byte whose highest bit is set gives 0: places 16 .. 31 in the first table, 0 .. 15 in the second.
+  // The shuffle yields 0 for a byte whose highest bit is set: for positions 16 .. 31 in the first table, for 0 .. 15 in the second.
   const __m256i first = _mm256_add_epi8((__m256i)which, _mm256_set1_epi8(0x70)), other = _mm256_xor_si256(first, _mm256_set1_epi8(-128));
   return (Words)_mm256_or_si256(_mm256_shuffle_epi8((__m256i)table, first), _mm256_shuffle_epi8((__m256i)second, other));
 }
 #endif
 
 static inline Bytes look_up_32(const uint8_t* table, Bytes codes) {
-  // Only the low four bits select within a half, so that no shuffle sees a set top bit.
+  // Only the low four bits select within a half, so no shuffle sees a set top bit.
   const Bytes within = codes & broadcast<uint8_t>(15);
   const Bytes upper = (Bytes)(codes > broadcast<uint8_t>(15));
   return (look_up_16(table, within) & ~upper) | (look_up_16(table + 16, within) & upper);
@@ -182,7 +183,7 @@ static inline bool all_zero(Bytes a) {
 }
 #endif
 
-// ---- shifts by a lane: [before's last, a[0], ...] and [a[1], ..., after's first]
+// ---- shifts by one byte: shift_up gives [last of before, a[0], ...], shift_down [a[1], ..., first of after]
 #if defined(GPUALIGN_AVX512)
 static inline Bytes shift_up(Bytes a, Bytes before) {
   const __m512i carried = _mm512_alignr_epi64((__m512i)a, (__m512i)before, 6);
@@ -218,7 +219,7 @@ static inline Bytes shift_down(Bytes a, Bytes after) {
 }
 #endif
 
-// ---- a & ~b. By name, since GCC else makes ~b once for several uses, an instruction more for each that could have done without.
+// ---- a & ~b, as an intrinsic: otherwise GCC computes ~b once for several uses, one instruction more for each of them
 #if defined(GPUALIGN_AVX2)
 static inline Words and_not(Words a, Words b) { return (Words)_mm256_andnot_si256((__m256i)b, (__m256i)a); }
 #elif defined(GPUALIGN_SSE41)
@@ -248,7 +249,7 @@ static inline Words or_and_not(Words a, Words b, Words c) { return a | and_not(b
 static inline Words or_and(Words a, Words b, Words c) { return a | (b & c); }
 static inline Words or_nor(Words a, Words b, Words c) { return a | ~(b | c); }
 static inline Words and_or(Words a, Words b, Words c) { return a & (b | c); }
-static inline Words and_nor(Words a, Words b, Words c) { return and_not(a, b | c); }  // a comes last, and has waited longest
+static inline Words and_nor(Words a, Words b, Words c) { return and_not(a, b | c); }  // a is used last, as it is ready last
 static inline Words xor_or(Words a, Words b, Words c) { return a | (b ^ c); }
 static inline Words xor_and_or(Words a, Words b, Words c) { return (a ^ c) | b; }
 static inline Words and_xor(Words a, Words b, Words c) { return a & (b ^ c); }

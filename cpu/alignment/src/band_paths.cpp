@@ -5,7 +5,8 @@
 namespace gpualign {
 namespace {
 
-// Of a vector of cells with directions, and of a step of the walk back, in steps of the block kernel; measured (benchmarks/LOG.md).
+// Costs in steps of the block kernel: a vector of cells with directions, its look-up per letter, a step of the traceback; measured
+// (benchmarks/LOG.md).
 constexpr double kVectorCost = 2.5, kLetterCost = 0.3, kWalkCost = 1.5;
 constexpr int64_t kFirstLanes = 64;  // of a first attempt, at least
 
@@ -18,7 +19,7 @@ BandPaths::BandPaths(const Kernels& kernels, const PathRecipe& recipe, const Can
     for (int t = 0; t < kLetters; t++)
       rows_of_scores_[q * kLetters + t] = static_cast<uint8_t>(q == padding_ || t == padding_ ? 0 : d.table[q * kLetters + t]);
   for (int q = 0; q < 4; q++)
-    for (int t = 0; t < 4; t++) table_[q << kBandShift | t] = rows_of_scores_[q * kLetters + t];
+    for (int t = 0; t < 4; t++) table_[q << kPairTableShift | t] = rows_of_scores_[q * kLetters + t];
   for (int q = 0; q < padding_; q++)
     for (int t = 0; t < padding_; t++) {
       const int64_t score = static_cast<int32_t>(d.table[q * kLetters + t]) - 2 * static_cast<int64_t>(recipe.extend);
@@ -43,7 +44,7 @@ double BandPaths::cost(int64_t vectors) const {
   return static_cast<double>(rows_ + columns_) * (static_cast<double>(vectors) * (kVectorCost + kLetterCost * letters) + kWalkCost);
 }
 
-int64_t BandPaths::least_vectors(int64_t slack) const {
+int64_t BandPaths::min_vectors(int64_t slack) const {
   const int64_t diagonals = std::abs(columns_ - rows_) + 2 * slack + 4;  // two more for parity, two for the cells outside
   const int64_t lanes = std::max(kFirstLanes, diagonals / 2 + 1);
   return (lanes + kernels_.vector_bytes - 1) / kernels_.vector_bytes;
@@ -54,7 +55,7 @@ int64_t BandPaths::bytes(int64_t vectors) const {
   return (rows_ + columns_) * (lanes + 1) + 8 * lanes + 4 * kPlaneMargin;
 }
 
-void BandPaths::Letters::count(const uint8_t* codes, int64_t length, const std::vector<int>& order, const int64_t* best) {
+void BandPaths::LetterCounts::count(const uint8_t* codes, int64_t length, const std::vector<int>& order, const int64_t* best) {
   int64_t counts[kLetters] = {};
   for (int64_t k = 0; k < length; k++) counts[codes[k]]++;
   plain = counts[0] + counts[1] + counts[2] + counts[3];
@@ -67,23 +68,23 @@ void BandPaths::Letters::count(const uint8_t* codes, int64_t length, const std::
     }
 }
 
-int64_t BandPaths::Letters::most(int64_t without) const {
-  int64_t left = sum;
+int64_t BandPaths::LetterCounts::max_sum(int64_t unpaired) const {
+  int64_t remaining_sum = sum;
   for (const Amount& amount : amounts) {
-    const int64_t taken = std::min(amount.letters, without);
-    left -= taken * amount.best;
-    without -= taken;
+    const int64_t taken = std::min(amount.letters, unpaired);
+    remaining_sum -= taken * amount.best;
+    unpaired -= taken;
   }
-  return left;
+  return remaining_sum;
 }
 
-int64_t BandPaths::outside(int64_t slack) const {
+int64_t BandPaths::bound_outside(int64_t slack) const {
   const int64_t inserted = slack + 1 + std::max<int64_t>(0, columns_ - rows_), deleted = slack + 1 + std::max<int64_t>(0, rows_ - columns_);
-  const int64_t pairs = std::min(query_letters_.most(deleted), target_letters_.most(inserted));
+  const int64_t pairs = std::min(query_letters_.max_sum(deleted), target_letters_.max_sum(inserted));
   return pairs - 2 * static_cast<int64_t>(recipe_.differences.open_extra) - recipe_.extend * (inserted + deleted);
 }
 
-bool BandPaths::proven(int64_t slack, int64_t score) const { return slack >= std::min(rows_, columns_) || outside(slack) < score; }
+bool BandPaths::proven(int64_t slack, int64_t score) const { return slack >= std::min(rows_, columns_) || bound_outside(slack) < score; }
 
 int64_t BandPaths::forward(int64_t vectors) {
   const int64_t lanes = vectors * kernels_.vector_bytes, corner = columns_ - rows_, margin = lanes + kPlaneMargin;
@@ -91,7 +92,7 @@ int64_t BandPaths::forward(int64_t vectors) {
   if ((std::max<int64_t>(0, corner) + slack_) % 2) slack_--;
   args_.lowest = std::min<int64_t>(0, corner) - slack_;
   args_.rows = rows_, args_.columns = columns_, args_.vectors = vectors;
-  const int shift = args_.pairs ? kBandShift : 0;
+  const int shift = args_.pairs ? kPairTableShift : 0;
 
   uint8_t* query = static_cast<uint8_t*>(packed_.reserve(static_cast<size_t>(rows_ + columns_ + 4 * margin)));
   uint8_t* target = query + rows_ + 2 * margin;
@@ -106,10 +107,10 @@ int64_t BandPaths::forward(int64_t vectors) {
   return kernels_.banded(args_) - recipe_.differences.open_extra - recipe_.extend * (rows_ + columns_);
 }
 
-bool BandPaths::align(const uint8_t* query, int64_t rows, const uint8_t* target, int64_t columns, int64_t pair, double worth,
+bool BandPaths::align(const uint8_t* query, int64_t rows, const uint8_t* target, int64_t columns, int64_t pair, double max_cost,
                       PathSink& sink) {
   query_ = query, rows_ = rows, target_ = target, columns_ = columns;
-  int64_t vectors = least_vectors(0);
+  int64_t vectors = min_vectors(0);
   if (bytes(vectors) > recipe_.worker_bytes) return false;
   query_letters_.count(query, rows, query_order_, best_of_query_);
   target_letters_.count(target, columns, target_order_, best_of_target_);
@@ -118,19 +119,19 @@ bool BandPaths::align(const uint8_t* query, int64_t rows, const uint8_t* target,
   for (const auto& amount : query_letters_.amounts) letters_[args_.letter_count++] = static_cast<uint8_t>(amount.code);
   letters_[args_.letter_count++] = static_cast<uint8_t>(padding_);
   double spent = cost(vectors);
-  if (spent > worth) return false;
+  if (spent > max_cost) return false;
   int64_t score = forward(vectors);
   if (cancel_.requested) return false;
   if (!proven(slack_, score)) {
-    const int64_t enough = std::min(rows, columns);
-    int64_t low = slack_, slack = enough;  // the least slack that will do is above the one and at most the other
+    const int64_t sufficient = std::min(rows, columns);
+    int64_t low = slack_, slack = sufficient;  // the smallest sufficient slack is above `low` and at most `slack`
     while (slack - low > 1) {
       const int64_t middle = low + (slack - low) / 2;
       (proven(middle, score) ? slack : low) = middle;
     }
-    vectors = least_vectors(slack);
+    vectors = min_vectors(slack);
     spent += cost(vectors);
-    if (spent > worth || bytes(vectors) > recipe_.worker_bytes) return false;
+    if (spent > max_cost || bytes(vectors) > recipe_.worker_bytes) return false;
     score = forward(vectors);
     if (cancel_.requested || !proven(slack_, score)) return false;
   }

@@ -1,20 +1,20 @@
 // Global alignment of one pair within a band of diagonals, with the directions of every cell.
 //
-// Recurrence, bounds and constants are those of difference.hpp, in bytes. The band holds the diagonals d = j - i from `lowest` on, and
-// the kernel goes along antidiagonals a = i + j, whose cells depend on no other cell of theirs. A cell's diagonal has the parity of a,
-// so lane p holds d = lowest + 2p where a - lowest is even, and d = lowest + 2p + 1 where it is odd. Of its neighbours on the antidiagonal
-// before
-//   a - lowest even:  the left one (d - 1) is in lane p - 1, the upper one (d + 1) in lane p
-//   a - lowest odd:   the left one is in lane p, the upper one in lane p + 1.
-// Shifts by a lane bring u = -o, x = -2o into the first lane, from the left, or v = -o, y = -2o into the last one, from above. They say
-// that the neighbour outside the band is reached by a gap that opens at its own neighbour inside. That is a path, so no score in the band
-// is higher than without one; and one more step of a path is all that u <= S + o needs, so the bounds hold.
+// Recurrence, bounds and constants are those of difference.hpp, in bytes. The band has the diagonals d = j - i from `lowest` on. The kernel
+// proceeds by antidiagonals a = i + j, whose cells do not depend on each other. The diagonals of an antidiagonal have the parity of a,
+// so lane p has d = lowest + 2p if a - lowest is even, and d = lowest + 2p + 1 if it is odd. The neighbours of its cell on the previous
+// antidiagonal are
+//   a - lowest even:  the left one (d - 1) in lane p - 1, the upper one (d + 1) in lane p
+//   a - lowest odd:   the left one in lane p, the upper one in lane p + 1.
+// Shifts by a lane bring u = -o, x = -2o into the first lane from the left, or v = -o, y = -2o into the last one from above. They say
+// that the neighbour outside the band is reached by a gap that opens at its own neighbour inside. This is a real path, so no score in the
+// band exceeds the true one. And u <= S + o needs no more than such a step, so the bounds hold.
 //
-// Before its first cell a lane sees padding, with s'' = 0 and the flat state u = v = 0, x = y = -o, as in wavefront.hpp; what lanes
-// compute behind the last row or column comes to no cell that is used.
+// Before its first cell a lane sees padding, with s'' = 0 and the flat state u = v = 0, x = y = -o, as in wavefront.hpp. What lanes compute
+// after the last row or column reaches no cell that is used.
 //
-// The sum of steps: from the first row or column along the diagonal n - m, down one cell and right one cell in turns. The lane of
-// these cells never changes where n - m - lowest is even, which the host sees to.
+// Sum of steps: from row 0 or column 0 along the diagonal n - m, alternating one cell down and one cell right. The lane of these cells is
+// always the same if n - m - lowest is even, which the caller ensures.
 #pragma once
 #include "grid.hpp"
 
@@ -34,7 +34,7 @@ struct BandKernel {
     return Band<kPairs, 0>(a).run();
   }
 
-  // kVectors: as many lie in registers; 0: as many as wanted, in memory.
+  // kVectors: vectors of lanes, which then lie in registers; 0: any number, in memory.
   template <bool kPairs, int kVectors>
   class Band {
    public:
@@ -44,10 +44,10 @@ struct BandKernel {
       V registers[4 * (kVectors ? kVectors : 1)];
       V* u = kVectors ? registers : static_cast<V*>(a.scratch);
       V *x = u + vectors(), *v = x + vectors(), *y = v + vectors();
-      begin(u, x, v, y);
+      set_first_antidiagonal(u, x, v, y);
       const int64_t corner = a.columns - a.rows, last = a.rows + a.columns;
       lane = (corner - a.lowest) / 2;
-      // From the first row or column on, whose H' is -o.
+      // The sum begins at row 0 or column 0, where H' is -o.
       summed_from = corner == 0 ? 1 : corner < 0 ? -corner : corner;
       int64_t d = 2;
       if ((d - a.lowest) & 1) step<true>(d++, u, x, v, y);
@@ -63,8 +63,8 @@ struct BandKernel {
    private:
     int64_t vectors() const { return kVectors ? kVectors : a.vectors; }
 
-    // Antidiagonal 1, whose cells (0,1) and (1,0) step by -o from (0,0).
-    void begin(V* u, V* x, V* v, V* y) const {
+    // Sets antidiagonal 1, whose cells (0,1) and (1,0) are a step of -o from (0,0).
+    void set_first_antidiagonal(V* u, V* x, V* v, V* y) const {
       const int64_t lanes = a.vectors * kVectorBytes, upper = (1 - a.lowest) >> 1, lower = upper - 1;
       for (int64_t k = 0; k < vectors(); k++) {
         u[k] = v[k] = V{};
@@ -78,13 +78,14 @@ struct BandKernel {
       if (lower >= 0 && lower < lanes) put(u, x, lower);
     }
 
+    // Computes antidiagonal d and stores its directions. kOdd: d - lowest is odd.
     template <bool kOdd>
     inline __attribute__((always_inline)) void step(int64_t d, V* us, V* xs, V* vs, V* ys) {
       const uint8_t* target = a.target + (d + a.lowest + kOdd) / 2 - 1;
       const uint8_t* query = a.query + a.rows - (d - a.lowest - kOdd) / 2;
       uint8_t* out = a.directions + (d - 2) * vectors() * kVectorBytes;
       const V outside_step = V{} - o, outside_gap = outside_step - o;
-      V before_u = outside_step, before_x = outside_gap;
+      V previous_u = outside_step, previous_x = outside_gap;  // of the vector before
       for (int64_t k = 0; k < vectors(); k++, target += kVectorBytes, query += kVectorBytes, out += kVectorBytes) {
         const V s = scores<kPairs>(a, load(query), load(target));
         V u = us[k], x{}, v = vs[k], y{};
@@ -95,9 +96,9 @@ struct BandKernel {
           if constexpr (kAffine) y = shift_down(y, more ? ys[k + 1] : outside_gap);
         } else {
           const V next_u = u, next_x = x;
-          u = shift_up(u, before_u);
-          if constexpr (kAffine) x = shift_up(x, before_x);
-          before_u = next_u, before_x = next_x;
+          u = shift_up(u, previous_u);
+          if constexpr (kAffine) x = shift_up(x, previous_x);
+          previous_u = next_u, previous_x = next_x;
         }
         const V directions = GridKernel<uint8_t, kAffine>::cell(s, u, x, v, y, o, 0);
         us[k] = u, vs[k] = v;
@@ -121,7 +122,7 @@ struct BandKernel {
     return out;
   }
 
-  // s'' of a query's and a target's letters.
+  // Returns s'' for the letters of the query and the target.
   template <bool kPairs>
   static inline V scores(const BandArgs& a, V query, V target) {
     if constexpr (kPairs) {
@@ -131,8 +132,8 @@ struct BandKernel {
     V out{};
     for (int l = 0; l < a.letter_count; l++) {
       const uint8_t* row = a.rows_of_scores + a.letters[l] * kLetters;
-      const V found = a.padding < 16 ? look_up_16(row, target) : look_up_32(row, target);
-      out |= (V)(query == broadcast<uint8_t>(static_cast<uint8_t>(a.letters[l] << (kPairs ? kBandShift : 0)))) & found;
+      const V letter_scores = a.padding < 16 ? look_up_16(row, target) : look_up_32(row, target);
+      out |= (V)(query == broadcast<uint8_t>(static_cast<uint8_t>(a.letters[l] << (kPairs ? kPairTableShift : 0)))) & letter_scores;
     }
     return out;
   }

@@ -1,21 +1,22 @@
-// Linear-gap global alignment with small weights, and edit distance, with one bit a target.
+// Linear-gap global alignment with small weights, and edit distance, with one bit per target.
 //
-// Recurrence: that of difference.hpp with o = 0, weights divided by their common factor. The shifted match score is S, the
-// shifted mismatch score X < S, and u, v, z lie in 0 .. S. Each is kept in unary: bit plane k (1 <= k <= S) holds [value >= k],
-// and bit p of a plane belongs to target p of the block.
-//   z_k = s'_k | u_k | v_k,          s'_k = 1 for k <= X, [letters equal] for k > X
+// Recurrence: that of difference.hpp with o = 0 and weights divided by their common factor. With S the shifted match score and X < S the
+// shifted mismatch score, u, v and z lie in 0 .. S. Each is kept in unary: bit plane k (1 <= k <= S) holds [value >= k], and bit p of a
+// plane belongs to target p of the block.
+//   z_k = s'_k | u_k | v_k,          s'_k = 1 for k <= X, Eq for k > X, with Eq the match mask
 //   (z - u)_k = OR over a = 0 .. S-k of z_{a+k} & ~u_{a+1}        (u <= z: take a = u)
-// A step's planes are nested, u_{k+1} in u_k. So in the terms before the last, z_S & ~u_{S-k+1}, [letters equal] and u_{a+k} add nothing,
-// and v_{a+k} is enough; likewise u_{a+k} in (z - v)_k.
-// Edit distance is S = 2, X = 1 (match 0, mismatch -1, gap 1, the score negated): the five-operation form of Myers' cell.
+// The planes of a step are nested: u_{k+1} implies u_k. Hence in all terms but the last, z_S & ~u_{S-k+1}, the parts Eq and u_{a+k} of z
+// add nothing, and v_{a+k} is enough; by symmetry u_{a+k} is enough in (z - v)_k.
+//   Edit distance is S = 2, X = 1 (match 0, mismatch -1, gap -1; the score is the negated distance): the five-operation form of Myers'
+//   cell.
 //
-// u and z are kept complemented: then no cell needs a negation, where instruction sets have and-not, but no or-not.
-// S = 1 .. 4 exist, with every X that has no factor in common with S: others do not come up (core/scoring/recurrence_forms.py). Three-input
-// operations a cell of S = 2, 3, 4 with X = 1: 5, 11, 19; two-input ones: 8, 18, 32.
+// u, and z in a cell, are kept complemented. Then no cell needs a negation, given and-not, which instruction sets have, but not or-not.
+// Kernels exist for S = 1 .. 4 and every X without a common factor with S; no others occur (core/scoring/recurrence_forms.py). Operations
+// per cell for S = 2, 3, 4 with X = 1: 5, 11, 19 of three inputs, or 8, 18, 32 of two.
 //
-// Layout: masks [column][letter slot], one vector each. A strip of kSliceRows rows keeps its planes in L1; the boundary keeps
-// S planes a column. kSliceColumns columns advance together. The sum along the last row is taken by vertical counters:
-// bit plane b of the counters holds bit b of every lane's sum.
+// Layout: match masks [column][letter slot], one vector each. A strip of kSliceRows rows keeps its planes in L1; the boundary keeps S
+// planes per column, those of the last row computed. kSliceColumns columns advance together. The sum along the last row is taken by
+// vertical counters: bit plane b of the counters holds bit b of the sum of every lane.
 #pragma once
 #include "columns.hpp"
 #include "cpu/src/simd.hpp"
@@ -27,13 +28,15 @@ constexpr int kSliceRows = 64;
 
 template <int S, int X>
 struct BitslicedKernel {
-  // Columns in flight; with few planes it is cheaper to load what does not fit the registers than to wait (benchmarks/LOG.md).
+  // Columns that advance together. With few planes, reloading what does not fit the registers costs less than waiting (benchmarks/LOG.md).
   static constexpr int kSliceColumns = S <= 2 ? 4 : 2;
 
+  // One step, u or v, of every target.
   struct Steps {
     Words plane[S];
   };
 
+  // Computes the sum of v along the last row for every target.
   static void run(const BitslicedArgs& a) {
     Steps* bound = static_cast<Steps*>(a.boundary);
     memset(bound, 0, sizeof(Steps) * static_cast<size_t>(a.columns));  // row 0 is flat after rebasing
@@ -46,41 +49,43 @@ struct BitslicedKernel {
     count_last_row(bound, a.columns, a.sums, [&](int64_t j) { return live[j]; });
   }
 
-  // In u, and in z_S here, every plane is the complement.
-  static inline __attribute__((always_inline)) void cell(Words equal, Steps& u, Steps& v) {
-    const Words top = and_nor(u.plane[S - 1], equal, v.plane[S - 1]);
-    Steps nu, nv;
+  // Computes one cell: u of the left neighbour and v of the upper one become those of the cell. Planes of u, and not_z here, are
+  // complements.
+  static inline __attribute__((always_inline)) void cell(Words eq, Steps& u, Steps& v) {
+    const Words not_z = and_nor(u.plane[S - 1], eq, v.plane[S - 1]);  // of plane S
+    Steps next_u, next_v;
 #pragma GCC unroll 8
     for (int k = 1; k <= S; k++) {
 #pragma GCC unroll 8
       for (int a = 0; a <= S - k; a++) {
-        Words &right = nv.plane[k - 1], &down = nu.plane[k - 1];
+        Words &to_v = next_v.plane[k - 1], &to_u = next_u.plane[k - 1];
         const Words not_u = u.plane[a], v_a = v.plane[a];
         if (a + k <= X) {  // z_{a+k} = 1
-          right = a == 0 ? not_u : right | not_u;
-          down = a == 0 ? v_a : down & v_a;
+          to_v = a == 0 ? not_u : to_v | not_u;
+          to_u = a == 0 ? v_a : to_u & v_a;
         } else if (a + k < S) {
-          right = a == 0 ? not_u & v.plane[k - 1] : or_and(right, not_u, v.plane[a + k - 1]);
-          down = a == 0 ? v_a | u.plane[k - 1] : and_or(down, v_a, u.plane[a + k - 1]);
+          to_v = a == 0 ? not_u & v.plane[k - 1] : or_and(to_v, not_u, v.plane[a + k - 1]);
+          to_u = a == 0 ? v_a | u.plane[k - 1] : and_or(to_u, v_a, u.plane[a + k - 1]);
         } else {
-          right = a == 0 ? and_not(not_u, top) : or_and_not(right, not_u, top);
-          down = a == 0 ? v_a | top : and_or(down, v_a, top);
+          to_v = a == 0 ? and_not(not_u, not_z) : or_and_not(to_v, not_u, not_z);
+          to_u = a == 0 ? v_a | not_z : and_or(to_u, v_a, not_z);
         }
       }
     }
-    u = nu;
-    v = nv;
+    u = next_u;
+    v = next_v;
   }
 
-  // kSliceColumns columns of a strip: u of its rows, v of the columns, in from above and out below. equal(r, c): the mask of a cell.
-  template <class Equal>
-  static inline __attribute__((always_inline)) void pass_columns(int rows, Steps* u, const Steps* above, Steps* below, Equal equal) {
-    Steps v[kSliceColumns], between[kSliceColumns];  // u of the row that column c takes next, as the column before it has left it
+  // Computes kSliceColumns columns of a strip. u: of its rows, left of the columns in, of the last one out. above, below: v of the columns.
+  // match(r, c): the match mask of a cell.
+  template <class Match>
+  static inline __attribute__((always_inline)) void pass_columns(int rows, Steps* u, const Steps* above, Steps* below, Match match) {
+    Steps v[kSliceColumns], between[kSliceColumns];  // [c]: u that column c - 1 has left for column c, in the row c takes next
     for (int c = 0; c < kSliceColumns; c++) v[c] = above[c];
-    pass_behind<kSliceColumns>(rows, [&](int r, auto column) __attribute__((always_inline)) {
+    skew_columns<kSliceColumns>(rows, [&](int r, auto column) __attribute__((always_inline)) {
       constexpr int c = decltype(column)::number;
       Steps ur = c > 0 ? between[c] : u[r];
-      cell(equal(r, c), ur, v[c]);
+      cell(match(r, c), ur, v[c]);
       if constexpr (c + 1 < kSliceColumns)
         between[c + 1] = ur;
       else
@@ -89,7 +94,7 @@ struct BitslicedKernel {
     for (int c = 0; c < kSliceColumns; c++) below[c] = v[c];
   }
 
-  // The same with the masks of a block: masks of the first column, slots of the strip's rows.
+  // Does the same with match masks from memory: those of the first column, and the slots of the strip's rows.
   static inline __attribute__((always_inline)) void pass_masks(int rows, Steps* u, const Steps* above, Steps* below, const char* masks,
                                                                int64_t column_bytes, const uint32_t* slots) {
     pass_columns(rows, u, above, below, [&](int r, int c) __attribute__((always_inline)) {
@@ -97,7 +102,7 @@ struct BitslicedKernel {
     });
   }
 
-  // sums: of each lane, over the columns that live(j) has it in.
+  // Writes to sums[lane] the sum of v over those columns j in which the lane's bit of live(j) is set.
   template <class Live>
   static void count_last_row(const Steps* bound, int64_t columns, int64_t* sums, Live live) {
     int planes = 1;
@@ -124,6 +129,7 @@ struct BitslicedKernel {
   }
 
  private:
+  // Computes one strip of rows over all columns.
   static void strip(const BitslicedArgs& a, const uint32_t* slots, int rows, Steps* bound) {
     Steps u[kSliceRows];
     for (int r = 0; r < rows; r++) {
@@ -135,7 +141,7 @@ struct BitslicedKernel {
   }
 };
 
-// Kernel<S, X>::run(a) for the steps in `a`, which have no common factor.
+// Calls Kernel<S, X>::run(a) for the S and X in `a`, which have no common factor.
 template <template <int, int> class Kernel, class Args>
 static void run_steps(const Args& a) {
   switch (a.match_steps * 8 + a.mismatch_steps) {

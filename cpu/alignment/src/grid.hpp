@@ -1,21 +1,21 @@
-// The difference recurrence with what a traceback needs: checkpoints on the way forward, directions of one tile on the way back.
+// The difference recurrence for tracebacks: checkpoints on the way forward, directions of one tile on the way back.
 //
 // Recurrence, bounds and constants are those of difference.hpp. The matrix of a block of lanes is cut into tiles of kRows rows by
-// tile_columns columns. The forward pass keeps v, y on the upper edge of every tile and u, x on its left edge; from these a tile
-// is computed again when a path comes to it, this time with the directions of each cell (traceback in path.hpp):
-//   kDiagonal   s'' = z                      kUp      y = z, with linear gaps v = z        (a letter of the query against a gap)
-//   kExtendLeft the gap that enters the right neighbour is longer than one: x > z - o
-//   kExtendUp   likewise for the lower neighbour: y > z - o
-// Directions are packed: 4 bits a cell, 2 rows an element; 2 bits and 4 rows for linear gaps, which know the first two only.
+// tile_columns columns. The forward pass stores v, y on the upper edge of every tile and u, x on its left edge. When a path reaches a
+// tile, it is computed again from these, this time with the directions of each cell (traceback in path.hpp):
+//   kDiagonal    s'' = z                     kUp      y = z, with linear gaps v = z        (a letter of the query against a gap)
+//   kExtendLeft  x > z - o: the gap that enters the right neighbour is longer than one letter
+//   kExtendUp    y > z - o: the same for the lower neighbour
+// Directions are packed: 4 bits per cell and 2 rows per element, or 2 bits and 4 rows with linear gaps, which have only the first two.
 //
-// Free end gaps only change the first row and column: H(i,0) = 0 makes every step of H' there e. A step then is at
-// most max(S + o, e): H'(i,j) - H'(i,j-1) is one of the first row or at most S, or o more where a gap closes.
+// Free end gaps only change row 0 and column 0: H(i,0) = 0 makes every step of H' there e. Steps then are at most max(S + o, e):
+// H'(i,j) - H'(i,j-1) is one of row 0, or at most S, or o more where a gap closes.
 #pragma once
 #include "difference.hpp"
 
 namespace gpualign::GPUALIGN_ISA {
 
-// As core/alignment/src/walk.hpp has them, which a variant may not include.
+// The same values as in core/alignment/src/walk.hpp, which a variant must not include.
 constexpr int kDiagonal = 1, kUp = 2, kExtendLeft = 4, kExtendUp = 8;
 
 template <class E, bool kAffine>
@@ -24,10 +24,10 @@ struct GridKernel {
   using Plain = DifferenceKernel<E, kAffine>;
   static constexpr int kLanes = lanes_of<E>();
   static constexpr int kColumns = kColumnsAtATime;
-  static constexpr int kPacked = kAffine ? 2 : 4;  // rows an element of directions holds
+  static constexpr int kPacked = kAffine ? 2 : 4;  // rows per element of directions
   static_assert(kRows == kGridRows);
 
-  // One strip's rows: the differences that enter the next column, and where each row's scores are.
+  // The rows of a strip. u, x: of the last column computed. slot: byte offset of the row's letter in the looked-up scores.
   struct Strip {
     V u[kRows], x[kRows];
     uint32_t slot[kRows];
@@ -35,16 +35,18 @@ struct GridKernel {
     int rows;
   };
 
+  // Sets the letters of the strip that begins at `row`.
   static void load(Strip& s, const GridArgs& a, int64_t row) {
     s.slots.clear();
     s.rows = a.rows - row < kRows ? static_cast<int>(a.rows - row) : kRows;
-    // Rows are computed in groups of kPacked; those below the query repeat its first letter and are not used.
+    // Rows are computed in groups of kPacked; rows below the query repeat the first letter of the strip and are not used.
     for (int r = 0; r < kRows; r++) {
       const int letter = a.query[r < s.rows ? row + r : row];
       s.slot[r] = static_cast<uint32_t>(s.slots.of(letter) * kColumns * sizeof(V));
     }
   }
 
+  // Looks up the scores of all letters of a strip in N columns.
   template <int N>
   static inline void look_up(const GridArgs& a, const uint8_t* table8, const Strip& s, int64_t j, V (*scores)[kColumns]) {
     for (int c = 0; c < N; c++) {
@@ -57,6 +59,7 @@ struct GridKernel {
   }
 
   // ---- forward
+  // Computes all strips and stores the edges of the tiles, and the best end in the last column if there are end_lanes.
   static void forward(const GridArgs& a) {
     alignas(64) uint8_t table8[kLetters * kLetters];
     narrow(a, table8);
@@ -75,9 +78,9 @@ struct GridKernel {
         s.u[r] = broadcast<E>(static_cast<E>(row + r ? a.later_u : a.first_u));
         if (kAffine) s.x[r] = s.u[r] - o;
       }
-      int64_t next_end = 0;  // of the lanes in order of length
+      int64_t next_end = 0;  // index in end_lanes
       for (int64_t j = 0; j < a.columns; j += kColumns) {
-        if (j % a.tile_columns == 0) keep(a, s, row, j / a.tile_columns);
+        if (j % a.tile_columns == 0) store_left_edge(a, s, row, j / a.tile_columns);
         const bool ends = a.end_lanes && next_end < kLanes && a.lengths[a.end_lanes[next_end]] <= j + kColumns;
         if (!ends) {
           columns<kColumns>(a, table8, s, j, v, y);
@@ -86,12 +89,13 @@ struct GridKernel {
         for (int c = 0; c < kColumns; c++) {
           columns<1>(a, table8, s, j + c, v, y);
           for (; next_end < kLanes && a.lengths[a.end_lanes[next_end]] <= j + c + 1; next_end++)
-            if (a.lengths[a.end_lanes[next_end]] == j + c + 1) look_for_end(a, s, row, static_cast<int>(a.end_lanes[next_end]));
+            if (a.lengths[a.end_lanes[next_end]] == j + c + 1) update_end(a, s, row, static_cast<int>(a.end_lanes[next_end]));
         }
       }
     }
   }
 
+  // Computes N columns of a strip. above_v, above_y: row of the edge above; the row below it is written.
   template <int N>
   static inline void columns(const GridArgs& a, const uint8_t* table8, Strip& strip, int64_t j, const V* above_v, const V* above_y) {
     const V o = broadcast<E>(static_cast<E>(a.open_extra));
@@ -118,17 +122,18 @@ struct GridKernel {
     }
   }
 
-  static void keep(const GridArgs& a, const Strip& s, int64_t row, int64_t tile) {
+  // Stores u, x on the left edge of a tile.
+  static void store_left_edge(const GridArgs& a, const Strip& s, int64_t row, int64_t tile) {
     V* u = static_cast<V*>(a.column_u) + tile * a.rows + row;
     memcpy(u, s.u, sizeof(V) * static_cast<size_t>(s.rows));
     if (kAffine) memcpy(static_cast<V*>(a.column_x) + tile * a.rows + row, s.x, sizeof(V) * static_cast<size_t>(s.rows));
   }
 
-  // H' along the lane's last column, of which the largest is wanted, the lowest row where several are.
-  static void look_for_end(const GridArgs& a, const Strip& s, int64_t row, int lane) {
+  // Follows H along the last column of a lane, and keeps the largest value, on ties that of the lowest row.
+  static void update_end(const GridArgs& a, const Strip& s, int64_t row, int lane) {
     GridEnd& end = a.ends[lane];
     for (int r = 0; r < s.rows; r++) {
-      // H'(i,n) grows by u; H is smaller by e a row, which is taken off at once.
+      // H' changes by u, so H by u - e.
       end.sum += step_of<kAffine>(reinterpret_cast<const E*>(&s.u[r])[lane]) - a.extend;
       if (end.sum >= end.best) {
         end.best = end.sum;
@@ -138,23 +143,24 @@ struct GridKernel {
   }
 
   // ---- one tile again, with directions
+  // Computes `count` columns of the strip at `row` from the edges of the tile that begins at `column`.
   static void tile(const GridArgs& a, int64_t row, int64_t column, int64_t count, void* directions) {
     alignas(64) uint8_t table8[kLetters * kLetters];
     narrow(a, table8);
     const V o = broadcast<E>(static_cast<E>(a.open_extra));
     Strip strip;
     load(strip, a, row);
-    const int64_t at = column / a.tile_columns * a.rows + row;
+    const int64_t edge = column / a.tile_columns * a.rows + row;
     for (int r = 0; r < kRows; r++) {
-      strip.u[r] = r < strip.rows ? static_cast<const V*>(a.column_u)[at + r] : V{};
-      if (kAffine) strip.x[r] = r < strip.rows ? static_cast<const V*>(a.column_x)[at + r] : V{};
+      strip.u[r] = r < strip.rows ? static_cast<const V*>(a.column_u)[edge + r] : V{};
+      if (kAffine) strip.x[r] = r < strip.rows ? static_cast<const V*>(a.column_x)[edge + r] : V{};
     }
     const V* above_v = static_cast<const V*>(a.row_v) + row / kRows * a.columns + column;
     const V* above_y = static_cast<const V*>(a.row_y) + row / kRows * a.columns + column;
     V* out = static_cast<V*>(directions);
     constexpr int kElements = kRows / kPacked;
     V scores[kLetters][kColumns];
-    constexpr int N = 2;  // columns side by side: directions take registers too
+    constexpr int N = 2;  // columns that advance together; directions take registers as well
     for (int64_t j = 0; j < count; j += N, out += N * kElements) {
       look_up<N>(a, table8, strip, column + j, scores);
       V v[N], y[N];
@@ -179,16 +185,17 @@ struct GridKernel {
     }
   }
 
+  // Computes one cell like DifferenceKernel::cell. Returns its directions, shifted left by `shift` bits.
   static inline __attribute__((always_inline)) V cell(V s, V& u, V& x, V& v, V& y, V o, int shift) {
-    const V across = x, down = kAffine ? y : v, left = u;
+    const V left_x = x, upper_y = kAffine ? y : v, left_u = u;
     Plain::cell(s, u, x, v, y, o);
-    const V z = v + left;  // the cell made v = z - u
+    const V z = v + left_u;  // as the cell set v = z - left_u
     V out = (V)(s == z) & broadcast<E>(static_cast<E>(kDiagonal << shift));
-    out |= (V)(down == z) & broadcast<E>(static_cast<E>(kUp << shift));
+    out |= (V)(upper_y == z) & broadcast<E>(static_cast<E>(kUp << shift));
     if constexpr (kAffine) {
       const Signed<E> opened = (Signed<E>)(z - o);
-      out |= (V)((Signed<E>)across > opened) & broadcast<E>(static_cast<E>(kExtendLeft << shift));
-      out |= (V)((Signed<E>)down > opened) & broadcast<E>(static_cast<E>(kExtendUp << shift));
+      out |= (V)((Signed<E>)left_x > opened) & broadcast<E>(static_cast<E>(kExtendLeft << shift));
+      out |= (V)((Signed<E>)upper_y > opened) & broadcast<E>(static_cast<E>(kExtendUp << shift));
     }
     return out;
   }

@@ -1,4 +1,4 @@
-// Records side by side in the lanes of a vector, as every kernel of a block of lanes reads them.
+// Records side by side in the lanes of a vector, in the layout that all kernels for blocks of lanes read: [column][lane].
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@ namespace gpualign {
 
 class LaneCodes {
  public:
-  // Packs records, at most one a lane, from their ends backwards if `reversed`; shorter ones and unused lanes are padded.
+  // Packs at most one record per lane, back to front if `reversed`. Shorter records and unused lanes are padded.
   void pack(const std::vector<Record>& records, int lanes, uint8_t padding, bool reversed = false) {
     const size_t count = records.size();
     lengths_.assign(static_cast<size_t>(lanes), 0);
@@ -31,7 +31,7 @@ class LaneCodes {
 
   const uint8_t* codes() { return static_cast<const uint8_t*>(codes_.reserve(0)); }
   const int64_t* lengths() const { return lengths_.data(); }  // [lanes], 0 for an unused one
-  int64_t columns() const { return columns_; }                // of the longest record, padded
+  int64_t columns() const { return columns_; }                // length of the longest record, rounded up
 
  private:
   Scratch codes_;

@@ -17,7 +17,7 @@ int64_t LanePaths::bytes(int64_t rows, int64_t columns) const {
   return vectors * kernels_.vector_bytes + padded(columns) * lanes();
 }
 
-void LanePaths::begin_block(const std::vector<Record>& targets) {
+void LanePaths::set_targets(const std::vector<Record>& targets) {
   targets_ = targets;
   codes_.pack(targets, lanes(), 0);
   end_lanes_.resize(static_cast<size_t>(lanes()));
@@ -36,13 +36,13 @@ void LanePaths::align(const uint8_t* query, int64_t rows, const int64_t* pairs, 
 
 void LanePaths::reserve(GridArgs& a) {
   const auto vector = static_cast<size_t>(kernels_.vector_bytes);
-  const size_t above = static_cast<size_t>((strips(a.rows) + 1) * a.columns) * vector;
-  const size_t beside = static_cast<size_t>(tiles(a.columns) * a.rows) * vector;
+  const size_t upper_edges = static_cast<size_t>((strips(a.rows) + 1) * a.columns) * vector;
+  const size_t left_edges = static_cast<size_t>(tiles(a.columns) * a.rows) * vector;
   const bool affine = recipe_.differences.open_extra;
-  a.row_v = row_v_.reserve(above);
-  a.row_y = affine ? row_y_.reserve(above) : nullptr;
-  a.column_u = column_u_.reserve(beside);
-  a.column_x = affine ? column_x_.reserve(beside) : nullptr;
+  a.row_v = row_v_.reserve(upper_edges);
+  a.row_y = affine ? row_y_.reserve(upper_edges) : nullptr;
+  a.column_u = column_u_.reserve(left_edges);
+  a.column_x = affine ? column_x_.reserve(left_edges) : nullptr;
   directions_.reserve(static_cast<size_t>(kTileColumns * kGridRows / recipe_.packed()) * vector);
 }
 
@@ -97,7 +97,7 @@ void LanePaths::align_as(const uint8_t* query, int64_t rows, const int64_t* pair
     int64_t score;
     Walk walk;
   };
-  std::vector<Lane> going;
+  std::vector<Lane> lanes_to_trace;
   if (sink.want_runs()) runs_.resize(static_cast<size_t>(lanes));
   for (int k = 0; k < static_cast<int>(targets_.size()); k++) {
     if (pairs[k] < 0) continue;
@@ -107,36 +107,37 @@ void LanePaths::align_as(const uint8_t* query, int64_t rows, const int64_t* pair
       runs = &runs_[k];
       runs->clear();
     }
-    going.push_back({k, end.score, Walk(query, targets_[k].codes, end, runs)});
+    lanes_to_trace.push_back({k, end.score, Walk(query, targets_[k].codes, end, runs)});
   }
 
-  // Strips from the last to the first, in each the tiles that a path comes to, from the right to the left.
+  // Trace strips from the last to the first, and in each the tiles that a path reaches, from right to left.
   const auto grid_tile = sizeof(E) == 1 ? kernels_.grid_tile8 : sizeof(E) == 2 ? kernels_.grid_tile16 : kernels_.grid_tile32;
   const E* directions = static_cast<const E*>(directions_.reserve(0));
   const int packed = recipe_.packed(), bits = 8 / packed, mask = (1 << bits) - 1;
   for (int64_t row = (strips(rows) - 1) * kGridRows; row >= 0; row -= kGridRows) {
     for (;;) {
-      int64_t furthest = 0;
-      for (const Lane& lane : going)
-        if (lane.walk.i > row) furthest = std::max(furthest, lane.walk.j);
-      if (furthest == 0) break;
-      const int64_t column = (furthest - 1) / kTileColumns * kTileColumns;
-      grid_tile(a, row, column, (furthest - column + 1) / 2 * 2, const_cast<E*>(directions));
-      for (Lane& lane : going) {
+      int64_t max_column = 0;
+      for (const Lane& lane : lanes_to_trace)
+        if (lane.walk.i > row) max_column = std::max(max_column, lane.walk.j);
+      if (max_column == 0) break;
+      const int64_t column = (max_column - 1) / kTileColumns * kTileColumns;
+      grid_tile(a, row, column, (max_column - column + 1) / 2 * 2, const_cast<E*>(directions));
+      for (Lane& lane : lanes_to_trace) {
         if (lane.walk.i <= row || lane.walk.j <= column) continue;
-        const E* mine = directions + lane.number;
+        const E* lane_directions = directions + lane.number;
         auto at = [&](int64_t i, int64_t j) {
           const int64_t r = i - 1 - row;
-          return static_cast<int>(mine[((j - 1 - column) * (kGridRows / packed) + r / packed) * lanes] >> (r % packed * bits)) & mask;
+          return static_cast<int>(lane_directions[((j - 1 - column) * (kGridRows / packed) + r / packed) * lanes] >> (r % packed * bits)) &
+                 mask;
         };
         lane.walk.run(recipe_.usable, row, column, at);
       }
     }
   }
-  for (Lane& lane : going) {
+  for (Lane& lane : lanes_to_trace) {
     lane.walk.finish(recipe_.free_query, recipe_.free_target);
     sink.put(pairs[lane.number], recipe_.negate ? -lane.score : lane.score, lane.walk.counts,
-             sink.want_runs() ? runs_[lane.number] : runs_none_);
+             sink.want_runs() ? runs_[lane.number] : no_runs_);
   }
 }
 

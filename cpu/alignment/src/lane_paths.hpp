@@ -1,4 +1,4 @@
-// Paths of one query against a block of targets in the lanes of vectors, an element each (grid.hpp).
+// Alignment paths of one query against a block of targets in the lanes of vectors, one element per target (grid.hpp).
 #pragma once
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace gpualign {
 
-constexpr int64_t kTileColumns = 64;  // of a tile; 32 to 128 are as fast
+constexpr int64_t kTileColumns = 64;  // columns of a tile; 32 to 128 are equally fast
 
 class LanePaths : public BlockPaths {
  public:
@@ -16,7 +16,7 @@ class LanePaths : public BlockPaths {
   int lanes() const override { return kernels_.vector_bytes * 8 / recipe_.differences.width; }
   int64_t bytes(int64_t rows, int64_t columns) const override;
   double cost(int64_t rows, int64_t columns, int) const override { return static_cast<double>(rows) * static_cast<double>(columns); }
-  void begin_block(const std::vector<Record>& targets) override;
+  void set_targets(const std::vector<Record>& targets) override;
   void align(const uint8_t* query, int64_t rows, const int64_t* pairs, PathSink& sink) override;
 
  private:
@@ -35,7 +35,7 @@ class LanePaths : public BlockPaths {
   std::vector<GridEnd> ends_;
   Scratch row_v_, row_y_, column_u_, column_x_, directions_;
   std::vector<std::vector<uint8_t>> runs_;
-  const std::vector<uint8_t> runs_none_;
+  const std::vector<uint8_t> no_runs_;
 };
 
 }  // namespace gpualign

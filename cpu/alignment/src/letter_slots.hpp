@@ -1,4 +1,4 @@
-// The letters of some rows of a query, each with a slot: a kernel looks up scores for these letters alone.
+// Numbers (slots) for the letters that occur in some rows of a query, so that a kernel looks up scores for these letters only.
 #pragma once
 #include "cpu/src/simd.hpp"
 #include "kernels.hpp"
@@ -6,7 +6,7 @@
 namespace gpualign::GPUALIGN_ISA {
 
 struct LetterSlots {
-  int letters[kLetters];  // [count] by slot, in the order in which they were met
+  int letters[kLetters];  // [slot] the letters, in order of their first occurrence
   int count;
 
   void clear() {
@@ -14,7 +14,7 @@ struct LetterSlots {
     for (int l = 0; l < kLetters; l++) slot_of_[l] = -1;
   }
 
-  // The slot of a letter, a new one where it has none yet.
+  // Returns the slot of a letter; a letter without one gets the next slot.
   int of(int letter) {
     if (slot_of_[letter] < 0) {
       slot_of_[letter] = count;
@@ -24,7 +24,7 @@ struct LetterSlots {
   }
 
  private:
-  int slot_of_[kLetters];  // or -1
+  int slot_of_[kLetters];  // -1: none
 };
 
 }  // namespace gpualign::GPUALIGN_ISA

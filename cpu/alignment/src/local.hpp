@@ -1,24 +1,23 @@
-// Local alignment (Smith-Waterman): one query against one target a vector lane, scores or where they are reached.
+// Local alignment (Smith-Waterman) of one query against many targets, one per vector lane: scores, or the cells in which they are reached.
 //
-// Recurrence (Gotoh 1982), a gap of n letters costs g + (n-1) e:
+// Recurrence (Gotoh 1982), where a gap of n letters costs g + (n-1) e:
 //   H(i,j) = max(0, H(i-1,j-1) + s, E(i,j), F(i,j))
 //   E(i,j+1) = max(E(i,j) - e, H(i,j) - g)      F(i+1,j) = max(F(i,j) - e, H(i,j) - g)
 // With linear gaps E(i,j+1) = F(i+1,j) = H(i,j) - g. The best H is the score.
 //
-// Bounds. Elements of 8 and 16 bits saturate at both ends (saturating.hpp): E and F below 0 stop at 0, where they change no H.
-// A score that reaches the upper end may be a larger one, so the caller computes that pair again in a wider element; below
-// the end no sum was cut off, and the score is exact (Rognes 2011 uses the same range). 32 and 64 bits are for scores that
-// the caller has proven to fit: E and F there are at least -g.
+// Bounds. Elements of 8 and 16 bits saturate at both ends (saturating.hpp): E and F below 0 stop at 0, where they change no H. A score at
+// the upper end may really be larger, so the caller computes that pair again with a wider element. Below that end no sum was cut off, and
+// the score is exact (Rognes 2011 uses the same range). 32 and 64 bits are for scores that the caller has proven to fit; E and F are at
+// least -g there.
 //
-// Behind the end of a target stands a padding letter, whose scores are negative: H cannot rise there.
+// After the end of a target comes a padding letter with negative scores, so H cannot rise there.
 //
-// To find where a known score is reached, a pass looks for H = wanted, which few cells have, and reports the first of them. The
-// start of an alignment is found the same way from its end: both sequences reversed, and H = 1 instead of 0 at the corner above
-// and left of the pair of letters where it ends (its `seed`). Only paths from there reach score + 1, because nothing else
-// exceeds the score.
+// To find the end of an alignment whose score is known, a pass looks for cells with H = goal, which are few, and reports the first one. The
+// start is found in the same way from the end: with both sequences reversed, and H = 1 instead of 0 at the corner above and left of the
+// pair of letters in which the alignment ends (its `seed`). Only paths from there reach score + 1, as no other path exceeds the score.
 //
-// Layout: target codes [column][lane], strips of kLocalRows query rows whose H and E stay in L1, H and F of a strip's last row
-// in memory for every column; as in difference.hpp, kColumnsAtATime columns advance together.
+// Layout: target codes [column][lane]. A strip of kLocalRows query rows keeps H and E in L1; H and F of its last row are stored for every
+// column. As in difference.hpp, kColumnsAtATime columns advance together.
 #pragma once
 #include "kernels.hpp"
 #include "letter_slots.hpp"
@@ -28,14 +27,14 @@ namespace gpualign::GPUALIGN_ISA {
 
 constexpr int kLocalRows = 128;
 
-// Scores of letters against columns of targets. Those that fit a byte are looked up for as many columns as fill a vector of
-// bytes, and then widened; others one by one.
+// Looks up scores of letters against columns of targets. Scores that fit a byte are looked up for as many columns as fill a vector of
+// bytes, and then widened; others are looked up one by one.
 template <class E>
 struct LocalScores {
   static constexpr int kLanes = lanes_of<E>();
   typedef int8_t Narrow __attribute__((vector_size(kLanes)));
 
-  // out[column] for kColumnsAtATime columns.
+  // Writes the scores of `letter` in kColumnsAtATime columns to out[column].
   static inline __attribute__((always_inline)) void look_up(const LocalArgs& a, const uint8_t* bytes, const uint8_t* codes, int letter,
                                                             Vec<E>* out) {
     if (!a.byte_scores || sizeof(E) == 8) {
@@ -48,18 +47,19 @@ struct LocalScores {
       Bytes packed;
       memcpy(&packed, codes + c * kLanes, sizeof packed);
       const uint8_t* row = bytes + letter * kLetters;
-      const Bytes found = a.letters <= 16 ? look_up_16(row, packed) : look_up_32(row, packed);
+      const Bytes scores = a.letters <= 16 ? look_up_16(row, packed) : look_up_32(row, packed);
       if constexpr (sizeof(E) == 1) {
-        out[c] = (Vec<E>)found;
+        out[c] = (Vec<E>)scores;
       } else {
         alignas(64) Narrow parts[sizeof(E)];
-        memcpy(parts, &found, sizeof found);
+        memcpy(parts, &scores, sizeof scores);
         for (int p = 0; p < static_cast<int>(sizeof(E)); p++) out[c + p] = __builtin_convertvector(parts[p], Vec<E>);
       }
     }
   }
 };
 
+// kFind: finds the cells in which given scores are reached, instead of the best scores.
 template <class E, bool kAffine, bool kFind>
 struct LocalKernel {
   using V = Vec<E>;
@@ -71,35 +71,36 @@ struct LocalKernel {
     alignas(64) uint8_t bytes[kLetters * kLetters];
     for (int i = 0; i < kLetters * kLetters; i++) bytes[i] = static_cast<uint8_t>(a.table[i]);
     const V zero = broadcast<E>(kZero);
-    V* bound_h = static_cast<V*>(a.boundary);
-    V* bound_f = bound_h + a.columns;
+    V* boundary_h = static_cast<V*>(a.boundary);
+    V* boundary_f = boundary_h + a.columns;
     for (int64_t j = 0; j < a.columns; j++) {
-      bound_h[j] = zero;
-      bound_f[j] = zero;  // no gap is worth more at an edge
+      boundary_h[j] = zero;
+      boundary_f[j] = zero;  // a gap that comes from outside is worth no more
     }
-    V best = zero, wanted = zero;
+    V best = zero, goal = zero;
     if (kFind) {
       for (int k = 0; k < kLanes; k++) {
-        // No H reaches kMost: that would be a score too large for the element.
-        wanted[k] = a.wanted[k] > 0 ? static_cast<E>(kZero + a.wanted[k]) : Range<E>::kMost;
+        // No H reaches kMax: that would be a score too large for the element.
+        goal[k] = a.goals[k] > 0 ? static_cast<E>(kZero + a.goals[k]) : Range<E>::kMax;
         a.end_rows[k] = a.end_columns[k] = -1;
       }
     }
     for (int64_t row = 0; row < a.rows; row += kLocalRows) {
       if (a.cancel->requested) return;
       const int rows = a.rows - row < kLocalRows ? static_cast<int>(a.rows - row) : kLocalRows;
-      strip(a, bytes, row, rows, bound_h, bound_f, best, wanted);
+      strip(a, bytes, row, rows, boundary_h, boundary_f, best, goal);
     }
     if (!kFind)
       for (int k = 0; k < kLanes; k++) a.best[k] = static_cast<int64_t>(best[k]) - kZero;
   }
 
  private:
-  static void strip(const LocalArgs& a, const uint8_t* bytes, int64_t row, int rows, V* bound_h, V* bound_f, V& best_so_far, V wanted) {
+  // Computes one strip of rows over all columns.
+  static void strip(const LocalArgs& a, const uint8_t* bytes, int64_t row, int rows, V* boundary_h, V* boundary_f, V& best_io, V goal) {
     const uint8_t* query = a.query + row;
     const V zero = broadcast<E>(kZero), open = broadcast<E>(static_cast<E>(a.open)), extend = broadcast<E>(static_cast<E>(a.extend));
     V h[kLocalRows], e[kLocalRows];
-    uint32_t slot[kLocalRows];  // byte offset of the row's letter in `scores`
+    uint32_t slot[kLocalRows];  // [row] byte offset of its letter in `scores`
     LetterSlots slots;
     slots.clear();
     for (int r = 0; r < rows; r++) {
@@ -115,28 +116,28 @@ struct LocalKernel {
         if (above >= 0 && above < rows) h[above][k] = static_cast<E>(kZero + 1);
       }
     }
-    V best = best_so_far;
+    V best = best_io;
     const int count = slots.count;
     V scores[kLetters][kColumns];
     for (int64_t j = 0; j < a.columns; j += kColumns) {
       for (int l = 0; l < count; l++) LocalScores<E>::look_up(a, bytes, a.codes + j * kLanes, slots.letters[l], scores[l]);
       V above[kColumns], f[kColumns];  // H and F of the row above
       for (int c = 0; c < kColumns; c++) {
-        above[c] = bound_h[j + c];
-        f[c] = bound_f[j + c];
+        above[c] = boundary_h[j + c];
+        f[c] = boundary_f[j + c];
       }
       V diagonal = corner;
       corner = above[kColumns - 1];
       for (int r = 0; r < rows; r++) {
         const V* s = reinterpret_cast<const V*>(reinterpret_cast<const char*>(scores) + slot[r]);
-        V er = e[r], before = diagonal;
+        V er = e[r], previous = diagonal;
         diagonal = h[r];
-        V found{};
+        V reached{};
 #pragma GCC unroll 8
         for (int c = 0; c < kColumns; c++) {
-          V t = add(before, s[c]);
+          V t = add(previous, s[c]);
           if (!Range<E>::kSaturates) t = larger(t, zero);
-          before = above[c];
+          previous = above[c];
           const V now = larger(larger(t, er), f[c]);
           const V opened = subtract(now, open);
           if constexpr (kAffine) {
@@ -147,34 +148,34 @@ struct LocalKernel {
           }
           above[c] = now;
           if constexpr (kFind)
-            found |= now == wanted;
+            reached |= now == goal;
           else
             best = larger(best, now);
         }
         h[r] = above[kColumns - 1];
         e[r] = er;
         if constexpr (kFind)
-          if (any((Bytes)found)) note(a, row + r, j, above, wanted);
+          if (any((Bytes)reached)) update_ends(a, row + r, j, above, goal);
       }
       for (int c = 0; c < kColumns; c++) {
-        bound_h[j + c] = above[c];
-        bound_f[j + c] = f[c];
+        boundary_h[j + c] = above[c];
+        boundary_f[j + c] = f[c];
       }
     }
-    best_so_far = best;
+    best_io = best;
   }
 
-  // Cells of one row that have what is wanted: the first one by the order of `rows_first` is kept.
-  static __attribute__((noinline)) void note(const LocalArgs& a, int64_t row, int64_t column, const V* h, V wanted) {
+  // Takes the cells of one row with H = goal as the ends of their lanes, if they precede the present ones in the order of `rows_first`.
+  static __attribute__((noinline)) void update_ends(const LocalArgs& a, int64_t row, int64_t column, const V* h, V goal) {
     for (int k = 0; k < kLanes; k++) {
       for (int c = 0; c < kColumns; c++) {
-        if (h[c][k] != wanted[k] || column + c >= a.lengths[k]) continue;
-        const int64_t at = column + c, end_row = a.end_rows[k], end_column = a.end_columns[k];
-        const bool first =
-            a.rows_first ? row < end_row || (row == end_row && at < end_column) : at < end_column || (at == end_column && row < end_row);
+        if (h[c][k] != goal[k] || column + c >= a.lengths[k]) continue;
+        const int64_t cell_column = column + c, end_row = a.end_rows[k], end_column = a.end_columns[k];
+        const bool first = a.rows_first ? row < end_row || (row == end_row && cell_column < end_column)
+                                        : cell_column < end_column || (cell_column == end_column && row < end_row);
         if (end_row < 0 || first) {
           a.end_rows[k] = row;
-          a.end_columns[k] = at;
+          a.end_columns[k] = cell_column;
         }
         break;
       }

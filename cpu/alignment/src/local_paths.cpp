@@ -15,11 +15,12 @@
 namespace gpualign {
 namespace {
 
-struct Place {
-  int64_t row, column;  // of a pair of letters, from 0
+// A pair of letters.
+struct Position {
+  int64_t row, column;  // 0-based
 };
 
-// Hits that share a query, or a target: that record is the rows of the passes, the other records of the hits lie in the lanes.
+// Traces hits in blocks that share a query, or a target. The shared record has the rows of a pass, the other records of the hits the lanes.
 class HitTracer {
  public:
   HitTracer(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe,
@@ -31,15 +32,15 @@ class HitTracer {
   }
 
   bool run() {
-    const double straight = cut(false), swapped = cut(true);
+    const double unswapped = make_blocks(false), swapped = make_blocks(true);
     int64_t longest_query = 0, longest_target = 0;
     for (const int64_t hit : order_) {
       longest_query = std::max(longest_query, queries_.length(hits_[hit].query));
       longest_target = std::max(longest_target, targets_.length(hits_[hit].target));
     }
-    if (!prefer_swapped(recipe_, straight, longest_target, swapped, longest_query)) cut(false);
+    if (!prefer_swapped(recipe_, unswapped, longest_target, swapped, longest_query)) make_blocks(false);
     for (const auto& [first, stop] : blocks_)
-      if (!block(order_.data() + first, static_cast<int>(stop - first))) return false;
+      if (!trace_block(order_.data() + first, static_cast<int>(stop - first))) return false;
     return true;
   }
 
@@ -49,8 +50,8 @@ class HitTracer {
   int64_t row_record(int64_t hit) const { return swapped_ ? hits_[hit].target : hits_[hit].query; }
   int64_t lane_record(int64_t hit) const { return swapped_ ? hits_[hit].query : hits_[hit].target; }
 
-  // Sorts the hits into blocks of lanes with one row record, one width and similar lengths; returns the steps of their passes.
-  double cut(bool swapped) {
+  // Sorts the hits into blocks of lanes with one row record, one width and similar lengths. Returns the steps that their passes take.
+  double make_blocks(bool swapped) {
     swapped_ = swapped;
     std::iota(order_.begin(), order_.end(), int64_t(0));
     auto key = [&](int64_t hit) {
@@ -61,9 +62,9 @@ class HitTracer {
     double steps = 0;
     for (size_t at = 0; at < order_.size();) {
       const int64_t first = order_[at];
-      const int width = width_of(hits_[first].score), most = kernels_.vector_bytes / width;
+      const int width = width_of(hits_[first].score), max_lanes = kernels_.vector_bytes / width;
       size_t stop = at;
-      while (stop < order_.size() && stop - at < static_cast<size_t>(most) && row_record(order_[stop]) == row_record(first) &&
+      while (stop < order_.size() && stop - at < static_cast<size_t>(max_lanes) && row_record(order_[stop]) == row_record(first) &&
              width_of(hits_[order_[stop]].score) == width)
         stop++;
       blocks_.emplace_back(at, stop);
@@ -73,22 +74,22 @@ class HitTracer {
     return steps;
   }
 
-  // Elements that hold score + 1, and know it from what is larger.
+  // Returns the smallest width (bytes) of elements that hold score + 1 and distinguish it from larger scores.
   int width_of(int64_t score) const {
     const int needed = score < 254 ? 1 : score < 65534 ? 2 : score < INT32_MAX - 1 ? 4 : 8;
     return std::max(needed, recipe_.narrowest);
   }
 
-  bool block(const int64_t* order, int count) {
+  bool trace_block(const int64_t* order, int count) {
     const auto [row, m] = rows().record(row_record(order[0]));
     const int width = width_of(hits_[order[0]].score), lane_count = kernels_.vector_bytes / width;
     std::vector<Record> records;
-    std::vector<int64_t> wanted(static_cast<size_t>(lane_count), 0), seeds(static_cast<size_t>(lane_count), 0);
+    std::vector<int64_t> goals(static_cast<size_t>(lane_count), 0), seeds(static_cast<size_t>(lane_count), 0);
     for (int k = 0; k < count; k++) {
       records.push_back(lanes().record(lane_record(order[k])));
-      wanted[k] = hits_[order[k]].score;
+      goals[k] = hits_[order[k]].score;
     }
-    const std::vector<Place> ends = find(row, m, records, false, width, wanted, nullptr);
+    const std::vector<Position> ends = find(row, m, records, false, width, goals, nullptr);
     if (cancel_.requested) return false;
 
     std::vector<Record> prefixes = records;
@@ -96,29 +97,31 @@ class HitTracer {
       if (ends[k].column < 0) throw std::logic_error("a hit does not have its score");
       prefixes[k].length = ends[k].column + 1;
       seeds[k] = m - 1 - ends[k].row;
-      wanted[k] += 1;
+      goals[k] += 1;
     }
     reversed_.assign(row, row + m);
     std::reverse(reversed_.begin(), reversed_.end());
-    const std::vector<Place> starts = find(reversed_.data(), m, prefixes, true, width, wanted, seeds.data());
+    const std::vector<Position> starts = find(reversed_.data(), m, prefixes, true, width, goals, seeds.data());
     if (cancel_.requested) return false;
 
     for (int k = 0; k < count; k++) {
       if (starts[k].column < 0) throw std::logic_error("a hit has an end but no beginning");
-      const Place first{m - 1 - starts[k].row, ends[k].column - starts[k].column};
-      if (!trace(order[k], swapped_ ? Place{first.column, first.row} : first, swapped_ ? Place{ends[k].column, ends[k].row} : ends[k]))
+      const Position first{m - 1 - starts[k].row, ends[k].column - starts[k].column};
+      if (!trace(order[k], swapped_ ? Position{first.column, first.row} : first,
+                 swapped_ ? Position{ends[k].column, ends[k].row} : ends[k]))
         return false;
     }
     return true;
   }
 
-  // The path from one pair of letters to another, rows being those of the query.
-  bool trace(int64_t hit, Place first, Place last) {
+  // Traces the path from one pair of letters to another; rows are those of the query.
+  bool trace(int64_t hit, Position first, Position last) {
     const int64_t rows = last.row + 1 - first.row, columns = last.column + 1 - first.column;
     const uint8_t* query = queries_.record(hits_[hit].query).codes + first.row;
     const uint8_t* target = targets_.record(hits_[hit].target).codes + first.column;
-    const double worth = pairs_->cost(rows, columns);
-    if (!band_ || !band_->align(query, rows, target, columns, hit, worth, sink_)) pairs_->align(query, rows, target, columns, hit, sink_);
+    const double pair_cost = pairs_->cost(rows, columns);
+    if (!band_ || !band_->align(query, rows, target, columns, hit, pair_cost, sink_))
+      pairs_->align(query, rows, target, columns, hit, sink_);
     if (cancel_.requested) return false;
     if (sink_.scores[static_cast<size_t>(hit)] != hits_[hit].score) throw std::logic_error("the path of a hit has another score");
     PathStatistics& s = sink_.statistics[static_cast<size_t>(hit)];
@@ -127,9 +130,9 @@ class HitTracer {
     return true;
   }
 
-  // The first cells that have the wanted scores, a lane each: first along the target, then along the query.
-  std::vector<Place> find(const uint8_t* row, int64_t length, const std::vector<Record>& records, bool reversed, int width,
-                          const std::vector<int64_t>& wanted, const int64_t* seeds) {
+  // Returns for each lane the first cell with the score in goals[lane]: first along the target, then along the query.
+  std::vector<Position> find(const uint8_t* row, int64_t length, const std::vector<Record>& records, bool reversed, int width,
+                             const std::vector<int64_t>& goals, const int64_t* seeds) {
     const int lane_count = kernels_.vector_bytes / width;
     codes_.pack(records, lane_count, recipe_.padding, reversed);
     std::vector<int64_t> end_rows(static_cast<size_t>(lane_count)), end_columns(static_cast<size_t>(lane_count));
@@ -142,12 +145,12 @@ class HitTracer {
     a.columns = codes_.columns();
     a.lengths = codes_.lengths();
     a.boundary = boundary_.reserve(static_cast<size_t>(2 * a.columns * kernels_.vector_bytes));
-    a.wanted = wanted.data();
+    a.goals = goals.data();
     a.seeds = seeds;
     a.end_rows = end_rows.data();
     a.end_columns = end_columns.data();
     kernels_.find_local[local_kernel(width)](a);
-    std::vector<Place> out(records.size());
+    std::vector<Position> out(records.size());
     for (size_t k = 0; k < out.size(); k++) out[k] = {end_rows[k], end_columns[k]};
     return out;
   }
@@ -162,7 +165,7 @@ class HitTracer {
   const std::unique_ptr<PairPaths> pairs_;
   std::optional<BandPaths> band_;
   std::vector<int64_t> order_;
-  std::vector<std::pair<size_t, size_t>> blocks_;  // of order_
+  std::vector<std::pair<size_t, size_t>> blocks_;  // [first, stop) of each block in order_
   bool swapped_ = false;
   int32_t transposed_[kLetters * kLetters];
   LaneCodes codes_;

@@ -1,9 +1,9 @@
-// Paths of local alignments whose scores are known: the hits of a search.
+// Alignment paths of local alignments with known scores: the hits of a search.
 //
-// Where one ends is found by a pass over all hits of a query at once, a lane each (or of a target, if that takes fewer steps),
-// where it begins by a pass back from there (local.hpp). Of several ends the one in the first column is taken, then in the first
-// row, and of several beginnings the one that makes it shortest, in the same order. What lies between is a global alignment of
-// the same score, traced as any other.
+// The ends are found by a pass over all hits of a query at once, one per lane (or of a target, if that takes fewer steps), and the starts
+// by a pass back from the ends (local.hpp). Of several ends, the one in the first column is taken, then in the first row; of several
+// starts, the one that makes the alignment shortest, in the same order. The part between is a global alignment of the same score, traced as
+// any other.
 #pragma once
 #include "local_tile.hpp"
 #include "path.hpp"
@@ -11,12 +11,12 @@
 namespace gpualign {
 
 struct LocalHit {
-  int64_t query, target;  // records
+  int64_t query, target;  // record numbers
   int64_t score;          // > 0
 };
 
-// Hit k is pair k of the sink. False if cancelled. Throws ScratchTooSmall where a pair's checkpoints do not fit the recipe's
-// worker_bytes, std::logic_error for a score that the pair does not have.
+// Traces hits; hit k is pair k of the sink. Returns false if cancelled. Throws ScratchTooSmall if the checkpoints of a pair do not fit the
+// recipe's worker_bytes, and std::logic_error if a pair does not have the score of the hit.
 bool trace_local_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe,
                       const PathRecipe& path_recipe, const LocalHit* hits, int64_t count, PathSink& sink, const Cancel& cancel);
 

@@ -9,7 +9,7 @@
 namespace gpualign {
 namespace {
 
-// Either side of a tile: records in the order of their numbers within the tile.
+// The queries or the targets of a tile, numbered within the tile.
 struct Side {
   const Sequences& sequences;
   const int64_t* ids;
@@ -23,7 +23,7 @@ struct Side {
   }
 };
 
-// Columns that all blocks of `lanes` records have together.
+// Returns the total number of columns of the blocks, of `lanes` records each.
 double block_columns(const Side& side, const std::vector<int64_t>& order, int lanes) {
   double columns = 0;
   for (size_t first = 0; first < order.size(); first += static_cast<size_t>(lanes))
@@ -37,12 +37,12 @@ double letters(const Side& side) {
   return total;
 }
 
-std::vector<int64_t> part(const std::vector<int64_t>& all, size_t first, size_t count) {
+std::vector<int64_t> slice(const std::vector<int64_t>& all, size_t first, size_t count) {
   const auto start = all.begin() + static_cast<std::ptrdiff_t>(first);
   return {start, start + static_cast<std::ptrdiff_t>(std::min(count, all.size() - first))};
 }
 
-// `rows` against `lanes`, with a table by row letter; store(row, lane, score) takes what is found. history: of the rows, or null.
+// Scores all pairs of `rows` and `lanes`, with a table by row letter, and calls store(row, lane, score). history: of the rows, or null.
 template <class Store>
 class LocalScorer {
  public:
@@ -59,27 +59,27 @@ class LocalScorer {
     std::vector<std::vector<int64_t>> exceeding(static_cast<size_t>(rows_.count));
     const size_t lanes = static_cast<size_t>(kernels_.vector_bytes / first_width);
     for (size_t first = 0; first < order_.size(); first += lanes) {
-      const std::vector<int64_t> block = part(order_, first, lanes);
+      const std::vector<int64_t> block = slice(order_, first, lanes);
       bool packed = false;
       for (int64_t r = 0; r < rows_.count; r++) {
-        auto& left = exceeding[static_cast<size_t>(r)];
+        auto& exceeding_lanes = exceeding[static_cast<size_t>(r)];
         if (is_striped(r, block)) {
           for (const int64_t lane : block)
-            if (!align_alone(r, lane, left)) return false;
+            if (!align_alone(r, lane, exceeding_lanes)) return false;
           continue;
         }
         if (first_width == 1 && !bytes_pay(r)) {
-          left.insert(left.end(), block.begin(), block.end());
+          exceeding_lanes.insert(exceeding_lanes.end(), block.begin(), block.end());
           continue;
         }
         if (!packed) pack(block, first_width);
         packed = true;
-        if (!align(r, block, first_width, left)) return false;
+        if (!align(r, block, first_width, exceeding_lanes)) return false;
       }
     }
     for (int64_t r = 0; r < rows_.count; r++)
       for (int width = wider(first_width); !exceeding[static_cast<size_t>(r)].empty(); width = wider(width))
-        if (!again(r, exceeding[static_cast<size_t>(r)], width)) return false;
+        if (!repeat_wider(r, exceeding[static_cast<size_t>(r)], width)) return false;
     return true;
   }
 
@@ -92,7 +92,7 @@ class LocalScorer {
 
   bool bytes_pay(int64_t r) const { return !history_ || history_->bytes_pay(rows_.ids[r]); }
 
-  // Whether so few records, all of them long, would leave lanes idle that rows of one pair can fill.
+  // Returns whether the records are so few and so long that the rows of one pair fill the lanes better.
   bool is_striped(int64_t r, const std::vector<int64_t>& block) const {
     return first_striped() <= 4 && block.size() <= static_cast<size_t>(recipe_.few_lanes) &&
            rows_.record(r).length >= recipe_.long_letters && lanes_.record(block.front()).length >= recipe_.long_letters;
@@ -130,13 +130,13 @@ class LocalScorer {
 
   int wider(int width) const { return width == 1 ? 2 : recipe_.widest; }
 
-  // The lanes that are too good for this width, in a wider one.
-  bool again(int64_t r, std::vector<int64_t>& lanes, int width) {
+  // Repeats the records whose scores were too large, with elements of `width` bytes. `lanes` is left with those that still are.
+  bool repeat_wider(int64_t r, std::vector<int64_t>& lanes, int width) {
     std::vector<int64_t> todo;
     todo.swap(lanes);
     const size_t step = static_cast<size_t>(kernels_.vector_bytes / width);
     for (size_t first = 0; first < todo.size(); first += step) {
-      const std::vector<int64_t> block = part(todo, first, step);
+      const std::vector<int64_t> block = slice(todo, first, step);
       pack(block, width);
       if (!align(r, block, width, lanes)) return false;
     }
@@ -156,10 +156,10 @@ class LocalScorer {
     a.best = best_.data();
     kernels_.local[local_kernel(width)](a);
     if (cancel_.requested) return false;
-    const int64_t most = width < recipe_.widest && width <= 2 ? (int64_t(1) << (8 * width)) - 1 : INT64_MAX;
+    const int64_t limit = width < recipe_.widest && width <= 2 ? (int64_t(1) << (8 * width)) - 1 : INT64_MAX;
     int exceeded = 0;
     for (size_t k = 0; k < block.size(); k++) {
-      if (best_[k] < most) {
+      if (best_[k] < limit) {
         store_(r, block[k], best_[k]);
       } else {
         exceeding.push_back(block[k]);
@@ -175,7 +175,7 @@ class LocalScorer {
   LocalHistory* const history_;
   const Cancel& cancel_;
   const Side rows_, lanes_;
-  const std::vector<int64_t> order_;  // of the lanes, by length
+  const std::vector<int64_t> order_;  // records of the lanes, by length
   Store store_;
   LocalArgs arguments_{};
   LaneCodes codes_;
@@ -185,9 +185,9 @@ class LocalScorer {
 
 }  // namespace
 
-bool prefer_swapped(const LocalRecipe& recipe, double straight, int64_t longest_target, double swapped, int64_t longest_query) {
+bool prefer_swapped(const LocalRecipe& recipe, double unswapped, int64_t longest_target, double swapped, int64_t longest_query) {
   if (longest_target > recipe.most_columns || longest_query > recipe.most_columns) return longest_query < longest_target;
-  return swapped < straight;
+  return swapped < unswapped;
 }
 
 LocalArgs local_arguments(const LocalRecipe& recipe, const Cancel& cancel) {
@@ -207,11 +207,11 @@ bool score_local_tile(const Kernels& kernels, const Sequences& queries, const Se
   const Side query_side{queries, tile.query_ids, tile.query_count}, target_side{targets, tile.target_ids, tile.target_count};
   const int lanes = kernels.vector_bytes / recipe.narrowest;
   std::vector<int64_t> by_target = target_side.by_length(), by_query = query_side.by_length();
-  // The matrix of the swapped pair is the transposed one, so either side may lie in the lanes: the one that fills them better.
-  const double straight = letters(query_side) * block_columns(target_side, by_target, lanes);
+  // Swapping query and target transposes the matrix, so either side may have the lanes: choose the one that fills them better.
+  const double unswapped = letters(query_side) * block_columns(target_side, by_target, lanes);
   const double swapped = letters(target_side) * block_columns(query_side, by_query, lanes);
   const int64_t longest_target = target_side.record(by_target.back()).length, longest_query = query_side.record(by_query.back()).length;
-  if (!prefer_swapped(recipe, straight, longest_target, swapped, longest_query)) {
+  if (!prefer_swapped(recipe, unswapped, longest_target, swapped, longest_query)) {
     auto store = [&](int64_t q, int64_t t, int64_t score) { tile.scores[q * tile.target_count + t] = static_cast<Score>(score); };
     return LocalScorer(kernels, recipe, &history, cancel, query_side, target_side, std::move(by_target), recipe.table, store).run();
   }

@@ -9,28 +9,28 @@
 
 namespace gpualign {
 
-// A scoring as the local kernels compute it; made by cpu/alignment/local_recipe.py. Widths are counted in bytes.
+// A scoring in the form that the local kernels compute; made by cpu/alignment/local_recipe.py. Widths are in bytes.
 struct LocalRecipe {
-  int32_t table[kLetters * kLetters] = {};  // with negative scores for `padding`
-  int letters = kLetters;                   // codes in use, the padding code among them
+  int32_t table[kLetters * kLetters] = {};  // scores, negative for `padding`
+  int letters = kLetters;                   // number of codes in use, including the padding code
   uint8_t padding = kLetters - 1;
   int64_t open = 0, extend = 0;
   bool byte_scores = false;          // every score of a letter pair fits a signed byte
-  int narrowest = 1;                 // width that holds every score of a letter pair and every gap cost
-  int widest = 4;                    // width that holds every score of the task
-  int few_lanes = 0;                 // so many sequences for the lanes, or fewer, are aligned one by one, where rows and columns are
-  int64_t long_letters = 0;          // so many letters at least
-  int64_t most_columns = INT64_MAX;  // of records in the lanes, for memory, if the other side's records are shorter
+  int narrowest = 1;                 // smallest width that holds every score of a letter pair and every gap cost
+  int widest = 4;                    // smallest width that holds every score of the task
+  int few_lanes = 0;                 // at most this many sequences for the lanes are aligned one by one, if rows and columns are
+  int64_t long_letters = 0;          // at least this long
+  int64_t most_columns = INT64_MAX;  // longest record in the lanes that memory allows, if the records of the other side are shorter
 
-  // The table for targets as rows and queries in the lanes.
+  // Writes the score table for targets as rows and queries in the lanes.
   void transpose(int32_t* out) const {
     for (int i = 0; i < kLetters; i++)
       for (int j = 0; j < kLetters; j++) out[i * kLetters + j] = j == padding ? table[j] : table[j * kLetters + i];
   }
 };
 
-// How many pairs of each query were too good for bytes, over all tiles of a task: where most are, bytes are not tried first. It
-// changes no score.
+// Counts, over all tiles of a task, how many pairs of each query had scores too large for bytes. If most have, bytes are not tried first.
+// This changes no score.
 class LocalHistory {
  public:
   LocalHistory(const LocalHistory&) = delete;
@@ -53,16 +53,16 @@ class LocalHistory {
   std::vector<Count> counts_;
 };
 
-// Whether queries shall lie in the lanes rather than targets: where that takes fewer steps, as far as memory allows it.
-bool prefer_swapped(const LocalRecipe& recipe, double straight, int64_t longest_target, double swapped, int64_t longest_query);
+// Returns whether queries rather than targets should have the lanes: whichever takes fewer steps and fits into memory.
+bool prefer_swapped(const LocalRecipe& recipe, double unswapped, int64_t longest_target, double swapped, int64_t longest_query);
 
-// The kernel arguments that a recipe sets.
+// Returns kernel arguments with the fields that a recipe sets.
 LocalArgs local_arguments(const LocalRecipe& recipe, const Cancel& cancel);
 
-// 0, 1, 2, 3 for elements of 1, 2, 4, 8 bytes.
+// Returns the index of the kernel: 0, 1, 2, 3 for elements of 1, 2, 4, 8 bytes.
 inline int local_kernel(int width) { return width == 1 ? 0 : width == 2 ? 1 : width == 4 ? 2 : 3; }
 
-// False if cancelled; the scores are then incomplete. Every pair is computed, wanted or not.
+// Scores a tile. Returns false if cancelled; the scores are then incomplete. Computes every pair, whatever the pairing of the tile.
 template <class Score>
 bool score_local_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe,
                       LocalHistory& history, const Tile<Score>& tile, const Cancel& cancel);

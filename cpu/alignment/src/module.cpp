@@ -1,4 +1,4 @@
-// gpualign.cpu.alignment._kernels: the Python face of the CPU kernels. cpu/alignment/engine.py is its only caller.
+// gpualign.cpu.alignment._kernels: Python bindings of the CPU kernels.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -83,7 +83,7 @@ bool score_local(const std::string& instruction_set, Codes query_codes, Numbers 
   return score_local_tile<Score>(kernels, queries, targets, recipe, history, tile, cancel);
 }
 
-// What a sink of paths holds, as NumPy arrays of this shape: (scores, statistics, runs, starts, sizes).
+// Returns the contents of a sink as NumPy arrays of this shape: (scores, statistics, runs, starts, sizes).
 nb::object path_arrays(PathSink&& sink, const std::vector<size_t>& shape) {
   static_assert(sizeof(PathStatistics) % sizeof(int32_t) == 0);
   constexpr size_t kFields = sizeof(PathStatistics) / sizeof(int32_t);
@@ -135,13 +135,13 @@ nb::object align(const std::string& instruction_set, Codes query_codes, Numbers 
   check_set(target_codes, target_offsets, target_ids, "targets");
   const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
   const size_t rows = query_ids.shape(0), columns = target_ids.shape(0);
-  const Pairing wanted = pairing_named(pairing);
+  const Pairing parsed_pairing = pairing_named(pairing);
   PathSink sink(static_cast<int64_t>(rows * columns), want_runs);
   bool done;
   {
     nb::gil_scoped_release unlocked;
     done = path_tile(kernels, queries, targets, recipe, query_ids.data(), static_cast<int64_t>(rows), target_ids.data(),
-                     static_cast<int64_t>(columns), wanted, sink, cancel);
+                     static_cast<int64_t>(columns), parsed_pairing, sink, cancel);
   }
   if (!done) return nb::none();
   return path_arrays(std::move(sink), {rows, columns});

@@ -10,38 +10,39 @@
 namespace gpualign {
 namespace {
 
-constexpr int64_t kSmallestTile = 64, kLargestTile = 4096;
-constexpr double kCellCost = 2.5;  // of a cell of a tile, in steps of the block kernel
+constexpr int64_t kMinTile = 64, kMaxTile = 4096;  // rows and columns
+constexpr double kCellCost = 2.5;                  // of a cell of a tile, in steps of the block kernel
 
-// E: of the differences.
+// E: the element of the differences. Bytes are computed by the wavefront kernel, wider ones cell by cell.
 template <class E>
 class Pairs : public PairPaths {
  public:
   Pairs(const Kernels& kernels, const PathRecipe& recipe, const Cancel& cancel)
       : kernels_(kernels), recipe_(recipe), cancel_(cancel), input_(kernels, recipe.differences, cancel) {}
 
-  int64_t least_bytes(int64_t rows, int64_t columns) const override { return bytes(rows, columns, least_tile(rows, columns)); }
+  int64_t min_bytes(int64_t rows, int64_t columns) const override { return bytes(rows, columns, min_memory_tile(rows, columns)); }
 
   double cost(int64_t rows, int64_t columns) const override {
-    const double again = static_cast<double>(rows + columns) * kSmallestTile * kCellCost;
-    if (!kByWavefront) return again + kCellCost * static_cast<double>(rows) * static_cast<double>(columns);
-    return again + 1.2 * wavefront_cost(kernels_, rows, columns);
+    const double traceback = static_cast<double>(rows + columns) * kMinTile * kCellCost;
+    if (!kByWavefront) return traceback + kCellCost * static_cast<double>(rows) * static_cast<double>(columns);
+    return traceback + 1.2 * wavefront_cost(kernels_, rows, columns);
   }
 
   void align(const uint8_t* query, int64_t rows, const uint8_t* target, int64_t columns, int64_t pair, PathSink& sink) override {
     query_ = query, rows_ = rows, target_ = target, columns_ = columns;
     stride_ = padded(columns);
-    const int64_t largest = least_tile(rows, columns), least = bytes(rows, columns, largest);
-    if (least > recipe_.worker_bytes) throw ScratchTooSmall(least, recipe_.worker_bytes);
-    tile_ = kSmallestTile;
+    const int64_t largest = min_memory_tile(rows, columns), needed = bytes(rows, columns, largest);
+    if (needed > recipe_.worker_bytes) throw ScratchTooSmall(needed, recipe_.worker_bytes);
+    tile_ = kMinTile;
     while (tile_ < largest && bytes(rows, columns, tile_) > recipe_.worker_bytes) tile_ *= 2;
     cut_rows();
-    const size_t above = (row_starts_.size() + 1) * static_cast<size_t>(stride_), beside = static_cast<size_t>(tiles(columns) * rows);
-    row_v_.resize(above), row_y_.resize(above);
-    column_u_.resize(beside), column_x_.resize(beside);
-    const size_t tallest = static_cast<size_t>(tallest_);
-    u_.resize(tallest), x_.resize(tallest);
-    directions_.resize(tallest * static_cast<size_t>(tile_));
+    const size_t upper_edges = (row_starts_.size() + 1) * static_cast<size_t>(stride_),
+                 left_edges = static_cast<size_t>(tiles(columns) * rows);
+    row_v_.resize(upper_edges), row_y_.resize(upper_edges);
+    column_u_.resize(left_edges), column_x_.resize(left_edges);
+    const size_t max_height = static_cast<size_t>(max_height_);
+    u_.resize(max_height), x_.resize(max_height);
+    directions_.resize(max_height * static_cast<size_t>(tile_));
     if (kByWavefront)
       forward_by_wavefront();
     else
@@ -70,25 +71,26 @@ class Pairs : public PairPaths {
   int64_t tiles(int64_t columns) const { return (columns + tile_ - 1) / tile_; }
 
   int64_t bytes(int64_t rows, int64_t columns, int64_t tile) const {
-    // The rows of the wavefront's tiles are at least half of what is wanted, unless that is less than a lane's.
+    // A tile of the wavefront has at least half of the rows requested, unless that is less than the rows of a lane.
     const int64_t height = kByWavefront ? std::max<int64_t>(tile / 2, 1) : tile;
     const int64_t edges = (rows / height + 3) * padded(columns) + (columns / tile + 1) * rows;
     return 2 * edges * static_cast<int64_t>(sizeof(E)) + std::min(tile + kernels_.wavefront_depth, rows) * std::min(tile, columns);
   }
 
-  // The tile with which a pair takes the least memory.
-  int64_t least_tile(int64_t rows, int64_t columns) const {
-    int64_t tile = kSmallestTile;
-    while (tile < kLargestTile && bytes(rows, columns, 2 * tile) < bytes(rows, columns, tile)) tile *= 2;
+  // Returns the tile size with which a pair takes the least memory.
+  int64_t min_memory_tile(int64_t rows, int64_t columns) const {
+    int64_t tile = kMinTile;
+    while (tile < kMaxTile && bytes(rows, columns, 2 * tile) < bytes(rows, columns, tile)) tile *= 2;
     return tile;
   }
 
+  // Sets the first row of each row of tiles.
   void cut_rows() {
     row_starts_.clear();
-    tallest_ = 0;
+    max_height_ = 0;
     auto cut = [&](int64_t from, int64_t to) {
       row_starts_.push_back(from);
-      tallest_ = std::max(tallest_, to - from);
+      max_height_ = std::max(max_height_, to - from);
     };
     if (!kByWavefront) {
       for (int64_t row = 0; row < rows_; row += tile_) cut(row, std::min(rows_, row + tile_));
@@ -118,7 +120,7 @@ class Pairs : public PairPaths {
   void forward_by_tiles() {
     std::fill_n(row_v_.begin(), stride_, static_cast<E>(recipe_.later_v()));
     row_v_[0] = static_cast<E>(recipe_.first_v());
-    const auto gap = [&](E step) { return static_cast<E>(step - recipe_.differences.open_extra); };  // that opens there
+    const auto gap = [&](E step) { return static_cast<E>(step - recipe_.differences.open_extra); };  // x or y of a gap that opens there
     std::transform(row_v_.begin(), row_v_.begin() + stride_, row_y_.begin(), gap);
     std::fill_n(column_u_.begin(), rows_, static_cast<E>(recipe_.later_u()));
     column_u_[0] = static_cast<E>(recipe_.first_u());
@@ -134,7 +136,7 @@ class Pairs : public PairPaths {
       }
   }
 
-  // A tile from its edges. Leaves u, x of its right edge; its directions if wanted, or else v, y of its lower edge.
+  // Computes a tile from its edges. Leaves u, x of its right edge in u_, x_. Stores its directions, or else v, y of its lower edge.
   void compute(int64_t t, int64_t row, int64_t height, int64_t column, int64_t width, bool directions) {
     const int64_t o = recipe_.differences.open_extra;
     const auto value = [&](E element) { return recipe_.value(element); };
@@ -161,6 +163,7 @@ class Pairs : public PairPaths {
     }
   }
 
+  // Returns the end of the best path.
   PathEnd find_end() {
     PathEnd corner{recipe_.left(rows_), rows_, columns_}, last_row = corner;
     last_row.column = 0;
@@ -198,9 +201,9 @@ class Pairs : public PairPaths {
   WavefrontTarget packed_;
   const uint8_t* query_ = nullptr;
   const uint8_t* target_ = nullptr;
-  int64_t rows_ = 0, columns_ = 0, stride_ = 0, tile_ = 0, tallest_ = 0;
+  int64_t rows_ = 0, columns_ = 0, stride_ = 0, tile_ = 0, max_height_ = 0;
   std::vector<int64_t> row_starts_;
-  std::vector<E> row_v_, row_y_, column_u_, column_x_;  // edges; x and y are those of u and v with linear gaps
+  std::vector<E> row_v_, row_y_, column_u_, column_x_;  // edges of tiles; with linear gaps x = u and y = v
   std::vector<E> u_, x_;
   std::vector<uint8_t> directions_;
 };

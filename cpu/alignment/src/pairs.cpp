@@ -10,18 +10,18 @@
 namespace gpualign {
 namespace {
 
-// Packed targets of a whole block are kept between queries up to this size; of larger blocks, one target's at a time.
-constexpr int64_t kKeptBytes = 32 << 20;
+// Packed targets are cached between queries for blocks of up to this size; for larger blocks, one target at a time.
+constexpr int64_t kCachedBytes = 32 << 20;
 
-// Relative cost of a vector step, measured on Zen 5 (benchmarks/LOG.md). Only speed depends on them.
+// Relative cost of a vector step, measured on Zen 5 (benchmarks/LOG.md). Only speed depends on it.
 constexpr double kMyersStepCost = 5.0;
 
-// The packed form of each target of a block, made when it is first wanted.
+// A cache of the packed targets of a block, each packed on first use.
 template <class Target>
-class Kept {
+class PackedTargets {
  public:
   void begin_block(int count, int64_t bytes) {
-    all_ = bytes <= kKeptBytes;
+    all_ = bytes <= kCachedBytes;
     targets_.clear();
     targets_.resize(all_ ? static_cast<size_t>(count) : 1);
   }
@@ -48,7 +48,7 @@ class MyersPairs : public PairKernel {
  public:
   MyersPairs(const Kernels& kernels, const Cancel& cancel) : kernels_(kernels), cancel_(cancel) {}
 
-  void begin_block(int count, int64_t letters) override { kept_.begin_block(count, kMostBits * letters); }
+  void begin_block(int count, int64_t letters) override { packed_targets_.begin_block(count, kMaxBits * letters); }
 
   double cost(int64_t rows, int64_t columns) const override {
     const int64_t strips = (rows + kernels_.myers_rows - 1) / kernels_.myers_rows;
@@ -57,7 +57,7 @@ class MyersPairs : public PairKernel {
   }
 
   int64_t sum(const uint8_t* query, int64_t rows, int k, const uint8_t* target, int64_t columns) override {
-    const MyersTarget& packed = kept_.get(k, [&](MyersTarget& t) { pack(t, target, columns); });
+    const MyersTarget& packed = packed_targets_.get(k, [&](MyersTarget& t) { pack(t, target, columns); });
     MyersArgs a;
     a.query = query;
     a.rows = rows;
@@ -67,20 +67,20 @@ class MyersPairs : public PairKernel {
     a.columns = columns;
     a.boundary = static_cast<uint8_t*>(boundary_.reserve(static_cast<size_t>(columns)));
     a.cancel = &cancel_;
-    // Ukkonen's doubling. A band narrower than half a strip saves nothing. An upper bound from a narrow band also says how
-    // wide the next one has to be at most.
-    const int64_t skew = std::abs(columns - rows), everything = std::max(rows, columns);
-    a.width = std::min<int64_t>(everything, kernels_.myers_rows);
+    // Ukkonen's doubling of the band. A band narrower than half a strip saves nothing. The upper bound from a narrow band also limits the
+    // width that the next one needs.
+    const int64_t length_difference = std::abs(columns - rows), full_width = std::max(rows, columns);
+    a.width = std::min<int64_t>(full_width, kernels_.myers_rows);
     for (;;) {
       const int64_t distance = kernels_.myers(a);
       if (distance < 0) return -1;
-      if (distance <= skew + 2 * a.width + 1 || a.width >= everything) return rows + columns - distance;
-      a.width = std::min({everything, 4 * a.width, (distance - skew) / 2 + 1});
+      if (distance <= length_difference + 2 * a.width + 1 || a.width >= full_width) return rows + columns - distance;
+      a.width = std::min({full_width, 4 * a.width, (distance - length_difference) / 2 + 1});
     }
   }
 
  private:
-  static constexpr int kMostBits = 5;
+  static constexpr int kMaxBits = 5;
 
   static int bits_of(const uint8_t* codes, int64_t length) {
     uint8_t all = 0;
@@ -91,7 +91,7 @@ class MyersPairs : public PairKernel {
   static void pack(MyersTarget& t, const uint8_t* codes, int64_t columns) {
     t.bits = bits_of(codes, columns);
     t.stride = columns + 2 * kPlaneMargin;
-    t.bytes.assign(static_cast<size_t>(kMostBits * t.stride), 0);  // planes above t.bits stay zero: a query may ask for them
+    t.bytes.assign(static_cast<size_t>(kMaxBits * t.stride), 0);  // planes above t.bits stay zero: the codes of a query may need them
     for (int b = 0; b < t.bits; b++) {
       uint8_t* plane = t.bytes.data() + b * t.stride + kPlaneMargin;
       for (int64_t j = 0; j < columns; j++) plane[columns - 1 - j] = static_cast<uint8_t>(0 - ((codes[j] >> b) & 1));
@@ -100,7 +100,7 @@ class MyersPairs : public PairKernel {
 
   const Kernels& kernels_;
   const Cancel& cancel_;
-  Kept<MyersTarget> kept_;
+  PackedTargets<MyersTarget> packed_targets_;
   Scratch boundary_;
 };
 
@@ -108,25 +108,25 @@ class WavefrontPairs : public PairKernel {
  public:
   WavefrontPairs(const Kernels& kernels, const Recipe& recipe, const Cancel& cancel) : kernels_(kernels), input_(kernels, recipe, cancel) {}
 
-  void begin_block(int count, int64_t letters) override { kept_.begin_block(count, letters); }
+  void begin_block(int count, int64_t letters) override { packed_targets_.begin_block(count, letters); }
 
   double cost(int64_t rows, int64_t columns) const override { return wavefront_cost(kernels_, rows, columns); }
 
   int64_t sum(const uint8_t* query, int64_t rows, int k, const uint8_t* target, int64_t columns) override {
-    const WavefrontTarget& packed = kept_.get(k, [&](WavefrontTarget& t) { input_.pack(t, target, columns); });
+    const WavefrontTarget& packed = packed_targets_.get(k, [&](WavefrontTarget& t) { input_.pack(t, target, columns); });
     return kernels_.wavefront(input_.arguments(query, rows, packed, columns));
   }
 
  private:
   const Kernels& kernels_;
   WavefrontInput input_;
-  Kept<WavefrontTarget> kept_;
+  PackedTargets<WavefrontTarget> packed_targets_;
 };
 
 }  // namespace
 
 double wavefront_cost(const Kernels& kernels, int64_t rows, int64_t columns) {
-  constexpr double kStepCost = 3.0;  // of one vector step of its, measured on Zen 5 (benchmarks/LOG.md)
+  constexpr double kStepCost = 3.0;  // of a vector step, measured on Zen 5 (benchmarks/LOG.md)
   const int64_t lanes = kernels.vector_bytes, depth = (rows + lanes - 1) / lanes;
   return kStepCost * static_cast<double>(depth) * static_cast<double>(columns + lanes * kColumnsAtATime);
 }

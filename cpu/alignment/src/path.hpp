@@ -1,4 +1,4 @@
-// How the CPU's kernels compute paths of a scoring.
+// A scoring in the form in which the CPU kernels compute alignment paths.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -10,19 +10,19 @@ namespace gpualign {
 
 static_assert(kWalkLetters == kLetters);
 
-// A scoring and the ends of alignments, as the kernels of paths compute them; made by cpu/alignment/path_recipe.py.
+// A scoring and the kind of end gaps, in the form that the path kernels compute; made by cpu/alignment/path_recipe.py.
 struct PathRecipe {
-  Recipe differences;       // family kDifference; its sums are not used
-  uint32_t extend = 0;      // e
-  bool free_query = false;  // gaps in the query at its ends cost nothing
-  bool free_target = false;
-  bool negate = false;                    // edit distances are negated scores
-  bool sliced = false;                    // edit distances, of whose blocks each target takes a bit (sliced_paths.hpp)
-  bool banded = false;                    // bands of diagonals may prove themselves (band_paths.hpp)
-  bool usable[kLetters * kLetters] = {};  // pairs that do not cost more than two gaps, for which s'' may stand too high
-  int64_t worker_bytes = 0;               // for checkpoints
+  Recipe differences;                     // of family kDifference; its fields for sums are not used
+  uint32_t extend = 0;                    // e
+  bool free_query = false;                // gaps in the query at its ends cost nothing
+  bool free_target = false;               // the same for gaps in the target
+  bool negate = false;                    // report negated scores: edit distances
+  bool sliced = false;                    // edit distances: blocks have one bit per target (sliced_paths.hpp)
+  bool banded = false;                    // try bands of diagonals with a proof (band_paths.hpp)
+  bool usable[kLetters * kLetters] = {};  // [letter][letter] pairs that do not cost more than two gaps; for others s'' exceeds s'
+  int64_t worker_bytes = 0;               // bytes for checkpoints
 
-  // Steps of the first column and row, and H there.
+  // Return the steps of H' in column 0 and row 0 (first, later ones), and H at their ends.
   uint32_t first_u() const { return free_target ? extend : 0 - differences.open_extra; }
   uint32_t later_u() const { return free_target ? extend : 0; }
   uint32_t first_v() const { return free_query ? extend : 0 - differences.open_extra; }
@@ -33,7 +33,7 @@ struct PathRecipe {
   int64_t top(int64_t columns) const {
     return free_query ? 0 : -static_cast<int64_t>(differences.open_extra) - static_cast<int64_t>(extend) * columns;
   }
-  // What an element of differences says (difference.hpp), and a step of H.
+  // Returns the value of an element of differences (difference.hpp); step: the same as a step of H.
   template <class E>
   int64_t value(E element) const {
     return differences.open_extra ? static_cast<int64_t>(static_cast<std::make_signed_t<E>>(element)) : static_cast<int64_t>(element);
@@ -42,10 +42,11 @@ struct PathRecipe {
   int64_t step(E element) const {
     return value(element) - extend;
   }
-  int packed() const { return differences.open_extra ? 2 : 4; }  // rows an element of directions holds
+  int packed() const { return differences.open_extra ? 2 : 4; }  // rows per element of directions
 };
 
-// Of the corner, the best end of the last column and that of the last row, each the furthest of equals, or null where not free.
+// Returns the best of these ends: the corner, and the best ones of the last column and the last row, each the furthest of equals, or null
+// if the gaps there are not free.
 inline PathEnd choose_end(PathEnd corner, const PathEnd* last_column, const PathEnd* last_row) {
   PathEnd best = corner;
   if (last_column) best.prefer(*last_column);

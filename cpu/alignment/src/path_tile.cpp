@@ -18,7 +18,7 @@ std::unique_ptr<BlockPaths> make_block_paths(const Kernels& kernels, const PathR
   return std::make_unique<LanePaths>(kernels, recipe, cancel);
 }
 
-// The targets from `first` on that fit a block; returns the longest one's letters.
+// Takes the next targets that fit a block into `records`. Returns the length of the longest one.
 int64_t take_records(const Sequences& targets, const int64_t* ids, int64_t count, int lanes, std::vector<Record>& records) {
   records.clear();
   int64_t columns = 0;
@@ -34,7 +34,7 @@ int64_t take_records(const Sequences& targets, const int64_t* ids, int64_t count
 std::pair<int64_t, int64_t> path_bytes(const Kernels& kernels, const PathRecipe& recipe, int64_t rows, int64_t columns) {
   const Cancel never;
   return {make_block_paths(kernels, recipe, never, recipe.sliced)->bytes(rows, columns),
-          make_pair_paths(kernels, recipe, never)->least_bytes(rows, columns)};
+          make_pair_paths(kernels, recipe, never)->min_bytes(rows, columns)};
 }
 
 bool path_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const PathRecipe& recipe,
@@ -56,38 +56,38 @@ bool path_tile(const Kernels& kernels, const Sequences& queries, const Sequences
     }
     used = static_cast<int64_t>(records.size());
     pairs.resize(records.size());
-    bool begun = false;
+    bool targets_set = false;
     for (int64_t q = 0; q < query_count; q++) {
       const int64_t id = query_ids[q];
       const auto [query, rows] = queries.record(id);
       double steps = 0;  // of single pairs
-      int wanted = 0;
+      int pair_count = 0;
       for (int k = 0; k < used; k++) {
-        pairs[k] = is_wanted(pairing, id, target_ids[first + k]) ? q * target_count + first + k : -1;
+        pairs[k] = is_included(pairing, id, target_ids[first + k]) ? q * target_count + first + k : -1;
         if (pairs[k] < 0) continue;
         steps += single->cost(rows, records[k].length);
-        wanted++;
+        pair_count++;
       }
       const bool fits = block->bytes(rows, columns) <= recipe.worker_bytes;
-      const double block_steps = block->cost(rows, columns, wanted);
+      const double block_steps = block->cost(rows, columns, pair_count);
       if (band) {
-        // Near pairs come in families: bands are tried while at least half of them prove themselves.
-        const double worth = (fits ? std::min(steps, block_steps) : steps) / std::max(wanted, 1);
+        // Similar pairs come in families: bands are tried as long as at least half of them are proven.
+        const double max_cost = (fits ? std::min(steps, block_steps) : steps) / std::max(pair_count, 1);
         for (int k = 0, tried = 0, proven = 0; k < used && tried <= 2 * proven + 1; k++) {
           if (pairs[k] < 0) continue;
           tried++;
-          if (!band->align(query, rows, records[k].codes, records[k].length, pairs[k], worth, sink)) continue;
+          if (!band->align(query, rows, records[k].codes, records[k].length, pairs[k], max_cost, sink)) continue;
           proven++;
           steps -= single->cost(rows, records[k].length);
           pairs[k] = -1;
-          wanted--;
+          pair_count--;
         }
         if (cancel.requested) return false;
       }
-      if (wanted == 0) continue;
+      if (pair_count == 0) continue;
       if (fits && steps >= block_steps) {
-        if (!begun) block->begin_block(records);
-        begun = true;
+        if (!targets_set) block->set_targets(records);
+        targets_set = true;
         block->align(query, rows, pairs.data(), sink);
       } else {
         for (int k = 0; k < used; k++)

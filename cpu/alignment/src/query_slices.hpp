@@ -1,11 +1,11 @@
-// Bit-sliced scores of several queries at once: element q of a vector is query q with as many targets as the element has bits, the same
-// for all queries. Sets that are smaller than a vector fill it so, and of a set against itself less is computed in vain: the less, the
-// smaller the elements. AVX-512 picks elements of 32 bits from 16, AVX2 those of 16 bits from 8, as its shuffle of bytes stays within 16
-// bytes.
+// Bit-sliced scores of several queries at once: element q of a vector is query q, with one bit per target, and all queries have the same
+// targets. This fills vectors when there are fewer targets than bits, and of a set compared with itself it computes fewer pairs in vain,
+// the fewer the smaller the elements are. AVX-512 selects elements of 32 bits from 16, AVX2 those of 16 bits from 8, since its byte shuffle
+// stays within 16 bytes.
 //
-// The recurrence is that of bitsliced.hpp, whose cells it takes. A row's mask is made as it is used: a column's table holds in element e
-// which targets have letter e, and a permutation picks each query's element. Queries end in the same row. The rows before row 1 of
-// shorter ones are dummies that equal no letter and whose u is X, which hands row 0 down unchanged: z = X, v' = 0, u' = X.
+// The recurrence and the cells are those of bitsliced.hpp. The match mask of a row is made when it is used: element e of a column's table
+// has the targets with letter e, and a permutation selects the element for each query's letter. All queries end in the same row. A shorter
+// query begins with dummy rows, which match no letter and have u = X in column 0. They hand row 0 down unchanged: z = X, v' = 0, u' = X.
 #pragma once
 #include "bitsliced.hpp"
 
@@ -15,6 +15,7 @@ namespace gpualign::GPUALIGN_ISA {
 
 constexpr SliceShape kSliceShape{8 * static_cast<int>(sizeof(PickedElement)), kPickedElements, sizeof(PickedElement) == 2};
 
+// The kernel for match steps S and mismatch steps X.
 template <int S, int X>
 struct QuerySlicesKernel {
   using Block = BitslicedKernel<S, X>;
@@ -23,21 +24,21 @@ struct QuerySlicesKernel {
   static constexpr int kTableBytes = kPickedElements * static_cast<int>(sizeof(PickedElement));
 
   static void run(const QuerySlicesArgs& a) {
-    Steps* bound = static_cast<Steps*>(a.boundary);
-    memset(bound, 0, sizeof(Steps) * static_cast<size_t>(a.columns));
+    Steps* boundary = static_cast<Steps*>(a.boundary);
+    memset(boundary, 0, sizeof(Steps) * static_cast<size_t>(a.columns));
     for (int64_t row = 0; row < a.rows; row += kSliceRows) {
       if (a.cancel->requested) return;
       const int rows = a.rows - row < kSliceRows ? static_cast<int>(a.rows - row) : kSliceRows;
-      a.tables_a_column == 1 ? strip<1>(a, row, rows, bound) : strip<2>(a, row, rows, bound);
+      a.tables_per_column == 1 ? strip<1>(a, row, rows, boundary) : strip<2>(a, row, rows, boundary);
     }
-    Block::count_last_row(bound, a.columns, a.sums, [&](int64_t j) { return (Words)broadcast(static_cast<PickedElement>(a.live[j])); });
+    Block::count_last_row(boundary, a.columns, a.sums, [&](int64_t j) { return (Words)broadcast(static_cast<PickedElement>(a.live[j])); });
   }
 
  private:
   template <int TABLES>
-  static void strip(const QuerySlicesArgs& a, int64_t row, int rows, Steps* bound) {
+  static void strip(const QuerySlicesArgs& a, int64_t row, int rows, Steps* boundary) {
     const Words* letters = static_cast<const Words*>(a.letters) + row;
-    Vec<PickedElement> dummies{};  // rows of this strip
+    Vec<PickedElement> dummies{};  // [query] dummy rows in this strip
     for (int q = 0; q < kQueries; q++) {
       const int64_t before = a.dummies[q] - row;
       dummies[q] = static_cast<PickedElement>(before < 0 ? 0 : before < kSliceRows ? before : kSliceRows);
@@ -52,7 +53,7 @@ struct QuerySlicesKernel {
       Words table[Block::kSliceColumns][TABLES];
       for (int c = 0; c < Block::kSliceColumns; c++)
         for (int t = 0; t < TABLES; t++) table[c][t] = load_table(tables + ((j + c) * TABLES + t) * kTableBytes);
-      Block::pass_columns(rows, u, bound + j, bound + j, [&](int r, int c) __attribute__((always_inline)) {
+      Block::pass_columns(rows, u, boundary + j, boundary + j, [&](int r, int c) __attribute__((always_inline)) {
         return TABLES == 1 ? pick_elements(table[c][0], letters[r]) : pick_elements(table[c][0], table[c][TABLES - 1], letters[r]);
       });
     }
@@ -62,7 +63,7 @@ struct QuerySlicesKernel {
 static void query_slices(const QuerySlicesArgs& a) { run_steps<QuerySlicesKernel>(a); }
 
 #else
-constexpr void (*query_slices)(const QuerySlicesArgs&) = nullptr;  // no permutation by a variable
+constexpr void (*query_slices)(const QuerySlicesArgs&) = nullptr;  // these instruction sets have no suitable permutation
 constexpr SliceShape kSliceShape{};
 #endif
 

@@ -1,28 +1,29 @@
-// Signed vector elements whose sums stop at the ends of their range: what local alignment scores are held in.
+// Signed vector elements that hold local alignment scores. Sums of 8 and 16 bits saturate, that is, stop at the ends of their range.
 //
-// A score x is stored as kZero + x, with kZero the lowest value of the element. In 8 and 16 bits a sum below zero then stops
-// at zero by itself, and one that leaves the range stops at kMost. 32 and 64 bits have no such additions: there the floor is
-// a maximum of its own, and kZero leaves room below it for what a gap costs.
+// A score x is stored as kZero + x. With 8 and 16 bits kZero is the lowest value, so a sum below score 0 stops at 0 by itself, and one
+// beyond the range stops at kMax. There are no saturating additions of 32 and 64 bits: the floor takes a maximum of its own, and kZero
+// leaves room below it for the cost of a gap.
 #pragma once
 #include "cpu/src/simd.hpp"
 
 namespace gpualign::GPUALIGN_ISA {
 
+// The range of an element.
 template <class E>
 struct Range {
   static constexpr bool kSaturates = sizeof(E) <= 2;
   static constexpr E kZero = kSaturates ? static_cast<E>(E(1) << (8 * sizeof(E) - 1)) : E(0);
-  static constexpr E kMost = static_cast<E>(~(E(1) << (8 * sizeof(E) - 1)));
+  static constexpr E kMax = static_cast<E>(~(E(1) << (8 * sizeof(E) - 1)));
 };
 template <>
 struct Range<int32_t> {
   static constexpr bool kSaturates = false;
-  static constexpr int32_t kZero = 0, kMost = INT32_MAX;
+  static constexpr int32_t kZero = 0, kMax = INT32_MAX;
 };
 template <>
 struct Range<int64_t> {
   static constexpr bool kSaturates = false;
-  static constexpr int64_t kZero = 0, kMost = INT64_MAX;
+  static constexpr int64_t kZero = 0, kMax = INT64_MAX;
 };
 
 #define GPUALIGN_SIGNED(name, E, N, op) \
@@ -61,17 +62,17 @@ GPUALIGN_SIGNED(larger, int8_t, int8x16_t, vmaxq_s8)
 GPUALIGN_SIGNED(larger, int16_t, int16x8_t, vmaxq_s16)
 GPUALIGN_SIGNED(larger, int32_t, int32x4_t, vmaxq_s32)
 #else
-// By the signs: a sum of two numbers of one sign that has the other sign has left the range.
+// A sum of two numbers of one sign that has the other sign has overflowed.
 template <class E, class U>
 static inline Vec<E> plain_add(Vec<E> a, Vec<E> b) {
   const Vec<E> sum = (Vec<E>)((Vec<U>)a + (Vec<U>)b),
-               stop = a < broadcast<E>(0) ? broadcast<E>(Range<E>::kZero) : broadcast<E>(Range<E>::kMost);
+               stop = a < broadcast<E>(0) ? broadcast<E>(Range<E>::kZero) : broadcast<E>(Range<E>::kMax);
   return (~(a ^ b) & (a ^ sum)) < broadcast<E>(0) ? stop : sum;
 }
 template <class E, class U>
 static inline Vec<E> plain_subtract(Vec<E> a, Vec<E> b) {
   const Vec<E> sum = (Vec<E>)((Vec<U>)a - (Vec<U>)b),
-               stop = a < broadcast<E>(0) ? broadcast<E>(Range<E>::kZero) : broadcast<E>(Range<E>::kMost);
+               stop = a < broadcast<E>(0) ? broadcast<E>(Range<E>::kZero) : broadcast<E>(Range<E>::kMax);
   return ((a ^ b) & (a ^ sum)) < broadcast<E>(0) ? stop : sum;
 }
 static inline Vec<int8_t> add(Vec<int8_t> a, Vec<int8_t> b) { return plain_add<int8_t, uint8_t>(a, b); }
@@ -92,7 +93,7 @@ static inline Vec<int64_t> add(Vec<int64_t> a, Vec<int64_t> b) { return a + b; }
 static inline Vec<int32_t> subtract(Vec<int32_t> a, Vec<int32_t> b) { return a - b; }
 static inline Vec<int64_t> subtract(Vec<int64_t> a, Vec<int64_t> b) { return a - b; }
 
-// Whether any bit is set.
+// Returns whether any bit is set.
 static inline bool any(Bytes v) {
 #if defined(GPUALIGN_AVX512)
   return _mm512_test_epi8_mask((__m512i)v, (__m512i)v) != 0;

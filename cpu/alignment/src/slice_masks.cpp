@@ -6,7 +6,7 @@
 namespace gpualign {
 
 void SliceMasks::pack(const std::vector<Record>& records, int vector_bytes, int64_t columns) {
-  // Slots for the letters that occur, most frequent first so that they share cache lines; the last one is all zeros.
+  // Slots for the letters that occur, the most frequent first so that they share cache lines; the last slot is all zeros.
   std::array<int64_t, kLetters> count{};
   for (const auto& [codes, length] : records)
     for (int64_t j = 0; j < length; j++) count[codes[j]]++;
@@ -24,7 +24,7 @@ void SliceMasks::pack(const std::vector<Record>& records, int vector_bytes, int6
   std::memset(live, 0, static_cast<size_t>(columns * vector_bytes));
   for (size_t k = 0; k < records.size(); k++) {
     const auto [codes, length] = records[k];
-    // Bit k of a vector of 64-bit words, on little-endian machines bit k % 8 of byte k / 8.
+    // Bit k of a vector of 64-bit words is bit k % 8 of byte k / 8 on little-endian machines.
     const uint8_t bit = static_cast<uint8_t>(1u << (k % 8));
     for (int64_t j = 0; j < length; j++) {
       masks[j * column_bytes_ + slot_of_[codes[j]] + static_cast<int64_t>(k) / 8] |= bit;

@@ -1,4 +1,4 @@
-// Records side by side in the bits of vectors, as bit-sliced kernels read them: which of them have a letter in a column.
+// Records side by side in the bits of vectors, as bit-sliced kernels read them: for each column, the records that have each letter.
 #pragma once
 #include <array>
 #include <vector>
@@ -10,13 +10,13 @@ namespace gpualign {
 
 class SliceMasks {
  public:
-  // Packs records, record k in bit k of a vector of `vector_bytes`, for `columns` columns: at least the longest record.
+  // Packs records, record k in bit k of vectors of vector_bytes bytes, for `columns` columns, at least the longest record.
   void pack(const std::vector<Record>& records, int vector_bytes, int64_t columns);
 
-  // Byte offsets of each row's letter within a column of masks; until the next call.
+  // Returns the byte offset of each row's letter within a column of masks; valid until the next call.
   const uint32_t* slots(const uint8_t* query, int64_t rows);
 
-  // As BitslicedArgs has them.
+  // Return the fields of BitslicedArgs with these names.
   const void* masks() { return masks_.reserve(0); }
   const void* live() { return live_.reserve(0); }
   int64_t column_bytes() const { return column_bytes_; }

@@ -1,18 +1,19 @@
-// Bit-sliced edit distance with what a traceback needs: checkpoints on the way forward, directions of one tile on the way back.
+// Bit-sliced edit distance for tracebacks: checkpoints on the way forward, directions of one tile on the way back.
 //
-// Forward, the recurrence and planes are those of bitsliced.hpp with S = 2, X = 1. The matrix of a block is cut into tiles of
-// kWordRows x kWordRows cells. Kept are the planes of v above every tile and of u on its left. In terms of D, the distance itself:
-//   D(i,j) - D(i-1,j) = 1 - u     u = 0: + 1, plane 0 of u     u = 2: - 1, the complement of plane 1; u's planes are complements
-//   D(i,j) - D(i,j-1) = 1 - v     v = 0: + 1, the complement of plane 0 of v          v = 2: - 1, plane 1
+// Forward, the recurrence and the planes are those of bitsliced.hpp with S = 2, X = 1. The matrix of a block of targets is cut into tiles
+// of kWordRows x kWordRows cells. The planes of v above every tile and of u on its left are stored. With D the edit distance:
+//   D(i,j) - D(i-1,j) = 1 - u: +1 if u = 0, which is plane 0 of u; -1 if u = 2, the complement of plane 1 (planes of u are complements)
+//   D(i,j) - D(i,j-1) = 1 - v: +1 if v = 0, the complement of plane 0 of v; -1 if v = 2, which is plane 1
 //
-// Backward, a tile is computed again for the lanes whose path comes to it. Its edges are transposed, so that a lane's 64 bits of an edge
-// lie in one word, and a pair goes on by itself with 64 rows in a word (Myers 1999 in the form of Hyyro 2003), as many pairs side
-// by side as a vector has words. For a column with letters equal E, steps down P and M of the column before, steps across h on top:
-//   D0 = (((X & P) + P) ^ P) | X | M,  X = E | [h = -1]       rows where D(i,j) = D(i-1,j-1)
-//   H+ = M | ~(D0 | P)     H- = P & D0                        steps across; moved up a row, h at the bottom
-//   P' = H- | ~(D0 | H+)   M' = H+ & D0                       steps down of this column
-// A best predecessor is the diagonal one where E | ~D0, the upper one where P'. Rows below the query come last in a word; no bit of
-// the rows above depends on them.
+// Backward, a tile is computed again for those lanes whose path reaches it. Its edges are transposed, so that the 64 bits of a lane on an
+// edge lie in one word. Each pair then continues by itself with 64 rows per word (Myers 1999 in the form of Hyyro 2003), and as many pairs
+// side by side as a vector has words. Step from column j - 1 to column j, with HP_in, HN_in the horizontal step above the tile:
+//   D0 = (((X & VP) + VP) ^ VP) | X | VN,  X = Eq | HN_in     rows where D(i,j) = D(i-1,j-1)
+//   HP = VN | ~(D0 | VP);            HN = VP & D0             horizontal steps of +1, -1
+//   HP = HP << 1 | HP_in;            HN = HN << 1 | HN_in     those of the row above
+//   VP = HN | ~(D0 | HP);            VN = HP & D0             vertical steps of column j
+// The diagonal neighbour is a best predecessor where Eq | ~D0, the upper one where the new VP is 1. Rows below the query are the last bits
+// of a word, and no bit of the rows above depends on them.
 #pragma once
 #include "bitsliced.hpp"
 
@@ -25,6 +26,7 @@ struct SlicedGrid {
   static_assert(kWordRows % kColumns == 0);
 
   // ---- forward
+  // Computes all strips and stores v above every strip and u left of every tile.
   static void forward(const SlicedGridArgs& a) {
     Steps* v = static_cast<Steps*>(a.row_v);
     memset(v, 0, sizeof(Steps) * static_cast<size_t>(a.columns));
@@ -49,22 +51,24 @@ struct SlicedGrid {
   }
 
   // ---- edges of one tile
+  // Returns where u of the strip at `row` is stored, left of the tile at `column`.
   static Steps* left_edge(const SlicedGridArgs& a, int64_t row, int64_t column) {
     return static_cast<Steps*>(a.column_u) + column / kWordRows * a.rows + row;
   }
 
+  // Extracts the steps on the upper and left edge of the tile at (row, column), one word per lane and kind.
   static void edges(const SlicedGridArgs& a, int64_t row, int64_t column, const SlicedEdges& out) {
     const int64_t rows = a.rows - row < kWordRows ? a.rows - row : kWordRows;
     const int64_t columns = a.columns - column < kWordRows ? a.columns - column : kWordRows;
     const Steps* above = static_cast<const Steps*>(a.row_v) + row / kWordRows * a.columns + column;
     const Steps* left = left_edge(a, row, column);
-    gather(static_cast<Words*>(out.plus_above), columns, [&](int64_t k) { return ~above[k].plane[0]; });
-    gather(static_cast<Words*>(out.minus_above), columns, [&](int64_t k) { return above[k].plane[1]; });
-    gather(static_cast<Words*>(out.plus_left), rows, [&](int64_t k) { return left[k].plane[0]; });
-    gather(static_cast<Words*>(out.minus_left), rows, [&](int64_t k) { return ~left[k].plane[1]; });
+    gather(static_cast<Words*>(out.hp_above), columns, [&](int64_t k) { return ~above[k].plane[0]; });
+    gather(static_cast<Words*>(out.hn_above), columns, [&](int64_t k) { return above[k].plane[1]; });
+    gather(static_cast<Words*>(out.vp_left), rows, [&](int64_t k) { return left[k].plane[0]; });
+    gather(static_cast<Words*>(out.vn_left), rows, [&](int64_t k) { return ~left[k].plane[1]; });
   }
 
-  // Bit k of a word of `out` is the lane's of vector k, 0 from `count` on.
+  // Transposes plane(0) .. plane(count-1): bit k of word p of `out` becomes the bit of lane p in plane(k), and 0 from `count` on.
   template <class Plane>
   static inline void gather(Words* out, int64_t count, Plane plane) {
     for (int64_t k = 0; k < count; k++) out[k] = plane(k);
@@ -77,7 +81,7 @@ struct SlicedGrid {
     transpose<1>(out, 0x5555555555555555u);
   }
 
-  // One step of a transposition of 64 x 64 bits in every word: exchanges blocks of kBlock x kBlock bits beside the diagonal.
+  // Does one step of the transposition of 64 x 64 bits in every element: exchanges the blocks of kBlock x kBlock bits off the diagonal.
   template <int kBlock>
   static inline void transpose(Words* rows, uint64_t low) {
     const Words mask = broadcast(low);
@@ -90,30 +94,32 @@ struct SlicedGrid {
   }
 
   // ---- tiles again, with directions
+  // Computes one tile of several pairs, one per element of a vector: for each column, the rows where the diagonal or upper neighbour is
+  // best.
   static void word_tiles(const WordTileArgs& a) {
     constexpr int kPairs = lanes_of<uint64_t>();
-    Words above_plus, above_minus, plus, minus;
-    memcpy(&above_plus, a.plus_above, sizeof(Words));
-    memcpy(&above_minus, a.minus_above, sizeof(Words));
-    memcpy(&plus, a.plus_left, sizeof(Words));
-    memcpy(&minus, a.minus_left, sizeof(Words));
+    Words hp_above, hn_above, vp, vn;
+    memcpy(&hp_above, a.hp_above, sizeof(Words));
+    memcpy(&hn_above, a.hn_above, sizeof(Words));
+    memcpy(&vp, a.vp_left, sizeof(Words));
+    memcpy(&vn, a.vn_left, sizeof(Words));
     Words* diagonal = reinterpret_cast<Words*>(a.diagonal);
     Words* up = reinterpret_cast<Words*>(a.up);
     const Words one = broadcast<uint64_t>(1);
     for (int64_t j = 0; j < a.columns; j++) {
-      Words equal;
-      for (int k = 0; k < kPairs; k++) equal[k] = a.equal[a.letters[k][j]];
-      const Words top_plus = above_plus & one, top_minus = above_minus & one;
-      above_plus >>= 1;
-      above_minus >>= 1;
-      const Words x = equal | top_minus;
-      const Words d0 = or3(((x & plus) + plus) ^ plus, x, minus);
-      const Words across_plus = (or_nor(minus, d0, plus) << 1) | top_plus;
-      const Words across_minus = ((plus & d0) << 1) | top_minus;
-      plus = or_nor(across_minus, d0, across_plus);
-      minus = across_plus & d0;
-      diagonal[j] = equal | ~d0;
-      up[j] = plus;
+      Words eq;
+      for (int k = 0; k < kPairs; k++) eq[k] = a.eq[a.letters[k][j]];
+      const Words hp_in = hp_above & one, hn_in = hn_above & one;
+      hp_above >>= 1;
+      hn_above >>= 1;
+      const Words x = eq | hn_in;
+      const Words d0 = or3(((x & vp) + vp) ^ vp, x, vn);
+      const Words hp = (or_nor(vn, d0, vp) << 1) | hp_in;
+      const Words hn = ((vp & d0) << 1) | hn_in;
+      vp = or_nor(hn, d0, hp);
+      vn = hp & d0;
+      diagonal[j] = eq | ~d0;
+      up[j] = vp;
     }
   }
 };

@@ -1,4 +1,4 @@
-// Paths of edit distances: one query against a block of targets in the bits of vectors (sliced_grid.hpp).
+// Alignment paths for edit distances: one query against a block of targets in the bits of vectors (sliced_grid.hpp).
 #pragma once
 #include <vector>
 
@@ -15,8 +15,8 @@ class SlicedPaths : public BlockPaths {
 
   int lanes() const override { return kernels_.vector_bytes * 8; }
   int64_t bytes(int64_t rows, int64_t columns) const override;
-  double cost(int64_t rows, int64_t columns, int wanted) const override;
-  void begin_block(const std::vector<Record>& targets) override;
+  double cost(int64_t rows, int64_t columns, int pair_count) const override;
+  void set_targets(const std::vector<Record>& targets) override;
   void align(const uint8_t* query, int64_t rows, const int64_t* pairs, PathSink& sink) override;
 
  private:
@@ -25,9 +25,9 @@ class SlicedPaths : public BlockPaths {
     Walk walk;
   };
 
-  // Takes the paths in the strip that begins at `row` up to its upper edge.
+  // Traces the paths in the strip that begins at `row`, up to its upper edge.
   void trace_strip(const SlicedGridArgs& a, const uint8_t* query, int64_t row);
-  // Takes those of `batch`, at most as many as a vector has words, through the tile whose edges are in edges_.
+  // Traces the paths of `batch`, at most as many as a vector has words, through the tile whose edges are in edges_.
   void trace_tile(int64_t row, int64_t column, const std::vector<Lane*>& batch);
 
   int words() const { return kernels_.vector_bytes / 8; }
@@ -39,10 +39,10 @@ class SlicedPaths : public BlockPaths {
   int64_t columns_ = 0;
   SliceMasks slices_;
   Scratch row_v_, column_u_, edges_, directions_;
-  uint64_t equal_[kLetters] = {};  // rows of the strip that hold a letter
-  std::vector<Lane> going_;
+  uint64_t eq_[kLetters] = {};  // [letter] match mask of the strip: rows with the letter
+  std::vector<Lane> lanes_to_trace_;
   std::vector<std::vector<uint8_t>> runs_;
-  const std::vector<uint8_t> runs_none_;
+  const std::vector<uint8_t> no_runs_;
 };
 
 }  // namespace gpualign

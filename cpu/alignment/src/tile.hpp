@@ -4,7 +4,7 @@
 
 namespace gpualign {
 
-// False if cancelled; the scores are then incomplete.
+// Scores a tile. Returns false if cancelled; the scores are then incomplete.
 template <class Score>
 bool score_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const Recipes& recipes, const Tile<Score>& tile,
                 const Cancel& cancel);

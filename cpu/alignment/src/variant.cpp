@@ -1,4 +1,4 @@
-// All kernels for one instruction set. CMakeLists.txt compiles this file once per variant, with GPUALIGN_ISA naming it.
+// The table of all alignment kernels for one instruction set. CMakeLists.txt compiles this file once per variant, named by GPUALIGN_ISA.
 #include "banded.hpp"
 #include "bitsliced.hpp"
 #include "difference.hpp"

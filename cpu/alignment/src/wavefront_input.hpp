@@ -1,4 +1,4 @@
-// What the wavefront kernel (wavefront.hpp) reads: the table with a padding code, targets in planes.
+// Input of the wavefront kernel (wavefront.hpp): a score table with a padding code, and targets in planes.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -23,6 +23,7 @@ class WavefrontInput {
     for (int l = 0; l < kLetters; l++) table_[l * kLetters + pad_] = 0;
   }
 
+  // Packs a target in planes: plane c has the columns c, c + kColumnsAtATime, ..., in reverse order.
   void pack(WavefrontTarget& t, const uint8_t* codes, int64_t columns) const {
     const int64_t groups = (columns + kColumnsAtATime - 1) / kColumnsAtATime;
     t.stride = groups + 2 * kPlaneMargin;
@@ -31,6 +32,7 @@ class WavefrontInput {
       t.bytes[static_cast<size_t>((j % kColumnsAtATime) * t.stride + kPlaneMargin + groups - 1 - j / kColumnsAtATime)] = codes[j];
   }
 
+  // Returns the arguments of one pair, valid until the next call.
   WavefrontArgs arguments(const uint8_t* query, int64_t rows, const WavefrontTarget& target, int64_t columns) {
     WavefrontArgs a;
     a.query = query;
