@@ -1,5 +1,4 @@
-// Statistics of paths, counted again where letters are not to count as they were aligned: ambiguity letters, or letters that a search
-// had masked.
+// Recount of path statistics when some letters do not count as they were aligned: ambiguity codes, or letters masked by a search.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -8,24 +7,25 @@
 
 namespace gpualign {
 
-// What a pair of letters counts as. Of a letter with itself kNothing: a column with it counts nowhere.
+// The kind that a pair of letters counts as. kNothing for a letter with itself: columns with that letter do not count at all.
 enum PairCount : uint8_t { kMatch = 0, kMismatch = 1, kNothing = 2 };
 
 class Recount {
  public:
-  // counts_as: [kWalkLetters][kWalkLetters] of PairCount. runs: takes the path anew, with letters called equal that are the same; or null.
+  // counts_as: [kWalkLetters][kWalkLetters] of PairCount. runs: receives the path again, with identical letters marked equal; or null.
   Recount(const uint8_t* counts_as, std::vector<uint8_t>* runs) : counts_as_(counts_as), runs_(runs) {
     for (int k = 0; k < kWalkLetters; k++) all_count_ &= counts_as[k * (kWalkLetters + 1)] != kNothing;
   }
 
-  // Walks runs [run, end), which begin at these letters. `before` has where the path begins and ends.
-  PathStatistics count(const uint8_t* run, const uint8_t* end, const uint8_t* query, const uint8_t* target, const PathStatistics& before) {
+  // Counts the runs [run, end), which begin at these letters of query and target. `original` has the ends of the path.
+  PathStatistics count(const uint8_t* run, const uint8_t* end, const uint8_t* query, const uint8_t* target,
+                       const PathStatistics& original) {
     counts_ = {};
-    counts_.query_start = before.query_start, counts_.query_end = before.query_end;
-    counts_.target_start = before.target_start, counts_.target_end = before.target_end;
+    counts_.query_start = original.query_start, counts_.query_end = original.query_end;
+    counts_.target_start = original.target_start, counts_.target_end = original.target_end;
     since_pair_ = 0;
     seen_pair_ = false;
-    int gap = -1;  // the operation of the gap that is open, which some letter has counted for
+    int gap = -1;  // the operation of the open gap, if a letter of it has been counted
     for (; run < end; run++) {
       const int op = *run & 3, length = (*run >> 2) + 1;
       if (op <= kDifferent) {
@@ -47,7 +47,7 @@ class Recount {
 
  private:
   void pairs(int op, const uint8_t* query, const uint8_t* target, int length) {
-    // The same letters match, unless the path had others or there are some that do not count.
+    // Letters marked equal are matches if the path was aligned with these letters and all letters count.
     const bool known = op == kEqual && all_count_ && !runs_;
     if (known) counts_.matches += length;
     for (int k = known ? length : 0; k < length; k++) {
@@ -80,7 +80,7 @@ class Recount {
 
   const uint8_t* counts_as_;
   std::vector<uint8_t>* runs_;
-  bool all_count_ = true;  // there is no letter that counts nowhere
+  bool all_count_ = true;  // no letter is kNothing with itself
   PathStatistics counts_;
   int32_t since_pair_ = 0;  // letters in gaps since the last pair of letters
   bool seen_pair_ = false;

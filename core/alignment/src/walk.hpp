@@ -1,4 +1,4 @@
-// Paths of alignments on the host: how one is walked backwards through directions, what is counted on the way, and how it is stored.
+// Alignment paths on the host: traceback through directions, statistics, and storage.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -9,35 +9,35 @@ namespace gpualign {
 
 constexpr int kWalkLetters = 32;  // codes that a table has room for
 
-// What a cell's best predecessors are.
+// The best predecessors of a cell, as flags (cpu/alignment/src/grid.hpp).
 enum Direction { kDiagonal = 1, kUp = 2, kExtendLeft = 4, kExtendUp = 8 };
 
 // One column of an alignment; the low two bits of a run.
 enum PathOp : uint8_t { kEqual = 0, kDifferent = 1, kInsertion = 2, kDeletion = 3 };
 
-// Fields of core/alignment/tile_results.py's STATISTICS, in its order.
+// The fields of STATISTICS in core/execution/engine.py, in its order.
 struct PathStatistics {
   int32_t matches = 0, mismatches = 0;
-  int32_t gaps = 0, gap_opens = 0;  // letters in gaps, gaps
-  int32_t end_gaps = 0;             // letters in gaps before the first or behind the last pair of letters
+  int32_t gaps = 0, gap_opens = 0;  // letters in gaps; number of gaps
+  int32_t end_gaps = 0;             // letters in gaps before the first or after the last pair of letters
   int32_t query_start = 0, query_end = 0, target_start = 0, target_end = 0;
 };
 constexpr size_t kStatistics = sizeof(PathStatistics) / sizeof(int32_t);
 
-// Where the best alignment ends, and its score. Of several best ends it is the one before which the sequence with fewer letters there
-// has the most: without gaps that is the longest alignment, and an empty one only if no other is as good. Of equals it is one in
-// the last column rather than in the last row, and the furthest. So a column's best end is its lowest, a row's its rightmost, and
-// the corner is taken wherever it is among the best.
+// The cell in which the best alignment ends, and its score. Of several best ends, the one with the largest min(row, column) is taken:
+// without gaps this is the longest alignment, and an empty one only if no other is as good. On further ties an end in the last column
+// precedes one in the last row, and then the furthest is taken. So the best end of a column is its lowest one, that of a row its rightmost
+// one, and the corner is taken whenever it is among the best.
 struct PathEnd {
   int64_t score, row, column;
 
-  // Takes another end that is better. The corner comes first, then the last column's end, then the last row's.
+  // Takes another end if it is better. Call it in this order: corner, end of the last column, end of the last row.
   void prefer(const PathEnd& other) {
     if (other.score > score || (other.score == score && std::min(other.row, other.column) > std::min(row, column))) *this = other;
   }
 };
 
-// A path on its way back. Runs are bytes, (length - 1) << 2 | op; longer runs take several. They are written last first.
+// The traceback of a path. Runs are bytes, (length - 1) << 2 | op; runs of more than 64 letters take several. They are written last first.
 class Walk {
  public:
   Walk(const uint8_t* query, const uint8_t* target, PathEnd end, std::vector<uint8_t>* runs)
@@ -46,11 +46,11 @@ class Walk {
     counts.target_end = static_cast<int32_t>(end.column);
   }
 
-  int64_t i, j;  // the cell that the path has come to
+  int64_t i, j;  // the current cell
   PathStatistics counts;
 
-  // Goes on while the path is below row `top` and right of column `left`. at(i, j): the directions of a cell.
-  // usable: [kWalkLetters][kWalkLetters] pairs of letters that a path may hold.
+  // Continues while the path is below row `top` and right of column `left`. at(i, j): the directions of a cell.
+  // usable: [kWalkLetters][kWalkLetters] pairs of letters that a path may contain.
   template <class Directions>
   void run(const bool* usable, int64_t top, int64_t left, Directions at) {
     while (i > top && j > left) {
@@ -69,8 +69,8 @@ class Walk {
     }
   }
 
-  // The same for unit costs, with which a best path takes every pair of equal letters that it comes to: no cell below or on the right
-  // of a diagonal predecessor is more than 1 better than that. The rest of its way may then be beyond `top` and `left`.
+  // Does the same for unit costs. Then a best path may take every pair of equal letters that it meets, since no cell below or right of the
+  // diagonal predecessor is better than that by more than 1. So the path may continue beyond `top` and `left`.
   template <class Directions>
   void run_unit_costs(int64_t top, int64_t left, Directions at) {
     for (;;) {
@@ -87,21 +87,21 @@ class Walk {
   }
 
   void take_equal_letters() {
-    const int64_t most = std::min(i, j);
+    const int64_t max_letters = std::min(i, j);
     int64_t n = 0;
-    while (n < most && query_[i - 1 - n] == target_[j - 1 - n]) n++;
+    while (n < max_letters && query_[i - 1 - n] == target_[j - 1 - n]) n++;
     if (n > 0) pairs(n, true);
   }
 
   bool at_edge() const { return i == 0 || j == 0; }
 
-  // The rest of a path that has come to the first row or column.
+  // Completes a path that has reached row 0 or column 0.
   void finish(bool free_query, bool free_target) {
     if (i > 0 && !free_target) insertion(i);
     if (j > 0 && !free_query) deletion(j);
     put(op_, 0);
     flush();
-    counts.end_gaps += since_pair_;  // all of them, where there is no pair of letters
+    counts.end_gaps += since_pair_;  // all of them, if there is no pair of letters
     counts.query_start = static_cast<int32_t>(i);
     counts.target_start = static_cast<int32_t>(j);
   }
@@ -155,7 +155,7 @@ class Walk {
   bool seen_pair_ = false;
 };
 
-// Takes the paths of a tile as they are done, in any order.
+// Collects the paths of a tile, in any order.
 class PathSink {
  public:
   PathSink(int64_t pairs, bool want_runs) : statistics(static_cast<size_t>(pairs)), scores(static_cast<size_t>(pairs)) {
@@ -165,7 +165,7 @@ class PathSink {
     }
   }
   bool want_runs() const { return !starts.empty(); }
-  // `backwards` are a walk's runs.
+  // Stores a path. backwards: the runs of a Walk.
   void put(int64_t pair, int64_t score, const PathStatistics& counts, const std::vector<uint8_t>& backwards) {
     scores[static_cast<size_t>(pair)] = score;
     statistics[static_cast<size_t>(pair)] = counts;

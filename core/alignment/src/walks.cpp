@@ -1,9 +1,9 @@
-// gpualign.core.alignment._walks: paths from whole matrices, as a device made them and copied them back (Li 2014): of directions, or of
-// scores; and statistics of paths, counted again.
+// gpualign.core.alignment._walks: Python bindings of the traceback through whole matrices, of directions or of scores, which a device has
+// computed and copied back (Li 2014), and of the recount of path statistics.
 //
-// A unit is a block of threads, each with a pair; its matrix is [strip][column][word][thread]. Strips have `rows` rows and end with
-// the last row of the query; a word holds 32 / bits rows, the last one lowest. The bits of a row, from the highest: H is not from
-// the diagonal, H is not F and, with four, the gaps that enter the right and the lower neighbour are longer than one.
+// A unit is a block of threads with one pair each; its matrix is [strip][column][word][thread]. Strips have `rows` rows, and the last one
+// ends with the last row of the query; a word holds 32 / bits rows, the last one lowest. The bits of a row, from the highest: H is not from
+// the diagonal; H is not F; and, with four bits, the gaps that enter the right and the lower neighbour are longer than one letter.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
@@ -30,13 +30,13 @@ using Scores = nb::ndarray<const int32_t, nb::shape<kWalkLetters, kWalkLetters>,
 using Counts = nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 int directions_of(uint32_t word, int64_t row, int64_t rows, int bits) {
-  const uint32_t found = word >> (bits * (rows - 1 - row));
-  if (bits == 2) return static_cast<int>((~found >> 1 & 1) | (~found << 1 & 2));
-  return static_cast<int>((~found >> 3 & 1) | (~found >> 1 & 2) | (found << 1 & 4) | (found << 3 & 8));
+  const uint32_t flags = word >> (bits * (rows - 1 - row));
+  if (bits == 2) return static_cast<int>((~flags >> 1 & 1) | (~flags << 1 & 2));
+  return static_cast<int>((~flags >> 3 & 1) | (~flags >> 1 & 2) | (flags << 1 & 4) | (flags << 3 & 8));
 }
 
-// Traces every pair: trace(k, counts, runs) walks pair k, whose statistics so far are `counts`, and gives the walk's.
-// Statistics: [pairs][9], filled. Returns runs, and their starts and sizes.
+// Traces every pair and fills its statistics [pairs][9]. trace(k, counts, runs) traces pair k with the statistics `counts` so far, and
+// returns those of the path. Returns runs, and their starts and sizes.
 template <class Trace>
 nb::object walk_pairs(size_t count, bool fits, bool want_runs, Counts statistics, const Trace& trace) {
   constexpr size_t kFields = sizeof(PathStatistics) / sizeof(int32_t);
@@ -54,13 +54,13 @@ nb::object walk_pairs(size_t count, bool fits, bool want_runs, Counts statistics
       sink.put(static_cast<int64_t>(k), 0, counts, backwards);
     }
   }
-  const size_t total = sink.runs.size(), kept = sink.starts.size();
-  return nb::make_tuple(owned_array(std::move(sink.runs), {total}), owned_array(std::move(sink.starts), {kept}),
-                        owned_array(std::move(sink.sizes), {kept}));
+  const size_t total = sink.runs.size(), path_count = sink.starts.size();
+  return nb::make_tuple(owned_array(std::move(sink.runs), {total}), owned_array(std::move(sink.starts), {path_count}),
+                        owned_array(std::move(sink.sizes), {path_count}));
 }
 
-// matrices: words; pairs: [pairs][5] query record, target record, first word of the unit's matrix, thread, columns of the unit.
-// statistics: with query_end and target_end set.
+// Traces paths through matrices of directions. matrices: words; pairs: [pairs][5] query record, target record, first word of the unit's
+// matrix, thread, columns of the unit. statistics: query_end and target_end must be set.
 nb::object walk_matrices(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<uint32_t, 1> matrices,
                          Array<int64_t, 2> pairs, int64_t rows, int bits, int64_t threads, Usable usable, bool free_query, bool free_target,
                          bool want_runs, Counts statistics) {
@@ -72,7 +72,7 @@ nb::object walk_matrices(Codes query_codes, Offsets query_offsets, Codes target_
     const uint32_t* const matrix = matrices.data() + pair[2] + pair[3];
     Walk walk(query, target_codes.data() + target_offsets(pair[1]), {0, counts.query_end, counts.target_end}, runs);
     walk.run(usable.data(), 0, 0, [&](int64_t i, int64_t j) {
-      const int64_t from = strips * rows - m + i - 1;  // rows before this one, dummies included
+      const int64_t from = strips * rows - m + i - 1;  // rows before this one, including dummies
       const int64_t strip = from / rows, row = from % rows, word = row / rows_a_word;
       const int64_t held = std::min(rows - word * rows_a_word, rows_a_word);
       return directions_of(matrix[((strip * pair[4] + j - 1) * words + word) * threads], row % rows_a_word, held, bits);
@@ -83,8 +83,8 @@ nb::object walk_matrices(Codes query_codes, Offsets query_offsets, Codes target_
   return walk_pairs(pairs.shape(0), pairs.shape(1) == 5, want_runs, statistics, trace);
 }
 
-// matrices: whole matrices of linear global scores, row-major with row and column 0; pairs: [pairs][3] query record, target record,
-// first number of the matrix. A cell's directions are those that its score came from.
+// Traces paths through whole matrices of linear global scores, row-major with row and column 0. pairs: [pairs][3] query record, target
+// record, first number of the matrix. The directions of a cell are derived from the scores.
 nb::object walk_scores(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<int32_t, 1> matrices,
                        Array<int64_t, 2> pairs, Scores substitution, int32_t gap, Usable usable, bool want_runs, Counts statistics) {
   const auto trace = [&](size_t k, const PathStatistics&, std::vector<uint8_t>* runs) {
@@ -107,8 +107,8 @@ nb::object walk_scores(Codes query_codes, Offsets query_offsets, Codes target_co
   return walk_pairs(pairs.shape(0), pairs.shape(1) == 3, want_runs, statistics, trace);
 }
 
-// records: [pairs][2] query and target; paths: [pairs][2] the piece and the place in it where each path begins. statistics: [pairs][9],
-// counted again in place.
+// Recounts statistics [pairs][9] in place. records: [pairs][2] query and target; paths: [pairs][2] the buffer in which each path lies, and
+// its offset there.
 nb::object recount(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<int64_t, 2> records,
                    std::vector<Codes> pieces, Array<int64_t, 2> paths, Array<int32_t, 1> sizes, Pairs counts_as, bool want_runs,
                    Counts statistics) {
@@ -122,20 +122,20 @@ nb::object recount(Codes query_codes, Offsets query_offsets, Codes target_codes,
     nb::gil_scoped_release unlocked;
     Recount again(counts_as.data(), want_runs ? &runs : nullptr);
     for (size_t k = 0; k < count; k++) {
-      PathStatistics before;
-      std::memcpy(&before, &statistics(k, 0), sizeof before);
-      const uint8_t* const query = query_codes.data() + query_offsets(records(k, 0)) + before.query_start;
-      const uint8_t* const target = target_codes.data() + target_offsets(records(k, 1)) + before.target_start;
+      PathStatistics original;
+      std::memcpy(&original, &statistics(k, 0), sizeof original);
+      const uint8_t* const query = query_codes.data() + query_offsets(records(k, 0)) + original.query_start;
+      const uint8_t* const target = target_codes.data() + target_offsets(records(k, 1)) + original.target_start;
       const uint8_t* const run = pieces[static_cast<size_t>(paths(k, 0))].data() + paths(k, 1);
       const size_t start = runs.size();
-      const PathStatistics counts = again.count(run, run + sizes(k), query, target, before);
+      const PathStatistics counts = again.count(run, run + sizes(k), query, target, original);
       std::memcpy(&statistics(k, 0), &counts, sizeof counts);
       if (want_runs) starts[k] = static_cast<int64_t>(start), lengths[k] = static_cast<int32_t>(runs.size() - start);
     }
   }
-  const size_t total = runs.size(), kept = starts.size();
-  return nb::make_tuple(owned_array(std::move(runs), {total}), owned_array(std::move(starts), {kept}),
-                        owned_array(std::move(lengths), {kept}));
+  const size_t total = runs.size(), path_count = starts.size();
+  return nb::make_tuple(owned_array(std::move(runs), {total}), owned_array(std::move(starts), {path_count}),
+                        owned_array(std::move(lengths), {path_count}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// C++ results as NumPy arrays.
+// Conversion of C++ results to NumPy arrays.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -8,13 +8,13 @@
 
 namespace gpualign {
 
-// A vector's content as an array of this shape that owns it.
+// Moves a vector into an array of this shape that owns its memory.
 template <class T, class Allocator>
 nanobind::ndarray<nanobind::numpy, T> owned_array(std::vector<T, Allocator>&& values, const std::vector<size_t>& shape) {
   using Values = std::vector<T, Allocator>;
-  auto* kept = new Values(std::move(values));
-  nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<Values*>(p); });
-  return nanobind::ndarray<nanobind::numpy, T>(kept->data(), shape.size(), shape.data(), owner);
+  auto* owned = new Values(std::move(values));
+  nanobind::capsule owner(owned, [](void* p) noexcept { delete static_cast<Values*>(p); });
+  return nanobind::ndarray<nanobind::numpy, T>(owned->data(), shape.size(), shape.data(), owner);
 }
 
 }  // namespace gpualign

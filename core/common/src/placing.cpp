@@ -1,4 +1,4 @@
-// gpualign.core.common._placing: results of tiles in bands, and values of bands in whole matrices.
+// gpualign.core.common._placing: Python bindings that write results of tiles into bands, and values of bands into whole matrices.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -18,14 +18,14 @@ using Values = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <class Array>
 Elements elements_of(const Array& array) {
-  // Values are only read: the struct serves both.
+  // Values are only read; the struct is used for both.
   return {static_cast<uint8_t*>(const_cast<void*>(static_cast<const void*>(array.data()))), array.shape(0), array.shape(1),
           array.itemsize()};
 }
 
 using Place = void (*)(const Elements&, const Elements&, size_t, size_t, int);
 
-// How values of one type become those of another, which holds them all.
+// Returns the function that copies values of one type to another, which must hold them all.
 Place place_as(nb::dlpack::dtype to, nb::dlpack::dtype from) {
   if (to == from) return copy_rows;
   if (to == nb::dtype<int32_t>()) {
@@ -58,7 +58,7 @@ using Band = nb::ndarray<uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Tile = nb::ndarray<const uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Columns = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// item: bytes of a value, a constant of the type where that is known, so that a copy is a move or two.
+// item: bytes of a value, as a compile-time constant if it is known, so that a copy takes one or two instructions.
 template <class Size>
 void put_rows(uint8_t* band, size_t stride, const uint8_t* values, size_t rows, const Columns& columns, Size item) {
   const size_t count = columns.shape(0);
@@ -79,7 +79,7 @@ void put_columns(Band band, size_t first_row, Columns columns, Tile values, int 
   const size_t stride = band.shape(1) * item, bytes = values.shape(1) * item;
   nb::gil_scoped_release unlocked;
   uint8_t* const first = band.data() + first_row * stride;
-  const size_t together = std::max<size_t>(1, kShare / std::max<size_t>(1, bytes)), parts = (rows + together - 1) / together;
+  const size_t together = std::max<size_t>(1, kBytesPerThread / std::max<size_t>(1, bytes)), parts = (rows + together - 1) / together;
   share(parts, threads_for(rows * bytes, threads), [&](size_t part) {
     const size_t row = part * together, count = std::min(together, rows - row);
     uint8_t* const to = first + row * stride;

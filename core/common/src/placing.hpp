@@ -1,7 +1,7 @@
-// Values of bands in a whole matrix: rows as they come, and what lies below the diagonal of a symmetric one.
+// Writes values of bands into a whole matrix: rows in order of arrival, and the lower triangle of a symmetric matrix.
 //
-// The matrix is mostly a file that is mapped into memory, in which the first touch of a page is an exception, one of 4 KB that costs as
-// much as writing it. So pages are asked for many at a time, and each is written by one thread from end to end.
+// The matrix is usually a file mapped into memory, in which the first access to each page of 4 KB is an exception that costs as much as
+// writing it. So many pages are requested at a time, and each is written completely by one thread.
 #pragma once
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 
 namespace gpualign {
 
-// A matrix of elements of some size: rows without gaps between them.
+// A contiguous matrix of elements of some size.
 struct Elements {
   uint8_t* data;
   size_t rows, columns, size;
@@ -23,13 +23,13 @@ struct Elements {
   uint8_t* at(size_t row, size_t column) const { return data + (row * columns + column) * size; }
 };
 
-constexpr size_t kShare = 1 << 20;  // bytes that are worth a thread
+constexpr size_t kBytesPerThread = 1 << 20;  // work that justifies a thread
 
 inline int threads_for(size_t bytes, int threads) {
-  return static_cast<int>(std::min(static_cast<size_t>(std::max(1, threads)), bytes / kShare + 1));
+  return static_cast<int>(std::min(static_cast<size_t>(std::max(1, threads)), bytes / kBytesPerThread + 1));
 }
 
-// Makes the pages of [begin, begin + bytes) present and writable, as far as the system can; touching them does what is left undone.
+// Makes the pages of [begin, begin + bytes) present and writable, as far as the system can; accesses do the rest.
 inline void populate([[maybe_unused]] uint8_t* begin, [[maybe_unused]] size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
   static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -39,11 +39,11 @@ inline void populate([[maybe_unused]] uint8_t* begin, [[maybe_unused]] size_t by
 #endif
 }
 
-// Puts values[rows][columns] in out, from (row, column) on. put: a row of them.
+// Writes values[rows][columns] to `out` from (row, column) on. put: writes one row.
 template <class Put>
 void place_rows(const Elements& out, const Elements& values, size_t row, size_t column, int threads, const Put& put) {
   const size_t bytes = values.columns * out.size;
-  const size_t together = std::max<size_t>(1, kShare / 4 / std::max<size_t>(1, bytes));
+  const size_t together = std::max<size_t>(1, kBytesPerThread / 4 / std::max<size_t>(1, bytes));
   const size_t parts = (values.rows + together - 1) / together;
   share(parts, threads_for(values.rows * bytes, threads), [&](size_t part) {
     const size_t stop = std::min(values.rows, (part + 1) * together);
@@ -55,13 +55,13 @@ void place_rows(const Elements& out, const Elements& values, size_t row, size_t 
   });
 }
 
-// Elements of one type.
+// Copies elements of the same type.
 inline void copy_rows(const Elements& out, const Elements& values, size_t row, size_t column, int threads) {
   const size_t bytes = values.columns * values.size;
   place_rows(out, values, row, column, threads, [bytes](uint8_t* to, const uint8_t* from) { memcpy(to, from, bytes); });
 }
 
-// Elements of a type that holds all that the values' type does.
+// Converts elements to a type that holds all values of theirs.
 template <class To, class From>
 void widen_rows(const Elements& out, const Elements& values, size_t row, size_t column, int threads) {
   const size_t columns = values.columns;
@@ -72,16 +72,16 @@ void widen_rows(const Elements& out, const Elements& values, size_t row, size_t 
   });
 }
 
-// A square of a transposition. It is read and written in runs of kSide elements, by way of a copy that stays in the second cache.
+// A square block for a transposition. Matrix rows are read and written in runs of kSide elements, through a copy that stays in L2.
 template <class T>
 struct Square {
   static constexpr size_t kSide = 256;
-  static constexpr size_t kStride = kSide + 64 / sizeof(T);  // its columns are spread over the cache
+  static constexpr size_t kStride = kSide + 64 / sizeof(T);  // spreads its columns over the cache sets
   T copy[kSide * kStride];
 };
 
-// Left of the diagonal, rows [first, stop) of a matrix with n columns and its columns [column, column + kSide), stop - first <= kSide: the
-// transpose of what is above the diagonal.
+// Fills the rows [first, stop) and columns [column, column + kSide) left of the diagonal, in a matrix with n columns, with the transpose of
+// the elements above it. stop - first <= kSide.
 template <class T>
 void mirror_square(T* data, size_t n, size_t first, size_t stop, size_t column, Square<T>& square) {
   constexpr size_t kStride = Square<T>::kStride, kRows = 4, kWord = 16 / sizeof(T);
@@ -90,7 +90,7 @@ void mirror_square(T* data, size_t n, size_t first, size_t stop, size_t column, 
     const size_t begin = std::max(first, j + 1);
     if (begin < stop) memcpy(square.copy + (j - column) * kStride + begin - first, data + j * n + begin, (stop - begin) * sizeof(T));
   }
-  // A few rows at a time, a word of 16 bytes of each: elements one by one would fill the processor's queue of stores.
+  // A few rows at a time, 16 bytes of each: single elements would fill the store queue of the processor.
   for (size_t i = first; i < stop; i += kRows) {
     const T* const from = square.copy + i - first;
     size_t done = column;
@@ -113,13 +113,13 @@ void mirror_as(const Elements& out, size_t first, size_t stop, int threads) {
   share(stop - first, some, [&](size_t k) { populate(out.at(first + k, 0), (first + k) * sizeof(T)); });
   constexpr size_t kSide = Square<T>::kSide;
   share((stop + kSide - 1) / kSide, some, [&](size_t part) {
-    const std::unique_ptr<Square<T>> square(new Square<T>);  // not cleared, as by make_unique
+    const std::unique_ptr<Square<T>> square(new Square<T>);  // not zeroed, unlike make_unique
     for (size_t row = first; row < stop; row += kSide)
       mirror_square(reinterpret_cast<T*>(out.data), n, row, std::min(stop, row + kSide), part * kSide, *square);
   });
 }
 
-// Writes element (i, j) of a square matrix, where j < i, as element (j, i) is, in rows [first, stop).
+// Copies element (j, i) of a square matrix to (i, j) for all j < i in the rows [first, stop).
 inline void mirror_rows(const Elements& out, size_t first, size_t stop, int threads) {
   switch (out.size) {
     case 1: return mirror_as<uint8_t>(out, first, stop, threads);

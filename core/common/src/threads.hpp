@@ -1,4 +1,4 @@
-// A few threads that do one thing.
+// Parallel execution of one function by a few threads.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -10,8 +10,9 @@
 
 namespace gpualign {
 
-// work(0) .. work(threads - 1) side by side, the first in the caller's thread. Throws what the first of them to fail has thrown, once all
-// are done. Where the system gives no more threads, those it gave do the rest after their own: `work` must not wait for another.
+// Runs work(0) .. work(threads - 1) in parallel, the first in the caller's thread, and waits for all of them. Then throws the exception of
+// the first one that failed. If the system has no more threads, existing ones run the remaining calls, so calls must not wait for each
+// other.
 template <class Work>
 void run_threads(int threads, const Work& work) {
   std::exception_ptr failure;
@@ -37,7 +38,7 @@ void run_threads(int threads, const Work& work) {
   if (failure) std::rethrow_exception(failure);
 }
 
-// part(k) for each k of 0 .. parts - 1, each in one of the threads.
+// Calls part(k) for k = 0 .. parts - 1, each in one of the threads.
 template <class Part>
 void share(size_t parts, int threads, const Part& part) {
   std::atomic<size_t> next{0};

@@ -15,9 +15,9 @@ namespace gpualign {
 
 namespace {
 
-constexpr int64_t kDifferenceBytes = 5, kRunBytes = 8;  // of a sparse row
-constexpr size_t kPiece = 256 << 10;                    // of a file: it stays in the L2 cache until it is compared
-constexpr uint8_t kNoLetter = '\n';                     // stands for no call of the reference: no line holds it
+constexpr int64_t kDifferenceBytes = 5, kRunBytes = 8;  // memory of a sparse row per difference and per run
+constexpr size_t kReadSize = 256 << 10;                 // bytes read at a time, which stay in L2 until they are compared
+constexpr uint8_t kNoLetter = '\n';                     // for sites without a call in the reference, as no line contains it
 
 std::string printable(uint8_t byte) {
   if (byte > 32 && byte < 127) return std::string("'") + static_cast<char>(byte) + "'";
@@ -25,24 +25,24 @@ std::string printable(uint8_t byte) {
   return std::string("byte 0x") + digits[byte >> 4] + digits[byte & 15];
 }
 
-// A sample of letters is enough to tell nucleotides from amino acids. Which ones, the site decides: so it is the same sample however
-// the text is cut.
+// A sample of letters is enough to distinguish nucleotides from amino acids. It depends on the site only, so it is the same however the
+// text is cut into pieces.
 constexpr int64_t kSampledSites = 128;  // a power of 2
 bool is_sampled(int64_t site) { return site < kSampledSites || site % kSampledSites == 0; }
 
-// Where the first record of a text begins; its size where none does. line_start: whether a line begins with it.
+// Returns the offset of the first record in a text, or `size` if there is none. line_start: the text begins at the start of a line.
 size_t record_start(const char* text, size_t size, bool line_start) {
   for (size_t at = 0; at < size;) {
-    const void* found = std::memchr(text + at, '>', size - at);
-    if (!found) return size;
-    at = static_cast<size_t>(static_cast<const char*>(found) - text);
+    const void* match = std::memchr(text + at, '>', size - at);
+    if (!match) return size;
+    at = static_cast<size_t>(static_cast<const char*>(match) - text);
     if (at ? text[at - 1] == '\n' : line_start) return at;
     at++;
   }
   return size;
 }
 
-// Bytes that were read, fewer than `size` only where the file ends.
+// Reads up to `size` bytes, fewer only at the end of the file. Returns the number of bytes read.
 size_t read_at(int file, char* out, size_t size, int64_t offset) {
   size_t done = 0;
   while (done < size) {
@@ -57,7 +57,7 @@ size_t read_at(int file, char* out, size_t size, int64_t offset) {
 
 }  // namespace
 
-void DenseRows::keep(CodeBuffer& codes, Row& row) {
+void DenseRows::store(CodeBuffer& codes, Row& row) {
   const int64_t size = static_cast<int64_t>(codes.size());
   row.is_dense = true;
   if (left_.fetch_sub(size) >= size) {
@@ -92,9 +92,9 @@ void Records::append(Records&& more) {
   std::move(more.rows.begin(), more.rows.end(), std::back_inserter(rows));
 }
 
-std::string Refusal::message(int64_t before) const {
+std::string Refusal::message(int64_t earlier) const {
   if (!record) return what;
-  const std::string number = std::to_string(before + record);
+  const std::string number = std::to_string(earlier + record);
   return "record " + (id.empty() ? number : "'" + id + "' (number " + number + ")") + what;
 }
 
@@ -113,17 +113,17 @@ void AlignmentReader::follow(const AlignmentReader& first) {
   translates_ = first.translates_;
 }
 
-void AlignmentReader::learn(const AlignmentReader& other) {
+void AlignmentReader::merge(const AlignmentReader& other) {
   const auto sites = static_cast<size_t>(length_);
   for (size_t k = 0; k < sites; k++) {
-    const uint8_t here = reference_[k], there = other.reference_[k];
-    const bool both = here != kUnknown && there != kUnknown;
-    flags_[k] = static_cast<uint8_t>(flags_[k] | other.flags_[k] | (both && here != there ? kVaries : 0));
-    reference_[k] = here == kUnknown ? there : here;
+    const uint8_t own_call = reference_[k], other_call = other.reference_[k];
+    const bool both = own_call != kUnknown && other_call != kUnknown;
+    flags_[k] = static_cast<uint8_t>(flags_[k] | other.flags_[k] | (both && own_call != other_call ? kVaries : 0));
+    reference_[k] = own_call == kUnknown ? other_call : own_call;
   }
 }
 
-void AlignmentReader::rest() {
+void AlignmentReader::release_buffers() {
   std::vector<uint8_t>().swap(letters_);
   std::vector<uint8_t>().swap(flags_);
   std::string().swap(buffer_);
@@ -149,31 +149,31 @@ void AlignmentReader::refuse_letter(uint8_t byte, int64_t site) const {
 }
 
 void AlignmentReader::read(int file, int64_t begin, int64_t end, int64_t stop, bool first) {
-  buffer_.resize(kPiece);
-  bool found = first;
+  buffer_.resize(kReadSize);
+  bool in_record = first;
   line_start_ = true;
   if (!first) {
-    char before = 0;
-    read_at(file, &before, 1, begin - 1);
-    line_start_ = before == '\n';
+    char previous = 0;
+    read_at(file, &previous, 1, begin - 1);
+    line_start_ = previous == '\n';
   }
   for (int64_t at = begin; at < stop;) {
-    const size_t wanted = static_cast<size_t>(std::min<int64_t>(kPiece, (at < end ? end : stop) - at));
-    const size_t size = read_at(file, buffer_.data(), wanted, at);
-    if (!size) break;  // the file has become shorter
+    const size_t read_size = static_cast<size_t>(std::min<int64_t>(kReadSize, (at < end ? end : stop) - at));
+    const size_t size = read_at(file, buffer_.data(), read_size, at);
+    if (!size) break;  // the file has been truncated meanwhile
     const char* text = buffer_.data();
-    if (!found) {
+    if (!in_record) {
       const size_t start = record_start(text, size, line_start_);
-      found = start < size;
-      line_start_ = found || text[size - 1] == '\n';
-      if (found) feed(text + start, size - start);
+      in_record = start < size;
+      line_start_ = in_record || text[size - 1] == '\n';
+      if (in_record) feed(text + start, size - start);
     } else {
       const size_t next = at < end ? size : record_start(text, size, line_start_);
       feed(text, next);
       if (next < size) break;
     }
     at += static_cast<int64_t>(size);
-    if (!found && at >= end) return;
+    if (!in_record && at >= end) return;
   }
   finish();
 }
@@ -234,30 +234,31 @@ void AlignmentReader::take_letters(const uint8_t* in, size_t size) {
 }
 
 void AlignmentReader::translate_letters(const uint8_t* in, size_t size) {
-  const size_t before = current_.size();
-  current_.resize(before + size);
-  uint8_t* out = current_.data() + before;
+  const size_t old_size = current_.size();
+  current_.resize(old_size + size);
+  uint8_t* out = current_.data() + old_size;
   if (!translate(in, size, table_, out)) {
-    sample(in, static_cast<int64_t>(before), size);
+    sample(in, static_cast<int64_t>(old_size), size);
     return;
   }
-  size_t kept = 0;
+  size_t valid_count = 0;
   for (size_t k = 0; k < size; k++) {
-    const int64_t site = static_cast<int64_t>(before + kept);
+    const int64_t site = static_cast<int64_t>(old_size + valid_count);
     if (out[k] == kBad) refuse_letter(in[k], site);
     if (out[k] == kSkip) continue;
     if (is_sampled(site)) histogram_[in[k]]++;
-    out[kept++] = out[k];
+    out[valid_count++] = out[k];
   }
-  current_.resize(before + kept);
+  current_.resize(old_size + valid_count);
 }
 
-// Compares letters with those of the reference, and looks at those that differ; how many were taken: up to one that is no letter of a row.
+// Compares letters with those of the reference and examines those that differ. Returns the number of letters taken, up to the first byte
+// that is not a letter of a row.
 size_t AlignmentReader::match(const uint8_t* in, size_t size) {
   const uint8_t* known = letters_.data() + site_;
   size_t taken = 0, stop = size;
   const auto take = [&](size_t count, uint64_t differing) {
-    const size_t some = differing ? look(in + taken, site_ + static_cast<int64_t>(taken), differing) : count;
+    const size_t some = differing ? examine(in + taken, site_ + static_cast<int64_t>(taken), differing) : count;
     if (some < count) stop = taken + some;
     taken += std::min(some, count);
   };
@@ -273,19 +274,19 @@ size_t AlignmentReader::match(const uint8_t* in, size_t size) {
   if (taken < stop && size >= kSkim && skim(in + size - kSkim, known + size - kSkim)) taken = size;
   take_words(stop);
   if (taken < stop) {
-    const size_t rest = stop - taken;
+    const size_t remaining = stop - taken;
     uint64_t one = 0, other = 0;
-    std::memcpy(&one, in + taken, rest);
-    std::memcpy(&other, known + taken, rest);
-    take(rest, one ^ other);
+    std::memcpy(&one, in + taken, remaining);
+    std::memcpy(&other, known + taken, remaining);
+    take(remaining, one ^ other);
   }
   sample(in, site_, taken);
   site_ += static_cast<int64_t>(taken);
   return taken;
 }
 
-// Takes those of eight letters that differ from the known ones; how many letters were taken.
-size_t AlignmentReader::look(const uint8_t* in, int64_t site, uint64_t differing) {
+// Examines those of eight letters that differ from the known ones. Returns the number of letters taken.
+size_t AlignmentReader::examine(const uint8_t* in, int64_t site, uint64_t differing) {
   // Words are little-endian, as in the packing of planes: the first letter is the lowest byte.
   while (differing) {
     const int k = __builtin_ctzll(differing) / 8;
@@ -301,7 +302,7 @@ size_t AlignmentReader::look(const uint8_t* in, int64_t site, uint64_t differing
   return kWord;
 }
 
-// One by one: letters with white space among them, or beyond the end of other rows, which are counted.
+// Examines letters one by one: those mixed with white space, or beyond the end of other rows, which are only counted.
 void AlignmentReader::take_each(const uint8_t* in, size_t size) {
   for (size_t k = 0; k < size; k++) {
     const uint8_t code = table_[in[k]];
@@ -322,7 +323,7 @@ void AlignmentReader::call(int64_t site, uint8_t code, uint8_t letter) {
   const auto k = static_cast<size_t>(site);
   if (reference_[k] == kUnknown) reference_[k] = code;
   if (reference_[k] == code) {
-    letters_[k] = letter;  // of the case that rows have here now
+    letters_[k] = letter;  // in the case that recent rows use here
     return;
   }
   flags_[k] |= kVaries;
@@ -356,17 +357,17 @@ void AlignmentReader::finish() {
 }
 
 void AlignmentReader::end_record() {
-  const int64_t found = translates_ ? static_cast<int64_t>(current_.size()) : site_;
+  const int64_t sites = translates_ ? static_cast<int64_t>(current_.size()) : site_;
   if (length_ < 0) {
-    if (found == 0) refuse(" has no letters");
-    if (found > INT64_C(0x7fffffff)) refuse(" has more than 2^31 - 1 sites");
-    length_ = found;
+    if (sites == 0) refuse(" has no letters");
+    if (sites > INT64_C(0x7fffffff)) refuse(" has more than 2^31 - 1 sites");
+    length_ = sites;
     reference_.assign(static_cast<size_t>(length_), kUnknown);
     letters_.assign(static_cast<size_t>(length_), kNoLetter);
     flags_.assign(static_cast<size_t>(length_), 0);
   }
-  if (found != length_)
-    refuse(" has " + std::to_string(found) + " sites, the first record has " + std::to_string(length_) +
+  if (sites != length_)
+    refuse(" has " + std::to_string(sites) + " sites, the first record has " + std::to_string(length_) +
            "; rows of an alignment are equally long: align the sequences first, for instance with mafft, or compare them as they are with"
            " gpualign nw --edit");
   Row row;
@@ -385,7 +386,7 @@ void AlignmentReader::end_translated(Row& row) {
     compare(current_.data(), start, std::min(length_, start + kBlock), reference_.data(), flags_.data(), likeness);
   records_.called.push_back(length_ - likeness.missing);
   if (likeness.differences * kDifferenceBytes + (likeness.edges / 2 + 1) * kRunBytes >= length_) {
-    dense_.keep(current_, row);
+    dense_.store(current_, row);
     return;
   }
   find_differences();
@@ -403,19 +404,19 @@ void AlignmentReader::end_matched(Row& row) {
     keep_sparse(row);
     return;
   }
-  // Where the reference was not known before, this row has set it, or has no call.
+  // At sites where the reference was unknown, this row has set it or has no call.
   current_.assign(reference_.begin(), reference_.end());
   for (size_t k = 0; k < sites_.size(); k++) current_[sites_[k]] = codes_[k];
   for (size_t k = 0; k < starts_.size(); k++) std::fill(current_.begin() + starts_[k], current_.begin() + stops_[k], kMissing);
-  dense_.keep(current_, row);
+  dense_.store(current_, row);
 }
 
-// Of a row that was translated.
+// Finds the differences of a row that was translated.
 void AlignmentReader::find_differences() {
   const uint8_t* codes = current_.data();
   const uint8_t* reference = reference_.data();
   for (int64_t k = 0; k < length_;) {
-    if (k + static_cast<int64_t>(kSkim) <= length_ && skim(codes + k, reference + k)) {  // the reference holds no kMissing
+    if (k + static_cast<int64_t>(kSkim) <= length_ && skim(codes + k, reference + k)) {  // the reference has no kMissing
       k += kSkim;
       continue;
     }

@@ -55,14 +55,15 @@ int AlignmentScanner::begin(int file, int64_t start, int64_t stop, int64_t chunk
     read_chunk(0, file_->next++);
     file_->bounds.pop_back();
   }
-  // What of a chunk comes before its first record is read in vain: it has several records, if threads have several chunks then.
+  // Text of a chunk before its first record is read in vain, so a chunk has several records, if that still leaves several chunks per
+  // thread.
   const int64_t size = std::max(chunk, std::min(kRecordsOfChunk * length(), (stop - at) / (kChunksOfThread * threads)));
   while (at < stop && file_->refused < 0) add(size);
   file_->bounds.push_back(at);
-  const int64_t left = static_cast<int64_t>(file_->chunks.size()) - file_->next;
-  // What a reader knows of a site takes three bytes: not more of them than a quarter of the memory for rows has room for.
-  const int64_t most = std::min(left, dense_.left() / (12 * std::max<int64_t>(1, length())));
-  file_->readers = static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(threads, most)));
+  const int64_t chunks_left = static_cast<int64_t>(file_->chunks.size()) - file_->next;
+  // A reader takes three bytes per site: have no more readers than fit a quarter of the memory for rows.
+  const int64_t max_readers = std::min(chunks_left, dense_.bytes_left() / (12 * std::max<int64_t>(1, length())));
+  file_->readers = static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(threads, max_readers)));
   for (int k = 1; k < file_->readers; k++) {
     if (readers_.size() <= static_cast<size_t>(k)) readers_.push_back(std::make_unique<AlignmentReader>(table_, k, dense_));
     readers_[static_cast<size_t>(k)]->follow(*readers_[0]);
@@ -98,13 +99,13 @@ void AlignmentScanner::read_chunk(int reader, int64_t chunk) {
 
 void AlignmentScanner::join() {
   const std::unique_ptr<File> file = std::move(file_);
-  const auto before = static_cast<int64_t>(records_.ids.size());
+  const auto earlier = static_cast<int64_t>(records_.ids.size());
   for (int64_t k = 0; k < static_cast<int64_t>(file->chunks.size()) && k != file->refused; k++)
     records_.append(std::move(file->chunks[static_cast<size_t>(k)]));
-  if (file->refused >= 0) throw std::invalid_argument(file->refusal.message(static_cast<int64_t>(records_.ids.size()) - before));
+  if (file->refused >= 0) throw std::invalid_argument(file->refusal.message(static_cast<int64_t>(records_.ids.size()) - earlier));
   for (size_t k = 1; k < static_cast<size_t>(file->readers); k++) {
-    readers_[0]->learn(*readers_[k]);
-    readers_[k]->rest();
+    readers_[0]->merge(*readers_[k]);
+    readers_[k]->release_buffers();
   }
 }
 
@@ -122,7 +123,7 @@ int64_t AlignmentScanner::letters(uint8_t byte) const {
 
 void AlignmentScanner::count_calls(uint32_t* counts) const {
   const auto length = static_cast<size_t>(this->length());
-  // Runs of missing calls are kept by how the number of calls changes from one site to the next, which wraps around as unsigned sums do.
+  // Runs of missing calls are first stored as changes of the number of calls from one site to the next; unsigned differences wrap around.
   std::fill(counts, counts + length, 0);
   uint32_t sparse = 0;
   std::vector<uint32_t> of_dense;
@@ -146,8 +147,8 @@ void AlignmentScanner::count_calls(uint32_t* counts) const {
 
 std::vector<int64_t> AlignmentScanner::called_at(const uint8_t* chosen) const {
   const auto length = static_cast<size_t>(this->length());
-  std::vector<uint32_t> before(length + 1);  // chosen sites before each
-  for (size_t k = 0; k < length; k++) before[k + 1] = before[k] + chosen[k];
+  std::vector<uint32_t> rank(length + 1);  // number of chosen sites before each
+  for (size_t k = 0; k < length; k++) rank[k + 1] = rank[k] + chosen[k];
   std::vector<int64_t> out;
   CodeBuffer from_file;
   for (const Row& row : rows()) {
@@ -156,8 +157,8 @@ std::vector<int64_t> AlignmentScanner::called_at(const uint8_t* chosen) const {
       const uint8_t* codes = dense_.codes(row, 0, static_cast<int64_t>(length) - 1, from_file);
       for (size_t k = 0; k < length; k++) count += chosen[k] & static_cast<uint8_t>(codes[k] != kMissing);
     } else {
-      count = before[length];
-      for (size_t k = 0; k < row.starts.size(); k++) count -= before[row.stops[k]] - before[row.starts[k]];
+      count = rank[length];
+      for (size_t k = 0; k < row.starts.size(); k++) count -= rank[row.stops[k]] - rank[row.starts[k]];
     }
     out.push_back(count);
   }
@@ -170,7 +171,7 @@ AlignedSites::AlignedSites(const AlignmentScanner& scanner, const uint32_t* site
   for (size_t k = 1; k < rank_.size(); k++) rank_[k] += rank_[k - 1];
   for (const auto& reader : scanner.readers_) {
     references_.emplace_back(static_cast<size_t>(count), uint8_t{0});
-    // A reader that has read nothing has no reference, and no rows that need it.
+    // A reader that has read nothing has no reference, and no rows that need one.
     if (!calls_only && reader->length() > 0)
       for (int64_t k = 0; k < count; k++) references_.back()[static_cast<size_t>(k)] = reader->reference()[sites[k]];
   }

@@ -1,19 +1,19 @@
-// A multiple alignment as it is read: equal rows of letters, kept as what distinguishes them. So thousands of bacterial genomes fit in
+// Reads a multiple alignment, equal rows of letters, and stores the differences between rows. So thousands of bacterial genomes fit into
 // memory, and sites at which all rows agree are known without a second pass.
 //
-// A regular file is read by several threads, each with a reader (alignment_reader.hpp), which take chunks of it in turn: a record belongs
-// to the chunk in which it begins. What comes out does not depend on which reader has read what:
-//   - ids, calls and their number are put in the order of chunks, which is that of the file.
-//   - A row is kept by how it differs from the reference of its own reader, and made from that again: so its calls are those of the file
-//     whatever that reference is. Only the memory that rows take depends on it.
-//   - A site varies where two rows have different calls. Two rows of one reader: it has flagged the site, since one of the two differs from
-//     its reference. Of different readers: their references are calls of some of their rows; where these differ the site varies, and is
-//     flagged when readers are joined; where they are the same, one of the two rows differs from it and has been flagged by its reader.
-//     Nothing else is flagged. Whether calls are missing at a site is the union over readers.
-//   - The reference as a whole is asked only for sites at which all calls are the same, where it is that call.
-//   - Chunks are taken in the order of the file. When one is refused no other is taken, those before it are read to their end, and the
-//     first one in the file's order that was refused is reported, its number counted from the records of all chunks before it.
-// The first record is read before others begin: all rows are as long as that.
+// A regular file is read by several threads. Each has a reader (alignment_reader.hpp) and takes one chunk after another; a record belongs
+// to the chunk in which it begins. The result does not depend on which reader has read what:
+//   - Ids, calls and their numbers are put in the order of the chunks, which is that of the file.
+//   - A row is stored by its differences from the reference of its own reader and restored from the same. So its calls are those of the
+//     file, whatever the reference is; only the memory that rows take depends on it.
+//   - A site varies if two rows have different calls there. If both are of one reader, it has flagged the site, since one of the two
+//     differs from its reference. If they are of different readers, consider the two references, which are calls of some rows: if they
+//     differ, the site varies and is flagged when readers are merged; if they are equal, one of the two rows differs from it, and its
+//     reader has flagged the site. No other site is flagged. Calls are missing at a site if any reader says so.
+//   - The merged reference is used only for sites at which all calls are equal, where it is this call.
+//   - Chunks are taken in file order. When one is refused, no more are taken, earlier ones are read to their end, and the first refused
+//     chunk in file order is reported, with its record number counted over all chunks before it.
+// The first record is read before the other threads start, as it determines the length of all rows.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -31,31 +31,31 @@ class AlignmentScanner {
   // table: the code of each byte, or kMissing, kSkip, kBad. scratch: a file for dense rows beyond `dense_bytes`.
   AlignmentScanner(const uint8_t* table, int scratch, int64_t dense_bytes);
 
-  // The next bytes of a FASTA file; `finish` ends the file. Both throw std::invalid_argument, std::runtime_error when the scratch
+  // Reads the next bytes of a FASTA file; `finish` ends the file. Both throw std::invalid_argument, and std::runtime_error if the scratch
   // file cannot be written.
   void feed(const char* data, size_t size);
   void finish();
 
-  // Instead of `feed`: bytes start .. stop of a regular file, in chunks of so many bytes, or larger ones for long rows. How many threads
-  // may call `read_some`, up to `threads`, each with a number of its own; `finish` when all of them have ended. Throws std::system_error as
-  // `read_some` does.
+  // Replaces `feed` for the bytes start .. stop-1 of a regular file, read in chunks of at least `chunk` bytes, more for long rows. Returns
+  // the number of threads, at most `threads`, that may call `read_some`, each with a number of its own. Call `finish` when all have ended.
+  // Throws std::system_error, as does `read_some`.
   int begin(int file, int64_t start, int64_t stop, int64_t chunk, int threads);
-  // Reads a chunk; false when none is left.
+  // Reads a chunk. Returns false when none is left.
   bool read_some(int reader);
 
-  // All of these are of files that were finished.
+  // The following return results of finished files.
   const std::vector<std::string>& ids() const { return records_.ids; }
-  const std::vector<int64_t>& called() const { return records_.called; }  // sites with a call, of each row
+  const std::vector<int64_t>& called() const { return records_.called; }  // [row] number of sites with a call
   const std::vector<Row>& rows() const { return records_.rows; }
   int64_t length() const { return readers_[0]->length(); }
-  int64_t nbytes() const;  // memory that is held
+  int64_t nbytes() const;  // bytes of memory held
   int64_t letters(uint8_t byte) const;
   const std::vector<uint8_t>& reference() const { return readers_[0]->reference(); }
   bool varies(int64_t site) const { return readers_[0]->flags(site) & kVaries; }
   bool has_missing(int64_t site) const { return readers_[0]->flags(site) & kHasMissing; }
-  // How many rows have a call at each site, into counts[length()].
+  // Writes the number of rows with a call at each site to counts[length()].
   void count_calls(uint32_t* counts) const;
-  // chosen[length()]: 1 or 0. How many calls each row has at the chosen sites.
+  // Returns the number of calls of each row at the chosen sites. chosen[length()]: 1 or 0.
   std::vector<int64_t> called_at(const uint8_t* chosen) const;
 
  private:
@@ -65,11 +65,11 @@ class AlignmentScanner {
   struct File {
     int file;
     int64_t stop;
-    std::vector<int64_t> bounds;  // of the chunks: where each begins, and where the last one ends
+    std::vector<int64_t> bounds;  // first byte of each chunk, and the end of the last one
     std::vector<Records> chunks;
     std::atomic<int64_t> next{0};
     std::mutex refusing;
-    int64_t refused = -1;  // the chunk
+    int64_t refused = -1;  // first refused chunk, -1: none
     Refusal refusal{};
     int readers = 1;
   };
@@ -79,18 +79,18 @@ class AlignmentScanner {
 
   uint8_t table_[256];
   DenseRows dense_;
-  std::vector<std::unique_ptr<AlignmentReader>> readers_;  // the first one knows what all have learnt
+  std::vector<std::unique_ptr<AlignmentReader>> readers_;  // the first one has the merged knowledge of all
   Records records_;
   std::unique_ptr<File> file_;
 };
 
-// Codes of all rows at some ascending sites. calls_only: 0 for every call, whatever it is.
+// The codes of all rows at some ascending sites. calls_only: every call has the code 0.
 class AlignedSites {
  public:
   AlignedSites(const AlignmentScanner& scanner, const uint32_t* sites, int64_t count, bool calls_only);
   size_t rows() const { return scanner_.rows().size(); }
   size_t count() const { return sites_.size(); }
-  // Rows first .. first + rows, into out[rows][count].
+  // Writes the rows first .. first+rows-1 to out[rows][count].
   void fill(size_t first, size_t rows, uint8_t* out) const;
 
  private:
@@ -100,8 +100,8 @@ class AlignedSites {
   const AlignmentScanner& scanner_;
   std::vector<uint32_t> sites_;
   bool calls_only_;
-  std::vector<uint32_t> rank_;                    // how many of the sites lie before site sites_[0] + k
-  std::vector<std::vector<uint8_t>> references_;  // of each reader, at these sites
+  std::vector<uint32_t> rank_;                    // [k] number of these sites before site sites_[0] + k
+  std::vector<std::vector<uint8_t>> references_;  // [reader] its reference at these sites
 };
 
 }  // namespace gpualign

@@ -12,7 +12,7 @@ namespace gpualign {
 
 constexpr uint32_t kNoAllele = ~uint32_t{0};
 
-// Words for a missing allele; numeric: some begin with a digit.
+// The words for a missing allele. numeric: some begin with a digit.
 struct MissingAlleles {
   std::vector<std::string> words;
   bool numeric = false;
@@ -20,13 +20,13 @@ struct MissingAlleles {
 
 struct AlleleRow {
   LineCells line;
-  int64_t zeros = 0;            // cells that hold the number 0
-  int64_t numbers = 0;          // cells that hold a number
-  int64_t beyond = 0;           // cells that hold a number above 2, which no genotype has
-  std::vector<int64_t> others;  // places of cells that are neither a number of up to nine digits nor a missing allele
+  int64_t zeros = 0;            // cells with the number 0
+  int64_t numbers = 0;          // cells with a number
+  int64_t beyond = 0;           // cells with a number above 2, which is no genotype
+  std::vector<int64_t> others;  // indices of cells that are neither a number of up to nine digits nor a missing allele
 };
 
-// The number of a cell of up to nine digits and nothing else, as most are.
+// Reads a cell of up to nine digits and nothing else, as most are. Returns whether it is one.
 inline bool read_digits(const char* from, const char* to, uint32_t& number) {
   if (from == to || to - from > 9) return false;
   uint32_t value = 0;
@@ -39,8 +39,8 @@ inline bool read_digits(const char* from, const char* to, uint32_t& number) {
   return true;
 }
 
-// The number of a cell: 7, INF-7, *7, INF-*7; kNoAllele for 0 and for missing alleles. False for what is something else.
-// point: what stood before the zeros of a decimal, or 0.
+// Reads the number of a cell: 7, INF-7, *7, INF-*7; kNoAllele for 0 and for missing alleles. Returns false for anything else.
+// point: the character before the zeros of a decimal, or 0.
 inline bool read_allele(Cell cell, const MissingAlleles& missing, uint32_t& number, char& point) {
   const bool digit = cell.size && *cell.text >= '0' && *cell.text <= '9';
   number = kNoAllele, point = 0;
@@ -50,12 +50,12 @@ inline bool read_allele(Cell cell, const MissingAlleles& missing, uint32_t& numb
     const size_t marks = (inferred ? 4 : 0) + (cell.text[inferred ? 4 : 0] == '*');
     cell.text += marks, cell.size -= marks;
   }
-  point = cell.take_off_zeros();
+  point = cell.remove_zero_decimals();
   if (point && missing.numeric && cell.is_one_of(missing.words)) return true;
   return read_digits(cell.text, cell.text + cell.size, number);
 }
 
-// Of a line's cells from byte `at` on; out: room for as many numbers as columns are read.
+// Reads the cells of a line from byte `at` on. out: one number per column that is read.
 inline AlleleRow read_alleles(const char* at, const char* end, char separator, const std::vector<uint8_t>& columns,
                               const MissingAlleles& missing, uint32_t* out, int64_t room, Decimals& decimals) {
   AlleleRow row;
@@ -75,7 +75,7 @@ inline AlleleRow read_alleles(const char* at, const char* end, char separator, c
   return row;
 }
 
-// Codes of the numbers of one locus: 0, 1, 2, ... in the order in which they are first met.
+// Assigns the codes 0, 1, 2, ... to the numbers of one locus, in order of first occurrence.
 class AlleleCodes {
  public:
   AlleleCodes() : slots_(64) {}
@@ -94,7 +94,7 @@ class AlleleCodes {
   struct Slot {
     uint32_t number = 0, code = kNoAllele;
   };
-  // Fibonacci hashing: the product's upper bits.
+  // Returns the slot of a number by Fibonacci hashing: the upper bits of the product.
   size_t place(uint32_t number) const { return (number * uint64_t{0x9E3779B97F4A7C15u} >> 32) & (slots_.size() - 1); }
   void grow() {
     std::vector<Slot> old(2 * slots_.size());
@@ -110,11 +110,11 @@ class AlleleCodes {
   uint32_t count_ = 0;
 };
 
-// numbers[samples][loci] -> codes[loci][samples] of loci first .. last, kNoAllele where there is none; counts[locus]: its alleles;
-// lacking[locus]: samples without one.
+// Converts numbers[samples][loci] to codes[loci][samples] for the loci first .. last-1, with kNoAllele for none. counts[locus]: number of
+// alleles. lacking[locus]: samples without one.
 inline void code_alleles(const uint32_t* numbers, int64_t samples, int64_t loci, int64_t first, int64_t last, uint32_t* codes,
                          int64_t* counts, int64_t* lacking) {
-  constexpr int64_t kLoci = 16;  // a cache line of a sample's numbers at a time
+  constexpr int64_t kLoci = 16;  // one cache line of a sample's numbers at a time
   for (int64_t start = first; start < last; start += kLoci) {
     const int64_t here = std::min(kLoci, last - start);
     std::vector<AlleleCodes> known(static_cast<size_t>(here));
@@ -129,11 +129,11 @@ inline void code_alleles(const uint32_t* numbers, int64_t samples, int64_t loci,
   }
 }
 
-// Planes of some loci: plane p < bits is bit p of their codes, plane `bits`, where `called` asks for it, says which have an allele.
-// planes[plane][sample][word]: bit k of word w is that of loci[64 w + k].
+// Packs the codes of some loci into planes: plane p < bits has bit p of the codes; plane `bits`, only if `called`, has the loci with an
+// allele. planes[plane][sample][word]: bit k of word w belongs to loci[64 w + k].
 inline void pack_alleles(const uint32_t* codes, int64_t samples, const int64_t* loci, int64_t count, int bits, bool called, int64_t first,
                          int64_t last, uint64_t* planes, int64_t words) {
-  constexpr int64_t kSamples = 256;  // whose words stay in the L1 cache
+  constexpr int64_t kSamples = 256;  // samples at a time, whose words stay in L1
   uint64_t room[kSamples];
   for (int64_t start = first; start < last; start += kSamples) {
     const int64_t here = std::min(kSamples, last - start);

@@ -1,4 +1,4 @@
-// Calls of a panel, codes[samples][sites]: sites with two different calls, and bit planes.
+// Calls of a panel, codes[samples][sites]: detection of sites with two different calls, and packing into bit planes.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -14,29 +14,29 @@
 
 namespace gpualign {
 
-// Which of 64 codes are `code`, the first in the lowest bit.
+// Returns a mask of those of 64 codes that equal `code`, the first one in the lowest bit.
 inline uint64_t equal_codes(const uint8_t* codes, uint8_t code) {
-  uint64_t found = 0;
+  uint64_t equal = 0;
 #if defined(__SSE2__)
-  const __m128i wanted = _mm_set1_epi8(static_cast<char>(code));
+  const __m128i pattern = _mm_set1_epi8(static_cast<char>(code));
   for (int k = 0; k < 64; k += 16) {
     const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes + k));
-    found |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(some, wanted)))) << k;
+    equal |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(some, pattern)))) << k;
   }
 #else
   for (int k = 0; k < 64; k += 8) {
     uint64_t eight = 0;
     for (int j = 0; j < 8; j++) eight |= static_cast<uint64_t>(codes[k + j] == code) << 8 * j;
-    // The product gathers the lowest bits of eight bytes in its top byte, the first byte's lowest.
-    found |= (eight * 0x0102040810204080u >> 56) << k;
+    // The product collects the lowest bits of eight bytes in its top byte, that of the first byte lowest.
+    equal |= (eight * 0x0102040810204080u >> 56) << k;
   }
 #endif
-  return found;
+  return equal;
 }
 
-// Of sites first .. last: the first sample's call that is not missing, else kMissing, and whether there are more than two different calls.
+// Finds for the sites first .. last-1 the first call that is not missing, or kMissing, and whether there are more than two different calls.
 inline void find_two(const uint8_t* codes, size_t samples, size_t sites, size_t first, size_t last, uint8_t* one, uint8_t* more) {
-  constexpr size_t kSites = 4096;  // whose state stays in the nearest cache
+  constexpr size_t kSites = 4096;  // sites at a time, whose state stays in L1
   constexpr size_t kVector = kLanes;
   for (size_t begin = first; begin < last; begin += kSites) {
     const size_t here = std::min(kSites, last - begin);
@@ -69,19 +69,19 @@ inline void find_two(const uint8_t* codes, size_t samples, size_t sites, size_t 
   }
 }
 
-// Sites from the first to before the second.
+// A half-open range of sites.
 using Run = int64_t[2];
 
-// Bit planes of some sites of some samples. Bit p of table[code] is the bit of plane p, for up to 8 planes; planes[p][sample][word] gets
-// bit k of word w from the sites' number 64 w + k. reference: where it is given, a call is coded as 0 if it is this one, else as 1.
+// Packs some sites of some samples into up to 8 bit planes. Bit p of table[code] goes to plane p: bit k of word w of planes[p][sample] is
+// that of the chosen site number 64 w + k. With a reference, a call is coded as 0 if it equals the reference, else as 1.
 class PlanePacker {
  public:
   PlanePacker(const uint8_t* codes, size_t sites, const Run* runs, size_t run_count, const uint8_t* reference, const uint8_t* table)
       : codes_(codes), sites_(sites), runs_(runs), run_count_(run_count), reference_(reference), table_(table) {
     for (size_t r = 0; r < run_count; r++) chosen_ += static_cast<size_t>(runs[r][1] - runs[r][0]);
-    // Few codes are in any plane: looking for each is sooner done than looking up every site.
+    // If few codes are in any plane, searching for each of them is faster than looking up every site.
     for (int code = 0; code < 256; code++)
-      if (table[code]) wanted_[kinds_++] = static_cast<uint8_t>(code);
+      if (table[code]) codes_in_planes_[kinds_++] = static_cast<uint8_t>(code);
   }
 
   size_t chosen() const { return chosen_; }
@@ -129,8 +129,8 @@ class PlanePacker {
       if (here && here < 64) some = static_cast<const uint8_t*>(std::memcpy(last, some, here));
       const uint64_t valid = here ? ~uint64_t{0} >> (64 - here) : 0;
       for (size_t k = 0; valid && k < kinds_; k++) {
-        const uint64_t found = equal_codes(some, wanted_[k]) & valid;
-        for (size_t p = 0; p < count; p++) bits[p] |= table_[wanted_[k]] >> p & 1 ? found : 0;
+        const uint64_t equal = equal_codes(some, codes_in_planes_[k]) & valid;
+        for (size_t p = 0; p < count; p++) bits[p] |= table_[codes_in_planes_[k]] >> p & 1 ? equal : 0;
       }
       for (size_t p = 0; p < count; p++) out[p * stride + w] = bits[p];
     }
@@ -142,7 +142,7 @@ class PlanePacker {
   size_t run_count_;
   const uint8_t *reference_, *table_;
   size_t chosen_ = 0, kinds_ = 0;
-  uint8_t wanted_[256];
+  uint8_t codes_in_planes_[256];
 };
 
 }  // namespace gpualign

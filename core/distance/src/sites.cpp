@@ -1,4 +1,4 @@
-// gpualign.core.distance._sites: from files of calls to bit planes, at the speed of memory.
+// gpualign.core.distance._sites: Python bindings that read files of calls and pack calls into bit planes.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -35,12 +35,13 @@ using Output = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 using Table = nb::ndarray<const uint8_t, nb::shape<256>, nb::c_contig, nb::device::cpu>;
 
 // ---- tables of text
-constexpr uint8_t kMinusOne = 252;  // a call that is written as -1: a genotype in some tables, missing in others
+constexpr uint8_t kMinusOne = 252;  // a call written as -1: a genotype in some tables, missing in others
 
-// A cell is one byte, a word for a missing call, -1, or a whole number that is written as a decimal ("1.0": pandas), with this point.
+// Returns the code of a cell: one byte, a word for a missing call, -1, or an integer written as a decimal ("1.0", as by pandas), whose
+// decimal point is stored in `point`.
 uint8_t code_of(Cell cell, const uint8_t* table, const std::vector<std::string>& missing, char& point) {
   if (cell.size > 1 && cell.is_one_of(missing)) return kMissing;
-  point = cell.take_off_zeros();
+  point = cell.remove_zero_decimals();
   if (point && cell.size > 1 && cell.is_one_of(missing)) return kMissing;
   if (cell.size == 1) return table[static_cast<uint8_t>(*cell.text)];
   const auto is = [&](const char* word) { return cell.size == std::strlen(word) && std::memcmp(cell.text, word, cell.size) == 0; };
@@ -51,12 +52,12 @@ uint8_t code_of(Cell cell, const uint8_t* table, const std::vector<std::string>&
   return kBad;
 }
 
-// Adds to counts[256] how often each code is in a row, most of which are 0 to 3 or missing; whether one is the first of its kind.
+// Adds the number of occurrences of each code in a row to counts[256]. Most codes are 0 to 3 or missing. Returns whether a code is new.
 bool count_codes_of_row(const uint8_t* row, int64_t size, int64_t* counts) {
   const auto kinds = [&] { return 256 - std::count(counts, counts + 256, int64_t{0}); };
   const int64_t before = kinds();
   constexpr uint8_t kUsual[] = {0, 1, 2, 3, kMissing};
-  constexpr int64_t kBlock = 255;  // a byte counts to 255, so that compilers count in vectors of bytes
+  constexpr int64_t kBlock = 255;  // a byte counts to 255, so that compilers can count in vectors of bytes
   for (int64_t start = 0; start < size; start += kBlock) {
     const int64_t stop = std::min(size, start + kBlock);
     int64_t known = 0;
@@ -83,7 +84,7 @@ class CallParser {
     std::memcpy(table_, table.data(), sizeof table_);
   }
 
-  // (cells of the line, the first bad one or -1, whether a code is the first of its kind).
+  // Returns (number of cells, first bad cell or -1, whether a code is new).
   std::tuple<int64_t, int64_t, bool> parse(nb::bytes line, int64_t start, Output<uint8_t, 1> out) {
     if (start < 0 || static_cast<size_t>(start) > line.size()) throw nb::value_error("the line is shorter");
     const char* text = line.c_str();
@@ -101,7 +102,7 @@ class CallParser {
     };
     const LineCells cells = each_cell(text + start, text + line.size(), separator_, columns_, take);
     if (cells.not_empty >= 0 && (bad < 0 || cells.not_empty < bad)) bad = cells.not_empty;
-    if (bad < 0 && !decimals_here_.empty()) {  // a line with a bad cell may be read again, as one of alleles
+    if (bad < 0 && !decimals_here_.empty()) {  // a line with a bad cell may be parsed again, as a line of alleles
       const auto is_number = [](uint8_t code) { return code != 0 && code != kMissing; };
       decimals_.add(decimals_here_, room, std::count_if(row, row + std::min(cells.taken, room), is_number));
     }
@@ -131,8 +132,8 @@ class AlleleParser {
       missing_.numeric = missing_.numeric || (!word.empty() && word[0] >= '0' && word[0] <= '9');
   }
 
-  // (cells of the line, the first column that should be empty and is not or -1, numbers, those above 2, zeros, places of cells that are
-  // something else).
+  // Returns (number of cells, first column that should be empty but is not or -1, number of numbers, of numbers above 2, of zeros, indices
+  // of other cells).
   std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, std::vector<int64_t>> parse(nb::bytes line, int64_t start,
                                                                                       Output<uint32_t, 1> out) {
     if (start < 0 || static_cast<size_t>(start) > line.size()) throw nb::value_error("the line is shorter");
@@ -151,19 +152,20 @@ class AlleleParser {
   Decimals decimals_;
 };
 
-// ---- PLINK's .bed: two bits a call, from the lowest on: 0 two A1, 1 missing, 2 one of each, 3 two A2. Codes count A1.
+// ---- PLINK's .bed
+// Decodes two bits per call, lowest first: 0 two A1, 1 missing, 2 one of each, 3 two A2. Codes are the number of A1.
 void decode_bed(Input<uint8_t, 2> packed, size_t first_byte, Output<uint8_t, 2> out) {
   const size_t sites = packed.shape(0), samples = out.shape(0), stride = out.shape(1), groups = (samples + 3) / 4;
   if (first_byte + groups > packed.shape(1) || stride != sites) throw nb::value_error("the shapes do not fit");
   nb::gil_scoped_release unlocked;
   constexpr uint64_t kOnes = 0x0101010101010101u;
   const size_t bytes = packed.shape(1);
-  constexpr size_t kSites = 64;  // a cache line of a sample's calls at a time
+  constexpr size_t kSites = 64;  // one cache line of a sample's calls at a time
   for (size_t first = 0; first < sites; first += kSites) {
     const size_t last = std::min(sites, first + kSites);
     for (size_t group = 0; group < groups; group++) {
       const size_t here = std::min<size_t>(4, samples - 4 * group);
-      for (size_t site = first; site < last; site += 8) {  // eight sites of four samples in a word
+      for (size_t site = first; site < last; site += 8) {  // eight sites of four samples per word
         const size_t count = std::min<size_t>(8, last - site);
         uint8_t four[8] = {};
         for (size_t k = 0; k < count; k++) four[k] = packed.data()[(site + k) * bytes + first_byte + group];
@@ -202,7 +204,7 @@ void two_calls(Input<uint8_t, 2> codes, size_t first, size_t count, Output<uint8
   gpualign::find_two(codes.data(), codes.shape(0), sites, first, first + count, one.data(), more.data());
 }
 
-// Sites with a call of samples first .. first + count, into out.
+// Writes the numbers of sites with a call of the samples first .. first+count-1 to `out`.
 void count_calls(Input<uint8_t, 2> codes, size_t first, size_t count, Output<int64_t, 1> out) {
   const size_t sites = codes.shape(1);
   if (first + count > codes.shape(0) || out.shape(0) != codes.shape(0)) throw nb::value_error("the shapes do not fit");
@@ -210,7 +212,7 @@ void count_calls(Input<uint8_t, 2> codes, size_t first, size_t count, Output<int
   for (size_t s = first; s < first + count; s++) {
     const uint8_t* row = codes.data() + s * sites;
     int64_t called = 0;
-    for (size_t start = 0; start < sites; start += 255) {  // a byte counts to 255, so that compilers count in vectors of bytes
+    for (size_t start = 0; start < sites; start += 255) {  // a byte counts to 255, so that compilers can count in vectors of bytes
       const size_t stop = std::min(sites, start + 255);
       uint8_t some = 0;
       for (size_t k = start; k < stop; k++) some = static_cast<uint8_t>(some + (row[k] != kMissing));
@@ -220,19 +222,19 @@ void count_calls(Input<uint8_t, 2> codes, size_t first, size_t count, Output<int
   }
 }
 
-// How many samples have each of some codes at sites first .. first + count, into out[codes][all sites].
-void count_codes(Input<uint8_t, 2> codes, Input<uint8_t, 1> wanted, size_t first, size_t count, Output<uint32_t, 2> out) {
+// Writes the numbers of samples with each of the selected codes at the sites first .. first+count-1 to out[code][site].
+void count_codes(Input<uint8_t, 2> codes, Input<uint8_t, 1> selected, size_t first, size_t count, Output<uint32_t, 2> out) {
   const size_t samples = codes.shape(0), sites = codes.shape(1);
-  if (first + count > sites || out.shape(0) != wanted.shape(0) || out.shape(1) != sites) throw nb::value_error("the shapes do not fit");
+  if (first + count > sites || out.shape(0) != selected.shape(0) || out.shape(1) != sites) throw nb::value_error("the shapes do not fit");
   nb::gil_scoped_release unlocked;
-  constexpr size_t kSites = 1024;  // of which counts and a row's codes stay in the nearest cache
+  constexpr size_t kSites = 1024;  // sites at a time, whose counts and codes of a row stay in L1
   for (size_t begin = first; begin < first + count; begin += kSites) {
     const size_t here = std::min(kSites, first + count - begin);
-    for (size_t k = 0; k < wanted.shape(0); k++) {
-      const uint8_t code = wanted(k);
+    for (size_t k = 0; k < selected.shape(0); k++) {
+      const uint8_t code = selected(k);
       uint32_t* const total = out.data() + k * sites + begin;
       std::fill(total, total + here, 0);
-      for (size_t start = 0; start < samples; start += 255) {  // a byte counts to 255, so that compilers count in vectors of bytes
+      for (size_t start = 0; start < samples; start += 255) {  // a byte counts to 255, so that compilers can count in vectors of bytes
         uint8_t some[kSites] = {};
         for (size_t s = start; s < std::min(samples, start + 255); s++) {
           const uint8_t* row = codes.data() + s * sites + begin;
@@ -244,7 +246,7 @@ void count_codes(Input<uint8_t, 2> codes, Input<uint8_t, 1> wanted, size_t first
   }
 }
 
-// Runs what reads files with Python's lock released; what the system reports becomes an OSError.
+// Runs an action that reads files, without the GIL. Errors of the system become an OSError.
 template <class Action>
 auto reading(Action action) {
   int code;
@@ -261,7 +263,7 @@ auto reading(Action action) {
 
 std::vector<bool> seen_in(const uint8_t* codes, size_t size) {
   std::vector<bool> seen(256);
-  std::vector<uint8_t> kinds;  // they are few: most stretches hold none but these
+  std::vector<uint8_t> kinds;  // they are few, and most blocks contain no others
   size_t k = 0;
   for (; k + 64 <= size; k += 64) {
     uint64_t known = 0;

@@ -1,4 +1,4 @@
-// Cells of a line of a table, and which of them are read.
+// Splitting of a table line into cells, and selection of the columns to read.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -8,10 +8,10 @@
 
 namespace gpualign {
 
-// What is done with a column of a table.
+// The treatment of a column of a table.
 enum class Column : uint8_t { kRead = 0, kSkip = 1, kEmpty = 2 };
 
-// A cell without blanks and quotes around it.
+// A cell without surrounding blanks and quotes.
 struct Cell {
   const char* text;
   size_t size;
@@ -29,9 +29,9 @@ struct Cell {
     return false;
   }
 
-  // Takes a single zero or two behind a point or a comma, or behind what stands for a comma in quotes, off a whole number that is
-  // written as a decimal (7.0, 7,00), and returns what stood before them, or 0 for another cell. Three zeros are thousands.
-  char take_off_zeros() {
+  // Removes one or two zeros after a decimal point or comma, or after the character that replaces a quoted comma, from an integer written
+  // as a decimal (7.0, 7,00). Returns that character, or 0 if the cell is something else. Three zeros are thousands.
+  char remove_zero_decimals() {
     const auto point = [](char c) { return c == '.' || c == ',' || c == '\x1e'; };
     size_t digits = size;
     if (size > 2 && text[size - 1] == '0' && point(text[size - 2])) digits = size - 2;
@@ -44,19 +44,19 @@ struct Cell {
   }
 };
 
-// How whole numbers other than 0 are written as decimals.
+// Counts of integers other than 0 that are written as decimals.
 struct Decimals {
-  std::vector<int64_t> commas;  // how many in each place have a comma; empty before the first one
-  bool points = false;          // whether some have a point
-  bool mixed_line = false;      // whether a line has numbers with a comma and others without
+  std::vector<int64_t> commas;  // [column read] number with a comma; empty before the first one
+  bool points = false;          // some have a point
+  bool mixed_line = false;      // some line has numbers with and without a comma
 
-  // A line's decimals, by their point and place; room: places; numbers: whole numbers of the line other than 0.
-  void add(const std::vector<std::pair<char, int64_t>>& line, int64_t room, int64_t numbers) {
+  // Adds the decimals of a line, (point, column read). columns: number of columns read. numbers: integers of the line other than 0.
+  void add(const std::vector<std::pair<char, int64_t>>& line, int64_t columns, int64_t numbers) {
     int64_t with_comma = 0;
     for (const auto& [point, place] : line) {
       points = points || point == '.';
-      if (point != ',' || place >= room) continue;
-      commas.resize(static_cast<size_t>(room));
+      if (point != ',' || place >= columns) continue;
+      commas.resize(static_cast<size_t>(columns));
       commas[static_cast<size_t>(place)]++;
       with_comma++;
     }
@@ -65,24 +65,24 @@ struct Decimals {
 };
 
 struct LineCells {
-  int64_t cells = 0;       // of the line
-  int64_t taken = 0;       // that were read
-  int64_t not_empty = -1;  // the first column with something in it that should have nothing
+  int64_t cells = 0;       // cells of the line
+  int64_t taken = 0;       // cells read
+  int64_t not_empty = -1;  // first column that should be empty but is not
 };
 
-// Splits a line at a separator and calls take(place, column, from, to) for the cells of columns that are read, place counting these;
-// columns[count] says which they are, and if count is 0 all are. Cells beyond the columns are counted.
+// Splits a line at a separator and calls take(index, column, from, to) for the cells of columns that are read, `index` counting these.
+// columns[count] is the treatment of each column; if count is 0, all are read. Cells beyond the columns are only counted.
 template <bool kAll, class Take>
 LineCells each_cell_of(const char* at, const char* end, char separator, const uint8_t* columns, int64_t count, Take take) {
-  constexpr int64_t kShort = 8;  // bytes of most cells, in which a loop finds the end sooner than a library
+  constexpr int64_t kShort = 8;  // most cells are shorter, and then a loop is faster than memchr
   LineCells line;
   while (true) {
     const char* stop = at;
     const char* const near = end - at > kShort ? at + kShort : end;
     while (stop < near && *stop != separator) stop++;
     if (stop == near && stop < end) {
-      const void* found = std::memchr(stop, separator, static_cast<size_t>(end - stop));
-      stop = found ? static_cast<const char*>(found) : end;
+      const void* match = std::memchr(stop, separator, static_cast<size_t>(end - stop));
+      stop = match ? static_cast<const char*>(match) : end;
     }
     const Column column = kAll ? Column::kRead : line.cells < count ? static_cast<Column>(columns[line.cells]) : Column::kSkip;
     if (column == Column::kRead)

@@ -1,4 +1,4 @@
-// Text made of paths: CIGARs, aligned letters, SAM's columns. Runs are those of gpualign.core.alignment.tile_results.Runs.
+// Text of alignment paths: CIGAR strings, aligned letters, columns of SAM. gpualign.core.tile_results.Runs describes runs.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -17,8 +17,8 @@ namespace gpualign {
 
 namespace nb = nanobind;
 
-// The paths of a block of pairs, [queries from first_query on][targets from first_target on]; or, if records are named, of a list of
-// pairs, [1][pairs].
+// The paths of a block of pairs, [queries from first_query on][targets from first_target on], or of a list of pairs, [1][pairs], with their
+// record numbers.
 struct Alignments {
   template <class T, int N>
   using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
@@ -29,12 +29,12 @@ struct Alignments {
   Array<uint8_t, 1> target_codes;
   Array<int64_t, 1> target_offsets;
   size_t first_target;
-  std::string letters;                    // by code
-  std::vector<Array<uint8_t, 1>> pieces;  // of paths, one behind the other; none is in two
+  std::string letters;                    // [code]
+  std::vector<Array<uint8_t, 1>> pieces;  // buffers of consecutive paths; no path spans two
   Array<int64_t, 2> starts;
   Array<int32_t, 2> sizes;
   Array<int32_t, 3> statistics;                     // STATISTICS
-  Array<int64_t, 1> query_records, target_records;  // of a list of pairs; else empty
+  Array<int64_t, 1> query_records, target_records;  // of a list of pairs, else empty
 
   std::vector<int64_t> ends = ends_of(pieces);
 
@@ -44,7 +44,7 @@ struct Alignments {
     for (const auto& piece : pieces) ends.push_back(end += static_cast<int64_t>(piece.shape(0)));
     return ends;
   }
-  // The first byte of a pair's path.
+  // Returns the first byte of the path of a pair.
   const uint8_t* path(size_t r, size_t t) const {
     const int64_t start = starts(r, t);
     if (pieces.size() == 1) return pieces[0].data() + start;
@@ -70,7 +70,7 @@ struct Alignments {
   struct RunSpan {
     const uint8_t *run, *end;
 
-    // Calls use(op, length) for every maximal run; with `merge`, pairs of letters are one kind.
+    // Calls use(op, length) for every maximal run. merge: equal and different letters are one kind of run.
     template <class Use>
     void each(bool merge, Use use) const {
       int op = -1;
@@ -95,21 +95,21 @@ struct Alignments {
   };
   RunSpan runs(size_t r, size_t t) const { return {path(r, t), path(r, t) + sizes(r, t)}; }
 
-  // Columns of the alignment, at most.
-  size_t most_columns(size_t r, size_t t) const { return 64 * static_cast<size_t>(sizes(r, t)); }
+  // Returns an upper bound of the columns of the alignment.
+  size_t max_columns(size_t r, size_t t) const { return 64 * static_cast<size_t>(sizes(r, t)); }
 
-  // The runs without gaps in the query at the ends, which SAM has no place for; of a path that is nothing else none.
+  // Returns the runs without the end gaps in the query, which SAM cannot express; none if there are no others.
   RunSpan inner_runs(size_t r, size_t t) const {
     auto [run, end] = runs(r, t);
     while (end > run && (end[-1] & 3) == kDeletion) end--;
     while (run < end && (*run & 3) == kDeletion) run++;
     return {run, end};
   }
-  // Letters of the target in a gap in front of them.
+  // Returns the number of target letters in the gap before these runs.
   int64_t skipped(size_t r, size_t t) const { return RunSpan{path(r, t), inner_runs(r, t).run}.columns(); }
 };
 
-// A kind of text of a pair: how long it can be, and the text.
+// A kind of text for a pair: a bound on its length, and a function that writes it.
 struct PairText {
   size_t (*width)(const Alignments&, size_t r, size_t t);
   char* (*put)(char*, const Alignments&, size_t r, size_t t);
@@ -125,7 +125,7 @@ inline char* cigar(char* out, const Alignments& a, size_t r, size_t t) {
   return put_runs(out, run, end);
 }
 
-// With M for pairs of letters, equal or not.
+// Writes the CIGAR with M for pairs of letters, equal or not.
 inline char* cigar_m(char* out, const Alignments& a, size_t r, size_t t) {
   char* const start = out;
   a.runs(r, t).each(true, [&](int op, int64_t length) { out = put_run(out, length, "MXID"[op]); });
@@ -141,13 +141,14 @@ inline char* sam_cigar(char* out, const Alignments& a, size_t r, size_t t) {
   }
   if (a.query_start(r, t)) out = put_run(out, a.query_start(r, t), 'S');
   out = put_runs(out, run, end);
-  if (const int64_t left = a.query_length(r, t) - a.query_end(r, t)) out = put_run(out, left, 'S');
+  if (const int64_t clipped = a.query_length(r, t) - a.query_end(r, t)) out = put_run(out, clipped, 'S');
   return out;
 }
 
 inline size_t number_width(const Alignments&, size_t, size_t) { return 20; }
 
-// Of an unmapped read 1: behind the target's last letter, where an empty alignment is, SAM has no position.
+// Writes the 1-based position, and 1 for an unmapped read: an empty alignment lies after the last letter of the target, where SAM has no
+// position.
 inline char* sam_position(char* out, const Alignments& a, size_t r, size_t t) {
   if (a.query_start(r, t) == a.query_end(r, t)) return put_integer(out, 1);
   return put_integer(out, a.target_start(r, t) + a.skipped(r, t) + 1);
@@ -160,9 +161,9 @@ inline char* sam_distance(char* out, const Alignments& a, size_t r, size_t t) {
   return put_integer(out, distance);
 }
 
-inline size_t md_width(const Alignments& a, size_t r, size_t t) { return 2 * a.most_columns(r, t) + 40; }
+inline size_t md_width(const Alignments& a, size_t r, size_t t) { return 2 * a.max_columns(r, t) + 40; }
 
-// SAM's MD: how many letters agree, then the target's letter where they do not, ^ and its letters where the query has a gap.
+// Writes SAM's MD: the number of matches, then the target's letter for a mismatch, or ^ and its letters for a gap in the query.
 inline char* md(char* out, const Alignments& a, size_t r, size_t t) {
   const uint8_t* target = a.target(t) + a.target_start(r, t) + a.skipped(r, t);
   int64_t agreeing = 0;
@@ -186,7 +187,7 @@ inline char* md(char* out, const Alignments& a, size_t r, size_t t) {
   return put_integer(out, agreeing);
 }
 
-inline size_t aligned_width(const Alignments& a, size_t r, size_t t) { return a.most_columns(r, t) + 1; }
+inline size_t aligned_width(const Alignments& a, size_t r, size_t t) { return a.max_columns(r, t) + 1; }
 
 template <bool kQuery>
 char* aligned(char* out, const Alignments& a, size_t r, size_t t) {
@@ -198,7 +199,7 @@ char* aligned(char* out, const Alignments& a, size_t r, size_t t) {
   return out;
 }
 
-// What readers of pairwise blocks look for between the two lines.
+// Writes the line of markers between the two sequences of a pairwise block.
 inline char* markers(char* out, const Alignments& a, size_t r, size_t t) {
   a.runs(r, t).each(false, [&](int op, int64_t length) {
     std::memset(out, "|.  "[op], static_cast<size_t>(length));
@@ -209,7 +210,7 @@ inline char* markers(char* out, const Alignments& a, size_t r, size_t t) {
 
 }  // namespace text
 
-// By the name that Python uses; null if there is none.
+// Returns the kind with the name used in Python, or null.
 inline const PairText* pair_text(const std::string& name) {
   static const std::array<std::pair<const char*, PairText>, 9> kinds{{
       {"cigar", {text::cigar_width, text::cigar}},

@@ -1,5 +1,5 @@
-// Numbers as text, quickly. Three digits at a time come from a table, in one copy of four bytes: behind a number there is room for three
-// bytes more, of a separator and of what follows.
+// Fast formatting of numbers. Three digits at a time are copied from a table as four bytes, so every number must be followed by three bytes
+// of space, for a separator and the next text.
 #pragma once
 #include <array>
 #include <charconv>
@@ -13,7 +13,7 @@ namespace gpualign {
 constexpr size_t kNumberWidth = 20;
 
 struct Digits {
-  char plain[1000][4];   // "7", "42", "999"; the last byte is how many
+  char plain[1000][4];   // "7", "42", "999"; the last byte is the number of digits
   char padded[1000][4];  // "007", "042", "999"
 
   constexpr Digits() : plain{}, padded{} {
@@ -54,7 +54,7 @@ inline char* put_integer(char* out, int64_t value) {
   return put_whole(out, -static_cast<uint64_t>(value));
 }
 
-// How many digits stand behind the point, and ten to that power.
+// The number of digits after the decimal point, and ten to that power.
 struct Decimals {
   explicit Decimals(int count) : digits(count) {
     for (int d = 0; d < digits; d++) unit *= 10;
@@ -63,39 +63,39 @@ struct Decimals {
   int64_t unit = 1;
 };
 
-// scaled / unit.
+// Writes scaled / unit with all decimals.
 inline char* put_fixed(char* out, int64_t scaled, const Decimals& decimals) {
   if (scaled < 0) *out++ = '-', scaled = -scaled;
   const int64_t whole = scaled < decimals.unit ? 0 : scaled / decimals.unit;
   out = put_whole(out, static_cast<uint64_t>(whole));
   if (!decimals.digits) return out;
   *out++ = '.';
-  auto rest = static_cast<uint64_t>(scaled - whole * decimals.unit);
-  const auto low = static_cast<uint32_t>(rest);
-  switch (decimals.digits) {  // groups that do not wait for each other
+  auto fraction = static_cast<uint64_t>(scaled - whole * decimals.unit);
+  const auto low = static_cast<uint32_t>(fraction);
+  switch (decimals.digits) {  // independent groups of three digits
     case 9: out = put_next_digits(out, low / 1'000'000 % 1000); [[fallthrough]];
     case 6: out = put_next_digits(out, low / 1000 % 1000); [[fallthrough]];
     case 3: return put_next_digits(out, low % 1000);
   }
-  for (int left = decimals.digits; left > 0; left--, rest /= 10) out[left - 1] = static_cast<char>('0' + rest % 10);
+  for (int left = decimals.digits; left > 0; left--, fraction /= 10) out[left - 1] = static_cast<char>('0' + fraction % 10);
   return out + decimals.digits;
 }
 
-// value * unit as a whole number, below 2^63: the nearest to the exact product, of two as near the even one, as printf chooses.
+// Returns the integer nearest to the exact product value * unit, the even one on a tie, as printf does. The product must be below 2^63.
 inline int64_t rounded(double value, double unit) {
   const double scaled = value * unit;
   if (!(std::fabs(scaled) < 0x1p52)) return static_cast<int64_t>(scaled) + std::llrint(std::fma(value, unit, -scaled));
   const auto whole = static_cast<int64_t>(scaled);
-  const double rest = scaled - static_cast<double>(whole);
-  if (std::fabs(rest) != 0.5) return whole + (rest > 0.5) - (rest < -0.5);
-  // Every product is on the same side of k + 1/2 as `scaled`, which is the nearest double to it, unless that is k + 1/2.
-  const int64_t lower = whole - (rest < 0);
+  const double fraction = scaled - static_cast<double>(whole);
+  if (std::fabs(fraction) != 0.5) return whole + (fraction > 0.5) - (fraction < -0.5);
+  // The exact product is on the same side of k + 1/2 as `scaled`, the double nearest to it, unless `scaled` is k + 1/2.
+  const int64_t lower = whole - (fraction < 0);
   const double above = std::fma(value, unit, -(static_cast<double>(lower) + 0.5));
   return lower + (above > 0 || (above == 0 && lower % 2 != 0));
 }
 
-// With so many decimals, as printf and Python write it, but without the sign of what is rounded to 0; `undefined` in the place of a NaN,
-// and of what 64 bits do not hold.
+// Writes a value with these decimals, as printf and Python do, except that a value rounded to 0 has no sign. Writes `undefined` for a NaN
+// and for values that exceed 64 bits.
 inline char* put_double(char* out, double value, const Decimals& decimals, std::string_view undefined = "nan") {
   const auto unit = static_cast<double>(decimals.unit);
   if (!(std::fabs(value * unit) < 0x1p63)) return out + undefined.copy(out, undefined.size());

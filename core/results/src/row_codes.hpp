@@ -1,4 +1,4 @@
-// Rows of an alignment beside the reference, sixteen letters or codes at a time.
+// Comparison of alignment rows with the reference, sixteen letters or codes at a time.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gpualign {
 
-// Sixteen codes at a time, in every compiler's vectors; comparisons give 255 or 0.
+// Sixteen codes, in portable vectors of the compiler; comparisons give 255 or 0.
 typedef uint8_t Codes __attribute__((vector_size(16)));
 constexpr int64_t kLanes = 16, kBlock = 255 * kLanes;  // a lane counts to 255
 
@@ -39,13 +39,12 @@ inline bool skim(const uint8_t* one, const uint8_t* other) {
   return !(halves[0] | halves[1]);
 }
 
-// What distinguishes some sites of a row: calls that differ from the reference, ends and beginnings of missing calls, and how many
-// are missing.
+// The comparison of some sites of a row with the reference: calls that differ, starts and ends of missing calls, and missing calls.
 struct Likeness {
   int64_t differences = 0, edges = 0, missing = 0;
 };
 
-// Compares a row with the reference; fills gaps of the reference, and flags sites.
+// Compares a row with the reference, sets the reference at sites where it was unknown, and flags sites.
 inline void compare(const uint8_t* row, int64_t first, int64_t last, uint8_t* reference, uint8_t* flags, Likeness& likeness) {
   int64_t k = first;
   Codes differences{}, edges{}, absent{};
@@ -73,16 +72,16 @@ inline void compare(const uint8_t* row, int64_t first, int64_t last, uint8_t* re
   }
 }
 
-// Codes of letters; whether some are no codes.
+// Translates letters to codes. Returns whether some of them are not codes.
 inline bool translate(const uint8_t* letters, size_t size, const uint8_t* table, uint8_t* __restrict codes) {
   for (size_t k = 0; k < size; k++) codes[k] = table[letters[k]];
-  Codes found{};
+  Codes unusual_lanes{};
   size_t k = 0;
   for (; k + kLanes <= size; k += kLanes) {
     const Codes some = load(codes + k);
-    found |= (Codes)(some == kSkip) | (Codes)(some == kBad);
+    unusual_lanes |= (Codes)(some == kSkip) | (Codes)(some == kBad);
   }
-  bool unusual = sum(found) != 0;
+  bool unusual = sum(unusual_lanes) != 0;
   for (; k < size; k++) unusual |= codes[k] == kSkip || codes[k] == kBad;
   return unusual;
 }

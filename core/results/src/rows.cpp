@@ -1,7 +1,7 @@
-// gpualign.core.results._rows: results as text rows, many millions a second.
+// gpualign.core.results._rows: Python bindings that format results as rows of text, many millions per second.
 //
-// A block is a rectangle of the pair matrix: queries first_query .. first_query + rows, every target from first_target[r] on.
-// A column of the table takes its cell from the query, from the target or from the pair.
+// A block is a rectangle of the pair matrix: queries first_query .. first_query + rows - 1, with the targets from first_target[r] on. A
+// column of the table takes its cells from the query, the target or the pair.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -36,28 +36,28 @@ using Numbers = Array<int64_t, 1>;
 
 enum class Axis { kQuery, kTarget, kPair, kConstant };
 
-// What a column holds.
+// Sources of the cells of a column.
 struct Strings {
   Text text;
   Numbers offsets;
-  std::optional<Numbers> listed = {};  // record i is string listed[i]; without: string i
+  std::optional<Numbers> listed = {};  // record i is string listed[i]; if absent, string i
 
   size_t records() const { return listed ? listed->shape(0) : offsets.shape(0) - 1; }
   size_t string(size_t i) const { return listed ? static_cast<size_t>((*listed)(i)) : i; }
-  // Fetches what string i + 32, and then string i + 16, will be read from: listed strings come in any order. Inlined, as GCC drops calls
-  // of functions that do nothing else.
+  // Prefetches for string i + 32 and, in a second step, string i + 16: listed strings come in any order. Must be inlined, as GCC removes
+  // calls of functions that do nothing else.
   __attribute__((always_inline)) void prefetch(size_t i) const {
     if (i + 32 < listed->shape(0)) __builtin_prefetch(&offsets(string(i + 32)));
     if (i + 16 < listed->shape(0)) __builtin_prefetch(text.data() + offsets(string(i + 16)));
   }
   size_t length(size_t i) const { return static_cast<size_t>(offsets(string(i) + 1) - offsets(string(i))); }
 };
-struct Ratio {  // factor * num / den as a double, rounded to decimals; 0 where den is 0
+struct Ratio {  // factor * num / den as a double, rounded to decimals; 0 if den is 0
   Array<int64_t, 2> num, den;
   int64_t factor;
   Decimals decimals;
 };
-struct Fixed {  // rounded to decimals; "nan" where not defined
+struct Fixed {  // rounded to decimals; "nan" if undefined
   Array<double, 2> values;
   Decimals decimals;
 };
@@ -71,12 +71,12 @@ struct Column {
   Axis axis;
   Content content;
   std::string prefix;
-  char end = '\t';  // behind the cell, but for the last column, behind which the line ends
+  char end = '\t';  // character after the cell; the last column ends the line instead
 
   bool has_paths() const { return std::holds_alternative<Path>(content); }
 };
 
-// Records of a column along its own axis, and the longest cell of records first .. last.
+// Return the number of records of a column along its own axis, and the length of the longest cell of the records first .. last-1.
 size_t records(const Column& c) {
   if (const auto* s = std::get_if<Strings>(&c.content)) return s->records();
   return std::get<Numbers>(c.content).shape(0);
@@ -102,10 +102,10 @@ bool fits(const Column& c, size_t rows, size_t targets) {
          a.statistics.shape(1) == targets && a.statistics.shape(2) == kStatistics;
 }
 
-// Bytes that may be written behind a string, before what follows it is there: every piece of text has so many more.
+// Bytes that may be written after a string, before the text that follows it: every piece of text has this much spare room.
 constexpr size_t kSlack = 32;
 
-// last: the end of the memory that the string is in. A short one is copied with what is behind it, without a call.
+// Writes a string. last: end of the memory that contains it. Short strings are copied together with the bytes that follow, without a call.
 char* put_string(char* out, const void* text, size_t length, const void* last) {
   const auto* from = static_cast<const char*>(text);
   if (length <= kSlack && static_cast<size_t>(static_cast<const char*>(last) - from) >= kSlack)
@@ -134,8 +134,7 @@ char* put_pair(char* out, const Column& c, size_t r, size_t t) {
   return p.text->put(out, *p.alignments, r, t);
 }
 
-// Pairs of a block by their numbers, row by row, each row from its first target to its last one. span(r): the first, and the one behind
-// the last.
+// Numbers the pairs of a block row by row, each row from its first target to its last. span(r): the half-open range of targets of a row.
 class PairOrder {
  public:
   template <class Span>
@@ -148,7 +147,7 @@ class PairOrder {
   }
   size_t pairs() const { return before_.back(); }
 
-  // Calls use(r, from, to) for targets [from, to) of every row that has pairs of [start, stop).
+  // Calls use(r, from, to) with the targets [from, to) of every row that has pairs with numbers in [start, stop).
   template <class Use>
   void each_row(size_t start, size_t stop, const Use& use) const {
     auto r = static_cast<size_t>(std::upper_bound(before_.begin(), before_.end(), start) - before_.begin()) - 1;
@@ -160,10 +159,10 @@ class PairOrder {
 
  private:
   std::vector<size_t> stops_;
-  std::vector<size_t> before_;  // pairs of earlier rows
+  std::vector<size_t> before_;  // [row] number of pairs in earlier rows
 };
 
-// Makes the rows of a block.
+// Formats the rows of a block.
 class RowMaker {
  public:
   RowMaker(const std::vector<Column>& columns, size_t first_query, size_t rows, size_t targets, const std::optional<Array<bool, 2>>& keep)
@@ -184,15 +183,17 @@ class RowMaker {
         width_ += std::get<std::string>(c.content).size();
       }
     }
-    while (same_ + 1 < columns.size() && (columns[same_].axis == Axis::kQuery || columns[same_].axis == Axis::kConstant)) same_++;
+    while (constant_columns_ + 1 < columns.size() &&
+           (columns[constant_columns_].axis == Axis::kQuery || columns[constant_columns_].axis == Axis::kConstant))
+      constant_columns_++;
   }
 
-  // Bytes that the rows of query r with targets [from, to) take at most.
+  // Returns an upper bound of the bytes of the rows of query r with the targets [from, to).
   size_t room(size_t r, size_t from, size_t to) const {
     if (!keep_ && paths_.empty()) return (to - from) * width_;
     size_t bytes = 0;
     for (size_t t = from; t < to; t++) {
-      if (!wanted(r, t)) continue;
+      if (!is_selected(r, t)) continue;
       bytes += width_;
       for (const Path* path : paths_) bytes += path->text->width(*path->alignments, r, t);
     }
@@ -200,13 +201,13 @@ class RowMaker {
   }
 
   char* put(char* p, size_t r, size_t from, size_t to) const {
-    const size_t first = to > from + 1 ? same_ : 0;
-    std::string same(first ? width_ + kSlack : 0, '\0');  // what a row of the matrix begins all its rows of text with
-    const auto begun = static_cast<size_t>(put_cells(same.data(), 0, first, r, from) - same.data());
+    const size_t first = to > from + 1 ? constant_columns_ : 0;
+    std::string prefix(first ? width_ + kSlack : 0, '\0');  // the common beginning of all text rows of a matrix row
+    const auto prefix_size = static_cast<size_t>(put_cells(prefix.data(), 0, first, r, from) - prefix.data());
     for (size_t t = from; t < to; t++) {
-      if (!wanted(r, t)) continue;
+      if (!is_selected(r, t)) continue;
       for (const Strings* strings : listed_) strings->prefetch(t);
-      if (first) p = put_string(p, same.data(), begun, same.data() + same.size());
+      if (first) p = put_string(p, prefix.data(), prefix_size, prefix.data() + prefix.size());
       p = put_cells(p, first, columns_.size(), r, t);
       p[-1] = '\n';
     }
@@ -214,7 +215,7 @@ class RowMaker {
   }
 
  private:
-  bool wanted(size_t r, size_t t) const { return !keep_ || (*keep_)(r, t); }
+  bool is_selected(size_t r, size_t t) const { return !keep_ || (*keep_)(r, t); }
 
   char* put_cells(char* p, size_t first, size_t last, size_t r, size_t t) const {
     for (const Column* c = columns_.data() + first; c != columns_.data() + last; c++) {
@@ -233,15 +234,15 @@ class RowMaker {
   const std::vector<Column>& columns_;
   const std::optional<Array<bool, 2>>& keep_;
   size_t first_query_;
-  size_t width_ = 0;  // the most that one row can need, but for its paths
-  size_t same_ = 0;   // columns before the first that differs along a row of the matrix; the last column is not one of them
+  size_t width_ = 0;             // upper bound of the bytes of a row, without its paths
+  size_t constant_columns_ = 0;  // leading columns that are constant along a row of the matrix, never including the last column
   std::vector<const Path*> paths_;
-  std::vector<const Strings*> listed_;  // fetched ahead
+  std::vector<const Strings*> listed_;  // to be prefetched
 };
 
-// Text in the making: a bytearray of Python, which can shrink, so that nothing is copied in the end.
+// A piece of text, in a Python bytearray, which can shrink, so that nothing is copied in the end.
 struct Piece {
-  size_t start, stop, room = 0;  // pairs [start, stop); bytes at most
+  size_t start, stop, room = 0;  // pairs [start, stop); upper bound of the bytes
   PyObject* bytes = nullptr;
   char* letters = nullptr;
   size_t size = 0;
@@ -263,21 +264,21 @@ struct Piece {
 
 using Pieces = nb::typed<nb::list, nb::bytearray>;
 
-// Bytes that a piece has room for, about: a thread's cache holds them, and whoever writes pieces has few. It grows by kTogether pairs.
-constexpr size_t kPieceRoom = size_t{1} << 20, kTogether = 64;
+// Approximate size of a piece: it fits the cache of a thread, and there are few pieces to write. A piece grows by kPairsPerStep pairs.
+constexpr size_t kPieceRoom = size_t{1} << 20, kPairsPerStep = 64;
 
-// The text of these pairs, as `maker` puts it. Threads of the system make it, not of Python, which would wait for each other's turns longer
-// than they work.
+// Returns the text of these pairs, formatted by `maker`. It runs in native threads: Python's would wait for each other longer than they
+// work.
 template <class Maker>
 Pieces in_pieces(const PairOrder& order, const Maker& maker, size_t piece_room, int threads) {
   if (threads < 1) throw nb::value_error("a thread is needed");
   std::deque<Piece> pieces;
   {
     nb::gil_scoped_release unlocked;
-    for (size_t start = 0; start < order.pairs(); start += kTogether) {
+    for (size_t start = 0; start < order.pairs(); start += kPairsPerStep) {
       if (pieces.empty() || pieces.back().room >= piece_room) pieces.emplace_back(start);
       Piece& piece = pieces.back();
-      piece.stop = std::min(order.pairs(), start + kTogether);
+      piece.stop = std::min(order.pairs(), start + kPairsPerStep);
       order.each_row(start, piece.stop, [&](size_t r, size_t from, size_t to) { piece.room += maker.room(r, from, to); });
     }
   }
@@ -305,7 +306,7 @@ Pieces format_block(const std::vector<Column>& columns, size_t first_query, size
   return in_pieces(PairOrder(rows, [&](size_t r) { return std::pair(first_target[r], targets); }), maker, kPieceRoom, threads);
 }
 
-// Makes the lines of a matrix. Cell 0 of a row is its name, cell c + 1 its value c.
+// Formats the lines of a matrix. Cell 0 of a row is its name, cell c + 1 its value c.
 template <class T>
 class MatrixMaker {
  public:
@@ -336,7 +337,7 @@ class MatrixMaker {
   }
 
  private:
-  // Of a value and what stands before it; in the place of the separator a name has the end of its line.
+  // Upper bound of the bytes of a value and the separator before it; a name has the end of its line instead of the separator.
   static constexpr size_t kWidth = (std::is_same_v<T, int32_t> ? 11 : kNumberWidth + 2) + 1;
 
   size_t width(size_t r) const { return static_cast<size_t>(offsets_(r + 1) - offsets_(r)); }
@@ -350,7 +351,7 @@ class MatrixMaker {
   std::optional<size_t> triangle_;
 };
 
-// Numbers of a matrix are short beside what they may be: pieces have room for more.
+// Numbers of a matrix are usually much shorter than their bound, so pieces get more room.
 constexpr size_t kMatrixPieceRoom = 2 * kPieceRoom;
 
 template <class T>

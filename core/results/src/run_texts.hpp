@@ -1,4 +1,4 @@
-// Runs of paths as text, as CIGARs have them. Of runs see gpualign.core.alignment.tile_results.Runs.
+// Text of runs of paths, as in CIGAR strings. gpualign.core.tile_results.Runs describes runs.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,7 +15,7 @@ inline char* put_run(char* out, int64_t length, char op) {
   return out;
 }
 
-// The text of one byte of runs, or of two that follow each other: `width` letters of it. Copied whole, with what is behind them.
+// The text of one or two consecutive bytes of runs. `width` letters are valid, but all are copied.
 template <int kLetters>
 struct RunText {
   char letters[kLetters];
@@ -43,7 +43,7 @@ inline const std::array<OneRun, 256>& one_run_texts() {
   return texts;
 }
 
-// By the first byte, and 256 times the second. 512 kB, of which the runs of most sets need a few.
+// Returns the texts by first byte + 256 * second byte. 512 kB, of which most data sets use a few.
 inline const std::vector<TwoRuns>& two_run_texts() {
   static const std::vector<TwoRuns> texts = [] {
     const auto& ones = one_run_texts();
@@ -61,18 +61,18 @@ inline const std::vector<TwoRuns>& two_run_texts() {
 
 constexpr int kRunsTogether = 8;
 
-// Whether one of eight runs is of the same operation as the one behind it, which is its continuation then. Reads nine bytes.
+// Returns whether one of eight runs has the same operation as the next one, which then continues it. Reads nine bytes.
 inline bool any_continues(const uint8_t* run) {
   uint64_t these, following;
   std::memcpy(&these, run, sizeof these);
   std::memcpy(&following, run + 1, sizeof following);
   constexpr uint64_t kOnes = ~uint64_t{0} / 255;
   const uint64_t differ = (these ^ following) & 3 * kOnes;
-  return ((differ - kOnes) & ~differ & 0x80 * kOnes) != 0;  // a byte is 0
+  return ((differ - kOnes) & ~differ & 0x80 * kOnes) != 0;  // true if some byte is 0
 }
 
-// The runs [run, end), of which those that continue each other are one. Most are one byte, and eight of them in a row are put two by two,
-// without a branch. Writes up to seven letters beyond the text.
+// Writes the runs [run, end), joining those that continue each other. Most runs are one byte; eight in a row are written two by two without
+// a branch. May write up to seven letters beyond the text.
 inline char* put_runs(char* out, const uint8_t* run, const uint8_t* end) {
   const OneRun* const ones = one_run_texts().data();
   const TwoRuns* const twos = two_run_texts().data();

@@ -1,14 +1,13 @@
 // Symmetric DUST: regions of low complexity in nucleotide sequences (Morgulis, Gertz, Schaffer & Agarwala, J Comput Biol 13:1028, 2006).
 //
-// An interval of l triplets, of which c_t are the triplet t, has the score sum c_t (c_t - 1) / 2 / (l - 1). It is perfect if the score is
-// more than 2 (level 20), if no part of it scores more and it has 64 letters at most. What is found is the union of all perfect
-// intervals.
+// An interval of l triplets, in which triplet t occurs c_t times, has the score sum c_t (c_t - 1) / 2 / (l - 1). It is perfect if its score
+// exceeds T = 2 (level 20), no part of it scores more, and it has at most 64 letters. The result is the union of all perfect intervals.
 //
-// A triplet with a letter that is not A, C, G or T equals no other: it makes intervals longer and no sum larger.
+// A triplet with a letter other than A, C, G, T equals no other triplet: it makes intervals longer but no sum larger.
 //
-// For each last triplet all first ones of the window are looked at, from right to left, but
-// - not those of the longest suffix in which no triplet occurs more than 2T times: its parts score T at most;
-// - none at all while the sum of the whole window, which is at least that of any suffix, is too small for the shortest that is left.
+// For each last triplet, all first triplets of the window are tested from right to left, except
+// - those of the longest suffix in which no triplet occurs more than 2T times, since its parts score at most T;
+// - any, while the sum of the whole window, which no suffix exceeds, is too small for the shortest interval that remains.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -21,27 +20,27 @@ namespace gpualign {
 
 class Dust {
  public:
-  static constexpr int kLetters = 4;  // codes below are nucleotides
+  static constexpr int kLetters = 4;  // smaller codes are nucleotides
 
-  // Adds the intervals of a sequence whose first letter is number `offset`.
-  void find(const uint8_t* text, int64_t length, int64_t offset, std::vector<Interval>& found) {
+  // Appends the intervals of a sequence whose first letter has the number `offset`.
+  void find(const uint8_t* text, int64_t length, int64_t offset, std::vector<Interval>& intervals) {
     window_.fill(0);
     suffix_.fill(0);
     window_sum_ = suffix_sum_ = 0;
     oldest_ = suffix_begin_ = 0;
-    const size_t first = found.size();
+    const size_t first = intervals.size();
     for (int64_t last = 0; last + 2 < length; last++) {
       push(last, triplet(text + last));
       if (window_sum_ * 10 <= (last + 1 - suffix_begin_) * kLevel) continue;
       const int64_t begin = leftmost_perfect(last);
       if (begin < 0) continue;
-      // Ends only grow, so what touches this one stands last.
+      // Ends only increase, so intervals that touch this one are the last ones.
       Interval joined{begin + offset, last + 3 + offset};
-      while (found.size() > first && found.back().end >= joined.begin) {
-        joined.begin = std::min(joined.begin, found.back().begin);
-        found.pop_back();
+      while (intervals.size() > first && intervals.back().end >= joined.begin) {
+        joined.begin = std::min(joined.begin, intervals.back().begin);
+        intervals.pop_back();
       }
-      found.push_back(joined);
+      intervals.push_back(joined);
     }
   }
 
@@ -49,7 +48,7 @@ class Dust {
   static constexpr int kWindow = 64 - 2;  // triplets
   static constexpr int kLevel = 20;       // ten times T
   static constexpr uint8_t kNone = 64;
-  static constexpr int kSlots = 64;  // of what is kept of each triplet of the window, by its number modulo so many
+  static constexpr int kSlots = 64;  // slots for the triplets of the window, by triplet number modulo kSlots
 
   static size_t slot(int64_t at) { return static_cast<size_t>(at % kSlots); }
 
@@ -60,7 +59,7 @@ class Dust {
 
   using Counts = std::array<int, kNone>;
 
-  // Sums of c (c - 1) / 2: a triplet that is added meets all that are there.
+  // Adds a triplet to counts and to the sum of c (c - 1) / 2, which grows by its previous count.
   static void add(Counts& counts, int64_t& sum, uint8_t t) {
     if (t != kNone) sum += counts[t]++;
   }
@@ -85,18 +84,18 @@ class Dust {
     while (t != kNone && suffix_[t] * 10 > 2 * kLevel) drop(suffix_, suffix_sum_, triplets_[slot(suffix_begin_++)]);
   }
 
-  // First letter of the longest perfect interval that ends with this triplet, or -1.
+  // Returns the first letter of the longest perfect interval that ends with this triplet, or -1.
   int64_t leftmost_perfect(int64_t last) {
     Counts counts = suffix_;
     int64_t sum = suffix_sum_, begin = -1;
-    Score most{0, 1};  // of all intervals from here on, those that end earlier too
+    Score best{0, 1};  // of all intervals that begin at `first` or later, also those that end earlier
     for (int64_t first = suffix_begin_ - 1; first >= oldest_; first--) {
       add(counts, sum, triplets_[slot(first)]);
-      most = larger(most, best_[slot(first)]);
+      best = larger(best, best_[slot(first)]);
       const Score score{sum, last - first};
-      if (sum * 10 <= kLevel * score.divisor || score < most) continue;
+      if (sum * 10 <= kLevel * score.divisor || score < best) continue;
       begin = first;
-      most = best_[slot(first)] = score;
+      best = best_[slot(first)] = score;
     }
     return begin;
   }
@@ -111,7 +110,7 @@ class Dust {
   int64_t window_sum_ = 0, suffix_sum_ = 0;
   int64_t oldest_ = 0, suffix_begin_ = 0;  // numbers of triplets
   std::array<uint8_t, kSlots> triplets_{};
-  std::array<Score, kSlots> best_{};  // of the perfect intervals that begin there
+  std::array<Score, kSlots> best_{};  // of the perfect intervals that begin at each triplet
 };
 
 }  // namespace gpualign

@@ -1,4 +1,4 @@
-// gpualign.core.scoring._masking: regions of low complexity.
+// gpualign.core.scoring._masking: Python bindings of the search for regions of low complexity.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -20,11 +20,11 @@ nb::ndarray<nb::numpy, int64_t> find(Array<uint8_t> codes, Array<int64_t> offset
   {
     nb::gil_scoped_release unlocked;
     Finder finder;
-    std::vector<Interval> found;
+    std::vector<Interval> intervals;
     for (size_t i = 0; i + 1 < offsets.shape(0); i++) {
-      finder.find(codes.data() + offsets(i), offsets(i + 1) - offsets(i), offsets(i), found);
-      for (const Interval& interval : found) flat.insert(flat.end(), {interval.begin, interval.end});
-      found.clear();
+      finder.find(codes.data() + offsets(i), offsets(i + 1) - offsets(i), offsets(i), intervals);
+      for (const Interval& interval : intervals) flat.insert(flat.end(), {interval.begin, interval.end});
+      intervals.clear();
     }
   }
   const size_t count = flat.size() / 2;

@@ -1,21 +1,21 @@
 // SEG: regions of low complexity in proteins (Wootton & Federhen, Comput Chem 17:149, 1993; Methods Enzymol 266:554, 1996).
 //
-// Stage 1. The complexity of a window of 12 letters is the entropy of its composition, K2 = -sum (n_i/N) log2 (n_i/N). A window of 2.2
-// bits or less begins a raw segment, which takes in the windows on either side as long as they have 2.5 bits or less.
+// Stage 1. The complexity of a window of 12 letters is the entropy of its composition, K2 = -sum (n_i/N) log2 (n_i/N). A window of at most
+// 2.2 bits starts a raw segment, which is extended to both sides by windows of at most 2.5 bits.
 //
-// Stage 2. Of a raw segment the part is kept whose composition is least probable: of L letters, n_i of each kind, of which r_k kinds
-// occur k times,
+// Stage 2. A raw segment is trimmed to the part with the least probable composition. For L letters, with n_i of each kind, and r_k kinds
+// that occur k times,
 //
 //   ln P0 = ln (L! / prod n_i!) + ln (20! / prod r_k!) - L ln 20
 //
-// Of equal ones the longest is taken, then the leftmost. At most 50 letters are cut off a raw segment (kTrimmed: NCBI's bound, which
-// also makes the work linear). Where the window that began the segment was cut off at the left, what was cut off there is searched by
-// itself; the search goes on behind the part that was kept.
+// On ties the longest part is taken, then the leftmost. At most 50 letters are trimmed from a raw segment (kTrimmed: NCBI's bound, which
+// also makes the work linear). If the window that started the segment was trimmed on the left, the letters trimmed there are searched by
+// themselves. The search then continues after the part that was taken.
 //
-// A letter that is no amino acid counts for the length alone; a window with more than two of them (kUnknown) belongs to nothing.
+// A letter that is not an amino acid counts for the length only; a window with more than two of them (kUnknown) belongs to no segment.
 //
-// Different compositions can be equally probable to the last digit: 5 3 2 2 2 1 and 5 2 2 2 2 1 are. Logarithms are therefore whole
-// multiples of 2^-30, so that it makes no difference how a composition was reached, and closer than kEqual is equal.
+// Different compositions can be equally probable to the last digit, as 5 3 2 2 2 1 and 5 2 2 2 2 1 are. So logarithms are integer multiples
+// of 2^-30, which makes sums independent of their order, and values that differ by less than kEqual are equal.
 #pragma once
 #include <array>
 #include <cmath>
@@ -28,7 +28,7 @@ namespace gpualign {
 
 class Seg {
  public:
-  static constexpr int kLetters = 20;  // codes below are amino acids
+  static constexpr int kLetters = 20;  // smaller codes are amino acids
 
   Seg() {
     for (int known = kWindow - kUnknown; known <= kWindow; known++) {
@@ -40,15 +40,15 @@ class Seg {
     for (int n = 1; n <= kWindow; n++) weight_[n] = fixed(n * std::log2(n));
   }
 
-  // Adds the intervals of a protein whose first letter is number `offset`.
-  void find(const uint8_t* text, int64_t length, int64_t offset, std::vector<Interval>& found) {
+  // Appends the intervals of a protein whose first letter has the number `offset`.
+  void find(const uint8_t* text, int64_t length, int64_t offset, std::vector<Interval>& intervals) {
     if (length < kWindow) return;
     text_ = text;
     rate_windows(length);
-    const size_t first = found.size();
-    scan(0, length, found);
-    join(found, first);
-    for (size_t k = first; k < found.size(); k++) found[k] = {found[k].begin + offset, found[k].end + offset};
+    const size_t first = intervals.size();
+    scan(0, length, intervals);
+    join(intervals, first);
+    for (size_t k = first; k < intervals.size(); k++) intervals[k] = {intervals[k].begin + offset, intervals[k].end + offset};
   }
 
  private:
@@ -62,11 +62,11 @@ class Seg {
 
   static int64_t fixed(double value) { return std::llround(std::ldexp(value, kFraction)); }
 
-  // levels_[i]: of the window that begins at letter i.
+  // Sets levels_[i] to the level of the window that begins at letter i.
   void rate_windows(int64_t length) {
     levels_.assign(static_cast<size_t>(length - kWindow + 1), kHigh);
     std::array<int, kLetters> counts{};
-    int64_t sum = 0;  // of n log2 n
+    int64_t sum = 0;  // sum of n log2 n
     int known = 0;
     const auto change = [&](uint8_t code, int by) {
       if (code >= kLetters) return;
@@ -83,25 +83,26 @@ class Seg {
     }
   }
 
-  // Segments of letters from `begin` to `end`, as if these were the sequence.
-  void scan(int64_t begin, int64_t end, std::vector<Interval>& found) {
+  // Appends the segments of the letters begin .. end-1, as if they were the whole sequence.
+  void scan(int64_t begin, int64_t end, std::vector<Interval>& intervals) {
     const auto level = [&](int64_t start) { return levels_[static_cast<size_t>(start)]; };
     const int64_t windows = end - kWindow + 1;
-    int64_t least = begin;
+    int64_t min_first = begin;
     for (int64_t start = begin; start < windows; start++) {
       if (level(start) != kTriggers) continue;
       int64_t first = start, last = start;
-      while (first > least && level(first - 1) != kHigh) first--;
+      while (first > min_first && level(first - 1) != kHigh) first--;
       while (last + 1 < windows && level(last + 1) != kHigh) last++;
-      const Interval kept = least_probable(first, last + kWindow);
-      if (start + kWindow <= kept.begin) scan(first, kept.begin, found);
-      found.push_back(kept);
-      start = std::min(last, kept.end - 1);
-      least = start + 1;
+      const Interval segment = least_probable(first, last + kWindow);
+      if (start + kWindow <= segment.begin) scan(first, segment.begin, intervals);
+      intervals.push_back(segment);
+      start = std::min(last, segment.end - 1);
+      min_first = start + 1;
     }
   }
 
-  // Stage 2. Each length's windows are visited from the end where the last one stopped, so that letters go in and out one by one.
+  // Stage 2: returns the least probable part. The windows of each length are visited from the end where those of the previous length
+  // stopped, so that letters enter and leave one by one.
   Interval least_probable(int64_t begin, int64_t end) {
     const int64_t length = end - begin;
     counts_.fill(0);
@@ -111,11 +112,11 @@ class Seg {
       const uint8_t code = text_[at];
       if (code >= kLetters) return;
       const int64_t before = counts_[code], after = counts_[code] += by;
-      uint8_t &left = kinds_[static_cast<size_t>(before)], &joined = kinds_[static_cast<size_t>(after)];
-      subtracted_ += factorial(after) - factorial(before) - factorial(left) + factorial(left - 1);
-      left--;
-      joined++;
-      subtracted_ += factorial(joined) - factorial(joined - 1);
+      uint8_t &old_kind = kinds_[static_cast<size_t>(before)], &new_kind = kinds_[static_cast<size_t>(after)];
+      subtracted_ += factorial(after) - factorial(before) - factorial(old_kind) + factorial(old_kind - 1);
+      old_kind--;
+      new_kind++;
+      subtracted_ += factorial(new_kind) - factorial(new_kind - 1);
     };
     subtracted_ = factorial(kLetters);
     for (int64_t at = begin; at < end; at++) change(at, 1);
@@ -142,7 +143,7 @@ class Seg {
           change(--start, 1);
         }
       }
-      // The next size begins where this one ended, without the letter on the inside.
+      // The next length begins where this one ended, without the letter at the inner end.
       if (rightwards)
         change(start++, -1);
       else
@@ -152,7 +153,7 @@ class Seg {
     return best;
   }
 
-  // ln n!
+  // Returns ln n! as a multiple of 2^-30.
   int64_t factorial(int64_t n) const { return n < kTable ? factorials_[static_cast<size_t>(n)] : fixed(std::lgamma(double(n) + 1)); }
 
   const int64_t letter_ = fixed(std::log(double(kLetters)));
@@ -161,7 +162,7 @@ class Seg {
   const uint8_t* text_ = nullptr;
   std::vector<int64_t> factorials_;
   std::array<int64_t, kLetters> counts_{};
-  std::vector<uint8_t> kinds_;  // how many letters occur so often
+  std::vector<uint8_t> kinds_;  // [k] number of letters that occur k times
   int64_t subtracted_ = 0;      // ln prod n_i! + ln prod r_k!
 };
 

@@ -1,4 +1,4 @@
-// Some of many strings, copied behind one another.
+// Copies a selection of many strings into one buffer.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -10,12 +10,12 @@
 namespace gpualign {
 
 struct Gathered {
-  LargeVector<int64_t> ends;  // where each string begins, and where the last one ends
-  uint8_t* text;              // for free()
+  LargeVector<int64_t> ends;  // [string] its begin, and the end of the last one
+  uint8_t* text;              // to be freed by free()
 };
 
-// Strings picked[0] .. picked[count - 1], of which one may occur several times. Those that are neighbours already are copied as one: what
-// leaves out few of many goes at the speed of memory.
+// Copies the strings picked[0] .. picked[count - 1], which may repeat. Runs of adjacent strings are copied at once, so omitting few of many
+// runs at the speed of memory.
 inline Gathered gather(const uint8_t* text, const int64_t* offsets, const int64_t* picked, int64_t count) {
   LargeVector<int64_t> ends(static_cast<size_t>(count) + 1);
   for (int64_t k = 0; k < count; k++)

@@ -1,4 +1,4 @@
-// Bytes whose number is not known beforehand.
+// A buffer of bytes whose final size is not known in advance.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gpualign {
 
-// Bytes that grow in place where the system can; memory of malloc, for whoever takes them.
+// A buffer that grows in place if the system can. Its memory is malloc's, so that `take` can give it away.
 class GrowingBytes {
  public:
   GrowingBytes() = default;
@@ -21,7 +21,7 @@ class GrowingBytes {
 
   size_t size() const { return size_; }
 
-  // Makes room for `more` bytes at the tail, behind those that are there; `advance` keeps what was written of them.
+  // Makes room for `more` bytes at the end; `advance` then adds those that were written.
   void room(size_t more) {
     if (size_ + more > capacity_) grow(size_ + more);
   }
@@ -36,30 +36,30 @@ class GrowingBytes {
     advance(bytes.size());
   }
 
-  // Room for this many bytes at once, while there are none, if the system gives it. Pages that are not written to take no memory.
+  // Allocates room for this many bytes while the buffer is empty, if the system has it. Pages that are not written take no memory.
   void reserve(size_t bytes) {
     if (data_ || bytes < kLargePage) return;
     data_ = static_cast<uint8_t*>(large_pages(bytes));
     if (data_) capacity_ = bytes;
   }
 
-  // The bytes, to be given to free(); nothing is left here.
+  // Returns the bytes, to be freed by free(), and leaves the buffer empty.
   uint8_t* take() {
-    uint8_t* kept = data_;
-    if (!kept || size_ < capacity_ / 2) kept = static_cast<uint8_t*>(std::realloc(data_, size_ ? size_ : 1));
-    if (!kept) throw std::bad_alloc();
+    uint8_t* bytes = data_;
+    if (!bytes || size_ < capacity_ / 2) bytes = static_cast<uint8_t*>(std::realloc(data_, size_ ? size_ : 1));
+    if (!bytes) throw std::bad_alloc();
     data_ = nullptr;
     size_ = capacity_ = 0;
-    return kept;
+    return bytes;
   }
 
  private:
-  void grow(size_t least) {
-    const size_t wanted = least + least / 2 + 64;
-    uint8_t* const larger = static_cast<uint8_t*>(std::realloc(data_, wanted));
+  void grow(size_t min_capacity) {
+    const size_t capacity = min_capacity + min_capacity / 2 + 64;
+    uint8_t* const larger = static_cast<uint8_t*>(std::realloc(data_, capacity));
     if (!larger) throw std::bad_alloc();
     data_ = larger;
-    capacity_ = wanted;
+    capacity_ = capacity;
   }
 
   uint8_t* data_ = nullptr;

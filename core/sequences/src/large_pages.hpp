@@ -1,4 +1,4 @@
-// Memory in large pages, where the system has them: to make many small ones takes longer than to fill them.
+// Memory in large pages, if the system has them: creating many small pages takes longer than filling them.
 #pragma once
 #include <cstddef>
 #include <cstdlib>
@@ -13,16 +13,16 @@ namespace gpualign {
 
 constexpr size_t kLargePage = size_t{2} << 20;
 
-// So many bytes and, from a large page on, up to the end of the last one, for free(); null where the system does not give them. Pages
-// that are not written to take no memory.
+// Allocates `bytes` bytes, to be freed by free(), or returns null. `bytes` is rounded up to whole large pages if it is at least one. Pages
+// that are not written take no memory.
 inline void* large_pages(size_t& bytes) {
   if (bytes < kLargePage) return std::malloc(bytes);
   bytes = (bytes + kLargePage - 1) / kLargePage * kLargePage;
-  void* const found = std::aligned_alloc(kLargePage, bytes);
+  void* const memory = std::aligned_alloc(kLargePage, bytes);
 #if defined(__linux__)
-  if (found) madvise(found, bytes, MADV_HUGEPAGE);  // advice only
+  if (memory) madvise(memory, bytes, MADV_HUGEPAGE);  // only advice: it may be refused
 #endif
-  return found;
+  return memory;
 }
 
 template <class T>
@@ -34,9 +34,9 @@ struct LargePages {
 
   T* allocate(size_t count) {
     size_t bytes = count * sizeof(T);
-    void* const found = large_pages(bytes);
-    if (!found) throw std::bad_alloc();
-    return static_cast<T*>(found);
+    void* const memory = large_pages(bytes);
+    if (!memory) throw std::bad_alloc();
+    return static_cast<T*>(memory);
   }
   void deallocate(T* values, size_t) { std::free(values); }
 

@@ -1,4 +1,4 @@
-// Letters of many records, back to back: their kinds counted, and their codes.
+// Letters of many records, stored back to back: counts of their kinds, and their codes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gpualign {
 
-// A set of bytes below 128. rows[l] has bit h where the byte 16 h + l belongs to it, so that sixteen bytes are looked up at once.
+// A set of bytes below 128. Bit h of rows[l] says whether byte 16 h + l is in the set, so that sixteen bytes are looked up at once.
 class ByteSet {
  public:
   explicit ByteSet(const bool* members) {
@@ -25,12 +25,12 @@ class ByteSet {
   bool has(uint8_t byte) const { return byte < 128 && members_[byte]; }
 
   int64_t count(const uint8_t* bytes, int64_t size) const {
-    int64_t k = 0, found = 0;
+    int64_t k = 0, count = 0;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("ssse3")) found = count_ssse3(bytes, size, k);
+    if (__builtin_cpu_supports("ssse3")) count = count_ssse3(bytes, size, k);
 #endif
-    for (; k < size; k++) found += has(bytes[k]);
-    return found;
+    for (; k < size; k++) count += has(bytes[k]);
+    return count;
   }
 
  private:
@@ -38,7 +38,7 @@ class ByteSet {
   __attribute__((target("ssse3"))) int64_t count_ssse3(const uint8_t* bytes, int64_t size, int64_t& k) const {
     const __m128i rows = _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows_)), low = _mm_set1_epi8(15);
     const __m128i bits = _mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0), zero = _mm_setzero_si128();
-    __m128i others = zero;  // of each half, in 64 bits
+    __m128i others = zero;  // count of bytes outside the set, in two halves of 64 bits
     for (; k + 16 <= size; k += 16) {
       const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + k));
       const __m128i row = _mm_shuffle_epi8(rows, _mm_and_si128(some, low));
@@ -57,21 +57,22 @@ class ByteSet {
 };
 
 struct Kinds {
-  int64_t plain = 0;         // letters of the first kind
-  int64_t first_other = -1;  // the first record with a letter of the second kind
-  int64_t first_clear = -1;  // the first record of at least `clear_length` letters, none of the second kind and `clear_part` of the first
+  int64_t plain = 0;         // number of letters of the first kind
+  int64_t first_other = -1;  // first record with a letter of the second kind
+  int64_t first_clear =
+      -1;  // first record of at least clear_length letters, with none of the second kind and at least the fraction clear_part of the first
 };
 
 inline Kinds count_kinds(const uint8_t* letters, const int64_t* offsets, int64_t records, const ByteSet& plain, const ByteSet& other,
                          int64_t clear_length, double clear_part) {
   Kinds out;
-  constexpr int64_t kTogether = 1 << 14;  // letters that are still at hand for a second look
+  constexpr int64_t kBlockSize = 1 << 14;  // letters that are still cached for a second pass
   const int64_t end = offsets[records];
   int64_t other_at = -1;
-  for (int64_t start = offsets[0]; start < end; start += kTogether) {
-    const int64_t size = start + kTogether < end ? kTogether : end - start, found = plain.count(letters + start, size);
-    out.plain += found;
-    if (other_at < 0 && found < size && other.count(letters + start, size))
+  for (int64_t start = offsets[0]; start < end; start += kBlockSize) {
+    const int64_t size = start + kBlockSize < end ? kBlockSize : end - start, plain_count = plain.count(letters + start, size);
+    out.plain += plain_count;
+    if (other_at < 0 && plain_count < size && other.count(letters + start, size))
       for (other_at = start; !other.has(letters[other_at]);) other_at++;
   }
   for (int64_t i = 0; i < records && (out.first_clear < 0 || (other_at >= 0 && out.first_other < 0)); i++) {
@@ -84,8 +85,8 @@ inline Kinds count_kinds(const uint8_t* letters, const int64_t* offsets, int64_t
   return out;
 }
 
-// Adds to counts[256] how often each byte occurs. Neighbours are counted in tables of their own: to add to a counter that has just been
-// written to takes several cycles, and letters follow their like.
+// Adds the number of occurrences of each byte to counts[256]. Adjacent bytes are counted in separate tables: adding to a counter that has
+// just been written takes several cycles, and equal letters often follow each other.
 inline void count_bytes(const uint8_t* bytes, int64_t size, int64_t* counts) {
   constexpr int kTables = 8;
   int64_t tables[kTables][256] = {};
@@ -100,7 +101,7 @@ inline void count_bytes(const uint8_t* bytes, int64_t size, int64_t* counts) {
     for (int byte = 0; byte < 256; byte++) counts[byte] += table[byte];
 }
 
-// Codes of letters by a table.
+// Translates letters to codes by a table.
 class Encoding {
  public:
   Encoding(const uint8_t* table, uint8_t invalid) : invalid_(invalid) {
@@ -108,12 +109,12 @@ class Encoding {
     bool lower = false;
     for (int k = 96; k < 128; k++) lower = lower || table[k] != invalid;
     if (!lower) range_mask_ = 0xE0;
-    // Both cases of a letter share their last five bits; where their codes differ, sixteen together count as invalid, and are looked up
-    // one by one.
+    // Both cases of a letter share their last five bits. If their codes differ, the letter counts as invalid here; then sixteen letters are
+    // looked up one by one.
     for (int k = 0; k < 32; k++) folded_[k] = !lower || table[64 + k] == table[96 + k] ? table[64 + k] : invalid;
   }
 
-  // The place of the first letter whose code is `invalid`, or -1. `codes` may be `letters`; that letter and those behind it are left then.
+  // Translates letters. Returns the index of the first one whose code is `invalid`, where it stops, or -1. `codes` may be `letters`.
   int64_t encode(const uint8_t* letters, int64_t count, uint8_t* codes) const {
     int64_t k = 0;
 #if defined(__x86_64__)
@@ -166,7 +167,7 @@ class Encoding {
 
   uint8_t table_[256];
   uint8_t folded_[32];
-  uint8_t range_mask_ = 0xC0;  // of the bits that are 0x40 in what is looked up in folded_; with 0x20 where small letters have no codes
+  uint8_t range_mask_ = 0xC0;  // bits that must equal 0x40 in bytes looked up in folded_; includes 0x20 if lower-case letters have no codes
   uint8_t invalid_;
 };
 

@@ -11,10 +11,11 @@ namespace gpualign {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
-bool is_plain(char c) { return c > ' '; }  // printable ASCII but the blank, or DEL: bytes beyond ASCII are negative
+// Returns whether c is printable ASCII other than a blank, or DEL. Non-ASCII bytes are negative.
+bool is_plain(char c) { return c > ' '; }
 
-// Copies the plain bytes that `from` begins with, at most up to `end`; how many they are. `to` has room for kSlack more. So many at
-// once that most ids and short sequences take one step.
+// Copies the plain bytes at `from`, up to `end`, and returns their number. `to` must have kSlack spare bytes: blocks are so large that most
+// ids and short sequences take one step.
 size_t copy_plain(const char* from, const char* end, uint8_t* to) {
   const char* at = from;
 #if defined(__SSE2__)
@@ -32,7 +33,7 @@ size_t copy_plain(const char* from, const char* end, uint8_t* to) {
     const int8x16_t some = vld1q_s8(reinterpret_cast<const int8_t*>(at));
     vst1q_s8(reinterpret_cast<int8_t*>(to + (at - from)), some);
     const uint8x16_t other = vcleq_s8(some, vdupq_n_s8(' '));
-    // Four bits a byte, as NEON gathers no single ones.
+    // Four bits per byte, as NEON cannot collect single ones.
     const uint64_t others = vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(other), 4)), 0);
     if (others) return static_cast<size_t>(at - from + __builtin_ctzll(others) / 4);
   }
@@ -41,7 +42,7 @@ size_t copy_plain(const char* from, const char* end, uint8_t* to) {
   return static_cast<size_t>(at - from);
 }
 
-// The line at `data`, without its end, and where the next one begins; null if it does not end here.
+// A line without its end, and the start of the next one; null if the line is not complete.
 struct Line {
   std::string_view text;
   const char* next;
@@ -56,7 +57,7 @@ Line line_at(const char* data, const char* end, bool last) {
   return {{data, static_cast<size_t>(stop - data)}, next};
 }
 
-// Where the record of FASTA that begins at `data` ends, whatever it holds; null if that is not seen yet.
+// Returns the end of the FASTA record at `data`, whatever it contains; null if it is not complete.
 const char* end_of_fasta(const char* data, const char* end, bool last) {
   for (const char* at = data;;) {
     at = static_cast<const char*>(std::memchr(at, '\n', static_cast<size_t>(end - at)));
@@ -72,21 +73,21 @@ RecordScanner::Fed RecordScanner::feed(const char* data, size_t size, bool last)
   const char* const end = data + size;
   for (StringColumn* column : {&ids_, &letters_}) column->text.room(size + kSlack);
   while (data < end) {
-    const size_t before = letters_.text.size(), ids_before = ids_.text.size(), described_before = descriptions_.text.size();
+    const size_t old_letters = letters_.text.size(), old_ids = ids_.text.size(), old_descriptions = descriptions_.text.size();
     const char* next = nullptr;
-    const Record found = kind_ == Kind::kFasta ? take_fasta(data, end, last, &next) : take_fastq(data, end, last, &next);
-    if (found == Record::kTaken) {
+    const Record result = kind_ == Kind::kFasta ? take_fasta(data, end, last, &next) : take_fastq(data, end, last, &next);
+    if (result == Record::kTaken) {
       ids_.close();
       letters_.close();
       if (described_) descriptions_.close();
       data = next;
       continue;
     }
-    letters_.text.cut(before);
-    ids_.text.cut(ids_before);
-    descriptions_.text.cut(described_before);
+    letters_.text.cut(old_letters);
+    ids_.text.cut(old_ids);
+    descriptions_.text.cut(old_descriptions);
     const char* strange = data;
-    if (found == Record::kStrange) {
+    if (result == Record::kStrange) {
       strange = kind_ == Kind::kFasta ? end_of_fasta(data, end, last) : end;
       if (!strange) strange = data;
     }
@@ -98,11 +99,11 @@ RecordScanner::Fed RecordScanner::feed(const char* data, size_t size, bool last)
 Kinds RecordScanner::count_kinds(const ByteSet& plain, const ByteSet& other, int64_t clear_length, double clear_part) {
   const size_t first = counted_;
   counted_ = letters_.ends.size() - 1;
-  Kinds found = gpualign::count_kinds(letters_.text.begin(), letters_.ends.data() + first, static_cast<int64_t>(counted_ - first), plain,
+  Kinds kinds = gpualign::count_kinds(letters_.text.begin(), letters_.ends.data() + first, static_cast<int64_t>(counted_ - first), plain,
                                       other, clear_length, clear_part);
-  for (int64_t* record : {&found.first_other, &found.first_clear})
+  for (int64_t* record : {&kinds.first_other, &kinds.first_clear})
     if (*record >= 0) *record += static_cast<int64_t>(first);
-  return found;
+  return kinds;
 }
 
 size_t RecordScanner::encode(const Encoding& encoding) {
@@ -122,8 +123,8 @@ void RecordScanner::append(std::string_view id, std::string_view letters, std::s
   descriptions_.close();
 }
 
-// The first word of a title and, where it is wanted, the rest of it. A title begins behind its '>' or '@'. Where that line ends is looked
-// for only if there is more than the word, as in most there is not.
+// Parses the first word of a title and, on request, the rest of it. `at` is after the '>' or '@'. The end of the line is searched for only
+// if there is more than one word, which is rare.
 RecordScanner::Record RecordScanner::take_title(const char* at, const char* end, bool last, const char** next) {
   while (at < end && is_blank(*at)) at++;
   const size_t word = copy_plain(at, end, ids_.text.tail());
@@ -167,7 +168,7 @@ RecordScanner::Record RecordScanner::take_fasta(const char* data, const char* en
   return Record::kTaken;
 }
 
-// Records of four lines, without blanks among letters and qualities.
+// Parses a record of four lines, without blanks in letters and qualities.
 RecordScanner::Record RecordScanner::take_fastq(const char* data, const char* end, bool last, const char** next) {
   if (*data != '@') return Record::kStrange;
   const Line title = line_at(data + 1, end, last);
@@ -184,8 +185,8 @@ RecordScanner::Record RecordScanner::take_fastq(const char* data, const char* en
   if (again.text.size() > 1 && again.text.substr(1) != title.text) return Record::kStrange;
   if (quality.next < end && *quality.next != '@') return Record::kStrange;
   if (quality.next == end && !last) return Record::kPartial;
-  const char* behind;
-  if (take_title(data + 1, end, last, &behind) != Record::kTaken) return Record::kStrange;
+  const char* next_line;
+  if (take_title(data + 1, end, last, &next_line) != Record::kTaken) return Record::kStrange;
   uint8_t* const out = letters_.text.tail();
   if (copy_plain(quality.text.data(), end, out) != count || copy_plain(letters.text.data(), end, out) != count) return Record::kStrange;
   letters_.text.advance(count);

@@ -1,9 +1,8 @@
-// FASTA and FASTQ text as columns: ids, the first words of titles, letters without white space, and where they are wanted descriptions,
-// what follows the ids.
+// Parses FASTA and FASTQ text into columns: ids (the first words of titles), letters without white space, and on request descriptions (the
+// rest of the titles).
 //
-// Records are taken whole or not at all. A record that holds what only a full parser knows how to read (other line ends than \n and
-// \r\n, control characters, ids and letters beyond ASCII, FASTQ over several lines) is not touched: the caller reads it another way,
-// and appends what it found.
+// Records are taken completely or not at all. A record that needs a full parser (line ends other than \n and \r\n, control characters,
+// non-ASCII ids or letters, FASTQ over several lines) is left alone: the caller parses it in another way and appends the result.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -25,38 +24,38 @@ struct StringColumn {
 
 class RecordScanner {
  public:
-  static constexpr size_t kSlack = 32;  // bytes that may be written behind the last
+  static constexpr size_t kSlack = 32;  // bytes that may be written after the last one
   enum class Kind { kFasta, kFastq };
-  // letters: about how many there will be, if that is known. described: whether descriptions are kept.
+  // letters: expected number of letters, 0 if unknown. described: store descriptions.
   RecordScanner(Kind kind, size_t letters, bool described) : kind_(kind), described_(described) { letters_.text.reserve(letters + kSlack); }
 
-  // Of the bytes that were fed: those before `taken` are in the columns. Those from there to `strange` are of a record for another
-  // reader; it may be more than one record by its rules, and with FASTQ it is all that follows, in bytes that were not fed as well.
-  // strange == taken: what is left is no whole record yet.
+  // The result of a call. Bytes before `taken` are in the columns. Those from there to `strange` belong to a record for
+  // another parser, which may see several records there; with FASTQ it is everything that follows, including later bytes.
+  // strange == taken: the remaining bytes are not a complete record yet.
   struct Fed {
     size_t taken, strange;
   };
 
-  // data: begins with a record. last: the file ends with these bytes.
+  // Parses the records in `data`, which begins with a record. last: the file ends with these bytes.
   Fed feed(const char* data, size_t size, bool last);
   void append(std::string_view id, std::string_view letters, std::string_view description);
 
-  // The kinds of the records that were taken since this was last asked, numbered from the first of all.
+  // Returns the kinds of the records taken since the last call, with record numbers counted from the first record of all.
   Kinds count_kinds(const ByteSet& plain, const ByteSet& other, int64_t clear_length, double clear_part);
-  // Codes take the place of the letters, from the first that has none up to the first that the encoding calls invalid; how many letters
-  // have codes now. Kinds are counted before, by the letters.
+  // Replaces letters by codes, from the first one without a code up to the first one that is invalid in the encoding. Returns the number of
+  // letters already replaced by codes now. Kinds must be counted before, as they need the letters.
   size_t encode(const Encoding& encoding);
-  // Behind `take` of the columns: they are numbered from 0 again.
-  void begin_again() {
+  // Resets the columns after they have been taken: they are numbered from 0 again.
+  void reset_columns() {
     taken_ += ids_.ends.size() - 1;
     counted_ = encoded_ = 0;
   }
-  // Of all that was fed.
+  // Returns the number of all records so far.
   size_t records() const { return taken_ + ids_.ends.size() - 1; }
 
   StringColumn& ids() { return ids_; }
   StringColumn& letters() { return letters_; }
-  StringColumn& descriptions() { return descriptions_; }  // empty where they are not kept
+  StringColumn& descriptions() { return descriptions_; }  // empty if they are not stored
 
  private:
   enum class Record { kTaken, kPartial, kStrange };
@@ -67,9 +66,9 @@ class RecordScanner {
 
   Kind kind_;
   bool described_;
-  size_t taken_ = 0;    // records that are no longer held
+  size_t taken_ = 0;    // records already given away
   size_t counted_ = 0;  // records whose kinds are known
-  size_t encoded_ = 0;  // letters that have codes
+  size_t encoded_ = 0;  // letters already replaced by codes
   StringColumn ids_, letters_, descriptions_;
 };
 

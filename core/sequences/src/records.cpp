@@ -1,4 +1,4 @@
-// gpualign.core.sequences._records: records of text files, and their letters.
+// gpualign.core.sequences._records: Python bindings of the parsers of records, and of operations on their letters.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
@@ -26,7 +26,7 @@ void check_offsets(const Input<uint8_t>& text, const Input<int64_t>& offsets) {
     if (offsets(i) < offsets(i - 1)) throw nb::value_error("the offsets descend");
 }
 
-// Strings up to the last end. text: for free().
+// Returns a column of strings. text: to be freed by free().
 Column column_of(uint8_t* text, LargeVector<int64_t>&& ends) {
   nb::capsule owner(text, [](void* p) noexcept { std::free(p); });
   const size_t size = static_cast<size_t>(ends.back()), count = ends.size();
@@ -45,7 +45,7 @@ Encoding encoding_of(const Input<uint8_t>& table, uint8_t invalid) {
   return Encoding(table.data(), invalid);
 }
 
-std::tuple<int64_t, int64_t, int64_t> parts(const Kinds& found) { return {found.plain, found.first_other, found.first_clear}; }
+std::tuple<int64_t, int64_t, int64_t> as_tuple(const Kinds& kinds) { return {kinds.plain, kinds.first_other, kinds.first_clear}; }
 
 std::string_view view(const nb::bytes& text) { return {text.c_str(), text.size()}; }
 
@@ -84,7 +84,7 @@ NB_MODULE(_records, m) {
           [](RecordScanner& self, Input<bool> plain, Input<bool> other, int64_t clear_length, double clear_part) {
             const ByteSet in_plain = byte_set(plain), in_other = byte_set(other);
             nb::gil_scoped_release unlocked;
-            return parts(self.count_kinds(in_plain, in_other, clear_length, clear_part));
+            return as_tuple(self.count_kinds(in_plain, in_other, clear_length, clear_part));
           },
           nb::arg("plain"), nb::arg("other"), nb::arg("clear_length"), nb::arg("clear_part"),
           "As `count_kinds`, of the records that were taken since this was last called, while their letters are at hand; numbered from "
@@ -107,7 +107,7 @@ NB_MODULE(_records, m) {
       .def(
           "take",
           [](RecordScanner& self) {
-            self.begin_again();
+            self.reset_columns();
             return std::make_tuple(taken(self.ids()), taken(self.letters()), taken(self.descriptions()));
           },
           "Ids, letters and descriptions, each as (uint8[bytes], int64[records + 1] offsets); nothing is held afterwards. Descriptions "
@@ -121,7 +121,7 @@ NB_MODULE(_records, m) {
         const ByteSet in_plain = byte_set(plain), in_other = byte_set(other);
         nb::gil_scoped_release unlocked;
         const int64_t records = static_cast<int64_t>(offsets.size()) - 1;
-        return parts(count_kinds(letters.data(), offsets.data(), records, in_plain, in_other, clear_length, clear_part));
+        return as_tuple(count_kinds(letters.data(), offsets.data(), records, in_plain, in_other, clear_length, clear_part));
       },
       nb::arg("letters"), nb::arg("offsets"), nb::arg("plain"), nb::arg("other"), nb::arg("clear_length"), nb::arg("clear_part"),
       "plain, other: bool[128], sets of letters. (letters in plain, the first record with one in other, the first of at least\n"
@@ -167,18 +167,18 @@ NB_MODULE(_records, m) {
       "gather",
       [](Input<uint8_t> text, Input<int64_t> offsets, Input<int64_t> picked) -> Column {
         const int64_t strings = static_cast<int64_t>(offsets.size()) - 1, count = static_cast<int64_t>(picked.size());
-        // Not the offsets of all: a few strings of many may be wanted, again and again.
+        // Check only the picked strings: callers may pick a few of many repeatedly.
         for (int64_t k = 0; k < count; k++) {
           if (picked(k) < 0 || picked(k) >= strings) throw nb::index_error("there is no such string");
           const int64_t start = offsets(picked(k)), stop = offsets(picked(k) + 1);
           if (start < 0 || stop < start || stop > static_cast<int64_t>(text.size()))
             throw nb::value_error("the offsets do not fit the text");
         }
-        Gathered found = [&] {
+        Gathered gathered = [&] {
           nb::gil_scoped_release unlocked;
           return gather(text.data(), offsets.data(), picked.data(), count);
         }();
-        return column_of(found.text, std::move(found.ends));
+        return column_of(gathered.text, std::move(gathered.ends));
       },
       nb::arg("text"), nb::arg("offsets"), nb::arg("picked"),
       "The strings with these numbers, in their order: (uint8[bytes], int64[picked + 1] offsets).");

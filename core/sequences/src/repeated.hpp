@@ -1,4 +1,4 @@
-// Which of many strings occurred before.
+// Finds strings that equal earlier ones among many strings.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -13,27 +13,28 @@
 
 namespace gpualign {
 
-// Whether each string is longer than the one before it, or as long and behind it in the order of bytes. So are names that end in a number.
+// Returns whether each string is longer than the previous one, or equally long and greater in byte order. Names that end in a running
+// number are.
 inline bool all_ascend(const char* text, const int64_t* offsets, int64_t count) {
   for (int64_t i = 1; i < count; i++) {
-    const int64_t before = offsets[i] - offsets[i - 1], size = offsets[i + 1] - offsets[i];
-    if (before > size) return false;
-    if (before == size && std::memcmp(text + offsets[i - 1], text + offsets[i], static_cast<size_t>(size)) >= 0) return false;
+    const int64_t previous_size = offsets[i] - offsets[i - 1], size = offsets[i + 1] - offsets[i];
+    if (previous_size > size) return false;
+    if (previous_size == size && std::memcmp(text + offsets[i - 1], text + offsets[i], static_cast<size_t>(size)) >= 0) return false;
   }
   return true;
 }
 
-// (string, the first that equals it) for each string that equals an earlier one, ascending.
+// Returns (string, the first one equal to it) for each string that equals an earlier one, in ascending order.
 //
-// Hashes are sorted into parts, of each of which a table fits the cache; strings are compared only where hashes agree. Memory: 32 bytes
-// a string, and a part's table.
+// Hashes are partitioned so that the table of a part fits the cache; strings are compared only if their hashes agree. Memory: 32 bytes per
+// string, and the table of one part.
 inline std::vector<std::pair<int64_t, int64_t>> repeated(const char* text, const int64_t* offsets, int64_t count) {
   struct Hashed {
     uint64_t hash;
     int64_t string;
   };
   if (all_ascend(text, offsets, count)) return {};
-  constexpr int64_t kPart = 2048;  // strings, on average
+  constexpr int64_t kPart = 2048;  // strings per part, on average
   const auto at = [&](int64_t i) { return std::string_view(text + offsets[i], static_cast<size_t>(offsets[i + 1] - offsets[i])); };
   int bits = 0;
   while ((count >> bits) > kPart && bits < 16) bits++;
@@ -55,7 +56,7 @@ inline std::vector<std::pair<int64_t, int64_t>> repeated(const char* text, const
     }
   }
   std::vector<std::pair<int64_t, int64_t>> out;
-  std::vector<int64_t> table;  // places in `sorted`, -1 where there is none
+  std::vector<int64_t> table;  // indices in `sorted`, -1 for an empty slot
   for (size_t part = 0; part + 1 < ends.size(); part++) {
     size_t slots = 16;
     while (slots < 2 * static_cast<size_t>(ends[part + 1] - ends[part])) slots *= 2;

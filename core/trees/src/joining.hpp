@@ -1,15 +1,15 @@
 // Neighbour joining (Saitou & Nei 1987) with the search of RapidNJ (Simonsen, Mailund & Pedersen 2008).
 //
-// Of r nodes with distances d, the pair with the least
+// Among r nodes with distances d, the pair with the smallest
 //
 //     q(i, j) = (r - 2) d(i, j) - s(i) - s(j),    s(i) = sum over k of d(i, k)    (Studier & Keppler 1988)
 //
-// becomes a node k, with branches of (d(i, j) + (s(i) - s(j)) / (r - 2)) / 2 and the rest of d(i, j), and with the distances
-// d(k, x) = (d(i, x) + d(j, x) - d(i, j)) / 2. The last three nodes meet in the root. Each row has its distances in ascending order: as
-// s(j) <= S, the largest of all, no pair of a row can be better than `best` from the entry on where (r - 2) d(i, j) - s(i) - S > best.
-// Rounding is monotonic, so the bound holds for the numbers as they are computed. Of several pairs with the least q the one with the
-// smallest numbers is taken, smaller number first: nodes are numbered in the order in which they come to be, records first. Of whole
-// distances all numbers are exact until nodes are some 50 joins deep, so that equal q are found equal.
+// becomes a node k. The branch to i has the length (d(i, j) + (s(i) - s(j)) / (r - 2)) / 2, the one to j the remainder of d(i, j), and the
+// new distances are d(k, x) = (d(i, x) + d(j, x) - d(i, j)) / 2. The last three nodes meet in the root. Each row has its distances in
+// ascending order. As s(j) <= S, the largest sum, no pair of a row can be better than `best` once (r - 2) d(i, j) - s(i) - S > best.
+// Rounding is monotonic, so the bound holds for the numbers as computed. Of several pairs with the smallest q, the one with the smallest
+// node numbers is taken, comparing the smaller number first; nodes are numbered in the order of their creation, records first. With integer
+// distances all numbers are exact until nodes are about 50 joins deep, so equal q compare equal.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Joining {
       active_.push_back(i);
     }
     for (size_t i = 0; i < count; i++) {
-      // A pair is in the row of its larger number, or in that of a node that came to be later.
+      // A pair is in the row of its larger number.
       rows_[i].reserve(i);
       for (size_t j = 0; j < count; j++) {
         if (j < i) rows_[i].push_back({at(i, j), j});
@@ -42,15 +42,15 @@ class Joining {
     }
   }
 
-  // Up to so many joins; the number of those that are left.
-  size_t join(size_t most) {
-    for (; most && active_.size() > 3; most--) join_best();
+  // Does at most max_joins joins. Returns the number of joins that remain.
+  size_t join(size_t max_joins) {
+    for (; max_joins && active_.size() > 3; max_joins--) join_best();
     if (active_.size() > 3) return active_.size() - 3;
     if (active_.size() == 3) meet();
     return 0;
   }
 
-  // Of each node: its parent (-1: the root, which is the last), and the length of the branch to it.
+  // Return for each node its parent (-1: the root, which is the last node), and the length of the branch to it.
   const std::vector<int64_t>& parents() const { return parents_; }
   const std::vector<double>& lengths() const { return lengths_; }
 
@@ -65,14 +65,14 @@ class Joining {
 
   void join_best() {
     const double others = double(active_.size() - 2);
-    double most = -std::numeric_limits<double>::infinity();
-    for (size_t i : active_) most = std::max(most, sums_[i]);
+    double max_sum = -std::numeric_limits<double>::infinity();
+    for (size_t i : active_) max_sum = std::max(max_sum, sums_[i]);
     double best = std::numeric_limits<double>::infinity();
     size_t a = 0, b = 0;
     for (size_t i : active_) {
       for (const Entry& entry : rows_[i]) {
         const double d = others * entry.d - sums_[i];
-        if (d - most > best) break;
+        if (d - max_sum > best) break;
         if (!alive_[entry.node]) continue;
         const double q = d - sums_[entry.node];
         if (q > best) continue;
@@ -89,16 +89,16 @@ class Joining {
     attach(a, made, (d + difference) / 2);
     attach(b, made, (d - difference) / 2);
     active_.erase(std::remove_if(active_.begin(), active_.end(), [&](size_t i) { return i == a || i == b; }), active_.end());
-    // The new node takes the place of the first.
+    // The new node takes the position of the first one.
     place_[made] = place_[a];
     std::vector<Entry>& row = rows_[made];
     row.reserve(active_.size());
     for (size_t x : active_) {
-      const double before = at(a, x), other = at(b, x), now = (before + other - d) / 2;
-      at(made, x) = at(x, made) = now;
-      sums_[x] += now - before - other;
-      sums_[made] += now;
-      row.push_back({now, x});
+      const double to_a = at(a, x), to_b = at(b, x), distance = (to_a + to_b - d) / 2;
+      at(made, x) = at(x, made) = distance;
+      sums_[x] += distance - to_a - to_b;
+      sums_[made] += distance;
+      row.push_back({distance, x});
     }
     std::sort(row.begin(), row.end());
     alive_[made] = 1;
@@ -113,7 +113,7 @@ class Joining {
     lengths_[node] = length;
   }
 
-  // Entries of nodes that are gone would be passed again and again.
+  // Removes the entries of joined nodes, which the search would pass again and again.
   void compact() {
     compacted_ = active_.size();
     for (size_t i : active_)

@@ -1,7 +1,7 @@
-// gpualign.gpu.alignment._schedule: the order in which a device's blocks take the strips of a batch's items
+// gpualign.gpu.alignment._schedule: the order in which the blocks of a device take the strips of the items of a batch
 // (gpu/alignment/strip_schedule.py).
 //
-// A batch of a search has a million of strips, and no kernel begins before they are in order: hence C++, and a sort that is linear.
+// A batch of a search has a million strips, and no kernel starts before they are ordered; hence C++ and a linear-time sort.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -20,19 +20,20 @@ namespace {
 
 using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Start times are sorted as numbers below this. What falls together keeps the order of items, and of strips within one.
+// Start times are rounded to numbers below this for sorting. Ties keep the order of items, and of strips within an item.
 constexpr int64_t kLevels = 1 << 16;
 
-// When an item begins, and its carry buffer.
+// The start time of an item, and its carry buffer.
 struct Assigned {
   int64_t start;
   int32_t slot;
 };
 
-// Greedy list scheduling: each item in turn goes to the lane that is free first, the lowest of several. A lane has two buffers in turn.
+// Assigns items by greedy list scheduling: each item in turn goes to the lane that is free first, on ties the lowest. A lane alternates
+// between two buffers.
 std::vector<Assigned> assign(const int64_t* strips, const int64_t* columns, size_t count, int32_t lanes) {
   std::vector<Assigned> items(count);
-  bool equal = true;  // as those of short reads are, of which a batch has most: then lanes take turns
+  bool equal = true;  // all items are equal, as for batches of short reads: then lanes take turns
   for (size_t k = 1; k < count && equal; k++) equal = strips[k] * columns[k] == strips[0] * columns[0];
   for (size_t k = 0; equal && k < count; k++) {
     const int64_t round = static_cast<int64_t>(k) / lanes, lane = static_cast<int64_t>(k) % lanes;
@@ -40,7 +41,7 @@ std::vector<Assigned> assign(const int64_t* strips, const int64_t* columns, size
   }
   if (equal) return items;
 
-  using Free = std::pair<int64_t, int32_t>;  // from when on, lane
+  using Free = std::pair<int64_t, int32_t>;  // (time from which it is free, lane)
   std::priority_queue<Free, std::vector<Free>, std::greater<Free>> free;
   for (int32_t lane = 0; lane < lanes; lane++) free.emplace(0, lane);
   std::vector<int32_t> taken(static_cast<size_t>(lanes), 0);
@@ -53,7 +54,8 @@ std::vector<Assigned> assign(const int64_t* strips, const int64_t* columns, size
   return items;
 }
 
-// strips, columns: of each item, int64[items]; strips of at least 1. Returns what `Schedule` has, but for the number of slots.
+// Returns the fields of gpualign.gpu.alignment.strip_schedule.Schedule, without the number of slots. strips, columns: int64[items], strips
+// >= 1.
 nb::object make_schedule(Numbers strips_of, Numbers columns_of, int32_t lanes) {
   const size_t count = strips_of.shape(0);
   if (columns_of.shape(0) != count || lanes < 1) throw nb::value_error("items with strips and columns, and a lane, are needed");
@@ -74,22 +76,22 @@ nb::object make_schedule(Numbers strips_of, Numbers columns_of, int32_t lanes) {
       before[k] = std::exchange(last[static_cast<size_t>(items[k].slot)], static_cast<int32_t>(k));
       latest = std::max(latest, items[k].start + (strips[k] - 1) * columns[k]);
     }
-    // Rounded down, so no strip of an item comes before the one above it.
+    // Rounded down, so no strip of an item precedes the one above it.
     const double scale = std::min(1.0, static_cast<double>(kLevels - 1) / static_cast<double>(latest));
     std::vector<uint16_t> levels(total);
-    std::vector<size_t> place(kLevels + 1, 0);  // of the next unit of a level
+    std::vector<size_t> next(kLevels + 1, 0);  // [level] position of its next unit
     size_t unit = 0;
     for (size_t k = 0; k < count; k++) {
       for (int64_t strip = 0; strip < strips[k]; strip++, unit++) {
         levels[unit] = static_cast<uint16_t>(static_cast<double>(items[k].start + strip * columns[k]) * scale);
-        place[levels[unit] + 1u]++;
+        next[levels[unit] + 1u]++;
       }
     }
-    for (size_t level = 0; level < kLevels; level++) place[level + 1] += place[level];
+    for (size_t level = 0; level < kLevels; level++) next[level + 1] += next[level];
     unit = 0;
     for (size_t k = 0; k < count; k++) {
       for (int64_t strip = 0; strip < strips[k]; strip++, unit++) {
-        const size_t at = 2 * place[levels[unit]]++;
+        const size_t at = 2 * next[levels[unit]]++;
         units[at] = static_cast<int32_t>(k);
         units[at + 1] = static_cast<int32_t>(strip);
       }
