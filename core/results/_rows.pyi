@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 
 
 class Alignments:
-    """The paths of a block of pairs, for columns of text made of them."""
+    """The paths of a block of pairs, as a source of text columns."""
 
     def __init__(self, arg0: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg1: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: int, arg3: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: int, arg6: str, arg7: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]], arg8: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], arg9: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], arg10: Annotated[NDArray[numpy.int32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], arg11: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg12: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], /) -> None: ...
 
     def text(self, row: int, column: int, kind: str) -> bytes:
-        """The text of one pair."""
+        """Return the text of one pair."""
 
 class Column:
-    """Where a column of the table takes its cells from."""
+    """The source of the cells of a column of the table."""
 
     @staticmethod
     def constant(arg: str, /) -> Column: ...
@@ -29,7 +29,7 @@ class Column:
 
     @staticmethod
     def listed_text(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], records: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Column:
-        """Along the targets: of target i the string records[i]."""
+        """A column along the targets: target i has the string records[i]."""
 
     @staticmethod
     def query_numbers(arg: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], /) -> Column: ...
@@ -47,24 +47,24 @@ class Column:
 
     @staticmethod
     def pair_ratio(num: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], den: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], factor: int, decimals: int) -> Column:
-        """factor * num / den, rounded to decimals; 0 where den is 0."""
+        """factor * num / den as a float64, rounded to decimals; 0 if den is 0."""
 
     @staticmethod
     def pair_fixed(values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], decimals: int) -> Column:
-        """Rounded to decimals, whole numbers for 0; nan where not defined."""
+        """Values rounded to decimals, integers for 0; nan if undefined."""
 
     @staticmethod
     def path(alignments: Alignments, kind: str) -> Column: ...
 
     def between(self, prefix: str, end: str = '\t') -> Column:
         """
-        The same column with text in front of each cell and a character behind it.
+        Return the same column with text before each cell and a character after it.
         """
 
 STATISTICS_NUMBERS: int = 9
 
 def format_block(columns: Sequence[Column], first_query: int, rows: int, targets: int, first_target: Sequence[int], keep: Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, threads: int = 1) -> list[bytearray]:
-    """The rows of one block, in pieces."""
+    """Return the rows of one block, in pieces."""
 
 @overload
 def format_matrix_rows(names: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], separator: str = '\t', decimals: int = 6, undefined: str = 'nan', triangle: int | None = None, threads: int = 1) -> list[bytearray]: ...

@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 def seg(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]:
     """
-    Of proteins, codes below 20 being amino acids: int64[intervals][2], positions in codes, half-open, in order, none touching another.
+    Find regions in proteins, whose codes below 20 are amino acids. Returns int64[intervals][2]: half-open positions in codes, ascending and disjoint.
     """
 
 def dust(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]:
-    """Of nucleotide sequences, codes below 4 being A, C, G and T: as `seg`."""
+    """
+    Find regions in nucleotide sequences, whose codes below 4 are A, C, G and T. Returns the same as `seg`.
+    """

@@ -15,13 +15,15 @@ class Joining:
 
     def join(self, most: int) -> int:
         """
-        Do up to so many joins; how many are left. It wants to be called until none is.
+        Do at most `most` joins. Returns the number of joins that remain; call it until that is 0.
         """
 
     def parents(self) -> NDArray[numpy.int64]:
-        """int64[2 * count - 2]: of each node, records first, -1 of the root."""
+        """
+        Return int64[2 * count - 2]: the parent of each node, records first; -1 for the root.
+        """
 
     def lengths(self) -> NDArray[numpy.float64]:
         """
-        float64[2 * count - 2]: of the branches to the parents; some may be negative.
+        Return float64[2 * count - 2]: the lengths of the branches to the parents; some may be negative.
         """

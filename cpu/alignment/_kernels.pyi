@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 
 class ScratchTooSmall(Exception):
-    """A pair needs more scratch memory than its recipe allows a worker."""
+    """A pair needs more scratch memory than its recipe allows for a worker."""
 
 class Cancel:
-    """A request to stop, shared by the calls that are given it."""
+    """A request to stop, shared by the calls that receive it."""
 
     def __init__(self) -> None: ...
 
@@ -60,7 +60,7 @@ class Recipe:
 
     @property
     def pairs(self) -> str:
-        """The kernel of single pairs, or empty."""
+        """The kernel for single pairs, or empty."""
 
     @pairs.setter
     def pairs(self, arg: str, /) -> None: ...
@@ -90,18 +90,18 @@ class Recipe:
     def constant(self, arg: int, /) -> None: ...
 
     def set_table(self, arg: Annotated[NDArray[numpy.uint32], dict(shape=(32, 32), order='C', device='cpu', writable=False)], /) -> None:
-        """Shifted scores, row = query letter."""
+        """Set the shifted scores, row = query letter."""
 
 class Recipes:
     """
-    The recipe of a task, and one for the last targets of a tile where fewer than rest_below are left.
+    The recipe of a task, and one for the last targets of a tile if fewer than rest_below are left.
     """
 
     def __init__(self, main: Recipe, rest: Recipe, rest_below: int) -> None: ...
 
 class PathRecipe:
     """
-    A scoring and the ends of alignments for `align_tile`; see gpualign.cpu.alignment.path_recipe.
+    A scoring and the kind of end gaps for `align_tile`; see gpualign.cpu.alignment.path_recipe.
     """
 
     def __init__(self) -> None: ...
@@ -155,11 +155,13 @@ class PathRecipe:
     def worker_bytes(self, arg: int, /) -> None: ...
 
     def set_usable(self, arg: Annotated[NDArray[numpy.bool_], dict(shape=(32, 32), order='C', device='cpu', writable=False)], /) -> None:
-        """bool[letters][letters]."""
+        """
+        Set the pairs of letters that paths may contain, bool[letters][letters].
+        """
 
 class LocalHistory:
     """
-    What tiles of a task have found out about the width of each query's scores; shared by its calls.
+    Statistics of the width that the scores of each query need, shared by the tiles of a task.
     """
 
     def __init__(self, queries: int) -> None: ...
@@ -230,7 +232,7 @@ class LocalRecipe:
     def most_columns(self, arg: int, /) -> None: ...
 
     def set_table(self, arg: Annotated[NDArray[numpy.int32], dict(shape=(32, 32), order='C', device='cpu', writable=False)], /) -> None:
-        """Scores, row = query letter."""
+        """Set the scores, row = query letter."""
 
 def instruction_sets() -> list[tuple[str, int, bool, bool]]:
     """
@@ -244,28 +246,24 @@ def score_tile_64(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(N
     """Fill int64 scores of a tile; False if cancelled."""
 
 def score_local_tile_32(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: LocalRecipe, arg8: LocalHistory, arg9: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
-    """
-    Fill int32 local scores of a tile, all pairs of it; False if cancelled.
-    """
+    """Fill int32 local scores of all pairs of a tile; False if cancelled."""
 
 def score_local_tile_64(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: LocalRecipe, arg8: LocalHistory, arg9: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
-    """
-    Fill int64 local scores of a tile, all pairs of it; False if cancelled.
-    """
+    """Fill int64 local scores of all pairs of a tile; False if cancelled."""
 
 def trace_local_hits(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], recipe: LocalRecipe, path_recipe: PathRecipe, cancel: Cancel) -> object:
     """
-    (int64 scores, int32 statistics[hits, 9], runs, starts, sizes) of local alignments with known scores; None if cancelled.
+    Trace local alignments with known scores. Returns (int64 scores, int32 statistics[hits, 9], runs, starts, sizes); None if cancelled.
     """
 
 def align_tile(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairing: str, recipe: PathRecipe, want_runs: bool, cancel: Cancel) -> object:
     """
-    (int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes) of a tile, the last three None unless wanted; None if cancelled.
+    Trace the pairs of a tile. Returns (int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes), the last three None unless want_runs; None if cancelled.
     """
 
 def path_bytes(arg0: str, arg1: PathRecipe, arg2: int, arg3: int, /) -> tuple[int, int]:
     """
-    Scratch memory for tracing (a block of lanes, a single pair at least) up to these lengths.
+    Return the scratch memory for tracing up to these lengths: of a block of lanes, and the minimum of a single pair (bytes).
     """
 
 MAX_MATCH_STEPS: int = 4

@@ -1,4 +1,4 @@
-"""Pairs of records within an edit distance, and no others."""
+"""Finds the pairs of records within an edit distance."""
 
 from typing import Annotated
 
@@ -11,29 +11,29 @@ from gpualign.cpu.alignment._kernels import Cancel as Cancel
 
 class Bound:
     """
-    The greatest edit distance wanted of m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + constant), none if it is below 0. In float64: a caller whose bound must not lose a pair to rounding adds what it may lose. coverage: of max(m, n), the part that either record has in pairs of letters; inside: edits between the first and the last pair, over min(m, n). With a coverage of 0 they say nothing.
+    The largest allowed edit distance for m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + constant), none if it is below 0. It is computed in float64: callers whose bound must not lose pairs to rounding add a margin. coverage: fraction of max(m, n) that either record has in aligned pairs of letters; inside: edits between the first and the last pair, over min(m, n). With a coverage of 0 neither restricts pairs.
     """
 
     def __init__(self, per_letter: float, per_shorter: float, constant: float, inside: float = 0.0, coverage: float = 0.0) -> None: ...
 
     def at(self, m: int, n: int) -> int:
-        """The bound, max(m, n) at most; -1: no such pair is wanted."""
+        """Return the bound, at most max(m, n); -1 if no such pair is allowed."""
 
 class Records:
     """
-    Records as bit planes, letter counts and, unless q is 0, sketches: the sets of their hashed q-grams, as `bits` bits (a power of two from 64 to 32768). Codes are below `letters`, 32 at most; record i is codes[offsets[i]:offsets[i + 1]].
+    Records as bit planes, letter counts and, unless q is 0, sketches: the sets of their hashed q-grams in `bits` bits (a power of two from 64 to 32768). Codes are below `letters`, at most 32; record i is codes[offsets[i]:offsets[i + 1]].
     """
 
     def __init__(self, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], letters: int, q: int, bits: int) -> None: ...
 
     def build(self, first: int, stop: int) -> None:
         """
-        Fill records first to stop - 1. Every record is to be filled once; several threads may fill ranges of their own at once.
+        Build the records first to stop - 1. Every record must be built once; several threads may build disjoint ranges at the same time.
         """
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory, those of codes and offsets apart."""
+        """Bytes of memory, without codes and offsets."""
 
 class Found:
     """The near pairs of a tile, sorted by query, then target."""
@@ -53,13 +53,13 @@ class Found:
     @property
     def steps(self) -> NDArray[numpy.int64]:
         """
-        int64[4]: pairs asked for, left after lengths, after letter counts, after sketches.
+        int64[4]: pairs requested, and pairs remaining after lengths, after letter counts, after sketches.
         """
 
     @property
     def overflow(self) -> bool:
         """
-        More pairs are near than were allowed: none is here, and the steps are those of a part.
+        More pairs are near than allowed: the arrays are empty, and the steps are incomplete.
         """
 
 def instruction_sets() -> list[tuple[str, int, bool, bool]]:
@@ -69,10 +69,10 @@ def instruction_sets() -> list[tuple[str, int, bool, bool]]:
 
 def near_tile(instruction_set: str, queries: Records, targets: Records, query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], firsts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bound: Bound, use_counts: bool, most: int, cancel: gpualign.cpu.alignment._kernels.Cancel) -> Found | None:
     """
-    The pairs of query_ids and target_ids within the bound; None if cancelled. Of query query_ids[i] only targets from number firsts[i] on are wanted. target_ids: int64, in ascending order of length. use_counts: whether letter counts are compared. More pairs than `most`: overflow.
+    Return the pairs of query_ids and target_ids within the bound; None if cancelled. Query query_ids[i] is compared with targets from record firsts[i] on. target_ids: int64, in ascending order of length. use_counts: compare letter counts. If there are more than `most` pairs, overflow is set.
     """
 
 def within(instruction_set: str, queries: Records, targets: Records, query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bound: Bound, cancel: gpualign.cpu.alignment._kernels.Cancel) -> NDArray[numpy.int32] | None:
     """
-    int32[pairs]: the edit distance of each query and target where it is within the bound, else -1; None if cancelled. int64 record numbers, in any order.
+    Return int32[pairs]: the edit distance of each query and target if it is within the bound, else -1; None if cancelled. Record numbers are int64, in any order.
     """

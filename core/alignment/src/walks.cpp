@@ -141,18 +141,19 @@ nb::object recount(Codes query_codes, Offsets query_offsets, Codes target_codes,
 }  // namespace
 
 NB_MODULE(_walks, m) {
-  m.doc() = "Paths from whole matrices, of directions or of scores, and statistics of paths.";
+  m.doc() = "Traceback through whole matrices, of directions or of scores, and statistics of paths.";
   m.def("walk_matrices", &walk_matrices, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"),
         nb::arg("target_offsets"), nb::arg("matrices"), nb::arg("pairs"), nb::arg("rows"), nb::arg("bits"), nb::arg("threads"),
         nb::arg("usable"), nb::arg("free_query"), nb::arg("free_target"), nb::arg("want_runs"), nb::arg("statistics"),
-        "(runs, starts, sizes) of the pairs; fills in their statistics, of which the ends must be there.");
+        "Trace pairs and fill their statistics, in which the ends must be set. Returns (runs, starts, sizes).");
   m.def("walk_scores", &walk_scores, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"), nb::arg("target_offsets"),
         nb::arg("matrices"), nb::arg("pairs"), nb::arg("substitution"), nb::arg("gap"), nb::arg("usable"), nb::arg("want_runs"),
-        nb::arg("statistics"), "(runs, starts, sizes) of pairs with whole matrices of linear global scores; fills in their statistics.");
+        nb::arg("statistics"),
+        "Trace pairs through whole matrices of linear global scores, and fill their statistics. Returns (runs, starts, sizes).");
   m.def("recount", &recount, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"), nb::arg("target_offsets"),
         nb::arg("records"), nb::arg("pieces"), nb::arg("paths"), nb::arg("sizes"), nb::arg("counts_as"), nb::arg("want_runs"),
         nb::arg("statistics"),
-        "Counts the statistics of paths again, in place: counts_as, [32][32], says of letters whether a pair of them is a match (0), a "
-        "mismatch (1) or counts nowhere (2). Gives (runs, starts, sizes) of the paths by which letters are the same, empty unless "
-        "wanted.");
+        "Recount statistics of paths in place. counts_as [32][32]: whether a pair of letters is a match (0), a mismatch (1) or "
+        "does not count at all (2). Returns (runs, starts, sizes) of the paths in which identical letters are equal, empty "
+        "unless want_runs.");
 }

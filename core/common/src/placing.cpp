@@ -96,14 +96,16 @@ void put_columns(Band band, size_t first_row, Columns columns, Tile values, int 
 }  // namespace
 
 NB_MODULE(_placing, m) {
-  m.doc() = "Results of tiles at their places in a band, and values of bands in whole matrices.";
+  m.doc() = "Writes results of tiles into bands, and values of bands into whole matrices.";
   m.def("copy_rows", &copy, nb::arg("out").noconvert(), nb::arg("values"), nb::arg("row"), nb::arg("column"), nb::arg("threads"),
         nb::sig("def copy_rows(out: numpy.typing.NDArray[typing.Any], values: numpy.typing.NDArray[typing.Any], row: int, column: int, "
                 "threads: int) -> None"),
-        "Copy `values` into `out`, of the same dtype, or uint8 or int16 into int32, from element [row][column] on.");
+        "Copy `values` to `out` from element [row][column] on. Both have the same dtype, or values are uint8 or int16 and out "
+        "is int32.");
   m.def("mirror_rows", &mirror, nb::arg("out").noconvert(), nb::arg("first"), nb::arg("stop"), nb::arg("threads"),
         nb::sig("def mirror_rows(out: numpy.typing.NDArray[typing.Any], first: int, stop: int, threads: int) -> None"),
-        "Make element [i][j] of a square matrix, where j < i, what [j][i] is, in rows first .. stop - 1. Elements of 1, 2, 4 or 8 bytes.");
+        "Copy element [j][i] of a square matrix to [i][j] for all j < i, in the rows first .. stop - 1. Elements have 1, 2, 4 "
+        "or 8 bytes.");
   m.def("put_columns", &put_columns, nb::arg("band").noconvert(), nb::arg("first_row"), nb::arg("columns"), nb::arg("values"),
-        nb::arg("threads"), "band[first_row + r, columns[c]] = values[r, c] for all r and c; the last axis is the bytes of a value.");
+        nb::arg("threads"), "Set band[first_row + r, columns[c]] = values[r, c] for all r and c; the last axis is the bytes of a value.");
 }

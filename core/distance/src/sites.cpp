@@ -282,45 +282,48 @@ std::vector<bool> seen_in(const uint8_t* codes, size_t size) {
 
 NB_MODULE(_sites, m) {
   nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
-  m.doc() = "From files of calls to bit planes. A call is a byte, its code; 255 is a missing one.";
+  m.doc() = "Reads files of calls and packs calls into bit planes. A call is a byte, its code; 255 is a missing call.";
   m.attr("MISSING") = static_cast<int>(kMissing);
   m.attr("SKIP") = static_cast<int>(kSkip);
   m.attr("BAD") = static_cast<int>(kBad);
   m.attr("NO_ALLELE") = kNoAllele;
 
-  nb::class_<AlignmentScanner>(m, "AlignmentScanner", "Reads aligned FASTA; keeps of each row what distinguishes it from the others.")
+  nb::class_<AlignmentScanner>(m, "AlignmentScanner", "Reads aligned FASTA, and stores the differences between rows.")
       .def(
           "__init__",
           [](AlignmentScanner* self, Table table, int scratch, int64_t dense_bytes) {
             new (self) AlignmentScanner(table.data(), scratch, dense_bytes);
           },
           nb::arg("table"), nb::arg("scratch"), nb::arg("dense_bytes"),
-          "table: the code of each byte, or SKIP or BAD. scratch: a file descriptor, for rows without likeness beyond dense_bytes.")
+          "table: the code of each byte, or SKIP or BAD. scratch: descriptor of a file for rows unlike the others that exceed "
+          "dense_bytes of memory.")
       .def(
           "feed",
           [](AlignmentScanner& self, nb::bytes data) {
             nb::gil_scoped_release unlocked;
             self.feed(data.c_str(), data.size());
           },
-          nb::arg("data"), "The next bytes of a file. Raises ValueError for what is no alignment.")
+          nb::arg("data"), "Read the next bytes of a file. Raises ValueError if it is not an alignment.")
       .def(
           "finish",
           [](AlignmentScanner& self) {
             nb::gil_scoped_release unlocked;
             self.finish();
           },
-          "The file ends here; another one may follow. Raises ValueError.")
+          "End the file; another one may follow. Raises ValueError.")
       .def(
           "begin",
           [](AlignmentScanner& self, int file, int64_t start, int64_t stop, int64_t chunk, int threads) {
             return reading([&] { return self.begin(file, start, stop, chunk, threads); });
           },
           nb::arg("file"), nb::arg("start"), nb::arg("stop"), nb::arg("chunk"), nb::arg("threads"),
-          "Instead of feed: bytes start .. stop of a regular file by its descriptor, in chunks of about so many bytes. How many of the\n"
-          "threads may call read_some, each with a number of its own, before finish is called. Raises OSError.")
+          "Replaces feed for the bytes start .. stop - 1 of a regular file, given by its descriptor and read in chunks of about "
+          "`chunk` bytes. Returns the number of threads that may call read_some, each with a number of its own, before finish is "
+          "called. Raises OSError.")
       .def(
           "read_some", [](AlignmentScanner& self, int reader) { return reading([&] { return self.read_some(reader); }); },
-          nb::arg("reader"), "Reads a chunk; False when none is left. What is no alignment, finish tells. Raises OSError.")
+          nb::arg("reader"),
+          "Read a chunk; False when none is left. If the file is not an alignment, finish raises ValueError. Raises OSError.")
       .def_prop_ro(
           "ids",
           [](const AlignmentScanner& self) {
@@ -331,13 +334,13 @@ NB_MODULE(_sites, m) {
             }
             return out;
           },
-          nb::sig("def ids(self) -> list[str]"), "Of the records so far.")
+          nb::sig("def ids(self) -> list[str]"), "Ids of the records so far.")
       .def_prop_ro(
-          "records", [](const AlignmentScanner& self) { return self.ids().size(); }, "How many there are so far.")
-      .def_prop_ro("called", &AlignmentScanner::called, "Sites with a call, of each record so far.")
-      .def_prop_ro("length", &AlignmentScanner::length, "Sites of a row; -1 before the first.")
-      .def_prop_ro("nbytes", &AlignmentScanner::nbytes, "Memory that is held.")
-      .def("letters", &AlignmentScanner::letters, nb::arg("byte"), "How often a byte occurred in a sample of the letters.")
+          "records", [](const AlignmentScanner& self) { return self.ids().size(); }, "Number of records so far.")
+      .def_prop_ro("called", &AlignmentScanner::called, "Number of sites with a call, for each record so far.")
+      .def_prop_ro("length", &AlignmentScanner::length, "Number of sites of a row; -1 before the first row.")
+      .def_prop_ro("nbytes", &AlignmentScanner::nbytes, "Bytes of memory held.")
+      .def("letters", &AlignmentScanner::letters, nb::arg("byte"), "Return how often a byte occurred in a sample of the letters.")
       .def(
           "sites",
           [](const AlignmentScanner& self, bool varying, bool constant, bool missing, bool complete) {
@@ -349,7 +352,7 @@ NB_MODULE(_sites, m) {
             return nb::ndarray<nb::numpy, uint32_t, nb::ndim<1>>(out->data(), {out->size()}, owner);
           },
           nb::arg("varying"), nb::arg("constant"), nb::arg("missing"), nb::arg("complete"),
-          "uint32[]: sites that vary or are constant among the calls, and have missing calls or none.")
+          "Return uint32[]: the sites that vary, or are constant, among the calls, and have missing calls or none.")
       .def(
           "reference",
           [](const AlignmentScanner& self, Input<uint32_t, 1> sites) {
@@ -357,7 +360,7 @@ NB_MODULE(_sites, m) {
             for (size_t k = 0; k < sites.shape(0); k++) counts[self.reference()[sites(k)]]++;
             return std::vector<int64_t>(counts, counts + 256);
           },
-          nb::arg("sites"), "How often each code is the first call of these sites.")
+          nb::arg("sites"), "Return how often each code is the first call of these sites.")
       .def(
           "count_calls",
           [](const AlignmentScanner& self, Output<uint32_t, 1> out) {
@@ -365,7 +368,7 @@ NB_MODULE(_sites, m) {
             nb::gil_scoped_release unlocked;
             self.count_calls(out.data());
           },
-          nb::arg("out"), "How many rows have a call at each site, into uint32 out[sites].")
+          nb::arg("out"), "Write the number of rows with a call at each site to uint32 out[sites].")
       .def(
           "called_at",
           [](const AlignmentScanner& self, Input<uint8_t, 1> chosen) {
@@ -373,16 +376,16 @@ NB_MODULE(_sites, m) {
             nb::gil_scoped_release unlocked;
             return self.called_at(chosen.data());
           },
-          nb::arg("chosen"), "chosen: 1 or 0 for each site. How many calls each row has at the chosen sites.");
+          nb::arg("chosen"), "Return the number of calls of each row at the chosen sites. chosen: 1 or 0 for each site.");
 
-  nb::class_<AlignedSites>(m, "AlignedSites", "Calls of all rows of a scanner at some sites.")
+  nb::class_<AlignedSites>(m, "AlignedSites", "The calls of all rows of a scanner at some sites.")
       .def(
           "__init__",
           [](AlignedSites* self, const AlignmentScanner& scanner, Input<uint32_t, 1> sites, bool calls_only) {
             new (self) AlignedSites(scanner, sites.data(), static_cast<int64_t>(sites.shape(0)), calls_only);
           },
           nb::arg("scanner"), nb::arg("sites"), nb::arg("calls_only"), nb::keep_alive<1, 2>(),
-          "sites: ascending. calls_only: 0 for every call.")
+          "sites: ascending. calls_only: every call has the code 0.")
       .def(
           "fill",
           [](const AlignedSites& self, size_t first, size_t rows, Output<uint8_t, 2> out) {
@@ -391,35 +394,35 @@ NB_MODULE(_sites, m) {
             nb::gil_scoped_release unlocked;
             self.fill(first, rows, out.data() + first * self.count());
           },
-          nb::arg("first_row"), nb::arg("rows"), nb::arg("out"), "Codes of some rows, into their places of uint8[all rows][sites].");
+          nb::arg("first_row"), nb::arg("rows"), nb::arg("out"),
+          "Write the codes of some rows to their positions in uint8[all rows][sites].");
 
   m.attr("MINUS_ONE") = static_cast<int>(kMinusOne);
   m.attr("READ") = static_cast<int>(Column::kRead);
   m.attr("SKIP_COLUMN") = static_cast<int>(Column::kSkip);
   m.attr("EMPTY") = static_cast<int>(Column::kEmpty);
-  nb::class_<Decimals>(m, "Decimals", "How whole numbers other than 0 are written as decimals.")
-      .def_ro("commas", &Decimals::commas, "How many in each column that is read have a comma; empty before the first one.")
-      .def_ro("points", &Decimals::points, "Whether some have a point.")
-      .def_ro("mixed_line", &Decimals::mixed_line, "Whether a line has numbers with a comma and others without.");
-  nb::class_<CallParser>(m, "CallParser", "Reads rows of one table of calls, and counts the codes in them.")
-      .def(
-          nb::init<char, Table, Input<uint8_t, 1>, std::vector<std::string>>(), nb::arg("separator"), nb::arg("table"), nb::arg("columns"),
-          nb::arg("missing"),
-          "table: codes of cells of one byte; MINUS_ONE is that of -1 among digits. columns: what is done with each, READ, SKIP_COLUMN or\n"
-          "EMPTY; of no columns: all are read. missing: further words for missing calls.")
+  nb::class_<Decimals>(m, "Decimals", "Counts of integers other than 0 that are written as decimals.")
+      .def_ro("commas", &Decimals::commas, "Number with a comma in each column that is read; empty before the first one.")
+      .def_ro("points", &Decimals::points, "Some have a point.")
+      .def_ro("mixed_line", &Decimals::mixed_line, "Some line has numbers with and without a comma.");
+  nb::class_<CallParser>(m, "CallParser", "Reads the rows of a table of calls, and counts their codes.")
+      .def(nb::init<char, Table, Input<uint8_t, 1>, std::vector<std::string>>(), nb::arg("separator"), nb::arg("table"), nb::arg("columns"),
+           nb::arg("missing"),
+           "table: codes of cells of one byte; MINUS_ONE is that of -1 among digits. columns: treatment of each column, READ, "
+           "SKIP_COLUMN or EMPTY; if empty, all are read. missing: further words for missing calls.")
       .def("parse", &CallParser::parse, nb::arg("line"), nb::arg("start"), nb::arg("out"),
-           "Codes of a line's cells from byte `start` on, of the columns that are READ. Returns (cells, the first column with a bad cell,\n"
-           "or with a cell that should be EMPTY, or -1, whether a code occurred for the first time).")
+           "Read the codes of a line's cells from byte `start` on, in the columns that are READ. Returns (number of cells, first "
+           "column with a bad cell or with a cell that should be EMPTY, or -1, whether a code occurred for the first time).")
       .def_prop_ro("counts", &CallParser::counts, "How often each of the 256 codes occurred.")
-      .def_prop_ro("decimals", &CallParser::decimals, "How its numbers are written as decimals.");
-  nb::class_<AlleleParser>(m, "AlleleParser", "Reads rows of one table of alleles.")
+      .def_prop_ro("decimals", &CallParser::decimals, "How the numbers are written as decimals.");
+  nb::class_<AlleleParser>(m, "AlleleParser", "Reads the rows of a table of alleles.")
       .def(nb::init<char, Input<uint8_t, 1>, std::vector<std::string>>(), nb::arg("separator"), nb::arg("columns"), nb::arg("missing"),
            "columns: as for CallParser; missing: words for missing alleles.")
       .def("parse", &AlleleParser::parse, nb::arg("line"), nb::arg("start"), nb::arg("out"),
-           "Numbers of the alleles in a line's cells from byte `start` on, of the columns that are READ; NO_ALLELE for 0, empty cells and\n"
-           "missing ones. Returns (cells, the first column that should be EMPTY and is not or -1, numbers, those above 2, zeros, the\n"
-           "places in `out` of cells that are something else).")
-      .def_prop_ro("decimals", &AlleleParser::decimals, "How its numbers are written as decimals.");
+           "Read the numbers of the alleles in a line's cells from byte `start` on, in the columns that are READ; NO_ALLELE for 0, "
+           "empty and missing cells. Returns (number of cells, first column that should be EMPTY but is not, or -1, number of "
+           "numbers, of numbers above 2, of zeros, indices in `out` of other cells).")
+      .def_prop_ro("decimals", &AlleleParser::decimals, "How the numbers are written as decimals.");
   m.def(
       "code_alleles",
       [](Input<uint32_t, 2> numbers, int64_t first, int64_t count, Output<uint32_t, 2> codes, Output<int64_t, 1> counts,
@@ -432,8 +435,8 @@ NB_MODULE(_sites, m) {
         code_alleles(numbers.data(), samples, loci, first, first + count, codes.data(), counts.data(), lacking.data());
       },
       nb::arg("numbers"), nb::arg("first_locus"), nb::arg("loci"), nb::arg("codes"), nb::arg("counts"), nb::arg("lacking"),
-      "numbers[samples][loci] of some loci as codes from 0 on, into their places of codes[loci][samples], NO_ALLELE where there is none;\n"
-      "counts[loci]: alleles; lacking[loci]: samples without one.");
+      "Convert numbers[samples][loci] of some loci to codes from 0 on, at their positions in codes[loci][samples], with "
+      "NO_ALLELE for none. counts[loci]: number of alleles; lacking[loci]: samples without one.");
   m.def(
       "pack_alleles",
       [](Input<uint32_t, 2> codes, Input<int64_t, 1> loci, int bits, bool called, int64_t first, int64_t count,
@@ -449,22 +452,22 @@ NB_MODULE(_sites, m) {
                      static_cast<int64_t>(planes.shape(2)));
       },
       nb::arg("codes"), nb::arg("loci"), nb::arg("bits"), nb::arg("called"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("planes"),
-      "codes[all loci][samples] of the `loci`, for some samples, into planes[bits, and one more where `called`][samples][words]: the bits\n"
-      "of the codes, and which of them are alleles.");
+      "Pack codes[all loci][samples] of the `loci`, for some samples, into planes[bits, and one more if "
+      "`called`][samples][words]: the bits of the codes, and the loci with an allele.");
   m.def("decode_bed", &decode_bed, nb::arg("packed"), nb::arg("first_byte"), nb::arg("out"),
-        "uint8[sites][bytes] of a .bed file, from byte first_byte of each site on, into codes[samples][sites].");
+        "Decode uint8[sites][bytes] of a .bed file, from byte first_byte of each site on, to codes[samples][sites].");
   m.def("pack", &pack, nb::arg("codes"), nb::arg("runs"), nb::arg("reference").none(), nb::arg("table"), nb::arg("first_sample"),
         nb::arg("samples"), nb::arg("planes"),
-        "codes[samples][sites] of some samples, at the sites of some runs[runs][first, last + 1], into\n"
-        "uint64 planes[up to 8][samples][words]; bit p of table[code] goes to plane p. With a reference[sites] a call that is the\n"
-        "reference's is coded as 0, any other as 1.");
+        "Pack codes[samples][sites] of some samples, at the sites of runs[runs][first, last + 1], into uint64 planes[up to "
+        "8][samples][words]; bit p of table[code] goes to plane p. With reference[sites], a call that equals the reference is "
+        "coded as 0, any other as 1.");
   m.def("find_two", &two_calls, nb::arg("codes"), nb::arg("first_site"), nb::arg("sites"), nb::arg("one"), nb::arg("more"),
-        "Of some sites of codes[samples][sites], into their places: the first call in uint8 one[sites], MISSING where there is none,\n"
-        "and 1 in uint8 more[sites] where there are more than two different calls, else 0.");
+        "For some sites of codes[samples][sites], write to their positions the first call in uint8 one[sites], MISSING if there "
+        "is none, and in uint8 more[sites] 1 if there are more than two different calls, else 0.");
   m.def("count_calls", &count_calls, nb::arg("codes"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("out"),
-        "Sites with a call, of some samples of codes[samples][sites], into their places of int64 out[samples].");
+        "Count the sites with a call for some samples of codes[samples][sites], at their positions in int64 out[samples].");
   m.def("count_codes", &count_codes, nb::arg("codes"), nb::arg("wanted"), nb::arg("first_site"), nb::arg("sites"), nb::arg("out"),
-        "Samples that have each of the codes `wanted`, at some sites of codes[samples][sites], into their places of uint32\n"
+        "Count the samples with each of the codes `wanted` at some sites of codes[samples][sites], at their positions in uint32 "
         "out[wanted][sites].");
   m.def(
       "seen_codes",
@@ -472,5 +475,5 @@ NB_MODULE(_sites, m) {
         nb::gil_scoped_release unlocked;
         return seen_in(codes.data(), codes.size());
       },
-      nb::arg("codes"), "Which of the 256 codes occur.");
+      nb::arg("codes"), "Return which of the 256 codes occur.");
 }

@@ -396,7 +396,7 @@ nb::bytes pair_string(const Alignments& a, size_t r, size_t t, const std::string
 NB_MODULE(_rows, m) {
   nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
   m.doc() = "Formats blocks of results as rows of text.";
-  nb::class_<Alignments>(m, "Alignments", "The paths of a block of pairs, for columns of text made of them.")
+  nb::class_<Alignments>(m, "Alignments", "The paths of a block of pairs, as a source of text columns.")
       .def("__init__",
            [](Alignments* self, Text query_codes, Numbers query_offsets, size_t first_query, Text target_codes, Numbers target_offsets,
               size_t first_target, const std::string& letters, std::vector<Text> pieces, Array<int64_t, 2> starts, Array<int32_t, 2> sizes,
@@ -407,13 +407,13 @@ NB_MODULE(_rows, m) {
              new (self) Alignments{query_codes, query_offsets, first_query, target_codes, target_offsets, first_target,  letters,
                                    pieces,      starts,        sizes,       statistics,   query_records,  target_records};
            })
-      .def("text", &pair_string, nb::arg("row"), nb::arg("column"), nb::arg("kind"), "The text of one pair.");
-  nb::class_<Column>(m, "Column", "Where a column of the table takes its cells from.")
+      .def("text", &pair_string, nb::arg("row"), nb::arg("column"), nb::arg("kind"), "Return the text of one pair.");
+  nb::class_<Column>(m, "Column", "The source of the cells of a column of the table.")
       .def_static("constant", [](const std::string& text) { return Column{Axis::kConstant, text, {}}; })
       .def_static("query_text", [](Text text, Numbers offsets) { return Column{Axis::kQuery, Strings{text, offsets}, {}}; })
       .def_static("target_text", [](Text text, Numbers offsets) { return Column{Axis::kTarget, Strings{text, offsets}, {}}; })
       .def_static("listed_text", &listed_column, nb::arg("text"), nb::arg("offsets"), nb::arg("records"),
-                  "Along the targets: of target i the string records[i].")
+                  "A column along the targets: target i has the string records[i].")
       .def_static("query_numbers", [](Numbers values) { return Column{Axis::kQuery, values, {}}; })
       .def_static("target_numbers", [](Numbers values) { return Column{Axis::kTarget, values, {}}; })
       .def_static("pair_numbers", [](Array<int32_t, 2> values) { return Column{Axis::kPair, values, {}}; })
@@ -424,10 +424,10 @@ NB_MODULE(_rows, m) {
             return Column{Axis::kPair, Ratio{num, den, factor, Decimals(decimals)}, {}};
           },
           nb::arg("num"), nb::arg("den"), nb::arg("factor"), nb::arg("decimals"),
-          "factor * num / den as a float64, rounded to decimals; 0 where den is 0.")
+          "factor * num / den as a float64, rounded to decimals; 0 if den is 0.")
       .def_static(
           "pair_fixed", [](Array<double, 2> values, int decimals) { return Column{Axis::kPair, Fixed{values, Decimals(decimals)}, {}}; },
-          nb::arg("values"), nb::arg("decimals"), "Rounded to decimals, whole numbers for 0; nan where not defined.")
+          nb::arg("values"), nb::arg("decimals"), "Values rounded to decimals, integers for 0; nan if undefined.")
       .def_static("path", &path_column, nb::arg("alignments"), nb::arg("kind"))
       .def(
           "between",
@@ -437,10 +437,10 @@ NB_MODULE(_rows, m) {
             out.end = end;
             return out;
           },
-          nb::arg("prefix"), nb::arg("end") = '\t', "The same column with text in front of each cell and a character behind it.");
+          nb::arg("prefix"), nb::arg("end") = '\t', "Return the same column with text before each cell and a character after it.");
   m.attr("STATISTICS_NUMBERS") = kStatistics;
   m.def("format_block", &format_block, nb::arg("columns"), nb::arg("first_query"), nb::arg("rows"), nb::arg("targets"),
-        nb::arg("first_target"), nb::arg("keep").none(), nb::arg("threads") = 1, "The rows of one block, in pieces.");
+        nb::arg("first_target"), nb::arg("keep").none(), nb::arg("threads") = 1, "Return the rows of one block, in pieces.");
   define_format_matrix_rows<int32_t>(m);
   define_format_matrix_rows<int64_t>(m);
   define_format_matrix_rows<double>(m);

@@ -36,7 +36,8 @@ nb::ndarray<nb::numpy, int64_t> find(Array<uint8_t> codes, Array<int64_t> offset
 NB_MODULE(_masking, m) {
   m.doc() = "Regions of low complexity in encoded sequences.";
   m.def("seg", &find<Seg>, nb::arg("codes"), nb::arg("offsets"),
-        "Of proteins, codes below 20 being amino acids: int64[intervals][2], positions in codes, half-open, in order, "
-        "none touching another.");
-  m.def("dust", &find<Dust>, nb::arg("codes"), nb::arg("offsets"), "Of nucleotide sequences, codes below 4 being A, C, G and T: as `seg`.");
+        "Find regions in proteins, whose codes below 20 are amino acids. Returns int64[intervals][2]: half-open positions in "
+        "codes, ascending and disjoint.");
+  m.def("dust", &find<Dust>, nb::arg("codes"), nb::arg("offsets"),
+        "Find regions in nucleotide sequences, whose codes below 4 are A, C, G and T. Returns the same as `seg`.");
 }

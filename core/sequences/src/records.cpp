@@ -53,16 +53,16 @@ std::string_view view(const nb::bytes& text) { return {text.c_str(), text.size()
 
 NB_MODULE(_records, m) {
   nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
-  m.doc() = "Records of FASTA and FASTQ files, and their letters.";
+  m.doc() = "Parses records of FASTA and FASTQ files, and encodes their letters.";
 
-  nb::class_<RecordScanner>(m, "RecordScanner", "Takes records from text: ids and letters, those in ASCII and of ordinary form.")
+  nb::class_<RecordScanner>(m, "RecordScanner", "Parses ASCII records of ordinary form from text: ids, letters and descriptions.")
       .def(
           "__init__",
           [](RecordScanner* self, bool fastq, size_t letters, bool described) {
             new (self) RecordScanner(fastq ? RecordScanner::Kind::kFastq : RecordScanner::Kind::kFasta, letters, described);
           },
           nb::arg("fastq"), nb::arg("letters"), nb::arg("described") = false,
-          "letters: how many there may be, 0 if that is not known; described: whether what follows ids is kept.")
+          "letters: expected number of letters, 0 if unknown; described: store descriptions, the text after the ids.")
       .def(
           "feed",
           [](RecordScanner& self, Input<uint8_t> data, bool last) {
@@ -71,14 +71,14 @@ NB_MODULE(_records, m) {
             return std::make_pair(fed.taken, fed.strange);
           },
           nb::arg("data"), nb::arg("last"),
-          "Text that begins with a record; last: and ends with the file. (a, b): data[:a] is taken, data[a:b] wants another reader,\n"
-          "and with FASTQ all that follows as well.")
+          "Parse text that begins with a record. last: the file ends with it. Returns (a, b): data[:a] is taken; data[a:b] needs "
+          "another parser, with FASTQ also everything after it.")
       .def(
           "append",
           [](RecordScanner& self, const nb::bytes& id, const nb::bytes& letters, const nb::bytes& description) {
             self.append(view(id), view(letters), view(description));
           },
-          nb::arg("id"), nb::arg("letters"), nb::arg("description") = nb::bytes(""), "A record that another reader read.")
+          nb::arg("id"), nb::arg("letters"), nb::arg("description") = nb::bytes(""), "Append a record that another parser has read.")
       .def(
           "count_kinds",
           [](RecordScanner& self, Input<bool> plain, Input<bool> other, int64_t clear_length, double clear_part) {
@@ -87,9 +87,8 @@ NB_MODULE(_records, m) {
             return as_tuple(self.count_kinds(in_plain, in_other, clear_length, clear_part));
           },
           nb::arg("plain"), nb::arg("other"), nb::arg("clear_length"), nb::arg("clear_part"),
-          "As `count_kinds`, of the records that were taken since this was last called, while their letters are at hand; numbered from "
-          "the\n"
-          "first that is held.")
+          "Do the same as `count_kinds` for the records taken since the last call, while their letters are cached; record numbers "
+          "count from the first record held.")
       .def(
           "encode",
           [](RecordScanner& self, Input<uint8_t> table, uint8_t invalid) {
@@ -98,21 +97,21 @@ NB_MODULE(_records, m) {
             return self.encode(encoding);
           },
           nb::arg("table"), nb::arg("invalid"),
-          "Codes, table[letter], take the place of the letters that are held, from the first that has none, up to the first for which it\n"
-          "is `invalid`: how many letters have codes now. The kinds of their records are counted before.")
+          "Replace the letters held by codes, table[letter], from the first one without a code up to the first one whose code is "
+          "`invalid`. Returns the number of letters that have codes now. The kinds of their records must be counted before.")
       .def_prop_ro(
-          "records", [](const RecordScanner& self) { return self.records(); }, "Records so far, those that were taken too.")
+          "records", [](const RecordScanner& self) { return self.records(); },
+          "Number of all records so far, including those already taken.")
       .def_prop_ro(
-          "letters", [](RecordScanner& self) { return self.letters().text.size(); }, "Letters that are held.")
+          "letters", [](RecordScanner& self) { return self.letters().text.size(); }, "Number of letters held.")
       .def(
           "take",
           [](RecordScanner& self) {
             self.reset_columns();
             return std::make_tuple(taken(self.ids()), taken(self.letters()), taken(self.descriptions()));
           },
-          "Ids, letters and descriptions, each as (uint8[bytes], int64[records + 1] offsets); nothing is held afterwards. Descriptions "
-          "that\n"
-          "are not kept are a column without strings.");
+          "Take the ids, letters and descriptions, each as (uint8[bytes], int64[records + 1] offsets); nothing is held "
+          "afterwards. If descriptions are not stored, their column has no strings.");
 
   m.def(
       "count_kinds",
@@ -124,8 +123,9 @@ NB_MODULE(_records, m) {
         return as_tuple(count_kinds(letters.data(), offsets.data(), records, in_plain, in_other, clear_length, clear_part));
       },
       nb::arg("letters"), nb::arg("offsets"), nb::arg("plain"), nb::arg("other"), nb::arg("clear_length"), nb::arg("clear_part"),
-      "plain, other: bool[128], sets of letters. (letters in plain, the first record with one in other, the first of at least\n"
-      "clear_length letters with none in other and clear_part of them in plain); -1 where no record is like that.");
+      "Count kinds of letters. plain, other: bool[128], sets of letters. Returns (letters in plain, first record with a "
+      "letter in other, first record of at least clear_length letters with none in other and at least the fraction clear_part "
+      "in plain); -1 if there is no such record.");
   m.def(
       "count_codes",
       [](Input<uint8_t> codes) {
@@ -136,7 +136,7 @@ NB_MODULE(_records, m) {
         }
         return owned_array(std::move(counts), {256});
       },
-      nb::arg("codes"), "int64[256]: how often each code occurs.");
+      nb::arg("codes"), "Return int64[256]: how often each code occurs.");
   m.def(
       "encode",
       [](Input<uint8_t> letters, Input<uint8_t> table, uint8_t invalid,
@@ -147,7 +147,8 @@ NB_MODULE(_records, m) {
         return encoding.encode(letters.data(), static_cast<int64_t>(letters.size()), out.data());
       },
       nb::arg("letters"), nb::arg("table"), nb::arg("invalid"), nb::arg("out"),
-      "out = table[letters]; -1, or the first place where it is `invalid`, where it ends. out may be letters.");
+      "Set out = table[letters] up to the first letter whose code is `invalid`, and return its index, or -1. out may be "
+      "letters.");
   m.def(
       "repeated",
       [](Input<uint8_t> text, Input<int64_t> offsets) {
@@ -162,7 +163,8 @@ NB_MODULE(_records, m) {
         const size_t count = flat.size() / 2;
         return owned_array(std::move(flat), {count, 2});
       },
-      nb::arg("text"), nb::arg("offsets"), "int64[strings][2]: each string that equals an earlier one, and the first that it equals.");
+      nb::arg("text"), nb::arg("offsets"),
+      "Return int64[strings][2]: each string that equals an earlier one, and the first one that it equals.");
   m.def(
       "gather",
       [](Input<uint8_t> text, Input<int64_t> offsets, Input<int64_t> picked) -> Column {
@@ -181,5 +183,5 @@ NB_MODULE(_records, m) {
         return column_of(gathered.text, std::move(gathered.ends));
       },
       nb::arg("text"), nb::arg("offsets"), nb::arg("picked"),
-      "The strings with these numbers, in their order: (uint8[bytes], int64[picked + 1] offsets).");
+      "Return the strings with these numbers, in this order: (uint8[bytes], int64[picked + 1] offsets).");
 }

@@ -16,7 +16,7 @@ using Square = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 
 size_t checked(Square distances) {
   if (distances.shape(0) != distances.shape(1) || distances.shape(0) < 3)
-    throw std::invalid_argument("a square matrix of three records or more is wanted");
+    throw std::invalid_argument("distances must be a square matrix of at least three records");
   return distances.shape(0);
 }
 
@@ -30,11 +30,11 @@ NB_MODULE(_joining, m) {
           "__init__", [](Joining* self, Square distances) { new (self) Joining(distances.data(), checked(distances)); },
           nb::arg("distances"))
       .def("join", &Joining::join, nb::arg("most"), nb::call_guard<nb::gil_scoped_release>(),
-           "Do up to so many joins; how many are left. It wants to be called until none is.")
+           "Do at most `most` joins. Returns the number of joins that remain; call it until that is 0.")
       .def(
           "parents", [](const Joining& self) { return owned_array(std::vector<int64_t>(self.parents()), {self.parents().size()}); },
-          "int64[2 * count - 2]: of each node, records first, -1 of the root.")
+          "Return int64[2 * count - 2]: the parent of each node, records first; -1 for the root.")
       .def(
           "lengths", [](const Joining& self) { return owned_array(std::vector<double>(self.lengths()), {self.lengths().size()}); },
-          "float64[2 * count - 2]: of the branches to the parents; some may be negative.");
+          "Return float64[2 * count - 2]: the lengths of the branches to the parents; some may be negative.");
 }

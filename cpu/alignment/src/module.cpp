@@ -153,9 +153,9 @@ NB_MODULE(_kernels, m) {
   nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
   m.doc() = "Vectorised alignment kernels for the CPU.";
 
-  nb::exception<ScratchTooSmall>(m, "ScratchTooSmall").doc() = "A pair needs more scratch memory than its recipe allows a worker.";
+  nb::exception<ScratchTooSmall>(m, "ScratchTooSmall").doc() = "A pair needs more scratch memory than its recipe allows for a worker.";
 
-  nb::class_<Cancel>(m, "Cancel", "A request to stop, shared by the calls that are given it.")
+  nb::class_<Cancel>(m, "Cancel", "A request to stop, shared by the calls that receive it.")
       .def(nb::init<>())
       .def("request", [](Cancel& c) { c.requested = 1; }, "Make every call that holds this object return soon.");
 
@@ -185,19 +185,19 @@ NB_MODULE(_kernels, m) {
             else
               throw nb::value_error("pairs must be myers, wavefront or empty");
           },
-          "The kernel of single pairs, or empty.")
+          "The kernel for single pairs, or empty.")
       .def_rw("slice_columns", &Recipe::slice_columns)
       .def_rw("sum_factor", &Recipe::sum_factor)
       .def_rw("per_letter", &Recipe::per_letter)
       .def_rw("constant", &Recipe::constant)
       .def(
           "set_table", [](Recipe& r, Table table) { std::memcpy(r.table, table.data(), sizeof r.table); },
-          "Shifted scores, row = query letter.");
+          "Set the shifted scores, row = query letter.");
 
-  nb::class_<Recipes>(m, "Recipes", "The recipe of a task, and one for the last targets of a tile where fewer than rest_below are left.")
+  nb::class_<Recipes>(m, "Recipes", "The recipe of a task, and one for the last targets of a tile if fewer than rest_below are left.")
       .def(nb::init<Recipe, Recipe, int64_t>(), nb::arg("main"), nb::arg("rest"), nb::arg("rest_below"));
 
-  nb::class_<PathRecipe>(m, "PathRecipe", "A scoring and the ends of alignments for `align_tile`; see gpualign.cpu.alignment.path_recipe.")
+  nb::class_<PathRecipe>(m, "PathRecipe", "A scoring and the kind of end gaps for `align_tile`; see gpualign.cpu.alignment.path_recipe.")
       .def(nb::init<>())
       .def_rw("differences", &PathRecipe::differences)
       .def_rw("extend", &PathRecipe::extend)
@@ -209,10 +209,9 @@ NB_MODULE(_kernels, m) {
       .def_rw("worker_bytes", &PathRecipe::worker_bytes)
       .def(
           "set_usable", [](PathRecipe& r, Usable usable) { std::memcpy(r.usable, usable.data(), sizeof r.usable); },
-          "bool[letters][letters].");
+          "Set the pairs of letters that paths may contain, bool[letters][letters].");
 
-  nb::class_<LocalHistory>(m, "LocalHistory",
-                           "What tiles of a task have found out about the width of each query's scores; shared by its calls.")
+  nb::class_<LocalHistory>(m, "LocalHistory", "Statistics of the width that the scores of each query need, shared by the tiles of a task.")
       .def(nb::init<int64_t>(), nb::arg("queries"));
 
   nb::class_<LocalRecipe>(m, "LocalRecipe", "A scoring for local alignments; see gpualign.cpu.alignment.local_recipe.")
@@ -229,7 +228,7 @@ NB_MODULE(_kernels, m) {
       .def_rw("most_columns", &LocalRecipe::most_columns)
       .def(
           "set_table", [](LocalRecipe& r, ScoreTable table) { std::memcpy(r.table, table.data(), sizeof r.table); },
-          "Scores, row = query letter.");
+          "Set the scores, row = query letter.");
 
   m.def(
       "instruction_sets",
@@ -242,23 +241,25 @@ NB_MODULE(_kernels, m) {
       "(name, bytes of a vector, has three-input logic, runs on this machine) of each variant in this build, fastest first.");
   m.def("score_tile_32", &score<int32_t>, "Fill int32 scores of a tile; False if cancelled.");
   m.def("score_tile_64", &score<int64_t>, "Fill int64 scores of a tile; False if cancelled.");
-  m.def("score_local_tile_32", &score_local<int32_t>, "Fill int32 local scores of a tile, all pairs of it; False if cancelled.");
-  m.def("score_local_tile_64", &score_local<int64_t>, "Fill int64 local scores of a tile, all pairs of it; False if cancelled.");
+  m.def("score_local_tile_32", &score_local<int32_t>, "Fill int32 local scores of all pairs of a tile; False if cancelled.");
+  m.def("score_local_tile_64", &score_local<int64_t>, "Fill int64 local scores of all pairs of a tile; False if cancelled.");
   m.def("trace_local_hits", &trace_hits, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
         nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("scores"), nb::arg("recipe"),
         nb::arg("path_recipe"), nb::arg("cancel"),
-        "(int64 scores, int32 statistics[hits, 9], runs, starts, sizes) of local alignments with known scores; None if cancelled.");
+        "Trace local alignments with known scores. Returns (int64 scores, int32 statistics[hits, 9], runs, starts, sizes); None "
+        "if cancelled.");
   m.def("align_tile", &align, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
         nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("pairing"), nb::arg("recipe"),
         nb::arg("want_runs"), nb::arg("cancel"),
-        "(int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes) of a tile, the last three None unless wanted; "
-        "None if cancelled.");
+        "Trace the pairs of a tile. Returns (int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes), the last "
+        "three None unless want_runs; None if cancelled.");
   m.def(
       "path_bytes",
       [](const std::string& instruction_set, const PathRecipe& recipe, int64_t rows, int64_t columns) {
         const auto [block, pair] = path_bytes(kernels_named<Kernels>(instruction_set), recipe, rows, columns);
         return std::make_tuple(block, pair);
       },
-      "Scratch memory for tracing (a block of lanes, a single pair at least) up to these lengths.");
+      "Return the scratch memory for tracing up to these lengths: of a block of lanes, and the minimum of a single pair "
+      "(bytes).");
   m.attr("MAX_MATCH_STEPS") = kMaxMatchSteps;
 }

@@ -69,7 +69,7 @@ void plain_loop(nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device
 }  // namespace
 
 NB_MODULE(_distance, m) {
-  m.doc() = "Counts of pairs of samples from bit planes.";
+  m.doc() = "Counts for pairs of samples from bit planes.";
   m.def(
       "instruction_sets",
       [] {
@@ -93,16 +93,17 @@ NB_MODULE(_distance, m) {
       },
       nb::arg("instruction_set"), nb::arg("planes"), nb::arg("bits"), nb::arg("mask"), nb::arg("rows"), nb::arg("columns"),
       nb::arg("counts"), nb::arg("row_place"), nb::arg("column_place"), nb::arg("weight"), nb::arg("upper"), nb::arg("limits") = Limits(),
-      "Add weight times the sites that differ in any of the planes `bits` and lie in the plane `mask` of both (-1: all) to int32 "
-      "counts; upper: but for pairs of a row with an earlier column. limits: pairs with more than `most` in the counts of each of these "
-      "(counts, most), which may be those that are added to, may be left with counts that are too small.");
+      "Add to int32 counts, for each pair, weight times the number of sites that differ in any of the planes `bits` and are "
+      "set in the plane `mask` of both samples (-1: all sites). upper: pairs of a row with an earlier column are not needed. "
+      "limits: a pair that exceeds `most` in the counts of each of these (counts, most), which may be the counts added to, "
+      "may be skipped with counts that are too small.");
   m.def(
       "both",
       [](const std::string& instruction_set, Planes planes, std::vector<int> left, std::vector<int> right, Range rows, Range columns,
          Counts counts, int64_t row_place, int64_t column_place, int32_t weight, bool upper, const Limits& limits) {
         check(left, planes.shape(0));
         check(right, planes.shape(0));
-        if (left.size() != right.size()) throw nb::value_error("as many planes of rows as of columns are wanted");
+        if (left.size() != right.size()) throw nb::value_error("rows and columns must have the same number of planes");
         const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
         const DistanceTile tile = make_tile(planes, rows, columns, counts, row_place, column_place, weight, upper, limits);
         nb::gil_scoped_release unlocked;
@@ -110,8 +111,8 @@ NB_MODULE(_distance, m) {
       },
       nb::arg("instruction_set"), nb::arg("planes"), nb::arg("left"), nb::arg("right"), nb::arg("rows"), nb::arg("columns"),
       nb::arg("counts"), nb::arg("row_place"), nb::arg("column_place"), nb::arg("weight"), nb::arg("upper"), nb::arg("limits") = Limits(),
-      "Add weight times the common bits of plane left[k] of the row and right[k] of the column, summed over k, to int32 counts; "
-      "upper, limits: as in `differ`.");
+      "Add to int32 counts weight times the number of common bits of plane left[k] of the row and right[k] of the column, "
+      "summed over k. upper, limits: as for `differ`.");
   m.def(
       "relate",
       [](const std::string& instruction_set, Planes planes, int one, int two, int called, int64_t sites, Terms terms, Range rows,
@@ -148,13 +149,14 @@ NB_MODULE(_distance, m) {
       },
       nb::arg("instruction_set"), nb::arg("planes"), nb::arg("one"), nb::arg("two"), nb::arg("called"), nb::arg("sites"), nb::arg("terms"),
       nb::arg("rows"), nb::arg("columns"), nb::arg("sums"), nb::arg("row_place"), nb::arg("column_place"), nb::arg("upper"),
-      "Add terms[3 x + y][site] to int64 sums, for x and y second alleles of the row and of the column (planes `one`, `two`), of the sites "
-      "at which both have calls (plane `called`, -1: all); upper: as in `differ`. Sites beyond the last have terms of 0.");
+      "Add to int64 sums terms[3 x + y][site], for x and y second alleles of the row and of the column (planes `one`, `two`), "
+      "over the sites at which both have calls (plane `called`, -1: all). upper: as for `differ`. Terms of sites beyond the "
+      "last must be 0.");
   m.def("choose", &choose, nb::arg("counts"), nb::arg("weights"), nb::arg("row_offsets"), nb::arg("column_offsets"), nb::arg("most"),
         nb::arg("least_of"), nb::arg("least"), nb::arg("diagonal"),
-        "Pairs r, c of int32 counts[k][rows][columns] with sum of weights[k] counts[k][r][c] + row_offsets[r] + column_offsets[c] <= most "
-        "and counts[least_of][r][c] >= least (least_of < 0: any): (r, c, counts[k][pairs], how many have less than `least`). Of row r only "
-        "columns from r + diagonal + 1 on are looked at.");
+        "Select the pairs r, c of int32 counts[k][rows][columns] with sum of weights[k] counts[k][r][c] + row_offsets[r] + "
+        "column_offsets[c] <= most and counts[least_of][r][c] >= least (least_of < 0: any). Returns (r, c, counts[k][pairs], "
+        "number of pairs with fewer than `least`). Row r is compared with the columns from r + diagonal + 1 on.");
   m.def("plain_loop", &plain_loop, nb::arg("data"), nb::arg("distances"),
-        "Payne 2010's CPU code: differing numbers of every ordered pair of rows, into int32[rows][rows].");
+        "Count the differing numbers of every ordered pair of rows, into int32[rows][rows], as the CPU code of Payne 2010 does.");
 }

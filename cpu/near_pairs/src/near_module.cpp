@@ -117,30 +117,31 @@ std::optional<nb::ndarray<nb::numpy, int32_t>> within(const std::string& instruc
 
 NB_MODULE(_near, m) {
   nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
-  m.doc() = "Pairs of records within an edit distance, and no others.";
+  m.doc() = "Finds the pairs of records within an edit distance.";
   m.attr("Cancel") = nb::module_::import_("gpualign.cpu.alignment._kernels").attr("Cancel");
 
   nb::class_<Bound>(
       m, "Bound",
-      "The greatest edit distance wanted of m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + constant), "
-      "none if it is below 0. In float64: a caller whose bound must not lose a pair to rounding adds what it may lose. coverage: of "
-      "max(m, n), the part that either record has in pairs of letters; inside: edits between the first and the last pair, over "
-      "min(m, n). With a coverage of 0 they say nothing.")
+      "The largest allowed edit distance for m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + "
+      "constant), none if it is below 0. It is computed in float64: callers whose bound must not lose pairs to rounding add a "
+      "margin. coverage: fraction of max(m, n) that either record has in aligned pairs of letters; inside: edits between the "
+      "first and the last pair, over min(m, n). With a coverage of 0 neither restricts pairs.")
       .def(nb::init<double, double, double, double, double>(), nb::arg("per_letter"), nb::arg("per_shorter"), nb::arg("constant"),
            nb::arg("inside") = 0.0, nb::arg("coverage") = 0.0)
-      .def("at", &Bound::at, nb::arg("m"), nb::arg("n"), "The bound, max(m, n) at most; -1: no such pair is wanted.");
+      .def("at", &Bound::at, nb::arg("m"), nb::arg("n"), "Return the bound, at most max(m, n); -1 if no such pair is allowed.");
 
   nb::class_<HeldRecords>(
       m, "Records",
-      "Records as bit planes, letter counts and, unless q is 0, sketches: the sets of their hashed q-grams, as `bits` bits "
-      "(a power of two from 64 to 32768). Codes are below `letters`, 32 at most; record i is codes[offsets[i]:offsets[i + 1]].")
+      "Records as bit planes, letter counts and, unless q is 0, sketches: the sets of their hashed q-grams in `bits` bits (a "
+      "power of two from 64 to 32768). Codes are below `letters`, at most 32; record i is codes[offsets[i]:offsets[i + 1]].")
       .def(nb::init<Codes, Numbers, int, int, int>(), nb::arg("codes"), nb::arg("offsets"), nb::arg("letters"), nb::arg("q"),
            nb::arg("bits"))
       .def(
           "build", [](HeldRecords& r, int64_t first, int64_t stop) { r.build(first, stop); }, nb::arg("first"), nb::arg("stop"),
           nb::call_guard<nb::gil_scoped_release>(),
-          "Fill records first to stop - 1. Every record is to be filled once; several threads may fill ranges of their own at once.")
-      .def_prop_ro("nbytes", [](const HeldRecords& r) { return r.bytes(); }, "Bytes of memory, those of codes and offsets apart.");
+          "Build the records first to stop - 1. Every record must be built once; several threads may build disjoint ranges at the "
+          "same time.")
+      .def_prop_ro("nbytes", [](const HeldRecords& r) { return r.bytes(); }, "Bytes of memory, without codes and offsets.");
 
   nb::class_<Found>(m, "Found", "The near pairs of a tile, sorted by query, then target.")
       .def_prop_ro(
@@ -151,8 +152,8 @@ NB_MODULE(_near, m) {
           "distances", [](const Found& f) { return f.distances; }, nb::rv_policy::automatic, "int32[pairs].")
       .def_prop_ro(
           "steps", [](const Found& f) { return f.steps; }, nb::rv_policy::automatic,
-          "int64[4]: pairs asked for, left after lengths, after letter counts, after sketches.")
-      .def_ro("overflow", &Found::overflow, "More pairs are near than were allowed: none is here, and the steps are those of a part.");
+          "int64[4]: pairs requested, and pairs remaining after lengths, after letter counts, after sketches.")
+      .def_ro("overflow", &Found::overflow, "More pairs are near than allowed: the arrays are empty, and the steps are incomplete.");
 
   m.def(
       "instruction_sets",
@@ -165,11 +166,11 @@ NB_MODULE(_near, m) {
       "(name, bytes of a vector, counts the bits of vectors, runs on this machine) of each variant in this build, fastest first.");
   m.def("near_tile", &tile, nb::arg("instruction_set"), nb::arg("queries"), nb::arg("targets"), nb::arg("query_ids"), nb::arg("firsts"),
         nb::arg("target_ids"), nb::arg("bound"), nb::arg("use_counts"), nb::arg("most"), nb::arg("cancel"),
-        "The pairs of query_ids and target_ids within the bound; None if cancelled. Of query query_ids[i] only targets from number "
-        "firsts[i] on are wanted. target_ids: int64, in ascending order of length. use_counts: whether letter counts are compared. "
-        "More pairs than `most`: overflow.");
+        "Return the pairs of query_ids and target_ids within the bound; None if cancelled. Query query_ids[i] is compared with "
+        "targets from record firsts[i] on. target_ids: int64, in ascending order of length. use_counts: compare letter counts. "
+        "If there are more than `most` pairs, overflow is set.");
   m.def("within", &within, nb::arg("instruction_set"), nb::arg("queries"), nb::arg("targets"), nb::arg("query_ids"), nb::arg("target_ids"),
         nb::arg("bound"), nb::arg("cancel"),
-        "int32[pairs]: the edit distance of each query and target where it is within the bound, else -1; None if cancelled. int64 "
-        "record numbers, in any order.");
+        "Return int32[pairs]: the edit distance of each query and target if it is within the bound, else -1; None if cancelled. "
+        "Record numbers are int64, in any order.");
 }

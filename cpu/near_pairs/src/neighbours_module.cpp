@@ -65,7 +65,7 @@ struct Candidates {
 
 std::optional<Candidates> candidates(const Neighbourhoods& index, Numbers query_ids, Numbers firsts, int64_t max_pairs,
                                      const Cancel& cancel, std::optional<int> threads) {
-  if (query_ids.shape(0) != firsts.shape(0)) throw nb::value_error("as many firsts as queries are wanted");
+  if (query_ids.shape(0) != firsts.shape(0)) throw nb::value_error("firsts must have one entry per query");
   for (size_t q = 0; q < query_ids.shape(0); q++)
     if (query_ids(q) < 0 || query_ids(q) >= index.query_count()) throw nb::index_error("record number out of range");
   const int workers = threads.value_or(index.threads());
@@ -84,23 +84,23 @@ std::optional<Candidates> candidates(const Neighbourhoods& index, Numbers query_
 
 NB_MODULE(_neighbours, m) {
   nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
-  m.doc() = "Near pairs of short strings, by neighbourhoods of deletions.";
+  m.doc() = "Finds near pairs of short strings by deletion neighbourhoods.";
   nb::module_::import_("gpualign.cpu.alignment._kernels");  // has Cancel
   m.attr("MOST_DELETIONS") = kMaxDeletions;
   m.def("entries", &entries, nb::arg("lengths"), nb::arg("k"),
-        "The entries that an index of strings of these lengths has at most: for each the sum of binomial(length, x), x = 0 .. k. Strings "
-        "with runs of equal letters have fewer. ValueError where they are more than 2^62.");
-  nb::class_<Candidates>(m, "Candidates", "Pairs within k edits, sorted by the query's place in query_ids and by target, each once.")
-      .def_ro("overflow", &Candidates::overflow, "There are more than `most`; the arrays are empty.")
-      .def_ro("queries", &Candidates::queries, nb::rv_policy::reference, "int64[pairs] record numbers of the queries' set.")
-      .def_ro("targets", &Candidates::targets, nb::rv_policy::reference, "int64[pairs] record numbers of the index's set.")
+        "Return an upper bound of the entries of an index of strings of these lengths: for each the sum of binomial(length, x), "
+        "x = 0 .. k. Strings with runs of equal letters have fewer. Raises ValueError if the bound exceeds 2^62.");
+  nb::class_<Candidates>(m, "Candidates",
+                         "Pairs within k edits, sorted by the position of the query in query_ids and by target, each once.")
+      .def_ro("overflow", &Candidates::overflow, "There are more than `most` pairs; the arrays are empty.")
+      .def_ro("queries", &Candidates::queries, nb::rv_policy::reference, "int64[pairs] record numbers of the queries in their set.")
+      .def_ro("targets", &Candidates::targets, nb::rv_policy::reference, "int64[pairs] record numbers of the targets in theirs.")
       .def_ro("distances", &Candidates::distances, nb::rv_policy::reference, "uint8[pairs] edit distances, 0 .. k.");
-  nb::class_<Neighbourhoods>(m, "Neighbourhoods",
-                             "The deletion neighbourhoods of one set of strings, or of queries and targets: what is left of each string "
-                             "when at most k letters are "
-                             "deleted, and which records share it. Building takes 8 bytes an entry (`entries`) of both sets; then 8 bytes "
-                             "remain for each entry that is "
-                             "shared by several records, about one of ten, and a copy of the strings.")
+  nb::class_<Neighbourhoods>(
+      m, "Neighbourhoods",
+      "The deletion neighbourhoods of one set of strings, or of queries and targets: the strings that result from deleting at "
+      "most k letters of each string, and the records that share them. Building takes 8 bytes per entry (`entries`) of both "
+      "sets; afterwards 8 bytes remain for each entry shared by several records, about one in ten, and a copy of the strings.")
       .def(
           "__init__",
           [](Neighbourhoods* self, Codes codes, Numbers offsets, int k, int threads, const Cancel* cancel,
@@ -116,13 +116,13 @@ NB_MODULE(_neighbours, m) {
           },
           nb::arg("codes"), nb::arg("offsets"), nb::arg("k"), nb::arg("threads"), nb::arg("cancel") = nb::none(),
           nb::arg("target_codes") = nb::none(), nb::arg("target_offsets") = nb::none(),
-          "Records codes[offsets[i] : offsets[i + 1]], 0 <= k <= MOST_DELETIONS, both as queries and as targets unless there are targets "
-          "of their "
-          "own. If cancelled, what is made finds nothing: `candidates` gives None. MemoryError where the entries do not fit.")
+          "Records are codes[offsets[i] : offsets[i + 1]], 0 <= k <= MOST_DELETIONS. They are both queries and targets unless "
+          "separate targets are given. If cancelled, the index is empty and `candidates` returns None. Raises MemoryError if the "
+          "entries do not fit.")
       .def_prop_ro("nbytes", &Neighbourhoods::bytes, "Bytes of memory held after building.")
       .def("candidates", &candidates, nb::arg("query_ids"), nb::arg("firsts"), nb::arg("most"), nb::arg("cancel"),
            nb::arg("threads") = nb::none(),
-           "Every pair of a query i of `query_ids` and a target j >= its `firsts` within k edits, i = j as well. None if cancelled. "
-           "Threads: as many "
-           "as have built, unless told; may be called from several threads. Memory: 25 bytes a pair.");
+           "Return every pair of a query i of `query_ids` and a target j >= its entry in `firsts` within k edits, including i = j. "
+           "None if cancelled. threads: by default those used for building. Several threads may call it. Memory: 25 bytes per "
+           "pair.");
 }

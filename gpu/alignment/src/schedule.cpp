@@ -104,8 +104,8 @@ nb::object make_schedule(Numbers strips_of, Numbers columns_of, int32_t lanes) {
 }  // namespace
 
 NB_MODULE(_schedule, m) {
-  m.doc() = "The order in which a device's blocks take the strips of a batch's items.";
+  m.doc() = "The order in which the blocks of a device take the strips of the items of a batch.";
   m.def("make_schedule", &make_schedule, nb::arg("strips"), nb::arg("columns"), nb::arg("lanes"),
-        "units int32[units][2] (item, strip), slots int32[items] and before int32[items], as "
-        "gpualign.gpu.alignment.strip_schedule.Schedule has them.");
+        "Return units int32[units][2] (item, strip), slots int32[items] and before int32[items]: see "
+        "gpualign.gpu.alignment.strip_schedule.Schedule.");
 }
