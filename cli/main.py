@@ -20,7 +20,7 @@ from gpualign.core.common.errors import GpualignError, for_command_line
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 COMMANDS = ("bench", "cluster", "dist", "index", "info", "merge", "nw", "plot", "sw", "tree")
-"""Each is a function of its name, in a module of its name."""
+"""Each is a function of its name, in a module of its name in `commands`."""
 
 
 class _Commands(Mapping[str, click.Command]):
@@ -29,7 +29,7 @@ class _Commands(Mapping[str, click.Command]):
     def __getitem__(self, name: str) -> click.Command:
         if name not in COMMANDS:
             raise KeyError(name)
-        command: click.Command = getattr(import_module(f"gpualign.cli.{name}"), name)
+        command: click.Command = getattr(import_module(f"gpualign.cli.commands.{name}"), name)
         return command
 
     def __iter__(self) -> Iterator[str]:

@@ -12,7 +12,7 @@ import pytest
 from command import GPUALIGN, LIMIT, gpualign_here
 from eager import eager_here
 
-from gpualign.cli.merge import merge
+from gpualign.cli.commands.merge import merge
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.signals import advice
 from gpualign.core.planning.sharding import row_bounds

@@ -202,9 +202,9 @@ def _forked(case):
 
 def main(seed, first, count):
     """The command line."""
-    import gpualign.cli.dist
-    import gpualign.cli.nw
-    import gpualign.cli.sw
+    import gpualign.cli.commands.dist
+    import gpualign.cli.commands.nw
+    import gpualign.cli.commands.sw
     import gpualign.jobs.output.checkpoint  # noqa: F401  so that no fork does
 
     codes, faults = {}, 0
