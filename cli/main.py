@@ -12,7 +12,7 @@ from typing import cast
 import click
 
 from gpualign import __version__
-from gpualign.cli import log
+from gpualign.cli.terminal import log_file
 from gpualign.cli.typos import CommandGroup, explained
 from gpualign.core.common import signals
 from gpualign.core.common.errors import GpualignError, for_command_line
@@ -81,7 +81,7 @@ def _fail(message: str, code: int) -> int:
     line = f"gpualign: error: {message}"
     with suppress(OSError):  # a terminal that has gone away
         click.echo(line, err=True)
-    log.record(line)
+    log_file.record(line)
     return code
 
 
@@ -129,6 +129,6 @@ def _explain(error: BaseException, stdout: object) -> int:
     import traceback
 
     traceback.print_exception(error)
-    log.record("".join(traceback.format_exception(error)))
+    log_file.record("".join(traceback.format_exception(error)))
     command = shlex.join(["gpualign", *sys.argv[1:]])
     return _fail(f"this is a bug in gpualign {__version__}; please report it with the lines above and the command: {command}", 1)

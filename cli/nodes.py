@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import click
 
-from gpualign.cli.messages import Messages
+from gpualign.cli.terminal.reporter import Messages
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.signals import cleaning_up
 from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources

@@ -1,11 +1,9 @@
-"""Numbers and shares as people write them, and the width of their terminal."""
+"""Numbers and shares as people write them."""
 
 from __future__ import annotations
 
 import math
 import re
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -98,12 +96,3 @@ class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gen
         if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:
             self.fail(f"{value!r}: write K/N, the K-th of N shares, K from 1 to N and N up to {MOST_SHARDS:,}", param, ctx)
         return Shard(int(match[1]), int(match[2]))
-
-
-def terminal_width(path: Path | None) -> int:
-    """Characters of a line for people: the terminal's if standard output (None) is one, or else 80."""
-    if path is None and sys.stdout.isatty():
-        import shutil
-
-        return shutil.get_terminal_size().columns
-    return 80

@@ -11,7 +11,7 @@ import pytest
 from command import GPUALIGN, LIMIT, gpualign, gpualign_here
 from processes import started, wait_until
 
-from gpualign.cli import log, progress
+from gpualign.cli.terminal import log_file, progress
 from gpualign.core.common.errors import InputError, RunError
 
 NEAR = b">a\nACGTACGTAC\n>b\nACGTACGTAA\n>c\nTTTTACGTAA\n"
@@ -23,7 +23,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.fa").write_bytes(NEAR)
     yield tmp_path
-    log.begin(None)
+    log_file.begin(None)
 
 
 def lines(path):

@@ -10,8 +10,8 @@ import pytest
 from command import GPUALIGN, LIMIT, gpualign_here
 from processes import default_signals, on_terminal, started, wait_until
 
-from gpualign.cli import progress as module
-from gpualign.cli.progress import ProgressBar
+from gpualign.cli.terminal import progress as module
+from gpualign.cli.terminal.progress import ProgressBar
 
 LINE = re.compile(r"gpualign nw: \d+\.\d% done in \d+:\d\d:\d\d(, \S+ [kMGT]?CUPS, \d+:\d\d:\d\d left)?")
 
@@ -147,5 +147,6 @@ def test_it_is_ignored_while_there_is_nothing_to_say():
 
 
 def test_an_answer_takes_the_place_of_what_a_bar_has_drawn():
-    code = "import sys; from gpualign.cli.progress import write_now; sys.stderr.write('bar'); sys.stderr.flush(); write_now('line')"
+    code = "import sys; from gpualign.cli.terminal.progress import write_now\n"
+    code += "sys.stderr.write('bar'); sys.stderr.flush(); write_now('line')"
     assert on_terminal([sys.executable, "-c", code], 80, "stderr") == b"bar\r\033[Kline\r\n"

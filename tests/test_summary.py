@@ -16,7 +16,7 @@ from command import GPUALIGN, gpualign, gpualign_here, shell
 from sites import write_fileset
 
 import gpualign as package
-from gpualign.cli import stages
+from gpualign.cli.terminal import stage_timer as stages
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.jobs.devices.memory import peak_memory
 

@@ -44,8 +44,8 @@ def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
     """
     from pathlib import Path
 
-    from gpualign.cli.messages import Messages
     from gpualign.cli.pictures.plots import missing_libraries
+    from gpualign.cli.terminal.reporter import Messages
     from gpualign.jobs.devices.local_engines import bench_device
     from gpualign.jobs.devices.resources import checked_resources
     from gpualign.jobs.output.atomic_files import OutputFiles, naming_output

@@ -83,7 +83,7 @@ def cluster(
         start_for_pairs(device, read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)  # beside the imports that follow
     from gpualign.cli.inputs.groups import read_ids
     from gpualign.cli.inputs.precomputed_distances import in_order_of, read_given
-    from gpualign.cli.messages import Messages
+    from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.alignment.ambiguity import Rule
     from gpualign.core.common.errors import InputError
     from gpualign.core.scoring import matrices

@@ -142,8 +142,8 @@ def dist(
     from gpualign.cli.inputs.calls import column_files, files_of, open_calls, read_again, read_titles, samples_of
     from gpualign.cli.inputs.samples import sample_files, sample_filters
     from gpualign.cli.inputs.sites import interval_files, site_filters
-    from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
+    from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.fractions import sites_or_fraction
     from gpualign.core.distance.metrics import MissingRule

@@ -42,7 +42,7 @@ def index(
       gpualign index swissprot.fasta.gz -o swissprot.gpa
       gpualign sw query.fa swissprot.gpa
     """
-    from gpualign.cli.messages import Messages
+    from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.units import format_bytes
     from gpualign.jobs.index import build

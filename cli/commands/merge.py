@@ -39,7 +39,7 @@ def merge(parts: tuple[str, ...], output: str, log: str | None, quiet: bool) -> 
       for k in 1 2 3 4; do gpualign nw genes.fa -o scores.tsv --shard $k/4; done
       gpualign merge scores.tsv.*-of-4.part -o scores.tsv
     """
-    from gpualign.cli.messages import Messages
+    from gpualign.cli.terminal.reporter import Messages
     from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
     from gpualign.jobs.output.format_selection import output_paths
     from gpualign.jobs.output.shard_file import MATRIX, ROWS

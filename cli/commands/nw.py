@@ -146,8 +146,8 @@ def nw(
     from dataclasses import replace
 
     from gpualign.cli.inputs.groups import check_groups, read_group_pairs
-    from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
+    from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.alignment.ambiguity import Rule, check_rule
     from gpualign.core.alignment.task import EndGaps
     from gpualign.core.common.errors import InputError

@@ -97,10 +97,10 @@ def plot(
     from gpualign.cli.inputs.matrices import read_matrix
     from gpualign.cli.inputs.matrix_sizes import check_size
     from gpualign.cli.inputs.trees import read_tree
-    from gpualign.cli.messages import Messages
     from gpualign.cli.pictures.drawing import Style
     from gpualign.cli.pictures.heatmaps import guess_kind, of_lists
     from gpualign.cli.pictures.plots import BYTES_OF_PAIR, Rows, check_plot, check_style, write_plot
+    from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.suggestions import did_you_mean
     from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, check_stdin

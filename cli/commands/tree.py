@@ -48,7 +48,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     """
 
     from gpualign.cli.inputs.precomputed_distances import read_given
-    from gpualign.cli.messages import Messages
+    from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.common.errors import InputError
     from gpualign.core.trees.newick import newick
     from gpualign.core.trees.table import edge_rows

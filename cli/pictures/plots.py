@@ -26,7 +26,7 @@ from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 if TYPE_CHECKING:
     from gpualign.cli.inputs.groups import Grouping
     from gpualign.cli.inputs.quantities import Quantity
-    from gpualign.cli.messages import Messages
+    from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.trees.tree import Tree
 
 _FORMATS = ("png", "svg", "pdf")

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpualign.cli.log import Log, begin, record
-from gpualign.cli.progress import ProgressBar, write_now
-from gpualign.cli.sizes import terminal_width
-from gpualign.cli.stages import Stages
+from gpualign.cli.terminal.log_file import Log, begin, record
+from gpualign.cli.terminal.progress import ProgressBar, write_now
+from gpualign.cli.terminal.stage_timer import Stages
 from gpualign.core.common.errors import InputError, for_command_line
 from gpualign.jobs.output.atomic_files import check_outputs, naming_output
 from gpualign.jobs.output.run_identity import Invocation
@@ -98,8 +97,12 @@ class Messages:
             click.echo(f"{name:<10} {value}")
 
     def line_width(self, output: Path | None) -> int:
-        """Of lines for people in an output, None is standard output."""
-        return terminal_width(output)
+        """Characters of a line for people: the terminal's where the output is standard output (None) and that is one, or else 80."""
+        if output is None and sys.stdout.isatty():
+            import shutil
+
+            return shutil.get_terminal_size().columns
+        return 80
 
     def summary(
         self, sequences: int, totals: Totals, engine: str, hits: int | None = None, kept: int | None = None, earlier: int = 0
