@@ -12,8 +12,8 @@ from typing import cast
 import click
 
 from gpualign import __version__
+from gpualign.cli.options.choice_suggestions import CommandGroup, explained
 from gpualign.cli.terminal import log_file
-from gpualign.cli.typos import CommandGroup, explained
 from gpualign.core.common import signals
 from gpualign.core.common.errors import GpualignError, for_command_line
 
@@ -90,7 +90,7 @@ def run() -> int:
     stdout = sys.stdout
     try:
         if "_GPUALIGN_COMPLETE" in os.environ:  # a shell asks what could be typed
-            import gpualign.cli.bash  # noqa: F401  which tells Click how bash cuts words
+            import gpualign.cli.options.bash_completion  # noqa: F401  which tells Click how bash cuts words
         result = cli.main(prog_name="gpualign", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0

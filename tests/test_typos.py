@@ -5,7 +5,7 @@ import pytest
 from command import gpualign, gpualign_here
 
 from gpualign.cli.main import cli
-from gpualign.cli.typos import explained
+from gpualign.cli.options.choice_suggestions import explained
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.suggestions import nearest
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from gpualign.cli.completion import DeviceType, PathType
-from gpualign.cli.typos import ChoiceType
+from gpualign.cli.options.choice_suggestions import ChoiceType
+from gpualign.cli.options.completion_types import DeviceType, PathType
 
 
 @click.command()

@@ -6,8 +6,12 @@ from functools import partial
 
 import click
 
-from gpualign.cli.completion import PathType
-from gpualign.cli.options import cluster_options, cluster_output_options, drop_empty_option, input_options, run_options, scoring_options
+from gpualign.cli.options.clustering import cluster_options
+from gpualign.cli.options.completion_types import PathType
+from gpualign.cli.options.execution import run_options
+from gpualign.cli.options.input import drop_empty_option, input_options
+from gpualign.cli.options.output import cluster_output_options
+from gpualign.cli.options.scoring import scoring_options
 
 
 @click.command()

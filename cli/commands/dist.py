@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpualign.cli.completion import PathType
-from gpualign.cli.distance_options import (
+from gpualign.cli.options.choice_suggestions import ChoiceType
+from gpualign.cli.options.completion_types import PathType
+from gpualign.cli.options.distance import (
     distance_kernel_option,
     distance_output_options,
     sample_options,
     site_options,
     table_options,
 )
-from gpualign.cli.options import going_on_options, nodes_option, run_options
-from gpualign.cli.typos import ChoiceType
+from gpualign.cli.options.execution import going_on_options, nodes_option, run_options
 
 if TYPE_CHECKING:
     from gpualign.jobs.output.shards import Shard
@@ -142,7 +142,7 @@ def dist(
     from gpualign.cli.inputs.calls import column_files, files_of, open_calls, read_again, read_titles, samples_of
     from gpualign.cli.inputs.samples import sample_files, sample_filters
     from gpualign.cli.inputs.sites import interval_files, site_filters
-    from gpualign.cli.nodes import find_resources
+    from gpualign.cli.options.cluster import find_resources
     from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.fractions import sites_or_fraction

@@ -9,8 +9,9 @@ from typing import BinaryIO
 
 import click
 
-from gpualign.cli.completion import PathType
-from gpualign.cli.options import input_options, log_option, mask_lower_option
+from gpualign.cli.options.completion_types import PathType
+from gpualign.cli.options.execution import log_option
+from gpualign.cli.options.input import input_options, mask_lower_option
 
 
 @click.command()

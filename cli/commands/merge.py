@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpualign.cli.completion import PathType
-from gpualign.cli.options import log_option
+from gpualign.cli.options.completion_types import PathType
+from gpualign.cli.options.execution import log_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

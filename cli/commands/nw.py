@@ -6,22 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpualign.cli.completion import PathType
-from gpualign.cli.options import (
-    drop_empty_option,
-    global_kernel_options,
-    going_on_options,
-    group_options,
-    input_options,
-    mask_lower_option,
-    nodes_option,
-    output_options,
-    plot_option,
-    run_options,
-    scoring_options,
-    strand_option,
-)
-from gpualign.cli.typos import ChoiceType
+from gpualign.cli.options.choice_suggestions import ChoiceType
+from gpualign.cli.options.completion_types import PathType
+from gpualign.cli.options.execution import global_kernel_options, going_on_options, nodes_option, run_options
+from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option
+from gpualign.cli.options.output import output_options, plot_option
+from gpualign.cli.options.scoring import scoring_options, strand_option
+from gpualign.cli.options.thresholds import group_options
 
 if TYPE_CHECKING:
     from gpualign.jobs.output.shards import Shard
@@ -146,7 +137,7 @@ def nw(
     from dataclasses import replace
 
     from gpualign.cli.inputs.groups import check_groups, read_group_pairs
-    from gpualign.cli.nodes import find_resources
+    from gpualign.cli.options.cluster import find_resources
     from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.alignment.ambiguity import Rule, check_rule
     from gpualign.core.alignment.task import EndGaps

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpualign.cli.completion import PathType
-from gpualign.cli.typos import ChoiceType
+from gpualign.cli.options.choice_suggestions import ChoiceType
+from gpualign.cli.options.completion_types import PathType
 
 if TYPE_CHECKING:
     from gpualign.cli.inputs.groups import Grouping

@@ -6,21 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpualign.cli.completion import PathType
-from gpualign.cli.options import (
-    drop_empty_option,
-    going_on_options,
-    hit_options,
-    input_options,
-    local_kernel_option,
-    local_scoring_options,
-    mask_lower_option,
-    mask_option,
-    nodes_option,
-    run_options,
-)
-from gpualign.cli.sizes import WholeType
-from gpualign.cli.typos import ChoiceType
+from gpualign.cli.options.choice_suggestions import ChoiceType
+from gpualign.cli.options.completion_types import PathType
+from gpualign.cli.options.execution import going_on_options, local_kernel_option, nodes_option, run_options
+from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option, mask_option
+from gpualign.cli.options.output import hit_options
+from gpualign.cli.options.param_types import WholeType
+from gpualign.cli.options.scoring import local_scoring_options
 
 if TYPE_CHECKING:
     from gpualign.jobs.output.hits import HitSpec
@@ -123,7 +115,7 @@ def sw(
     sets = [input_files(one) for one in (query, db) if one is not None]
     queries, targets = sets[0].paths, sets[1].paths if len(sets) > 1 else None
     start_for_pairs("cpu" if cluster else device, queries, targets, LOCAL_CELLS)  # beside the imports that follow
-    from gpualign.cli.nodes import find_resources
+    from gpualign.cli.options.cluster import find_resources
     from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.common.errors import InputError
     from gpualign.core.files.paths import is_index

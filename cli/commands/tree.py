@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from gpualign.cli.completion import NameType, PathType
-from gpualign.cli.options import log_option
-from gpualign.cli.typos import ChoiceType
+from gpualign.cli.options.choice_suggestions import ChoiceType
+from gpualign.cli.options.completion_types import NameType, PathType
+from gpualign.cli.options.execution import log_option
 
 
 @click.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from click.shell_completion import BashComplete, add_completion_class
 
-from gpualign.cli.completion import Item
+from gpualign.cli.options.completion_types import Item
 
 
 class Bash(BashComplete):

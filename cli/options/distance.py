@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
-from gpualign.cli.completion import PathType
-from gpualign.cli.options import F, condensed_option, file_options, kernel_option, plot_option, stack
-from gpualign.cli.sizes import FiniteType, WholeType
-from gpualign.cli.typos import ChoiceType
+from gpualign.cli.options import F, stack
+from gpualign.cli.options.choice_suggestions import ChoiceType
+from gpualign.cli.options.completion_types import PathType
+from gpualign.cli.options.execution import kernel_option
+from gpualign.cli.options.output import condensed_option, file_options, plot_option
+from gpualign.cli.options.param_types import FiniteType, WholeType
 from gpualign.core.output.formats.registry import Results
 
 

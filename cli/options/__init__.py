@@ -1,0 +1,19 @@
+"""Options of the commands, as decorators: a module for each section of the help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def stack(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Decorator that adds these options to a command, in this order."""
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate

@@ -1,0 +1,105 @@
+"""Options of what is written, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from gpualign.cli.options import F, stack
+from gpualign.cli.options.choice_suggestions import ChoiceType
+from gpualign.cli.options.completion_types import ListType, PathType
+from gpualign.cli.options.thresholds import ambiguous_option, hit_thresholds, identity_option, pair_thresholds
+from gpualign.core.output.formats.registry import Results, formats_of
+
+
+def file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
+    """Where the output goes, and in which of the formats for these results."""
+    formats = list(dict.fromkeys(name for kind in results for name in formats_of(kind)))
+    return (
+        click.option(
+            "-o",
+            "--output",
+            type=PathType(),
+            default="-",
+            metavar="FILE",
+            help="Write to FILE; its suffix sets the format (text also .gz).  [standard output]",
+        ),
+        click.option(
+            "--format",
+            "format_",
+            type=ChoiceType(formats),
+            help=f"Output format, whatever the suffix{'; csr stores value + 1' if 'csr' in formats else ''}.  [tsv]",
+        ),
+    )
+
+
+_FIELDS = (
+    "query,target,score,distance, qlen,tlen, identity,matches,mismatches, length,gap_opens,gaps, qstart,qend,tstart,tend,"
+    " qcov,tcov,coverage, cigar,cigar_m, qaln,taln, strand,qtitle,ttitle"
+)
+
+
+def condensed_option() -> Callable[[F], F]:
+    """Matrices of one set as vectors."""
+    return click.option("--condensed", is_flag=True, help="With .npy and .npz: only pairs i < j, in a vector, as scipy takes it.")
+
+
+def output_options(function: F) -> F:
+    """What is written, and where."""
+    return stack(
+        *file_options(Results.PAIRS),
+        click.option(
+            "--fields",
+            type=ListType(_FIELDS),
+            metavar="LIST",
+            help=f"Columns of tables: {_FIELDS}.  [query,target,score, with --edit distance, with --strand both strand; and"
+            " what --min-identity, --min-coverage and --max-distance look at]",
+        ),
+        identity_option(),
+        ambiguous_option(),
+        *pair_thresholds(),
+        click.option(
+            "--value",
+            type=ChoiceType(["score", "identity", "distance"]),
+            help="Write a matrix of these values (csr: of the pairs that pass); distance is 1 - identity, with --edit the edit distance."
+            "  [of matrices: score; with phylip and --edit: distance]",
+        ),
+        condensed_option(),
+    )(function)
+
+
+def hit_options(function: F) -> F:
+    """Which hits of a search are written, and where."""
+    return stack(
+        *file_options(Results.HITS, Results.SCORES),
+        click.option(
+            "--fields",
+            type=ListType(f"bits,evalue,qframe,tframe,{_FIELDS}"),
+            metavar="LIST",
+            help=f"Columns of tables: bits,evalue,qframe,tframe, {_FIELDS}."
+            "  [query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov; with --translate qframe,tframe"
+            " instead of strand]",
+        ),
+        identity_option(),
+        *hit_thresholds(),
+    )(function)
+
+
+def cluster_output_options(function: F) -> F:
+    """Which files of clusters are written."""
+    return stack(
+        *file_options(Results.CLUSTERS),
+        click.option("--uc", type=PathType(), metavar="FILE", help="Also write the clusters as .uc, the format of usearch and vsearch."),
+        click.option("--representatives", type=PathType(), metavar="FILE", help="Also write the representative of each cluster as FASTA."),
+    )(function)
+
+
+def plot_option(function: F) -> F:
+    """A picture of the matrix."""
+    return click.option(
+        "--plot",
+        type=PathType(),
+        metavar="FILE",
+        help="Also draw the matrix as a clustered heat map: .png, .svg or .pdf (needs gpualign[plot]).",
+    )(function)

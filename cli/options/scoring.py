@@ -1,0 +1,50 @@
+"""Options of what alignments are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from gpualign.cli.options import F, stack
+from gpualign.cli.options.choice_suggestions import ChoiceType
+from gpualign.cli.options.completion_types import MatrixType
+from gpualign.cli.options.param_types import WEIGHTS
+
+
+def _scoring_options(gaps: str, extend: str) -> tuple[Callable[[F], F], ...]:
+    return (
+        click.option(
+            "--match", type=WEIGHTS, metavar="S", help="Score of equal letters. With it, all other pairs score --mismatch.  [DNA: 5]"
+        ),
+        click.option("--mismatch", type=WEIGHTS, metavar="S", help="Score of unequal letters (negative).  [DNA: -4]"),
+        click.option("--gap-open", type=WEIGHTS, metavar="C", help=f"Cost of a gap's first letter.  [{gaps}]"),
+        click.option("--gap-extend", type=WEIGHTS, metavar="C", help=f"Cost of each further letter.  [{extend}]"),
+        click.option("--gap", type=WEIGHTS, metavar="C", help="Linear gaps: every letter costs C."),
+        click.option(
+            "--matrix",
+            type=MatrixType(),
+            metavar="NAME|FILE",
+            help="Substitution matrix: a name such as BLOSUM80, or an NCBI-format file.  [NUC.4.4, BLOSUM62]",
+        ),
+    )
+
+
+def scoring_options(function: F) -> F:
+    """What a global alignment is worth."""
+    edit = click.option("--edit", is_flag=True, help="Unit-cost edit distance (smaller is closer) instead of a score.")
+    return stack(*_scoring_options("DNA: 10, protein: 11", "1"), edit)(function)
+
+
+def local_scoring_options(function: F) -> F:
+    """What a local alignment is worth."""
+    return stack(*_scoring_options("DNA: 16, protein: 12", "DNA: 6, protein: 1"))(function)
+
+
+def strand_option(function: F) -> F:
+    """By which strands records are compared."""
+    return click.option(
+        "--strand",
+        type=ChoiceType(["both", "plus"]),
+        help="DNA: both: each pair by its better strand, the query as it is or its reverse complement.  [plus]",
+    )(function)
