@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from command import gpualign
 
-from gpualign.cli.inputs.matrices import read_matrix
+from gpualign.cli.inputs.distance_matrices import read_matrix
 from gpualign.core.common.errors import InputError
 
 IDS = [f"s{k}" for k in range(7)]

@@ -10,8 +10,8 @@ from fuzz.matrices import IDS, LAYOUTS, matrix, spellings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpualign.cli.inputs.edges import read_edges
-from gpualign.cli.inputs.matrices import read_matrix
+from gpualign.cli.inputs.distance_matrices import read_matrix
+from gpualign.cli.inputs.pair_lists import read_edges
 from gpualign.core.common.errors import InputError
 
 

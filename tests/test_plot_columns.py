@@ -14,8 +14,8 @@ pytest.importorskip("scipy")
 
 from matplotlib.colors import to_hex, to_rgb
 
-from gpualign.cli.inputs.groups import Grouping, read_columns, split_columns
 from gpualign.cli.inputs.quantities import Quantity, quantity_of
+from gpualign.cli.inputs.record_groups import Grouping, read_columns, split_columns
 from gpualign.cli.pictures.drawing import Style, draw
 from gpualign.cli.pictures.groups import graded, strips_of
 from gpualign.cli.pictures.heatmaps import of_lists, scale_of

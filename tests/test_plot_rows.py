@@ -14,8 +14,8 @@ pytest.importorskip("scipy")
 from matplotlib.colors import to_hex
 from scipy.cluster.hierarchy import leaves_list
 
-from gpualign.cli.inputs.groups import Grouping, read_groups, read_order
-from gpualign.cli.inputs.trees import read_tree
+from gpualign.cli.inputs.newick import read_tree
+from gpualign.cli.inputs.record_groups import Grouping, read_groups, read_order
 from gpualign.cli.pictures.drawing import Style, draw
 from gpualign.cli.pictures.groups import coloured
 from gpualign.cli.pictures.heatmaps import linkage_of, of_lists, order_of, scale_of

@@ -78,15 +78,15 @@ def cluster(
       gpualign dist core.aln --max-distance 12 | gpualign cluster --edges - --max-distance 12
       gpualign cluster --distances snps.npy --max-distance 12 --method average
     """
-    from gpualign.cli.inputs.lists import InputFiles, input_files
+    from gpualign.cli.inputs.file_lists import InputFiles, input_files
     from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, bounds_edits, start_for_pairs
 
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
         bounded = bounds_edits(edit, identity_def, False, None, min_identity, max_distance, min_coverage)
         start_for_pairs(device, read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)  # beside the imports that follow
-    from gpualign.cli.inputs.groups import read_ids
     from gpualign.cli.inputs.precomputed_distances import in_order_of, read_given
+    from gpualign.cli.inputs.record_groups import read_ids
     from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.alignment.ambiguity import Rule
     from gpualign.core.common.errors import InputError

@@ -130,7 +130,7 @@ def dist(
       gpualign dist core.aln --exclude failed.txt --min-called 0.9 > d.tsv  without some samples
       gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
     """
-    from gpualign.cli.inputs.lists import input_files
+    from gpualign.cli.inputs.file_lists import input_files
     from gpualign.jobs.devices.cuda_prestart import distance_seconds, start_early
 
     sets = [input_files(one) for one in (samples, others or add) if one is not None]
@@ -139,9 +139,9 @@ def dist(
     import os
     from contextlib import ExitStack
 
-    from gpualign.cli.inputs.calls import column_files, files_of, open_calls, read_again, read_titles, samples_of
+    from gpualign.cli.inputs.genotype_files import column_files, files_of, open_calls, read_again, read_titles, samples_of
     from gpualign.cli.inputs.samples import sample_files, sample_filters
-    from gpualign.cli.inputs.sites import interval_files, site_filters
+    from gpualign.cli.inputs.site_options import interval_files, site_filters
     from gpualign.cli.options.cluster import find_resources
     from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.common.errors import InputError

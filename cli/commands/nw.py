@@ -126,7 +126,7 @@ def nw(
       gpualign nw --match 2 --mismatch -1 --gap 1 a.fa b.fa
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
-    from gpualign.cli.inputs.lists import input_files
+    from gpualign.cli.inputs.file_lists import input_files
     from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, bounds_edits, start_for_pairs
 
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
@@ -136,7 +136,7 @@ def nw(
     start_for_pairs("cpu" if cluster else device, queries, others, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)
     from dataclasses import replace
 
-    from gpualign.cli.inputs.groups import check_groups, read_group_pairs
+    from gpualign.cli.inputs.record_groups import check_groups, read_group_pairs
     from gpualign.cli.options.cluster import find_resources
     from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.alignment.ambiguity import Rule, check_rule

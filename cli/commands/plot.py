@@ -11,8 +11,8 @@ from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 
 if TYPE_CHECKING:
-    from gpualign.cli.inputs.groups import Grouping
     from gpualign.cli.inputs.quantities import Quantity
+    from gpualign.cli.inputs.record_groups import Grouping
 
 
 @click.command()
@@ -93,10 +93,10 @@ def plot(
     """
     from pathlib import Path
 
-    from gpualign.cli.inputs.groups import read_columns, read_groups, read_order, split_columns
-    from gpualign.cli.inputs.matrices import read_matrix
+    from gpualign.cli.inputs.distance_matrices import read_matrix
     from gpualign.cli.inputs.matrix_sizes import check_size
-    from gpualign.cli.inputs.trees import read_tree
+    from gpualign.cli.inputs.newick import read_tree
+    from gpualign.cli.inputs.record_groups import read_columns, read_groups, read_order, split_columns
     from gpualign.cli.pictures.drawing import Style
     from gpualign.cli.pictures.heatmaps import guess_kind, of_lists
     from gpualign.cli.pictures.plots import BYTES_OF_PAIR, Rows, check_plot, check_style, write_plot

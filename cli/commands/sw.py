@@ -109,7 +109,7 @@ def sw(
       gpualign sw a.fa b.fa --all -o scores.npy                      every score
       gpualign sw contigs.fa proteins.fa --translate query           six frames against proteins, as blastx
     """
-    from gpualign.cli.inputs.lists import input_files
+    from gpualign.cli.inputs.file_lists import input_files
     from gpualign.jobs.devices.cuda_prestart import LOCAL_CELLS, start_for_pairs
 
     sets = [input_files(one) for one in (query, db) if one is not None]

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from gpualign.cli.inputs.arrays import NPY_MAGIC, NPZ_MAGIC
+from gpualign.cli.inputs.numpy_files import NPY_MAGIC, NPZ_MAGIC
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.memory import free_memory
 from gpualign.core.common.units import format_bytes

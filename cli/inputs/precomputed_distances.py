@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gpualign.cli.inputs.edges import read_edges
-from gpualign.cli.inputs.matrices import StoredMatrix, check_ids, read_matrix
+from gpualign.cli.inputs.distance_matrices import StoredMatrix, check_ids, read_matrix
+from gpualign.cli.inputs.pair_lists import read_edges
 from gpualign.cli.pictures.heatmaps import guess_kind
 from gpualign.core.clustering.known_distances import MatrixOfPairs
 from gpualign.core.common.errors import InputError

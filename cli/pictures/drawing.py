@@ -16,8 +16,8 @@ from gpualign.cli.pictures.legends import draw_bar, draw_legends, legends_of, mo
 from gpualign.core.common.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from gpualign.cli.inputs.groups import Grouping
     from gpualign.cli.inputs.quantities import Quantity
+    from gpualign.cli.inputs.record_groups import Grouping
 
 MOST_CELLS = 800
 """Cells along a side; of more records a cell is the mean of several, so that a picture of thousands is a file of 2 MB at most."""

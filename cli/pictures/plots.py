@@ -24,8 +24,8 @@ from gpualign.core.common.suggestions import did_you_mean
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 
 if TYPE_CHECKING:
-    from gpualign.cli.inputs.groups import Grouping
     from gpualign.cli.inputs.quantities import Quantity
+    from gpualign.cli.inputs.record_groups import Grouping
     from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.trees.tree import Tree
 

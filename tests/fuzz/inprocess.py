@@ -78,7 +78,7 @@ def _table(rng, folder):
 
 
 def _matrix(rng, folder):
-    from gpualign.cli.inputs.matrices import read_matrix
+    from gpualign.cli.inputs.distance_matrices import read_matrix
 
     kind = rng.choice(["tsv", "npy", "npz"])
     data = texts.spoil(rng, texts.matrix(rng)) if kind == "tsv" else binaries.damage(rng, binaries.array(kind))

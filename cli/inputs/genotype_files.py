@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from gpualign.cli.inputs.lists import InputFiles
+from gpualign.cli.inputs.file_lists import InputFiles
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.readers.detection import CallFile, fileset_files, fileset_path
 from gpualign.core.files.decompression import unpack
