@@ -297,7 +297,7 @@ def test_a_signal_while_python_ends_comes_too_late():
     """Python gives handled signals back their default then."""
     code = """
 import atexit, os, signal, sys
-from gpualign.cli import start
+from gpualign.cli import entry_point as start
 atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
 sys.argv = ["gpualign", "--version"]
 start.main()

@@ -60,7 +60,7 @@ import atexit, os, sys
 names = set(sys.modules)
 atexit.register(lambda: print("loaded", *sorted(set(sys.modules) - names), file=sys.stderr))
 sys.argv = ["gpualign", *sys.argv[1:]]
-from gpualign.cli.start import main
+from gpualign.cli.entry_point import main
 main()
 """
 
@@ -159,7 +159,7 @@ class Told:
 %s
 sys.told = Told(b"torn down;")
 sys.argv = ["gpualign", *sys.argv[1:]]
-from gpualign.cli import start
+from gpualign.cli import entry_point as start
 register = start.atexit.register
 def registered(end):
     start.atexit.register = register

@@ -1,6 +1,6 @@
 """`python -m gpualign`, the same as the `gpualign` command."""
 
-from gpualign.cli.start import main
+from gpualign.cli.entry_point import main
 
 if __name__ == "__main__":
     main()

@@ -171,7 +171,7 @@ def make(rng):
 
 def _forked(case):
     """The `Outcome` of a case in a fork of this process, which has no threads and has imported what a run needs."""
-    from gpualign.cli.start import main
+    from gpualign.cli.entry_point import main
 
     with tempfile.TemporaryDirectory(prefix="gpualign-fuzz-") as folder:
         work = Path(folder) / "work"

@@ -16,7 +16,7 @@ EAGER = (
     "        end = lambda: os.kill(os.getpid(), int(kill[2]))\n"
     "        threading.Timer(float(kill[1]), end).start() if float(kill[1]) else end()\n"
     "r.Resumption.mark = told\n"
-    "from gpualign.cli.start import main; main()"
+    "from gpualign.cli.entry_point import main; main()"
 )
 """The executable, with a mark after each of many small bands. EAGER_KILL: "marks seconds signal", the mark after which, and the time
 after that when it sends itself this signal."""
