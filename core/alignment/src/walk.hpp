@@ -15,7 +15,7 @@ enum Direction { kDiagonal = 1, kUp = 2, kExtendLeft = 4, kExtendUp = 8 };
 // One column of an alignment; the low two bits of a run.
 enum PathOp : uint8_t { kEqual = 0, kDifferent = 1, kInsertion = 2, kDeletion = 3 };
 
-// The fields of STATISTICS in core/execution/engine.py, in its order.
+// The fields of STATISTICS in core/alignment/tile_results.py, in its order.
 struct PathStatistics {
   int32_t matches = 0, mismatches = 0;
   int32_t gaps = 0, gap_opens = 0;  // letters in gaps; number of gaps
