@@ -11,6 +11,7 @@ import pytest
 import gpualign
 from gpualign._running import LOG
 from gpualign.cli.terminal.reporter import Messages
+from gpualign.core.common import memory
 from gpualign.core.common.cgroups import Limits
 from gpualign.core.common.errors import InputError, InputWarning, RunError, TooLittleMemory, for_command_line, for_python, parameter
 

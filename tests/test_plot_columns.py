@@ -14,13 +14,14 @@ pytest.importorskip("scipy")
 
 from matplotlib.colors import to_hex, to_rgb
 
-from gpualign.cli.inputs.quantities import Quantity, quantity_of
-from gpualign.cli.inputs.record_groups import Grouping, read_columns, split_columns
-from gpualign.cli.pictures.drawing import Style, draw
-from gpualign.cli.pictures.groups import graded, strips_of
-from gpualign.cli.pictures.heatmaps import of_lists, scale_of
-from gpualign.cli.pictures.plots import Rows
+from gpualign.cli.inputs.record_groups import read_columns, split_columns
 from gpualign.core.common.errors import InputError
+from gpualign.jobs.plotting.figure import Style, draw
+from gpualign.jobs.plotting.group_colours import graded, strips_of
+from gpualign.jobs.plotting.heatmap import of_lists, scale_of
+from gpualign.jobs.plotting.output import Rows
+from gpualign.jobs.plotting.quantities import Quantity, quantity_of
+from gpualign.jobs.record_groups import Grouping
 
 IDS = ["a", "b", "c", "d"]
 TABLE = "sample\tcountry\tyear\tdate\tST\na\tFR\t2015\t2020-02-03\t5\nb\tDE\t2020\t\t398\nc\tFR\tNA\t2021-XX-XX\t5\nzz\tIT\tx\tx\tx\n"

@@ -12,7 +12,7 @@ from command import GPUALIGN, gpualign, gpualign_here, shell
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")
 
-from gpualign.core import memory as own_memory
+from gpualign.core.common import memory as own_memory
 from gpualign.core.common.cgroups import Limits
 from gpualign.core.common.errors import InputError
 

@@ -15,12 +15,13 @@ from matplotlib.colors import to_hex
 from scipy.cluster.hierarchy import leaves_list
 
 from gpualign.cli.inputs.newick import read_tree
-from gpualign.cli.inputs.record_groups import Grouping, read_groups, read_order
-from gpualign.cli.pictures.drawing import Style, draw
-from gpualign.cli.pictures.groups import coloured
-from gpualign.cli.pictures.heatmaps import linkage_of, of_lists, order_of, scale_of
-from gpualign.cli.pictures.plots import Rows
+from gpualign.cli.inputs.record_groups import read_groups, read_order
 from gpualign.core.common.errors import InputError
+from gpualign.jobs.plotting.figure import Style, draw
+from gpualign.jobs.plotting.group_colours import coloured
+from gpualign.jobs.plotting.heatmap import linkage_of, of_lists, order_of, scale_of
+from gpualign.jobs.plotting.output import Rows
+from gpualign.jobs.record_groups import Grouping
 
 IDS = ["a", "b", "c", "d"]
 
@@ -287,10 +288,10 @@ def test_branches_without_lengths_are_equally_long(tmp_path):
         ("(s0,s1,,s2);", "a leaf has no name"),
         ("(s0,(s1,s0));", "two leaves are called 's0'"),
         ("(s0:1,s1:1e999);", "a branch has the length '1e999' (character 10); expected a finite number"),
-        ("(s0,s1,s2);", "--tree: 's3' is only in the matrix; the leaves are to be the records of the matrix"),
-        ("(s0,s1);", "--tree: 's2' and 1 more are only in the matrix"),
-        ("(s0,s1,s2,s3,zz);", "--tree: 'zz' is only in the tree"),
-        (f"(s0,s1,s2,s3,{'z' * 99});", "--tree: 'zzzzzzzzzzzzzzzzzzzz\\u2026zzzzzzzzzzzzzzzzzzz' is only in the tree"),
+        ("(s0,s1,s2);", "tree: 's3' is only in the matrix; the leaves are to be the records of the matrix"),
+        ("(s0,s1);", "tree: 's2' and 1 more are only in the matrix"),
+        ("(s0,s1,s2,s3,zz);", "tree: 'zz' is only in the tree"),
+        (f"(s0,s1,s2,s3,{'z' * 99});", "tree: 'zzzzzzzzzzzzzzzzzzzz\\u2026zzzzzzzzzzzzzzzzzzz' is only in the tree"),
         (">s0\nACGT\n", "no tree in Newick format, which begins with '('"),
     ],
 )

@@ -16,8 +16,10 @@ pytest.importorskip("scipy")
 from scipy.cluster.hierarchy import cophenet, dendrogram
 from scipy.spatial.distance import squareform
 
-from gpualign.cli.pictures.drawing import Style, draw
-from gpualign.cli.pictures.heatmaps import (
+from gpualign.core.common.errors import InputError
+from gpualign.jobs.plotting.figure import Style, draw
+from gpualign.jobs.plotting.figure_layout import DIAGONAL, MISSING
+from gpualign.jobs.plotting.heatmap import (
     block_means,
     cell_texts,
     guess_kind,
@@ -28,8 +30,6 @@ from gpualign.cli.pictures.heatmaps import (
     shown_names,
     to_distances,
 )
-from gpualign.cli.pictures.layout import DIAGONAL, MISSING
-from gpualign.core.common.errors import InputError
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -119,7 +119,7 @@ def test_given_ends_of_the_scale():
     heat = heat_of([[0, 3, 7], [3, 0, 9], [7, 9, 0]])
     found = [scale_of(heat, low, high) for low, high in ((None, 8), (4, None), (4, 8), (1, 20))]
     assert [(s.low, s.high, s.extend) for s in found] == [(0, 8, "max"), (4, 9, "min"), (4, 8, "both"), (1, 20, "neither")]
-    with pytest.raises(InputError, match=r"--vmin 10: the colours would go from 10 to 9; values are from 3 to 9"):
+    with pytest.raises(InputError, match=r"vmin=10: the colours would go from 10 to 9; values are from 3 to 9"):
         scale_of(heat, 10, None)
 
 

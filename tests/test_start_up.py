@@ -125,7 +125,7 @@ def test_what_serves_parts_and_pictures_alone_is_loaded_for_those(tmp_path, argu
     loaded = loaded_by(*arguments, "--device", "cpu", "-o", tmp_path / "x.tsv")
     parts, pictures = (
         {"gpualign.jobs.output.shard_file", "json", "zipfile"},
-        {"gpualign.cli.pictures.drawing", "gpualign.cli.pictures.heatmaps", "gpualign.cli.pictures.plots"},
+        {"gpualign.jobs.plotting.figure", "gpualign.jobs.plotting.heatmap", "gpualign.jobs.plotting.output"},
     )
     assert among(loaded, parts | pictures) == []
     assert parts <= loaded_by(*arguments, "--device", "cpu", "-o", tmp_path / "x.tsv", "--shard", "1/2")

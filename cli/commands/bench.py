@@ -44,11 +44,11 @@ def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
     """
     from pathlib import Path
 
-    from gpualign.cli.pictures.plots import missing_libraries
     from gpualign.cli.terminal.reporter import Messages
     from gpualign.jobs.devices.local_engines import bench_device
     from gpualign.jobs.devices.resources import checked_resources
     from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
+    from gpualign.jobs.plotting.output import missing_libraries
     from gpualign.papers import bench_li as li
     from gpualign.papers import bench_munekawa as munekawa
     from gpualign.papers import bench_payne as payne

@@ -183,7 +183,7 @@ def dist(
         clustered = clusters_beside(clusters)
     picture = None
     if plot:
-        from gpualign.cli.pictures.plots import check_plot
+        from gpualign.jobs.plotting.output import check_plot
 
         picture = check_plot(plot, spec.without_matrix)
     outputs = [*output_paths(spec.path, spec.format, others is None, shard), *([spec.beside] if spec.beside and not shard else [])]
@@ -282,10 +282,12 @@ def dist(
             write_clusters(Clustered(written.samples.queries.ids, clustering.clustering, None, None, False))
             found = clustering.clustering.figures
         if picture is not None and values is not None:
-            from gpualign.cli.pictures.heatmaps import of_distances
-            from gpualign.cli.pictures.plots import write_plot
+            from gpualign.jobs.output.atomic_files import naming_output
+            from gpualign.jobs.plotting.heatmap import of_distances
+            from gpualign.jobs.plotting.output import write_plot
 
-            write_plot(picture, of_distances(values, job.samples, task.metric), files, messages)
+            with naming_output(picture.path):
+                write_plot(files.open(picture.path), picture, of_distances(values, job.samples, task.metric), messages)
         figures = {**totals.with_earlier(pairs_before, pairs_before * totals.sites), **job.figures, **found}
         messages.of_run.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **figures})
     if without := job.without_value(totals):

@@ -15,6 +15,11 @@ from gpualign.cli.options.scoring import scoring_options, strand_option
 from gpualign.cli.options.thresholds import group_options
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy.typing as npt
+
+    from gpualign.jobs.output.atomic_files import OutputFiles
     from gpualign.jobs.output.shards import Shard
 
 
@@ -190,7 +195,7 @@ def nw(
     spec = output_spec(wanted, edit, others is None, with_self, add is not None)
     picture = None
     if plot is not None:
-        from gpualign.cli.pictures.plots import check_plot
+        from gpualign.jobs.plotting.output import check_plot
 
         picture = check_plot(plot)
     pictures = [picture.path] if picture else []
@@ -223,11 +228,14 @@ def nw(
         )
     drawing = None
     if picture is not None:
-        from gpualign.cli.pictures.heatmaps import of_alignments
-        from gpualign.cli.pictures.plots import write_plot
+        from gpualign.jobs.output.atomic_files import naming_output
         from gpualign.jobs.output.pairs import Drawing
+        from gpualign.jobs.plotting.heatmap import of_alignments
+        from gpualign.jobs.plotting.output import write_plot
 
-        drawing = Drawing(
-            picture.path, lambda values, files: write_plot(picture, of_alignments(values, job.task, spec.value), files, messages)
-        )
+        def draw(values: npt.NDArray[Any], files: OutputFiles) -> None:
+            with naming_output(picture.path):
+                write_plot(files.open(picture.path), picture, of_alignments(values, job.task, spec.value), messages)
+
+        drawing = Drawing(picture.path, draw)
     write_every_pair(spec, job, inputs.count, dry_run, messages, resources.host_threads, drawing)

@@ -11,8 +11,8 @@ from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 
 if TYPE_CHECKING:
-    from gpualign.cli.inputs.quantities import Quantity
-    from gpualign.cli.inputs.record_groups import Grouping
+    from gpualign.jobs.plotting.quantities import Quantity
+    from gpualign.jobs.record_groups import Grouping
 
 
 @click.command()
@@ -97,13 +97,13 @@ def plot(
     from gpualign.cli.inputs.matrix_sizes import check_size
     from gpualign.cli.inputs.newick import read_tree
     from gpualign.cli.inputs.record_groups import read_columns, read_groups, read_order, split_columns
-    from gpualign.cli.pictures.drawing import Style
-    from gpualign.cli.pictures.heatmaps import guess_kind, of_lists
-    from gpualign.cli.pictures.plots import BYTES_OF_PAIR, Rows, check_plot, check_style, write_plot
     from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.suggestions import did_you_mean
-    from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, check_stdin
+    from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, check_stdin, naming_output
+    from gpualign.jobs.plotting.figure import Style
+    from gpualign.jobs.plotting.heatmap import guess_kind, of_lists
+    from gpualign.jobs.plotting.output import BYTES_OF_PAIR, Rows, check_plot, check_style, write_plot
 
     messages = Messages.of("plot", quiet)
     for option, text in (("--label", label), ("--title", title)):
@@ -145,5 +145,5 @@ def plot(
         read_tree(tree, heat.rows, messages.warn) if tree else None,
         read_order(listed, list(dict.fromkeys([*heat.rows, *heat.columns])), messages.warn) if listed else {},
     )
-    with OutputFiles(messages.note) as files:
-        write_plot(picture, heat, files, messages, style, rows)
+    with OutputFiles(messages.note) as files, naming_output(picture.path):
+        write_plot(files.open(picture.path), picture, heat, messages, style, rows)

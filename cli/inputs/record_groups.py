@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualign.cli.inputs.quantities import Quantity, quantity_of
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.common.suggestions import did_you_mean
@@ -18,32 +17,14 @@ from gpualign.core.files.decompression import unpack
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.sequences.ids import changed_ids, describe_changed, is_id_title
 from gpualign.jobs.output.atomic_files import STDIO, open_input
+from gpualign.jobs.plotting.quantities import Quantity, quantity_of
+from gpualign.jobs.record_groups import Grouping, grouping
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
 
-_NO_GROUP = ("", "NA", "nan")
-
 _MOST_NAMED = 20
 """Columns of a table that a message names."""
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """Groups of the rows of a matrix.
-
-    title: what the groups are
-    labels: names of the groups
-    of: for each row of the matrix the index of its label, -1 without a group
-    """
-
-    title: str
-    labels: Sequence[str]
-    of: Sequence[int]
-
-    def ranks(self) -> list[int]:
-        """For each row the index of its label; those without a group come last."""
-        return [len(self.labels) if number < 0 else number for number in self.of]
 
 
 @dataclass(frozen=True)
@@ -81,7 +62,7 @@ def read_columns(path: str, columns: Sequence[str], ids: Sequence[str], warn: Ca
     """Some columns of a table that `read_groups` takes, whose first line names all, in the order of `columns`: numbers and dates where a
     column has no others, else groups. Raises `InputError` as that does, and naming the columns where one is not in the table."""
     table = _read_table(path, ids, warn, "the matrix", columns)
-    return [quantity_of(title, own) or _grouping(title, cells, own) for title, cells, own in table.columns(ids)]
+    return [quantity_of(title, own) or grouping(title, cells, own) for title, cells, own in table.columns(ids)]
 
 
 def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], of: str = "the matrix") -> list[Grouping]:
@@ -92,7 +73,7 @@ def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], of: 
     cell (or NA) is no group. of: what holds the records, for messages. Raises `InputError` naming the line, or where no record is in the
     table.
     """
-    return [_grouping(*column) for column in _read_table(path, ids, warn, of).columns(ids)]
+    return [grouping(*column) for column in _read_table(path, ids, warn, of).columns(ids)]
 
 
 def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: str, columns: Sequence[str] | None = None) -> _Table:
@@ -169,14 +150,6 @@ def read_group_pairs(path: str, within: bool, queries: Sequence[str], targets: S
         )
     own, theirs = (np.array([number[name] for name in names], dtype=np.int64) for names in (queries, targets))
     return GroupPairs(own, theirs, within)
-
-
-def _grouping(title: str, cells: Sequence[str], own: Sequence[str]) -> Grouping:
-    """Of the cells of a column, and of those that the records of the matrix have: groups without a record of the matrix are left out."""
-    there = set(own)
-    labels = [label for label in dict.fromkeys(cells) if label not in _NO_GROUP and label in there]
-    number = {label: k for k, label in enumerate(labels)}
-    return Grouping(title, labels, [number.get(label, -1) for label in own])
 
 
 def read_ids(path: str) -> dict[str, int]:

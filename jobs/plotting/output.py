@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from gpualign.cli.pictures.drawing import Style, draw
-from gpualign.cli.pictures.heatmaps import HeatMap, Order, as_it_is, by_tree, order_of, reordered, scale_of
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.common.suggestions import did_you_mean
-from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
+from gpualign.jobs.plotting.figure import Style, draw
+from gpualign.jobs.plotting.heatmap import HeatMap, Order, as_it_is, by_tree, order_of, reordered, scale_of
 
 if TYPE_CHECKING:
-    from gpualign.cli.inputs.quantities import Quantity
-    from gpualign.cli.inputs.record_groups import Grouping
-    from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.trees.tree import Tree
+    from gpualign.jobs.plotting.quantities import Quantity
+    from gpualign.jobs.record_groups import Grouping
+    from gpualign.jobs.reporter import Notes
 
 _FORMATS = ("png", "svg", "pdf")
 _DOTS_PER_INCH = 300
@@ -79,7 +78,7 @@ def check_plot(output: str, without: str | None = None) -> Picture:
         suffixes = [f".{one}" for one in _FORMATS]
         raise InputError(f"{output}: a picture ends in {', '.join(suffixes)}{did_you_mean(path.suffix, suffixes)}")
     if without is not None:
-        raise InputError(f"--plot draws every pair; it cannot be combined with {without}")
+        raise InputError(f"{parameter('plot')} draws every pair; it cannot be combined with {without}")
     if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
         raise RunError(f"cannot write {path}: {path.parent} is no folder that can be written to")
     if missing := missing_libraries("matplotlib", "scipy"):
@@ -93,13 +92,13 @@ def check_style(style: Style) -> None:
 
     import matplotlib
 
-    for option, value in (("--vmin", style.low), ("--vmax", style.high)):
+    for name, value in (("vmin", style.low), ("vmax", style.high)):
         if value is not None and not math.isfinite(value):
-            raise InputError(f"{option} {value:g}: a finite number is wanted")
+            raise InputError(f"{parameter(name, f'{value:g}')}: a finite number is wanted")
     names = list(matplotlib.colormaps)
     if style.cmap is not None and style.cmap not in names:
         near = ", ".join(get_close_matches(style.cmap, names, 3)) or "viridis, cividis, magma"
-        raise InputError(f"--cmap {style.cmap}: matplotlib has no colours of this name; it has for instance {near}")
+        raise InputError(f"{parameter('cmap', style.cmap)}: matplotlib has no colours of this name; it has for instance {near}")
 
 
 def missing_libraries(*names: str) -> str:
@@ -108,26 +107,27 @@ def missing_libraries(*names: str) -> str:
 
 
 def write_plot(
-    picture: Picture, heat: HeatMap, files: OutputFiles, messages: Messages, style: Style | None = None, shown: Rows | None = None
+    file: BinaryIO, picture: Picture, heat: HeatMap, notes: Notes, style: Style | None = None, shown: Rows | None = None
 ) -> None:
-    """Put in order and draw into a file of `files`; `messages` says so meanwhile."""
+    """Put in order and draw into `file`, which is open; reports both to `notes`. Raises `InputError` where there is nothing to scale the
+    colours by, and as `Rows.order` does."""
     style, shown = style or Style(), shown or Rows()
     scale = scale_of(heat, style.low, style.high)
     rows, columns = heat.values.shape
     records = f"{rows:,} x {columns:,}" if not heat.one_set else f"{rows:,}"
-    messages.note(f"drawing {records} sample{'' if records == '1' else 's'} as {picture.path}")
+    notes.note(f"drawing {records} sample{'' if records == '1' else 's'} as {picture.path}")
     if undefined := int(np.isnan(heat.others).sum()):
         what = "distance" if heat.kind == "distance" else "value"
-        messages.note(f"{undefined:,} of {heat.others.size:,} cells have no {what}; to order the rest they count as the farthest")
+        notes.note(f"{undefined:,} of {heat.others.size:,} cells have no {what}; to order the rest they count as the farthest")
     start = time.perf_counter()
     order = shown.order(heat, style.linkage)
     clustered = time.perf_counter()
-    with naming_output(picture.path), _own_settings(), warnings.catch_warnings(record=True) as caught:
+    with _own_settings(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _save(draw(heat, order, scale, style, shown.groups), files.open(picture.path), picture.format)
+        _save(draw(heat, order, scale, style, shown.groups), file, picture.format)
     if any("Glyph" in str(warning.message) for warning in caught):
-        messages.note("the font has not every character of the ids; a box stands for each that it lacks")
-    messages.note(f"ordered in {clustered - start:.1f} s, drawn in {time.perf_counter() - clustered:.1f} s")
+        notes.note("the font has not every character of the ids; a box stands for each that it lacks")
+    notes.note(f"ordered in {clustered - start:.1f} s, drawn in {time.perf_counter() - clustered:.1f} s")
 
 
 @contextmanager

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualign.cli.inputs.quantities import Quantity
 from gpualign.core.common.dataclass import dataclass
+from gpualign.jobs.plotting.quantities import Quantity
 
 if TYPE_CHECKING:
-    from gpualign.cli.inputs.record_groups import Grouping
+    from gpualign.jobs.record_groups import Grouping
 
 _FEW = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#000000")
 """Okabe and Ito 2008: told apart without colour vision too."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.pictures.heatmaps import HeatMap, Order, cell_texts, shown_names
+from gpualign.jobs.plotting.heatmap import HeatMap, Order, cell_texts, shown_names
 
 MOST_NUMBERS = 30
 """Records of which every cell shows its value."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 
 if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
@@ -199,7 +199,7 @@ def scale_of(heat: HeatMap, low: float | None, high: float | None) -> Scale:
         first, last = (0.0, 1.0) if heat.kind == "identity" or first >= 0 else (first, 0.0)
     first, last = first if low is None else low, last if high is None else high
     if not first < last:
-        given = " and ".join(f"{option} {value:g}" for option, value in (("--vmin", low), ("--vmax", high)) if value is not None)
+        given = " and ".join(parameter(name, f"{value:g}") for name, value in (("vmin", low), ("vmax", high)) if value is not None)
         raise InputError(f"{given}: the colours would go from {first:g} to {last:g}; values are from {smallest:g} to {largest:g}")
     below, above = others.size and smallest < first, others.size and largest > last
     return Scale(first, last, "both" if below and above else "min" if below else "max" if above else "neither")
@@ -252,13 +252,15 @@ def by_tree(heat: HeatMap, tree: Tree) -> Order:
     """In the order of the leaves of a tree of the same records. Raises `InputError` for one of others, and where ids are not unique."""
     number = {name: k for k, name in enumerate(heat.rows)}
     if not heat.one_set or len(number) < len(heat.rows):
-        raise InputError("--tree: the matrix is of two sets, or has an id twice; a tree is of one set, of which each record has its own id")
+        raise InputError(
+            f"{parameter('tree')}: the matrix is of two sets, or has an id twice; a tree is of one set, of which each record has its own id"
+        )
     leaves = set(tree.ids)
     for where, alone in (("matrix", number.keys() - leaves), ("tree", leaves - number.keys())):
         if alone:
             others = f" and {len(alone) - 1:,} more are" if len(alone) > 1 else " is"
             name = ascii(_cut(min(alone), _WHOLE_IDS))
-            raise InputError(f"--tree: {name}{others} only in the {where}; the leaves are to be the records of the matrix")
+            raise InputError(f"{parameter('tree')}: {name}{others} only in the {where}; the leaves are to be the records of the matrix")
     rows = np.array([number[name] for name in tree.ids], dtype=np.intp)
     return Order(rows, rows, brackets_of(tree))
 

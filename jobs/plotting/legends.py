@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gpualign.cli.pictures.groups import Coloured, Gradient
-from gpualign.cli.pictures.heatmaps import HeatMap, Scale, shown_text
-from gpualign.cli.pictures.layout import DIAGONAL, LABEL, MISSING, SMALL, Parts, ticks, width_of, wrapped
 from gpualign.core.common.dataclass import dataclass
+from gpualign.jobs.plotting.figure_layout import DIAGONAL, LABEL, MISSING, SMALL, Parts, ticks, width_of, wrapped
+from gpualign.jobs.plotting.group_colours import Coloured, Gradient
+from gpualign.jobs.plotting.heatmap import HeatMap, Scale, shown_text
 
 _BAR = 0.16
 """Inches."""

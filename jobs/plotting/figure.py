@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.pictures.groups import Coloured, strips_of
-from gpualign.cli.pictures.heatmaps import SIMILARITIES, DrawnTree, HeatMap, Order, Scale, block_means, shown_text
-from gpualign.cli.pictures.layout import DIAGONAL, LABEL, MISSING, SMALL, TITLE, Parts, number_size, ticks, wrapped
-from gpualign.cli.pictures.legends import draw_bar, draw_legends, legends_of, most_entries
 from gpualign.core.common.dataclass import dataclass
+from gpualign.jobs.plotting.figure_layout import DIAGONAL, LABEL, MISSING, SMALL, TITLE, Parts, number_size, ticks, wrapped
+from gpualign.jobs.plotting.group_colours import Coloured, strips_of
+from gpualign.jobs.plotting.heatmap import SIMILARITIES, DrawnTree, HeatMap, Order, Scale, block_means, shown_text
+from gpualign.jobs.plotting.legends import draw_bar, draw_legends, legends_of, most_entries
 
 if TYPE_CHECKING:
-    from gpualign.cli.inputs.quantities import Quantity
-    from gpualign.cli.inputs.record_groups import Grouping
+    from gpualign.jobs.plotting.quantities import Quantity
+    from gpualign.jobs.record_groups import Grouping
 
 MOST_CELLS = 800
 """Cells along a side; of more records a cell is the mean of several, so that a picture of thousands is a file of 2 MB at most."""

@@ -1,1 +1,0 @@
-"""Clustered heat maps."""

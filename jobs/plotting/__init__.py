@@ -1,0 +1,1 @@
+"""Clustered heat maps, drawn with matplotlib."""
