@@ -182,8 +182,8 @@ def test_sums_are_those_of_plain_loops(rng):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--between"], "--between wants to know the group of each record: --groups TABLE"),
-        (["--within"], "--within wants to know the group of each record: --groups TABLE"),
+        (["--between"], "--between wants to know the group of each record: give --groups too"),
+        (["--within"], "--within wants to know the group of each record: give --groups too"),
         (["--groups", "g.tsv"], "--groups chooses pairs with --between"),
         (["--groups", "g.tsv", "--between", "--within"], "--between and --within are all pairs together"),
         (["--groups", "g.tsv", "--between", "--format", "matrix"], "a matrix holds every pair, unless it is --format csr"),

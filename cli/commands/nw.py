@@ -141,7 +141,7 @@ def nw(
     start_for_pairs("cpu" if cluster else device, queries, others, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)
     from dataclasses import replace
 
-    from gpualign.cli.inputs.record_groups import check_groups, read_group_pairs
+    from gpualign.cli.inputs.record_groups import read_group_pairs
     from gpualign.cli.options.cluster import find_resources
     from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.alignment.ambiguity import Rule, check_rule
@@ -158,6 +158,7 @@ def nw(
     from gpualign.jobs.output.format_selection import output_paths
     from gpualign.jobs.output.pairs import OutputOptions, output_spec, write_every_pair
     from gpualign.jobs.output.run_summary import counts_of
+    from gpualign.jobs.record_groups import check_groups
     from gpualign.jobs.sequence_loading import ReadOptions, add_targets, read_inputs
 
     messages = Messages.of("nw", quiet, verbose, log, summary)
@@ -165,7 +166,7 @@ def nw(
         raise InputError("--add is for one file, whose sequences are compared with each other too; for two files leave it out")
     files = [path for one in sets for path in one.everything]
     check_stdin(*files, groups)
-    check_groups(groups, between, within)
+    check_groups(groups is not None, between, within)
     if with_self and seqs2 is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
     if with_self and nearest is not None:

@@ -8,11 +8,11 @@ import numpy as np
 
 from gpualign.cli.inputs.distance_matrices import StoredMatrix, check_ids, read_matrix
 from gpualign.cli.inputs.pair_lists import read_edges
-from gpualign.cli.pictures.heatmaps import guess_kind
 from gpualign.core.clustering.known_distances import MatrixOfPairs
 from gpualign.core.common.errors import InputError
 from gpualign.core.sequences.ids import changed_ids, describe_changed
 from gpualign.jobs.cluster import Given
+from gpualign.jobs.plotting.heatmap import guess_kind
 from gpualign.jobs.sequence_loading import Inputs
 
 

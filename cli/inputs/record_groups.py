@@ -8,8 +8,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.common.suggestions import did_you_mean
@@ -18,7 +16,7 @@ from gpualign.core.files.delimited import open_delimited
 from gpualign.core.sequences.ids import changed_ids, describe_changed, is_id_title
 from gpualign.jobs.output.atomic_files import STDIO, open_input
 from gpualign.jobs.plotting.quantities import Quantity, quantity_of
-from gpualign.jobs.record_groups import Grouping, grouping
+from gpualign.jobs.record_groups import Grouping, group_pairs, grouping, match_ids
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
@@ -105,11 +103,8 @@ def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: 
         before = found.setdefault(cells[0], (line, wanted))
         if before[1] != wanted:
             raise InputError(f"{source}: lines {before[0]} and {line} put {cells[0]!a} in different groups")
-    if changed := changed_ids(list(found), ids):
-        found = {changed.get(name, name): row for name, row in found.items()}
-        warn(describe_changed(changed, path))
-    if not known & found.keys():
-        raise InputError(f"{source}: none of its ids is one of {of}, whose first is {ids[0]!a}")
+    changed = match_ids(list(found), ids, source, of, warn)
+    found = {changed.get(name, name): row for name, row in found.items()}
     return _Table([titles[k] for k in places], {name: cells for name, (_, cells) in found.items()})
 
 
@@ -123,33 +118,11 @@ def _place_of(name: str, titles: Sequence[str], source: str) -> int:
     raise InputError(f"{source}: no column is called {quoted(name)}; beside the ids its columns are {shown}{did_you_mean(name, titles)}")
 
 
-def check_groups(table: str | None, between: bool, within: bool) -> None:
-    """Raises `InputError` for options that lack each other, or contradict each other."""
-    if between and within:
-        raise InputError("--between and --within are all pairs together; give one of them, or neither")
-    if table is None and (between or within):
-        raise InputError(f"--{'within' if within else 'between'} wants to know the group of each record: --groups TABLE")
-    if table is not None and not (between or within):
-        raise InputError("--groups chooses pairs with --between (different groups) or --within (the same group)")
-
-
 def read_group_pairs(path: str, within: bool, queries: Sequence[str], targets: Sequence[str], warn: Callable[[str], None]) -> GroupPairs:
     """Which pairs of records are wanted, by the one group of each in a table as `read_groups` takes it. Raises `InputError` as that does,
     and for records without a group."""
-    from gpualign.core.planning.group_pairs import GroupPairs
-
     ids = list(dict.fromkeys([*queries, *targets]))
-    groupings = read_groups(path, ids, warn, "the sequences")
-    if len(groupings) > 1:
-        columns = ", ".join(repr(one.title) for one in groupings)
-        raise InputError(f"--groups {path}: {len(groupings)} columns of groups, {columns}; a table of an id and one group is wanted")
-    number = dict(zip(ids, groupings[0].of, strict=True))
-    if missing := [name for name in ids if number[name] < 0]:
-        raise InputError(
-            f"--groups {path}: {len(missing):,} of {len(ids):,} records have no group, {missing[0]!r} the first; give each one"
-        )
-    own, theirs = (np.array([number[name] for name in names], dtype=np.int64) for names in (queries, targets))
-    return GroupPairs(own, theirs, within)
+    return group_pairs(read_groups(path, ids, warn, "the sequences"), ids, (queries, targets), within, f"--groups {path}")
 
 
 def read_ids(path: str) -> dict[str, int]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gpualign._output import checked_output, filled_values
 from gpualign._results import Matrix
 from gpualign._running import LOG, Progress, Reporter, checked_count, resources
-from gpualign._sequences import Path, checked_path, is_numbered
+from gpualign._sequences import Path, checked_path, is_missing, is_numbered
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.fractions import exact_fraction, sites_or_fraction
 from gpualign.core.distance.metrics import METRICS, MissingRule
@@ -157,21 +157,13 @@ def _files(calls: Calls | None) -> list[object]:
     return [*fileset_files(os.fspath(calls))] if isinstance(calls, (str, os.PathLike)) else [calls]
 
 
-def _is_missing(cell: object) -> bool:
-    """Tell whether an object is None, nan, or pandas.NA, which is neither equal to anything nor unequal."""
-    if cell is None:
-        return True
-    unequal = cell != cell
-    return not isinstance(unequal, (bool, np.bool_)) or bool(unequal)
-
-
 def _codes(given: str | int | Sequence[str | int]) -> tuple[str, ...]:
     """Cells that are missing calls, as text. Raises `InputError` for what is neither text nor a number."""
     if isinstance(given, str):
         return tuple(code.strip() for code in given.split(","))
     some = [given] if isinstance(given, (int, float, np.number)) or given is None else list(given)
     for code in some:
-        if not isinstance(code, (str, int, float, np.number)) or _is_missing(code):
+        if not isinstance(code, (str, int, float, np.number)) or is_missing(code):
             raise InputError(f"missing_code {code!r}: expected text or a number; None and nan are missing calls anyway")
     return tuple(f"{code:.0f}" if isinstance(code, (float, np.floating)) and code == code // 1 else str(code) for code in some)
 
@@ -230,7 +222,7 @@ def _plain(array: npt.NDArray[Any], what: str, missing: Sequence[str]) -> npt.ND
     if array.dtype.kind not in "OU" or array.dtype == np.dtype("U1"):
         return array
     words = _NO_CALL.union(missing)
-    texts = ["" if _is_missing(one) or (isinstance(one, str) and one in words) else one for one in array.ravel().tolist()]
+    texts = ["" if is_missing(one) or (isinstance(one, str) and one in words) else one for one in array.ravel().tolist()]
     of_numbers = all(isinstance(one, (int, float, np.number)) or one == "" for one in texts)
     if of_numbers or any(isinstance(one, str) and len(one) > 1 for one in texts):
         try:

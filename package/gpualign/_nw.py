@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from gpualign._groups import Groups, pairs_by_groups
 from gpualign._output import checked_output, filled_values
 from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._running import LOG, Progress, Reporter, check_numbers, checked_count, checked_score, resources
@@ -92,6 +94,9 @@ def pairs(
     min_identity: float | None = None,
     min_score: int | None = None,
     min_coverage: float | None = None,
+    groups: Groups | None = None,
+    between: bool = False,
+    within: bool = False,
     end_gaps: str = "penalised",
     strand: str | None = None,
     identity_def: int = DEFAULT,
@@ -106,7 +111,11 @@ def pairs(
 
     max_distance: 1 - identity, with `gpualign.EDIT` the edit distance; min_identity; min_score. min_coverage: beside any of them, the
     fraction of either sequence's letters that stand in pairs at least. Where these bound the edit distance, pairs that cannot pass are not
-    aligned. Of one set each pair comes once, i < j. Other arguments and errors as for `nw`.
+    aligned. Of one set each pair comes once, i < j.
+
+    groups: the group of each record, with between=True for pairs of different groups alone or within=True for those of the same group; no
+    others are aligned. A dict of ids and groups, a pandas.Series, or a DataFrame of one column, with the ids as its index (or as the first
+    of two columns). Raises `InputError` where a record has no group. Other arguments and errors as for `nw`.
 
     >>> found = pairs(["ACGT", "AGT", "TTTT"], scoring=Scoring(edit=True), max_distance=1)
     >>> list(found)
@@ -118,11 +127,14 @@ def pairs(
     if len(given) != 1:
         found = f"; found {' and '.join(given)}" if given else ""
         raise InputError(f"pairs wants one threshold, {', '.join(thresholds)}{found}")
+    chosen_pairs = pairs_by_groups(groups, between, within)
     filter = _filter(chosen, max_distance, min_identity, min_score, min_coverage)
     detail = Detail.STATISTICS if filter.by_statistics else Detail.SCORE
     rule = checked_rule(ambiguous, _checked_definition(identity_def))
     options = _options(chosen, end_gaps, strand, rule, detail, Pairing.ABOVE, device, threads, memory, executor)
-    job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, identity_def), LOG)
+    inputs = inputs_of(seqs, targets)
+    filter = replace(filter, groups=chosen_pairs(inputs))
+    job = prepare_wanted(inputs, options, Wanted(filter, identity_def), LOG)
     i, j, values = passing_pairs(job, filter, identity_def, _reporter(job, progress))
     return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids), given[0].partition("_")[2])
 
@@ -138,6 +150,9 @@ def iter_pairs(
     min_identity: float | None = None,
     min_score: int | None = None,
     min_coverage: float | None = None,
+    groups: Groups | None = None,
+    between: bool = False,
+    within: bool = False,
     end_gaps: str = "penalised",
     strand: str | None = None,
     identity_def: int = DEFAULT,
@@ -151,7 +166,8 @@ def iter_pairs(
     """Align every pair globally, or those that may pass the thresholds, and yield tables of up to `batch` of them, in input order, within
     the memory of a few.
 
-    fields: columns as `gpualign nw --fields` has them, identity, cigar and so on among them. Thresholds as for `pairs`, none or several.
+    fields: columns as `gpualign nw --fields` has them, identity, cigar and so on among them. Thresholds as for `pairs`, none or several;
+    groups likewise.
     Closing the iterator stops all workers. Other arguments and errors as for `nw`; bad arguments are told at once.
 
     >>> for table in iter_pairs(["ACGT", "AGT"], fields=["query", "target", "cigar"]):
@@ -163,12 +179,15 @@ def iter_pairs(
         raise InputError(f"fields: {lacking[0]} is of files; sequences in memory have no descriptions")
     if checked_count("batch", batch, 1) is None:
         raise InputError("batch None: a whole number is wanted")
+    chosen_pairs = pairs_by_groups(groups, between, within)
     filter = _filter(checked_scoring(scoring), max_distance, min_identity, min_score, min_coverage)
     details = [column.detail for column in columns] + ([Detail.STATISTICS] if filter.by_statistics else [])
     detail = max(details, key=list(Detail).index)
     rule = checked_rule(ambiguous, _checked_definition(identity_def))
     options = _options(scoring, end_gaps, strand, rule, detail, Pairing.ABOVE, device, threads, memory, executor)
-    job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, identity_def), LOG)
+    inputs = inputs_of(seqs, targets)
+    filter = replace(filter, groups=chosen_pairs(inputs))
+    job = prepare_wanted(inputs, options, Wanted(filter, identity_def), LOG)
     blocks = job.blocks(identity_def, _reporter(job, progress))
 
     def tables() -> Iterator[Table]:

@@ -143,6 +143,14 @@ def is_numbered(index: Any) -> bool:
     return getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
 
 
+def is_missing(cell: object) -> bool:
+    """Tell whether an object is None, nan, or pandas.NA, which is neither equal to anything nor unequal."""
+    if cell is None:
+        return True
+    unequal = cell != cell
+    return not isinstance(unequal, (bool, np.bool_)) or bool(unequal)
+
+
 def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> RawRecords:
     """Letters and ids of records in memory. Raises `InputError`."""
     if isinstance(records, (str, bytes)):

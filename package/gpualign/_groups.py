@@ -1,0 +1,125 @@
+"""Groups of records, and numbers and dates, as Python programs have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from gpualign._running import LOG
+from gpualign._sequences import is_missing, is_numbered
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.jobs.record_groups import check_groups, group_pairs, grouping, match_ids
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.jobs.plotting.quantities import Quantity
+    from gpualign.jobs.record_groups import Grouping
+    from gpualign.jobs.sequence_loading import Inputs
+
+Groups: TypeAlias = "Mapping[str, Hashable] | Mapping[str, Mapping[str, Hashable]] | pd.Series | pd.DataFrame"
+"""The group of each id; or columns by their titles, each with the group of each id, as a mapping or a DataFrame whose index has the ids."""
+
+_TITLE = "group"
+"""Of a column without a title, under which numbers are names of groups."""
+
+
+def pairs_by_groups(groups: Groups | None, between: bool, within: bool) -> Callable[[Inputs], GroupPairs | None]:
+    """Return what chooses pairs of the sequences once they are read. Raises `InputError` at once for arguments that lack or contradict each
+    other and for what is no groups; the function that is returned does for records without a group."""
+    for name, given in (("between", between), ("within", within)):
+        if not isinstance(given, (bool, np.bool_)):
+            raise InputError(f"{parameter(name)}: expected True or False; found {given!r}")
+    check_groups(groups is not None, bool(between), bool(within))
+    if groups is None:
+        return lambda inputs: None
+    columns = _columns_of(groups)
+
+    def chosen(inputs: Inputs) -> GroupPairs:
+        sets = inputs.queries.ids, inputs.targets.ids
+        ids = list(dict.fromkeys([*sets[0], *sets[1]]))
+        own = [grouping(*column) for column in _of_records(columns, ids, "the sequences")]
+        return group_pairs(own, ids, sets, bool(within), parameter("groups"))
+
+    return chosen
+
+
+def strips_of_groups(groups: Groups | None, ids: Sequence[str]) -> list[Grouping | Quantity]:
+    """Return columns to draw beside the records of a matrix: quantities where a column with a title holds numbers or dates alone, else
+    groups. Raises `InputError` for what is no groups, and where no record of the matrix has any."""
+    if groups is None:
+        return []
+    from gpualign.jobs.plotting.quantities import quantity_of
+
+    columns = _of_records(_columns_of(groups), ids, "the matrix")
+    return [(quantity_of(title, own) if title != _TITLE else None) or grouping(title, cells, own) for title, cells, own in columns]
+
+
+_Columns: TypeAlias = "list[tuple[str, dict[str, str]]]"
+"""(title, the cell of each id) of each column."""
+
+
+def _of_records(columns: _Columns, ids: Sequence[str], of: str) -> list[tuple[str, list[str], list[str]]]:
+    """(title, all cells, those of records with these ids, empty where there is none) of each column."""
+    names = list(dict.fromkeys(name for _, cells in columns for name in cells))
+    changed = match_ids(names, ids, parameter("groups"), of, LOG.warn)
+    found = []
+    for title, cells in columns:
+        by_id = {changed.get(name, name): cell for name, cell in cells.items()}
+        found.append((title, list(by_id.values()), [by_id.get(name, "") for name in ids]))
+    return found
+
+
+def _columns_of(groups: Any) -> _Columns:
+    dimensions = getattr(groups, "ndim", None) if hasattr(groups, "iloc") else None
+    if dimensions == 1:  # a Series
+        title = _TITLE if groups.name is None else str(groups.name)
+        found = [(title, _cells(zip(groups.index, groups, strict=True)))]
+    elif dimensions == 2:
+        found = _columns_of_frame(groups)
+    elif not isinstance(groups, Mapping):
+        raise InputError(
+            f"{parameter('groups')}: expected a dict of ids and their groups, or a pandas.DataFrame with the ids as its index;"
+            f" found {type(groups).__name__}"
+        )
+    elif groups and all(hasattr(one, "items") for one in groups.values()):
+        found = [(str(title), _cells(one.items())) for title, one in groups.items()]
+    else:
+        found = [(_TITLE, _cells(groups.items()))]
+    if not any(cells for _, cells in found):
+        raise InputError(f"{parameter('groups')}: empty; expected ids and their groups")
+    return found
+
+
+def _columns_of_frame(frame: Any) -> _Columns:
+    """Columns of a DataFrame; where its index is the one that pandas gives, the first of several has the ids."""
+    titles = [str(title) for title in frame.columns]
+    columns = [frame.iloc[:, k].tolist() for k in range(len(titles))]
+    ids = frame.index.tolist()
+    if is_numbered(frame.index) and len(titles) > 1:
+        ids, titles, columns = columns[0], titles[1:], columns[1:]
+    return [(title, _cells(zip(ids, column, strict=True))) for title, column in zip(titles, columns, strict=True)]
+
+
+def _cells(items: Iterable[tuple[object, object]]) -> dict[str, str]:
+    """The cell of each id, as text. Raises `InputError` for an id with two of them, and for what is no name of a group."""
+    cells: dict[str, str] = {}
+    for key, value in items:
+        name, cell = str(key), _text(value)
+        if cells.setdefault(name, cell) != cell:
+            raise InputError(f"{parameter('groups')}: {name!a} is in different groups, {cells[name]!a} and {cell!a}")
+    return cells
+
+
+def _text(value: object) -> str:
+    """A cell as a table has it, empty where it is missing; pandas makes whole numbers floats where some are missing."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Hashable) or isinstance(value, (tuple, frozenset, bytes)):
+        raise InputError(f"{parameter('groups')}: {value!r} is no group; expected text, a number, a date or None")
+    if is_missing(value):
+        return ""
+    return f"{value:.0f}" if isinstance(value, (float, np.floating)) and value == value // 1 else str(value)
