@@ -1,7 +1,8 @@
-"""`gpualign plot` of a matrix that is too large for the memory there is."""
+"""Whole matrices that are too large for the memory there is: drawn, clustered, made trees of."""
 
 import gzip
 import io
+import re
 import shlex
 import zipfile
 
@@ -12,9 +13,11 @@ from command import GPUALIGN, gpualign, gpualign_here, shell
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")
 
-from gpualign.core.common import memory as own_memory
+import gpualign as gpualign_package
+from gpualign.core.common import memory as budget
 from gpualign.core.common.cgroups import Limits
 from gpualign.core.common.errors import InputError
+from gpualign.jobs import matrix_memory
 
 MANY = 1_000_000
 
@@ -50,6 +53,12 @@ def zipped(shape):
     return out.getvalue()
 
 
+def allow(monkeypatch, there, limits=None):
+    """Pretend that this process may have so many bytes, by the machine or by its control group."""
+    monkeypatch.setattr(budget, "own_limits", lambda: limits or Limits())
+    monkeypatch.setattr(budget, "physical_memory", lambda: (1 << 40) if limits and limits.free else there)
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -64,7 +73,65 @@ def zipped(shape):
 @pytest.mark.parametrize("limits", [Limits(), Limits(memory=1 << 40, free=30 << 20)], ids=["machine", "control group"])
 def test_what_is_free_counts(tmp_path, monkeypatch, name, content, limits):
     (tmp_path / name).write_bytes(content)
-    monkeypatch.setattr(own_memory, "own_limits", lambda: limits)
-    monkeypatch.setattr(own_memory, "physical_memory", lambda: (1 << 40) if limits.free else 30 << 20)
+    allow(monkeypatch, 30 << 20, limits)
     with pytest.raises(InputError, match=r"1,000 x 1,000 values take about 38.1 MiB of memory to draw, and this process may have 30.0 MiB"):
         gpualign_here("plot", tmp_path / name, "-o", tmp_path / "x.png")
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (
+            ["tree", "d.npy"],
+            "d.npy: 60 x 60 values take about 109.0 KiB of memory to make a tree of, and this process may have 20.0 KiB; take",
+        ),
+        (["tree", "d.npy", "--method", "upgma"], "d.npy: 60 x 60 values take about 84.4 KiB of memory to make a tree of"),
+        (["tree", "c.npy", "--method", "upgma"], "c.npy: 60 x 60 values take about 35.2 KiB of memory to make a tree of"),
+        (["tree", "d.npz", "--method", "mst"], "d.npz: 60 x 60 values take about 112.5 KiB of memory to make a tree of"),
+        (["tree", "d.tsv"], "d.tsv: 60 x 60 values take about 130.1 KiB of memory to make a tree of"),
+        (
+            ["cluster", "--distances", "d.npy", "--max-distance", "1"],
+            "d.npy: 60 x 60 values take about 84.4 KiB of memory to cluster, and this process may have 20.0 KiB; give a list of near pairs"
+            " with --edges, or take a machine with more memory",
+        ),
+        (
+            ["dist", "calls.tsv", "-o", "x.npy", "--plot", "x.png"],
+            "--plot x.png: 60 x 60 values take about 140.6 KiB of memory to draw, and this process may have 20.0 KiB; draw fewer records,"
+            " as one of each cluster (gpualign cluster), or take a machine with more memory",
+        ),
+        (["nw", "genes.fa", "-o", "x.npy", "--plot", "x.png"], "--plot x.png: 60 x 60 values take about 140.6 KiB of memory to draw"),
+        (
+            ["nw", "genes.fa", "genes.fa", "-o", "x.npy", "--plot", "x.png", "--dry-run"],
+            "--plot x.png: 60 x 60 values take about 140.6 KiB",
+        ),
+    ],
+)
+def test_nothing_is_computed_for_what_the_memory_does_not_hold(tmp_path, monkeypatch, words, reason):
+    monkeypatch.chdir(tmp_path)
+    values = np.abs(np.subtract.outer(np.arange(60.0), np.arange(60.0)))
+    np.save("d.npy", values)
+    np.save("c.npy", values[np.triu_indices(60, 1)])
+    np.savez("d.npz", distance=values)
+    np.savetxt("d.tsv", values, delimiter="\t", header="\t" * 60, comments="")
+    (tmp_path / "calls.tsv").write_text("id\tx\ty\n" + "".join(f"s{k}\t{k % 3}\t{k % 2}\n" for k in range(60)))
+    (tmp_path / "genes.fa").write_text("".join(f">s{k}\nACGT\n" for k in range(60)))
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr(matrix_memory, "free_memory", lambda: 20 << 10)
+    with pytest.raises(InputError, match=re.escape(reason)):
+        gpualign_here(*words)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_condensed_matrix_that_fits_is_clustered(tmp_path, monkeypatch):
+    """As it takes a part of what the square would."""
+    monkeypatch.chdir(tmp_path)
+    np.save("c.npy", np.ones(60 * 59 // 2))
+    monkeypatch.setattr(matrix_memory, "free_memory", lambda: 20 << 10)
+    assert len(gpualign_here("cluster", "--distances", "c.npy", "--max-distance", "1")[0].splitlines()) == 61
+
+
+def test_a_tree_in_python(monkeypatch):
+    found = gpualign_package.dist(np.eye(60, dtype=np.int8))
+    monkeypatch.setattr(matrix_memory, "free_memory", lambda: 20 << 10)
+    with pytest.raises(InputError, match=r"matrix: 60 x 60 values take about 109\.0 KiB of memory to make a tree of"):
+        gpualign_package.tree(found)

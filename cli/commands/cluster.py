@@ -129,6 +129,11 @@ def cluster(
     rule = None if ambiguous is None else Rule(ambiguous)
     options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage, strand, rule)
     options.check(fractions=known is None and not edit)
+    if distances is not None:
+        from gpualign.cli.inputs.matrix_sizes import check_size
+        from gpualign.jobs.matrix_memory import CLUSTERING
+
+        check_size(distances, CLUSTERING)
 
     reading = ReadOptions(alphabet, allow_duplicates, degap, spec.with_sequences, unknown=unknown, drop_empty=drop_empty, strict=strict)
     inputs = read_inputs([open_inputs(read.paths)], reading, messages) if read.paths else None

@@ -238,6 +238,10 @@ def dist(
         messages.of_run.have_read(samples_of(sets, source.samples), resources, format=spec.format)
         job = prepare(options, source, engine, files.scratch, messages)
         del source
+        if picture is not None:
+            from gpualign.jobs.matrix_memory import DRAWING, check_memory
+
+            check_memory(DRAWING, f"--plot {picture.path}", len(job.samples.queries.ids), len(job.samples.targets.ids))
         new, every = job.samples.queries.ids, job.samples.targets.ids
         if add is not None and (shared := describe_shared(new, every[len(new) :], add)):
             messages.note(shared)

@@ -229,6 +229,8 @@ def nw(
         )
     drawing = None
     if picture is not None:
+        from gpualign.core.common.errors import parameter
+        from gpualign.jobs.matrix_memory import DRAWING, check_memory
         from gpualign.jobs.output.atomic_files import naming_output
         from gpualign.jobs.output.pairs import Drawing
         from gpualign.jobs.plotting.heatmap import of_alignments
@@ -239,4 +241,5 @@ def nw(
                 write_plot(files.open(picture.path), picture, of_alignments(values, job.task, spec.value), messages)
 
         drawing = Drawing(picture.path, draw)
+        check_memory(DRAWING, f"{parameter('plot')} {picture.path}", len(job.task.queries), len(job.task.targets))
     write_every_pair(spec, job, inputs.count, dry_run, messages, resources.host_threads, drawing)

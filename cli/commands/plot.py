@@ -100,10 +100,11 @@ def plot(
     from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.suggestions import did_you_mean
+    from gpualign.jobs.matrix_memory import DRAWING
     from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, check_stdin, naming_output
     from gpualign.jobs.plotting.figure import Style
     from gpualign.jobs.plotting.heatmap import guess_kind, of_lists
-    from gpualign.jobs.plotting.output import BYTES_OF_PAIR, Rows, check_plot, check_style, write_plot
+    from gpualign.jobs.plotting.output import Rows, check_plot, check_style, write_plot
 
     messages = Messages.of("plot", quiet)
     for option, text in (("--label", label), ("--title", title)):
@@ -125,7 +126,7 @@ def plot(
         raise InputError(f"--order {order}: with --tree the records are in the order of the tree")
     style = Style(title, cmap, linkage, vmin, vmax)
     check_style(style)
-    check_size(matrix, BYTES_OF_PAIR)
+    check_size(matrix, DRAWING)
     stored = read_matrix(matrix)
     if stored.assumed is not None:
         messages.warn(f"{matrix}: {stored.assumed}")

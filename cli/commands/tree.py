@@ -47,11 +47,13 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
       gpualign dist core.aln --max-distance 12 | gpualign tree --edges - --method mst -o links.tsv
     """
 
+    from gpualign.cli.inputs.matrix_sizes import check_size
     from gpualign.cli.inputs.precomputed_distances import read_given
     from gpualign.cli.terminal.reporter import Messages
     from gpualign.core.common.errors import InputError
     from gpualign.core.trees.newick import newick
     from gpualign.core.trees.table import edge_rows
+    from gpualign.jobs.matrix_memory import TREES
     from gpualign.jobs.output.atomic_files import OutputFiles, naming_output, output_path
     from gpualign.jobs.tree import MIDPOINT, check_libraries, check_root, make_tree
 
@@ -67,6 +69,8 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     check_root(root, method)
     check_libraries()
     messages.begin([matrix, edges], [path])
+    if matrix is not None:
+        check_size(matrix, TREES[method])
     with OutputFiles(messages.note) as files, naming_output(path), files.text(path) as out:
         given, of_identities = read_given(edges, matrix, None, False, None, messages.warn)
         if not given.ids:

@@ -10,56 +10,55 @@ from typing import BinaryIO
 import numpy as np
 
 from gpualign.cli.inputs.numpy_files import NPY_MAGIC, NPZ_MAGIC
-from gpualign.core.common.errors import InputError
-from gpualign.core.common.memory import free_memory
-from gpualign.core.common.units import format_bytes
 from gpualign.core.files.decompression import unpack
 from gpualign.core.files.delimiters import delimiter_of
 from gpualign.core.files.paths import open_file
 from gpualign.core.files.phylip_matrix import is_count
+from gpualign.jobs.matrix_memory import MatrixUse, check_memory
+
+_SQUARE_ARRAY, _SQUARE_ARCHIVE, _TEXT, _VECTOR, _VECTOR_ARCHIVE = 24, 32, 37, 5, 8
+"""Bytes for each pair of the square that reading takes: measured with 3,000 records."""
 
 
-def check_size(path: str, bytes_of_pair: int) -> None:
-    """Raises `InputError` for a matrix whose pairs, of so many bytes each, are more than the memory that this process may still have.
+def check_size(path: str, use: MatrixUse) -> None:
+    """Raises `InputError` for a matrix that takes more than the memory this process may still have.
 
     The size is that of the headers of .npy and .npz, of the first line of text. Pipes, which can be read once, triangles of text and what
     is damaged are left to whoever reads them.
     """
-    if not os.path.isfile(path) or (there := free_memory()) is None:
+    if not os.path.isfile(path):
         return
     try:
         with open_file(path) as stream:
-            rows, columns = _shape(stream, path)
+            rows, columns, reading = _shape(stream, path)
     # As for `parse_npz`: damaged files raise whatever their readers do.
     except Exception:
         return
-    if (needed := rows * columns * bytes_of_pair) > there:
-        raise InputError(
-            f"{path}: {rows:,} x {columns:,} values take about {format_bytes(needed)} of memory to draw, and this process may have"
-            f" {format_bytes(there)}; draw fewer records, as one of each cluster (gpualign cluster), or take a machine with more memory"
-        )
+    check_memory(use, path, rows, columns, reading)
 
 
-def _shape(stream: BinaryIO, source: str) -> tuple[int, int]:
-    """(rows, columns) of the square that a stored matrix becomes."""
+def _shape(stream: BinaryIO, source: str) -> tuple[int, int, int]:
+    """(rows, columns, bytes of a pair in reading) of the square that a stored matrix becomes."""
     start = stream.read(len(NPY_MAGIC))
     stream.seek(0)
     if start == NPY_MAGIC:
-        return _square(_shape_of_array(stream))
+        shape = _shape_of_array(stream)
+        return *_square(shape), _SQUARE_ARRAY if len(shape) == 2 else _VECTOR
     if start.startswith(NPZ_MAGIC):
         with zipfile.ZipFile(stream) as archive:
             shapes = []
             for member in archive.infolist():
                 with archive.open(member) as array:
-                    shapes.append(_square(_shape_of_array(array)))
-        return max(shapes, key=math.prod)
+                    shapes.append(_shape_of_array(array))
+        largest = max(shapes, key=lambda shape: math.prod(_square(shape)))
+        return *_square(largest), _SQUARE_ARCHIVE if len(largest) == 2 else _VECTOR_ARCHIVE
     unpacked = unpack(stream, source)[1]
     first, second = unpacked.readline(), unpacked.readline()
     if is_count(first):
-        return int(first), int(first)
+        return int(first), int(first), _TEXT
     mark = delimiter_of(first, second).encode()
     columns = len(first.split()) if mark == b" " else first.count(mark)
-    return columns, columns
+    return columns, columns, _TEXT
 
 
 def _shape_of_array(stream: object) -> tuple[int, ...]:

@@ -32,10 +32,6 @@ _FORMATS = ("png", "svg", "pdf")
 _DOTS_PER_INCH = 300
 _LARGE_FILE = 1_500_000
 
-BYTES_OF_PAIR = 40
-"""Memory that a matrix takes at most while it is read from an array, put in order and drawn, for each of its cells: measured, with 8,000
-records, 28 to 40."""
-
 
 @dataclass(frozen=True)
 class Picture:

@@ -9,6 +9,7 @@ from gpualign._results import Matrix
 from gpualign._running import LOG
 from gpualign.core.common.errors import InputError
 from gpualign.core.trees.newick import newick
+from gpualign.jobs.matrix_memory import TREES, check_memory
 from gpualign.jobs.tree import METHODS, check_libraries, check_root, make_tree
 
 
@@ -37,8 +38,8 @@ def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
     method: "nj", neighbour joining; "upgma", average linkage; "mst", the minimum spanning tree. root: of neighbour joining, the id of the
     outgroup, or "midpoint", half way between the two records that are farthest apart; None: the node in which the last three meet.
 
-    Raises `InputError` for what are no distances of one set, and for pairs without a distance, which only "mst" does without; `RunError`
-    without scipy.
+    Raises `InputError` for what are no distances of one set, for pairs without a distance, which only "mst" does without, and for more
+    records than the memory holds a tree of; `RunError` without scipy.
 
     >>> import numpy as np
     >>> ids = ["a", "b", "c"]
@@ -56,5 +57,6 @@ def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
         raise InputError("a matrix of scores; distances or identities are wanted: nw(..., value='distance') has distances")
     given = pairs_of(matrix, "tree")
     check_libraries()
+    check_memory(TREES[method], "matrix", *matrix.values.shape)
     found = make_tree(given, matrix.value == "identity", method, LOG, root)
     return Tree("".join(newick(found)).rstrip("\n"), list(matrix.ids), method)
