@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,6 +55,20 @@ def match_ids(names: Sequence[str], ids: Sequence[str], source: str, of: str, wa
     elif set(ids).isdisjoint(names):
         raise InputError(f"{source}: none of its ids is one of {of}, whose first is {ids[0]!a}")
     return changed
+
+
+def match_order(places: Mapping[str, int], ids: Sequence[str], source: str, warn: Callable[[str], None]) -> dict[str, int]:
+    """Return the place of each id, of names that another format may have made of them, which `warn` is told.
+
+    places: of the names, as `source` has them. Raises `InputError` for ids that have none.
+    """
+    changed = changed_ids(list(places), ids)
+    if changed:
+        warn(describe_changed(changed, source))
+    found = {changed.get(name, name): place for name, place in places.items()}
+    if missing := [name for name in ids if name not in found]:
+        raise InputError(f"{source}: {len(missing):,} of {len(ids):,} ids of the matrix are not in it, {missing[0]!a} first")
+    return found
 
 
 def check_groups(given: bool, between: bool, within: bool) -> None:

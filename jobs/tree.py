@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,9 @@ import numpy as np
 from gpualign.core.clustering.known_distances import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.common.errors import InputError, RunError, parameter, quoted
 from gpualign.core.common.suggestions import several_nearest
+from gpualign.core.sequences.ids import changed_ids, describe_changed
 from gpualign.core.trees.methods import neighbour_joining, spanning, spanning_all, upgma
+from gpualign.core.trees.newick import parse_newick
 from gpualign.core.trees.rooting import root_at_midpoint, root_at_outgroup
 from gpualign.core.trees.tree import Tree
 
@@ -71,6 +74,17 @@ def make_tree(given: ListedPairs | MatrixOfPairs, of_identities: bool, method: s
     if root == MIDPOINT:
         return root_at_midpoint(tree)
     return tree if outgroup is None else root_at_outgroup(tree, outgroup)
+
+
+def parse_tree(text: str, ids: Sequence[str], source: str, warn: Callable[[str], None]) -> Tree:
+    """Return the only tree of a text in Newick's format. ids: of the records that its leaves should be; names of leaves that differ from
+    them by underscores for blanks become the ids, which `warn` is told. Raises `InputError` as `parse_newick` does."""
+    tree = parse_newick(text, source)
+    changed = changed_ids(tree.ids, ids)
+    if not changed:
+        return tree
+    warn(describe_changed(changed, source))
+    return replace(tree, ids=[changed.get(name, name) for name in tree.ids])
 
 
 def _record_of(root: str, ids: Sequence[str]) -> int:

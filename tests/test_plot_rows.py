@@ -240,7 +240,7 @@ def test_the_command_draws_groups(tmp_path, rng):
     assert "<!-- ward 0 -->" in text
     assert "linkage" not in text
     for arguments, reason in (
-        (["--order", "groups"], "--order groups: --groups TABLE is wanted too"),
+        (["--order", "groups"], "--order groups: give --groups too"),
         (["--order", "gruops"], "--order gruops: tree, input, groups or a file of ids is wanted"),
         (["--groups", "d.npz"], "d.npz: "),
         (["--groups", "x.svg"], "x.svg"),

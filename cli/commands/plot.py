@@ -104,12 +104,11 @@ def plot(
     from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, check_stdin, naming_output
     from gpualign.jobs.plotting.figure import Style
     from gpualign.jobs.plotting.heatmap import guess_kind, of_lists
-    from gpualign.jobs.plotting.output import Rows, check_plot, check_style, write_plot
+    from gpualign.jobs.plotting.output import Rows, check_order, check_plot, check_style, check_text, write_plot
 
     messages = Messages.of("plot", quiet)
-    for option, text in (("--label", label), ("--title", title)):
-        if text is not None and any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise InputError(f"{option} {text!a}: bytes that are no text in UTF-8")
+    for name, text in (("label", label), ("title", title)):
+        check_text(name, text)
     picture = check_plot(output)
     listed = None if order in ("tree", "input", "groups") else order
     if listed not in (None, "-") and not Path(listed).exists():
@@ -120,10 +119,7 @@ def plot(
     table, columns = split_columns(groups) if groups else (None, None)
     check_outputs([matrix, tree, table, listed], [picture.path])
     check_stdin(matrix, tree, table, listed)
-    if order == "groups" and groups is None:
-        raise InputError("--order groups: --groups TABLE is wanted too")
-    if tree is not None and order != "tree":
-        raise InputError(f"--order {order}: with --tree the records are in the order of the tree")
+    check_order(order, groups is not None, tree is not None)
     style = Style(title, cmap, linkage, vmin, vmax)
     check_style(style)
     check_size(matrix, DRAWING)

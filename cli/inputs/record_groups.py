@@ -13,10 +13,10 @@ from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.files.decompression import unpack
 from gpualign.core.files.delimited import open_delimited
-from gpualign.core.sequences.ids import changed_ids, describe_changed, is_id_title
+from gpualign.core.sequences.ids import changed_ids, is_id_title
 from gpualign.jobs.output.atomic_files import STDIO, open_input
 from gpualign.jobs.plotting.quantities import Quantity, quantity_of
-from gpualign.jobs.record_groups import Grouping, group_pairs, grouping, match_ids
+from gpualign.jobs.record_groups import Grouping, group_pairs, grouping, match_ids, match_order
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
@@ -140,10 +140,4 @@ def read_ids(path: str) -> dict[str, int]:
 
 def read_order(path: str, ids: Sequence[str], warn: Callable[[str], None]) -> dict[str, int]:
     """Read the place of each id in a list, one per line. Raises `InputError` for ids that are twice or not in it."""
-    source, places = path, read_ids(path)
-    if changed := changed_ids(list(places), ids):
-        places = {changed.get(name, name): line for name, line in places.items()}
-        warn(describe_changed(changed, path))
-    if missing := [name for name in ids if name not in places]:
-        raise InputError(f"{source}: {len(missing):,} of {len(ids):,} ids of the matrix are not in it, {missing[0]!a} first")
-    return places
+    return match_order(read_ids(path), ids, path, warn)

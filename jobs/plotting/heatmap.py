@@ -38,6 +38,9 @@ DISTANCE_LABELS = {
 SIMILARITIES = ("identity", "score", "kinship", "relationship")
 """Kinds of values that are the larger the more alike two records are."""
 
+ALIGNMENT_KINDS = ("score", "identity", "distance")
+"""What `nw` and `sw` write of alignments."""
+
 _ALIGNMENT_LABELS = {"score": "score", "identity": "identity", "distance": "distance (1 − identity)"}
 
 _ORDERED = 400
@@ -126,8 +129,13 @@ def of_distances(values: npt.NDArray[Any], samples: Samples, metric: Metric) -> 
 
 def of_alignments(values: npt.NDArray[Any], task: Task, value: Value) -> HeatMap:
     """The same of what `value` says of alignments."""
-    label = "edit distance" if value.edit and value.kind == "distance" else _ALIGNMENT_LABELS[value.kind]
+    label = alignment_label(value.kind, value.edit)
     return of_lists(values, task.queries.ids, task.targets.ids, task.targets is task.queries, value.kind, label)
+
+
+def alignment_label(kind: str, edit: bool) -> str:
+    """What colours mean of alignments, for people. edit: distances are edits, not 1 - identity."""
+    return "edit distance" if edit and kind == "distance" else _ALIGNMENT_LABELS[kind]
 
 
 def of_lists(values: npt.NDArray[Any], rows: Sequence[str], columns: Sequence[str], one_set: bool, kind: str, label: str) -> HeatMap:

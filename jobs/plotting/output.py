@@ -82,6 +82,20 @@ def check_plot(output: str, without: str | None = None) -> Picture:
     return Picture(path, format)
 
 
+def check_text(name: str, text: str | None) -> None:
+    """Raises `InputError` for text of a parameter that no font can draw, as bytes of a command line may be."""
+    if text is not None and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InputError(f"{parameter(name)} {text!a}: bytes that are no text in UTF-8")
+
+
+def check_order(order: str, groups: bool, tree: bool) -> None:
+    """Raises `InputError` for an order without what it is by, and for one beside that of a tree. groups, tree: whether there is one."""
+    if order == "groups" and not groups:
+        raise InputError(f"{parameter('order')} {order}: give {parameter('groups')} too")
+    if tree and order != "tree":
+        raise InputError(f"{parameter('order')} {order}: with {parameter('tree')} the records are in the order of the tree")
+
+
 def check_style(style: Style) -> None:
     """Raises `InputError` for colours that matplotlib does not have, and for values that are no numbers."""
     from difflib import get_close_matches

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpualign._dist import dist
     from gpualign._index import Index
     from gpualign._nw import iter_pairs, nw, pairs
+    from gpualign._plot import plot
     from gpualign._results import Hits, Matrix, Pairs, Table
     from gpualign._scoring import EDIT, Scoring
     from gpualign._sequences import Sequences, read
@@ -32,6 +33,7 @@ _HOMES = {
     "_dist": ("dist",),
     "_index": ("Index",),
     "_nw": ("iter_pairs", "nw", "pairs"),
+    "_plot": ("plot",),
     "_results": ("Hits", "Matrix", "Pairs", "Table"),
     "_scoring": ("EDIT", "Scoring"),
     "_sequences": ("Sequences", "read"),
@@ -65,6 +67,7 @@ __all__ = [
     "iter_pairs",
     "nw",
     "pairs",
+    "plot",
     "read",
     "sw",
     "tree",

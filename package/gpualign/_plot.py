@@ -1,0 +1,123 @@
+"""Pictures of matrices."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from gpualign._groups import Groups, strips_of_groups
+from gpualign._output import checked_output
+from gpualign._results import Matrix
+from gpualign._running import LOG, check_numbers
+from gpualign._sequences import Path
+from gpualign._tree import Tree
+from gpualign.core.common.errors import InputError, parameter, quoted
+from gpualign.core.distance.metrics import METRICS
+from gpualign.jobs.matrix_memory import DRAWING, check_memory
+from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
+from gpualign.jobs.plotting.figure import Style
+from gpualign.jobs.plotting.heatmap import ALIGNMENT_KINDS, DISTANCE_LABELS, LINKAGES, alignment_label, of_lists
+from gpualign.jobs.plotting.output import Rows, check_order, check_plot, check_style, check_text, write_plot
+from gpualign.jobs.record_groups import match_order
+from gpualign.jobs.tree import parse_tree
+
+_ORDERS = ("tree", "input", "groups")
+
+_drawing = threading.Lock()
+"""Settings of matplotlib are those of the whole process."""
+
+
+def plot(
+    matrix: Matrix,
+    out: Path,
+    *,
+    label: str | None = None,
+    title: str | None = None,
+    cmap: str | None = None,
+    linkage: str = "average",
+    tree: Tree | str | None = None,
+    groups: Groups | None = None,
+    order: str | Sequence[str] = "tree",
+    vmin: float | None = None,
+    vmax: float | None = None,
+) -> None:
+    """Draw a matrix that `nw` or `dist` returned as a clustered heat map, with the tree of its records: what `gpualign plot` draws.
+
+    out: the picture, .png, .svg or .pdf. label: what the colours mean, beside their bar; title: above the matrix. cmap: colours by
+    matplotlib's names (default: viridis, similar records dark). linkage: how the tree joins clusters, "average", "complete", "single" or
+    "weighted". tree: draw this one, of `gpualign.tree` or as text in Newick's format, and put the records in its order. groups: colours
+    beside the rows: a dict of ids and groups, a dict of several such by titles, or a pandas.DataFrame with the ids as its index; columns of
+    numbers or dates become gradients. order: of the records, "tree", "input" (that of the matrix), "groups" (of the first groups, by the
+    tree within each), or a list of ids. vmin, vmax: values of the first and of the last colour (default: 0 and the largest; of identities
+    the smallest and 1).
+
+    Raises `InputError` for bad arguments, and for a matrix that takes more memory to draw than there is; `RunError` without matplotlib and
+    scipy, and where the file cannot be written.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plot(Matrix(np.array([[0, 3], [3, 0]]), ["a", "b"], ["a", "b"], "hamming", True), f"{folder}/x.png")
+    """
+    if not isinstance(matrix, Matrix):
+        raise InputError(f"matrix: expected a Matrix that nw or dist returned; found {type(matrix).__name__}")
+    kind, own_label = _meaning(matrix)
+    path = checked_output(out, matrix.values)
+    picture = check_plot(str(path))
+    for name, text in (("label", label), ("title", title), ("cmap", cmap)):
+        if text is not None and not isinstance(text, str):
+            raise InputError(f"{parameter(name)}: expected text; found {text!r}")
+        check_text(name, text)
+    if linkage not in LINKAGES:
+        raise InputError(f"linkage {linkage!r}: {', '.join(LINKAGES)} are known")
+    check_numbers(vmin=vmin, vmax=vmax)
+    style = Style(title, cmap, linkage, None if vmin is None else float(vmin), None if vmax is None else float(vmax))
+    check_style(style)
+    listed = None if isinstance(order, str) and order in _ORDERS else _listed(order)
+    check_order("list of ids" if listed is not None else str(order), groups is not None, tree is not None)
+    newick = None if tree is None else _newick(tree)
+
+    rows, columns = list(matrix.ids), list(matrix.target_ids)
+    check_memory(DRAWING, parameter("matrix"), len(rows), len(columns))
+    shown = Rows(
+        strips_of_groups(groups, rows),
+        str(order) if listed is None else "list",
+        None if newick is None else parse_tree(newick, rows, "tree", LOG.warn),
+        {} if listed is None else match_order(listed, list(dict.fromkeys([*rows, *columns])), "order", LOG.warn),
+    )
+    heat = of_lists(matrix.values, rows, columns, matrix.one_set, kind, label or own_label)
+    with _drawing, OutputFiles(LOG.note) as files, naming_output(path):
+        write_plot(files.open(path), picture, heat, LOG, style, shown)
+
+
+def _meaning(matrix: Matrix) -> tuple[str, str]:
+    """(kind of the values, what the colours mean). Raises `InputError` for a matrix that neither `nw` nor `dist` could have returned."""
+    values, shape = matrix.values, (len(matrix.ids), len(matrix.target_ids))
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf" or values.shape != shape or not values.size:
+        found = f"{values.dtype} {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
+        raise InputError(f"matrix: expected an array of numbers of shape {shape}, none of them 0; found {found}")
+    if matrix.value in METRICS:
+        return METRICS[matrix.value].value, DISTANCE_LABELS[matrix.value]
+    if matrix.value in ALIGNMENT_KINDS:
+        return matrix.value, alignment_label(matrix.value, edit=values.dtype.kind in "iu")
+    raise InputError(f"matrix: of {matrix.value!r}; {', '.join([*ALIGNMENT_KINDS, *METRICS])} are known")
+
+
+def _newick(tree: object) -> str:
+    if isinstance(tree, Tree) and tree.method == "mst":
+        raise InputError("tree: a spanning tree, whose inner nodes are records too; one of nj or upgma is wanted")
+    if not isinstance(tree, (Tree, str)):
+        raise InputError(f"tree: expected what gpualign.tree returned, or text in Newick's format; found {type(tree).__name__}")
+    return str(tree)
+
+
+def _listed(order: object) -> dict[str, int]:
+    """The place of each id of a list. Raises `InputError` for what is none, and for an id that is there twice."""
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        raise InputError(f"order {order!r}: {', '.join(_ORDERS)} or a list of ids is wanted")
+    places: dict[str, int] = {}
+    for place, name in enumerate(map(str, order)):
+        if places.setdefault(name, place) != place:
+            raise InputError(f"order: {quoted(name)} is there twice, at {places[name]} and {place}")
+    return places
