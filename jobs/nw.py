@@ -11,9 +11,9 @@ from gpualign.core.alignment.ambiguity import Rule, default_rule, find_ambiguous
 from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.execution.engine import Engine
-from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Pairing, Plan, row_bytes
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.sequences.alphabet import DNA, Alphabet
@@ -93,7 +93,20 @@ def prepare_wanted(
         advice = what_would_bound(wanted.filter, task, wanted.identity_definition)
         if advice and pairing.count(len(task.queries), len(task.targets)) >= _MANY:
             notes.note(f"every pair is aligned: {advice}")
-    return _every_pair(*begun, options, notes, wanted.filter.groups)
+    every = _every_pair(*begun, options, notes, wanted.filter.groups)
+    if wanted.filter.nearest is not None:
+        _check_whole_rows(every.plan)
+    return every
+
+
+def _check_whole_rows(plan: Plan) -> None:
+    """Raises `RunError` for a plan whose bands have a part of a query's pairs, among which the nearest cannot be told."""
+    if plan.panel < plan.targets:
+        needed = BANDS_IN_FLIGHT * row_bytes(plan.limits, plan.query_lengths, plan.target_lengths, plan.targets)
+        raise RunError(
+            f"the memory budget is too small: {parameter('nearest')} compares all pairs of a query, whose results need {needed:,} bytes of"
+            f" it, {plan.limits.result_bytes:,} are left; raise {parameter('memory')}"
+        )
 
 
 def _begin(inputs: Inputs, options: NwOptions, notes: Notes, engine: Engine | None) -> tuple[Task, Pairing, Engine]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from command import gpualign, gpualign_here
 
+from gpualign.core.common.errors import RunError
 from gpualign.core.near_pairs.align import align_pairs
 
 DNA, PROTEIN = "ACGT", "ARNDCQEGHILKMFPSTWYV"
@@ -271,3 +272,24 @@ def test_families_that_stand_together_fit_the_memory(rng, tmp_path):
     found = json.loads(summary.read_text())
     assert found["results"]["pairs_kept"] >= 2000 * 2000
     assert found["peak_memory"] < (128 + 192) << 20
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--strand", "both"], ["--fields", "query,target,score,identity,cigar"]], ids=["", "strands", "paths"]
+)
+def test_the_nearest_of_many_targets(tmp_path, rng, options):
+    """A query has more pairs than are written at a time, and its nearest are those of all of them."""
+    names = [f"t{k}" for k in range(40_000)]
+    letters = rng.choice(list("ACGT"), (len(names), 8))
+    (tmp_path / "q.fa").write_text(">q\nACGTTCAGGT\n>r\nTTGACA\n")
+    (tmp_path / "t.fa").write_text("".join(f">{name}\n{''.join(row)}\n" for name, row in zip(names, letters, strict=True)))
+    words = ["nw", "-q", tmp_path / "q.fa", tmp_path / "t.fa", *options]
+    header, *every = gpualign_here(*words)[0].decode().splitlines()
+    expected = [header]
+    for query in "qr":
+        rows = [row for row in every if row.startswith(f"{query}\t")]
+        expected += sorted(sorted(rows, key=lambda row: -int(row.split("\t")[2]))[:3], key=rows.index)
+    assert gpualign_here(*words, "--nearest", "3")[0].decode().splitlines() == expected
+    if "identity" in str(options):
+        with pytest.raises(RunError, match=r"--nearest compares all pairs of a query, whose results need [\d,]+ bytes of it"):
+            gpualign_here(*words, "--nearest", "3", "--memory", "6M")

@@ -35,10 +35,11 @@ BLOCK_RUNS_OF_CIGARS = 1 << 20
 
 @dataclass(frozen=True)
 class _Most:
-    """Of a block, about."""
+    """Of a block, about. whole_rows: all pairs of a query are in one block, whatever they take."""
 
     pairs: int
     runs: int
+    whole_rows: bool = False
 
     def cut(self, results: BandResults) -> Iterator[BandResults]:
         """A band in parts: of several rows, or of a row or a part of it."""
@@ -53,9 +54,9 @@ class _Most:
         yield from self._cut_rows(results, start, rows, held)
 
     def _cut_rows(self, results: BandResults, start: int, stop: int, held: int) -> Iterator[BandResults]:
-        """Some rows; a single one in parts where it is too long. held: bytes of their runs."""
+        """Some rows; a single one in parts where it is too long, unless rows are to be whole. held: bytes of their runs."""
         targets = results.scores.shape[1]
-        parts = max(1, -(-targets // self.pairs), -(-held // self.runs)) if stop - start == 1 else 1
+        parts = max(1, -(-targets // self.pairs), -(-held // self.runs)) if stop - start == 1 and not self.whole_rows else 1
         step = max(1, -(-targets // parts))
         for first in range(0, max(1, targets), step):
             yield results.part(slice(start, stop), slice(first, min(targets, first + step)))
@@ -68,10 +69,11 @@ def blocks_of(
     pairing: Pairing,
     threads: int = 1,
     runs: int = _BLOCK_RUNS,
+    whole_rows: bool = False,
 ) -> Iterator[Block]:
     """A band in blocks of bounded size, in input order. threads: that will make text of a block together; runs: bytes of them that each
-    takes."""
-    most = _Most(threads * _BLOCK_PAIRS, threads * runs)
+    takes; whole_rows: a block has all pairs of its queries that the band has."""
+    most = _Most(threads * _BLOCK_PAIRS, threads * runs, whole_rows)
     if task.both_strands:
         yield from _of_better_strands(task, identity_definition, results, pairing, most)
         return
@@ -154,7 +156,8 @@ class PairsSink:
     def filtered(self, results: BandResults | NearResults) -> Iterator[tuple[Block, Booleans | None]]:
         """The blocks of a band, each with the pairs that the filter keeps (None: all of them)."""
         pairing, threads, runs = self._plan.pairing, self.block_threads, self.block_runs
-        for block in blocks_of(self.task, self._identity_definition, results, pairing, threads, runs):
+        whole = self._filter.nearest is not None  # the nearest are those of all pairs of a query
+        for block in blocks_of(self.task, self._identity_definition, results, pairing, threads, runs, whole):
             keep = self._filter.keeps(block)
             if self.kept is not None:
                 self.kept += int(np.count_nonzero(block.wanted(keep)))
