@@ -1,8 +1,12 @@
 """Columns of what follows ids in files, beside Biopython's records."""
 
 import io
+import json
+import os
 
+import numpy as np
 import pytest
+from command import gpualign as run
 from command import gpualign_here
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,3 +115,26 @@ def test_memory_has_none():
 
     with pytest.raises(gpualign.InputError, match="qtitle is of files"):
         gpualign.iter_pairs(["ACGT", "ACGA"], fields=["query", "qtitle"])
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [("nw", []), ("nw", ["--min-identity", "0.9"]), ("nw", ["--strand", "both"]), ("sw", ["--max-hits", "300"])],
+)
+def test_long_titles_are_written_a_few_at_a_time(tmp_path, command, options):
+    """Of 300 records they make 700 MB of rows, which are few pairs."""
+    rng = np.random.default_rng(2)
+    founder = rng.choice(list("ACGT"), 40)
+    records = []
+    for number in range(300):
+        founder[rng.integers(0, 40)] = "A"
+        records.append(f">r{number} {'x' * int(rng.integers(1, 16_000))}\n{''.join(founder)}\n")
+    (tmp_path / "x.fa").write_text("".join(records))
+    files = ["x.fa"] * (2 if command == "sw" else 1)
+
+    def peak(fields):
+        words = [command, *files, *options, "-q", "--device", "cpu", "--threads", "2", "--memory", "256M", "--fields", fields]
+        run(*words, "-o", os.devnull, "--summary", "x.json", cwd=tmp_path)
+        return json.loads((tmp_path / "x.json").read_text())["peak_memory"]
+
+    assert peak("query,qtitle,target,ttitle") < peak("query,target") + (64 << 20)

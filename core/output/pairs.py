@@ -35,16 +35,21 @@ BLOCK_RUNS_OF_CIGARS = 1 << 20
 
 @dataclass(frozen=True)
 class _Most:
-    """Of a block, about. whole_rows: all pairs of a query are in one block, whatever they take."""
+    """Of a block, about. runs: bytes of runs and of titles; titles: bytes of those of each query and of each target, which rows repeat;
+    whole_rows: all pairs of a query are in one block, whatever they take."""
 
     pairs: int
     runs: int
-    whole_rows: bool = False
+    titles: tuple[Integers, Integers] | None
+    whole_rows: bool
 
     def cut(self, results: BandResults) -> Iterator[BandResults]:
         """A band in parts: of several rows, or of a row or a part of it."""
         rows, targets = results.scores.shape
         sizes = np.zeros(rows, dtype=np.int64) if results.runs is None else results.runs.sizes.sum(axis=1, dtype=np.int64)
+        if self.titles is not None:
+            first, band = results.band.first_target, results.band
+            sizes = sizes + targets * self.titles[0][band.start : band.start + rows] + self.titles[1][first : first + targets].sum()
         start, held = 0, 0
         for row, size in enumerate(sizes.tolist()):
             if row > start and ((row + 1 - start) * targets > self.pairs or held + size > self.runs):
@@ -54,12 +59,17 @@ class _Most:
         yield from self._cut_rows(results, start, rows, held)
 
     def _cut_rows(self, results: BandResults, start: int, stop: int, held: int) -> Iterator[BandResults]:
-        """Some rows; a single one in parts where it is too long, unless rows are to be whole. held: bytes of their runs."""
+        """Some rows; a single one in parts where it is too long, unless rows are to be whole. held: bytes of their runs and titles."""
         targets = results.scores.shape[1]
         parts = max(1, -(-targets // self.pairs), -(-held // self.runs)) if stop - start == 1 and not self.whole_rows else 1
         step = max(1, -(-targets // parts))
         for first in range(0, max(1, targets), step):
             yield results.part(slice(start, stop), slice(first, min(targets, first + step)))
+
+    def cut_list(self, results: NearResults) -> Iterator[NearResults]:
+        """A list of pairs in parts."""
+        titles = None if self.titles is None else self.titles[0][results.pairs.queries] + self.titles[1][results.pairs.targets]
+        return results.parts(self.pairs, self.runs, titles)
 
 
 def blocks_of(
@@ -73,7 +83,7 @@ def blocks_of(
 ) -> Iterator[Block]:
     """A band in blocks of bounded size, in input order. threads: that will make text of a block together; runs: bytes of them that each
     takes; whole_rows: a block has all pairs of its queries that the band has."""
-    most = _Most(threads * _BLOCK_PAIRS, threads * runs, whole_rows)
+    most = _Most(threads * _BLOCK_PAIRS, threads * runs, titles_of(task), whole_rows)
     if task.both_strands:
         yield from _of_better_strands(task, identity_definition, results, pairing, most)
         return
@@ -81,8 +91,14 @@ def blocks_of(
         for part in most.cut(results):
             yield PairBlock(task, identity_definition, part, pairing)
     else:
-        for near in results.parts(most.pairs, most.runs):
+        for near in most.cut_list(results):
             yield NearBlock(task, identity_definition, near.pairs, near.aligned)
+
+
+def titles_of(task: Task) -> tuple[Integers, Integers] | None:
+    """Bytes of the titles of queries and targets, None where they were not read: that is, where rows do not have them."""
+    queries, targets = task.queries.descriptions, task.targets.descriptions
+    return None if queries is None or targets is None else (queries.lengths, targets.lengths)
 
 
 def _of_better_strands(
@@ -102,7 +118,7 @@ def _of_better_strands(
         return BetterStrandBlock(strands, identity_definition, sides, 2 * queries + aligned.minus, targets, aligned)
 
     if not isinstance(results, BandResults):
-        for near in results.parts(most.pairs, most.runs):
+        for near in most.cut_list(results):
             yield block(near.pairs.queries, near.pairs.targets, near.aligned)
         return
     for part in most.cut(results):

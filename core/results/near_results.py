@@ -8,6 +8,7 @@ import numpy as np
 
 from gpualign.core.alignment.aligned_pairs import Aligned
 from gpualign.core.alignment.pair_list import NearPairs
+from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 
 
@@ -20,9 +21,13 @@ class NearResults:
     aligned: Aligned
     rows: int = 0
 
-    def parts(self, pairs: int, run_bytes: int) -> Iterator[NearResults]:
-        """The same in parts of up to so many pairs and bytes of runs, but at least all pairs of a query."""
+    def parts(self, pairs: int, run_bytes: int, titles: Integers | None = None) -> Iterator[NearResults]:
+        """The same in parts of up to so many pairs and bytes of runs, but at least all pairs of a query.
+
+        titles: bytes of the titles of each pair, which count as those of runs."""
         sizes = np.zeros(len(self.pairs), dtype=np.int64) if self.aligned.runs is None else self.aligned.runs.sizes
+        if titles is not None:
+            sizes = sizes + titles
         held = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
         ends = np.flatnonzero(np.diff(self.pairs.queries, append=-1)) + 1  # of the pairs of each query
         start = 0

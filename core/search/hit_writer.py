@@ -13,7 +13,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import Runs, Statistics
 from gpualign.core.common.arrays import Integers, distinct
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.output.pairs import PairsSink
+from gpualign.core.output.pairs import PairsSink, titles_of
 from gpualign.core.results.filter import Filter
 from gpualign.core.results.hit_blocks import HitBlock, hit_evalues
 from gpualign.core.scoring.evalues import SearchSpace
@@ -23,7 +23,7 @@ _CHUNK = 8192
 """Hits that are traced and written at a time, at most."""
 
 _CHUNK_LETTERS = 4 << 20
-"""Letters of their queries, which formats may repeat for each hit, about."""
+"""Letters of their queries and bytes of titles, which formats may repeat for each hit, about."""
 
 Trace = Callable[[Hits], tuple[Statistics, Runs]]
 
@@ -93,7 +93,10 @@ class HitsWriter:
     def write(self, found: Answers) -> None:
         """Take all hits of the next records, of all their readings, that may be written, in order of the queries."""
         hits = self._best_of_readings(found.hits)
-        letters = np.cumsum(self._task.queries.lengths[hits.queries])
+        letters = self._task.queries.lengths[hits.queries]
+        if (titles := titles_of(self._task)) is not None:
+            letters = letters + titles[0][hits.queries] + titles[1][hits.targets]
+        letters = np.cumsum(letters)
         start = 0
         while start < len(hits):
             before = int(letters[start - 1]) if start else 0
