@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from places import DATA, GOLDEN, ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = Path(os.environ.get("GPUALIGN_TEST_DATA", ROOT.parent / "shared" / "data"))
 
 settings.register_profile("gpualign", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -65,7 +65,7 @@ def rng(request):
 
 @pytest.fixture(scope="session")
 def small_16s():
-    return ROOT / "data" / "16s_small.fasta"
+    return DATA / "16s_small.fasta"
 
 
 @pytest.fixture(scope="session")
@@ -81,7 +81,7 @@ def golden(request):
     """Compare bytes with tests/golden/NAME, or write them there with --update-golden."""
 
     def check(name, content):
-        path = ROOT / "tests" / "golden" / name
+        path = GOLDEN / name
         if request.config.getoption("--update-golden"):
             path.write_bytes(content)
         assert content == path.read_bytes()

@@ -17,6 +17,7 @@ import pytest
 from Bio.Seq import Seq
 from Bio.SeqRecord import SeqRecord
 from command import gpualign as run
+from places import DATA
 from work import at_once
 
 import gpualign
@@ -25,7 +26,6 @@ from gpualign.core.results.columns import FIELDS, tell_descriptions
 edlib = pytest.importorskip("edlib")
 parasail = pytest.importorskip("parasail")
 
-ROOT = Path(__file__).resolve().parent.parent
 LETTERS = np.array(list("ACGT"))
 
 
@@ -253,7 +253,7 @@ def test_progress_counts_to_the_end(genes):
 
 @pytest.mark.parametrize("metric", ["hamming", "fraction", "ibs", "allele"])
 def test_dist_gives_the_matrix_of_the_command(tmp_path, metric):
-    table = ROOT / "data" / "snps.tsv"
+    table = DATA / "snps.tsv"
     run("dist", table, "--metric", metric, "-o", tmp_path / "d.npy")
     told = np.load(tmp_path / "d.npy")
     found = gpualign.dist(table, metric=metric)

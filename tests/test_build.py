@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 import shared_files
+from places import ROOT
 
 from gpualign.cpu.alignment import _kernels
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_without_a_compiler_packages_are_named(tmp_path):

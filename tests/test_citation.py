@@ -2,16 +2,14 @@
 
 import re
 import textwrap
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import yaml
 from command import gpualign
+from places import ROOT
 
 from gpualign import __version__
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ import sys
 import numpy as np
 import pytest
 from command import GPUALIGN, gpualign, gpualign_here, shell
-from goldens import CORE, FOLDER, OLD, SNPS
+from goldens import CORE, OLD, SNPS
+from places import GOLDEN
 from processes import interrupt
 from sites import vcf_text, write_fileset
 
@@ -32,7 +33,7 @@ def dist(*arguments, **options):
 @pytest.fixture
 def expected():
     """The square matrix of the golden text."""
-    return np.loadtxt(FOLDER / "dist" / "square.tsv", skiprows=1, usecols=range(1, 5), dtype=int)
+    return np.loadtxt(GOLDEN / "dist" / "square.tsv", skiprows=1, usecols=range(1, 5), dtype=int)
 
 
 def test_npy_npz_and_condensed_hold_the_matrix(tmp_path, expected):

@@ -1,14 +1,13 @@
 """`gpualign sw --mask` through the installed executable."""
 
 from itertools import groupby
-from pathlib import Path
 
 import pytest
 from Bio.Seq import reverse_complement
 from command import gpualign
+from places import DATA
 
-ROOT = Path(__file__).resolve().parent.parent
-QUERY, DB = ROOT / "data" / "proteins_query.fasta", ROOT / "data" / "proteins_db.fasta"
+QUERY, DB = DATA / "proteins_query.fasta", DATA / "proteins_db.fasta"
 NOTE = "masked 54 of 599 query letters of low complexity (seg; --mask none searches them)"
 
 

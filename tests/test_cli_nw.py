@@ -5,15 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from command import _COMMAND, GPUALIGN, LIMIT, gpualign, shell
+from places import GOLDEN
 from processes import interrupt, on_terminal
 
-GOLDEN = Path(__file__).parent / "golden"
 ONE = GOLDEN / "input.fasta"
 PAIRS = (GOLDEN / "pairs.tsv").read_bytes() if (GOLDEN / "pairs.tsv").exists() else b""
 

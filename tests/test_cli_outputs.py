@@ -6,13 +6,14 @@ import os
 import numpy as np
 import pytest
 from command import gpualign
-from goldens import FOLDER, ONE, TWO
+from goldens import ONE, TWO
+from places import GOLDEN
 
 
 @pytest.fixture
 def expected():
     """The square matrix of the golden text."""
-    lines = (FOLDER / "matrix.tsv").read_text().splitlines()
+    lines = (GOLDEN / "matrix.tsv").read_text().splitlines()
     return lines[0].split("\t")[1:], np.array([line.split("\t")[1:] for line in lines[1:]], dtype=int)
 
 
@@ -62,7 +63,7 @@ def test_files_hold_what_stdout_shows(tmp_path, suffix, format, name):
     path = tmp_path / f"x.{suffix}"
     gpualign("nw", ONE, "-o", path, "--format", format)
     data = path.read_bytes()
-    assert (gzip.decompress(data) if suffix.endswith("gz") else data) == (FOLDER / name).read_bytes()
+    assert (gzip.decompress(data) if suffix.endswith("gz") else data) == (GOLDEN / name).read_bytes()
 
 
 def test_compressed_files_are_reproducible(tmp_path):
@@ -86,7 +87,7 @@ def test_an_existing_file_is_replaced_only_by_a_complete_one(tmp_path):
     assert gpualign("nw", tmp_path / "missing.fa", "-o", path, check=False).returncode == 2
     assert path.read_text() == "old"
     gpualign("nw", ONE, "-o", path)
-    assert path.read_bytes() == (FOLDER / "pairs.tsv").read_bytes()
+    assert path.read_bytes() == (GOLDEN / "pairs.tsv").read_bytes()
 
 
 @pytest.mark.parametrize("arguments", [[], ["--edit"], ["--match", "2", "--mismatch", "-1", "--gap", "1"]])

@@ -1,11 +1,9 @@
 """`--kernel` of nw, sw and dist through the executable: the same bytes as without it on a GPU, clear refusals elsewhere."""
 
-from pathlib import Path
-
 import pytest
 from command import gpualign
+from places import DATA
 
-DATA = Path(__file__).parent.parent / "data"
 ALIGN = ["nw", "--gap", "6", DATA / "16s_small.fasta"]
 SEARCH = ["sw", DATA / "proteins_query.fasta", DATA / "proteins_db.fasta"]
 DIST = ["dist", DATA / "snps.tsv"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from command import LIMIT
+from places import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 # A few of the cases, every source file, both modes and every way back among them.
 CASES = " or ".join(
     f"({case})"

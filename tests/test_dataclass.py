@@ -6,11 +6,11 @@ import pickle
 import re
 from abc import ABC, abstractmethod
 from functools import cached_property
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from places import ROOT
 
 from gpualign.core.common.dataclass import dataclass
 
@@ -183,7 +183,6 @@ LIBRARYS = re.compile(r"^from dataclasses import.*\bdataclass\b|@dataclasses\.da
 
 def test_the_program_makes_its_own():
     """But for the Python face, which commands do not load, and whose classes have signatures for people."""
-    root = Path(__file__).resolve().parent.parent
-    sources = [path for room in ("cli", "papers", "jobs", "cpu", "gpu", "core") for path in (root / room).rglob("*.py")]
+    sources = [path for room in ("cli", "papers", "jobs", "cpu", "gpu", "core") for path in (ROOT / room).rglob("*.py")]
     assert len(sources) > 100
     assert [path.name for path in sources if LIBRARYS.search(path.read_text())] == []

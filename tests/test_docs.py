@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from command import GPUALIGN, gpualign
 from examples import Python, blocks, examples, shows, timeless
+from places import ROOT
 
 import gpualign as gpualign_package
 from gpualign.cli.main import cli
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.results.columns import FIELDS
 
-ROOT = Path(__file__).resolve().parent.parent
 SOURCE_DISTRIBUTION = (ROOT / "PKG-INFO").exists()
 LEFT_OUT = re.compile(r"benchmarks/results/|\.svg$|^results/")  # of it: sdist.exclude in pyproject.toml
 COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["cluster"], ["tree"], ["plot"], ["bench"], ["index"], ["merge"], ["info"]]

@@ -9,10 +9,10 @@ import pytest
 from command import GPUALIGN, shell
 from examples import help_examples, indented
 from page_files import PROGRAMS, prepare, stand_ins
+from places import ROOT
 
 from gpualign.cli.main import cli
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.stem != "cli")]
 SHOWN = {str(page.relative_to(ROOT)): indented(page.read_text()).commands for page in PAGES}
 SHOWN |= {f"{name} --help": commands for name, commands in help_examples((ROOT / "docs" / "cli.md").read_text()).items()}

@@ -2,7 +2,8 @@
 
 import pytest
 from command import gpualign, gpualign_here
-from goldens import FOLDER, GOLDENS, INPUTS
+from goldens import GOLDENS, INPUTS
+from places import GOLDEN
 
 
 @pytest.mark.parametrize("case", GOLDENS, ids=lambda case: case.name)
@@ -34,4 +35,4 @@ def test_the_executable_writes_them(tmp_path, name):
 def test_each_golden_file_has_a_command():
     names = [case.name for case in GOLDENS]
     assert len(names) == len(set(names))
-    assert {FOLDER / name for name in names} == {path for path in FOLDER.rglob("*") if path.is_file()} - INPUTS
+    assert {GOLDEN / name for name in names} == {path for path in GOLDEN.rglob("*") if path.is_file()} - INPUTS

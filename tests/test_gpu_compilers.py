@@ -4,10 +4,10 @@ import ctypes
 import stat
 import sys
 import types
-from pathlib import Path
 
 import pytest
 from command import gpualign_here
+from places import DATA
 
 from gpualign.core.common.errors import RunError
 from gpualign.gpu.alignment.families.one_thread_per_pair import PACK_LETTERS
@@ -19,8 +19,6 @@ from gpualign.gpu.runtime.compilers.nvcc import Nvcc, find_nvcc
 from gpualign.gpu.runtime.compilers.nvrtc import find_nvrtc
 from gpualign.gpu.runtime.compilers.selection import choose_compiler
 from gpualign.gpu.runtime.kernel_cache import source_of
-
-DATA = Path(__file__).resolve().parent.parent / "data"
 
 
 class Made:

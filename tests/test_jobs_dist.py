@@ -4,11 +4,11 @@ import io
 import subprocess
 import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from command import gpualign
+from places import GOLDEN
 
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.distance.metrics import MissingRule
@@ -23,7 +23,7 @@ from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.dist import DistOptions, prepare, read
 
-CORE = Path(__file__).parent / "golden" / "dist" / "core.aln"
+CORE = GOLDEN / "dist" / "core.aln"
 
 
 class Heard:

@@ -2,11 +2,11 @@
 
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
+from places import TESTS
 
-NATIVE = Path(__file__).parent / "native"
+NATIVE = TESTS / "native"
 
 
 CHECKS = pytest.mark.parametrize("what", ["kernels", "distance", "near"])

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-from pathlib import Path
 from xml.etree import ElementTree
 
 import click
@@ -13,11 +12,11 @@ import jinja2
 import pytest
 import yaml
 from command import gpualign_here
+from places import ROOT
 
 from gpualign import __version__
 from gpualign.cli.main import CONTEXT, cli
 
-ROOT = Path(__file__).resolve().parent.parent
 PACKAGING = ROOT / "packaging"
 GALAXY = PACKAGING / "galaxy"
 TOOLS = sorted(GALAXY.glob("gpualign_*.xml"))

@@ -3,12 +3,12 @@
 import io
 import zipfile
 from itertools import pairwise
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from command import gpualign, gpualign_here
+from places import DATA
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")
@@ -30,8 +30,6 @@ from gpualign.jobs.plotting.heatmap import (
     shown_names,
     to_distances,
 )
-
-DATA = Path(__file__).parent.parent / "data"
 
 
 def heat_of(values, kind="distance", ids=None, columns=None):

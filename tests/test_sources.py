@@ -3,16 +3,15 @@
 import re
 import subprocess
 from graphlib import TopologicalSorter
-from pathlib import Path
 
 import grimp
 import pytest
+from places import ROOT
 
 from gpualign.core.alignment.tile_results import STATISTICS
 from gpualign.core.results import _rows
 from gpualign.gpu.kernels.argument_structs import STRUCTS
 
-ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("cli", "papers", "jobs", "core", "cpu", "cuda_src", "gpu", "package", "tests", "benchmarks")
 SOURCES = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.suffix in {".py", ".cpp", ".hpp", ".cu", ".cuh"})
 NAMED = re.compile(r"(?<![\w./*{}-])(?:\.\./)*([\w/-]*\w\.(?:py|cpp|hpp|cuh|cu|md))\b(?![(\w])")

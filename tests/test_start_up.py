@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import LIMIT, gpualign
+from places import DATA
 
 from gpualign.cli.main import COMMANDS
 from gpualign.core.common.arrays import distinct
 
-DATA = Path(__file__).resolve().parent.parent / "data"
 SEQUENCES, PROTEINS, DATABASE, CALLS = (
     DATA / name for name in ("16s_small.fasta", "proteins_query.fasta", "proteins_db.fasta", "snps.tsv")
 )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from command import GPUALIGN, LIMIT, gpualign
+from places import ROOT
 
-ROOT = Path(__file__).parent.parent
 WORKFLOWS = ROOT / "docs" / "workflows"
 SHARES = 8
 

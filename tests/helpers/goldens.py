@@ -1,33 +1,31 @@
 """Every golden file in tests/golden/ and the command that writes it, declared once."""
 
 from dataclasses import dataclass
-from pathlib import Path
+
+from places import DATA, GOLDEN
 
 from gpualign import __version__
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-FOLDER = ROOT / "tests" / "golden"
-
-ONE, TWO, ACGT = FOLDER / "input.fasta", FOLDER / "targets.fasta", FOLDER / "acgt.fasta"
-CORE, OLD, FAILED = FOLDER / "dist" / "core.aln", FOLDER / "dist" / "old.aln", FOLDER / "dist" / "failed.aln"
+ONE, TWO, ACGT = GOLDEN / "input.fasta", GOLDEN / "targets.fasta", GOLDEN / "acgt.fasta"
+CORE, OLD, FAILED = GOLDEN / "dist" / "core.aln", GOLDEN / "dist" / "old.aln", GOLDEN / "dist" / "failed.aln"
 """FAILED: bad has no call; half and other have no site in common."""
-MASK = FOLDER / "dist" / "mask.bed"
-ALLELES = FOLDER / "dist" / "alleles_input.tsv"
+MASK = GOLDEN / "dist" / "mask.bed"
+ALLELES = GOLDEN / "dist" / "alleles_input.tsv"
 """As chewBBACA writes them; the last two isolates have no locus in common."""
-FAMILY, FAMILY_BY_PLINK2 = FOLDER / "dist" / "family.vcf", FOLDER / "dist" / "family.kin0"
+FAMILY, FAMILY_BY_PLINK2 = GOLDEN / "dist" / "family.vcf", GOLDEN / "dist" / "family.kin0"
 """Genotypes with missing calls and several alleles, and what `plink2 --make-king-table counts` wrote of them."""
-GRM_BY_PLINK2 = FOLDER / "dist" / "snps.grm"
+GRM_BY_PLINK2 = GOLDEN / "dist" / "snps.grm"
 """What `plink2 --make-grm-list` wrote of the calls in data/snps.tsv."""
-GENES_QUERY, GENES_DB = FOLDER / "strands" / "queries.fasta", FOLDER / "strands" / "db.fasta"
+GENES_QUERY, GENES_DB = GOLDEN / "strands" / "queries.fasta", GOLDEN / "strands" / "db.fasta"
 """A database of DNA, and queries of which some lie on the other strand."""
-CODING_GENES, CODED_PROTEINS = FOLDER / "translated" / "genes.fasta", FOLDER / "translated" / "proteins.fasta"
+CODING_GENES, CODED_PROTEINS = GOLDEN / "translated" / "genes.fasta", GOLDEN / "translated" / "proteins.fasta"
 """Genes that code for the proteins, with changes: in frame 2, in frame -3 with ambiguous codons and a stop, with a frameshift; and one too
 short for all frames."""
-EITHER_STRAND = FOLDER / "strands" / "near.fasta"
+EITHER_STRAND = GOLDEN / "strands" / "near.fasta"
 """Near records, some the other way round."""
-GROUPS = FOLDER / "strands" / "groups.tsv"
+GROUPS = GOLDEN / "strands" / "groups.tsv"
 """Their groups."""
-PROTEINS_QUERY, PROTEINS_DB, SNPS = (ROOT / "data" / name for name in ("proteins_query.fasta", "proteins_db.fasta", "snps.tsv"))
+PROTEINS_QUERY, PROTEINS_DB, SNPS = (DATA / name for name in ("proteins_query.fasta", "proteins_db.fasta", "snps.tsv"))
 
 _SEQUENCES = {ONE, TWO, ACGT, GENES_QUERY, GENES_DB, CODING_GENES, CODED_PROTEINS, EITHER_STRAND, GROUPS}
 INPUTS = _SEQUENCES | {CORE, OLD, FAILED, MASK, ALLELES, FAMILY, FAMILY_BY_PLINK2, GRM_BY_PLINK2}
@@ -49,7 +47,7 @@ class Golden:
 
     @property
     def path(self):
-        return FOLDER / self.name
+        return GOLDEN / self.name
 
     def written(self, run, folder):
         """The bytes that the command writes when `run(*words)`, which returns what went to standard output, runs it in `folder`.

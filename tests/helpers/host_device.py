@@ -11,13 +11,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+from places import ROOT
 
 from gpualign.core.common.errors import RunError
 from gpualign.gpu.kernels.argument_structs import CONTRACT
 from gpualign.gpu.kernels.kernel import Hardware
 from gpualign.gpu.runtime.device import OutOfMemory
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 SANITIZE = os.environ.get("GPUALIGN_TEST_SANITIZE", "")
 _LAUNCHING = threading.Lock()  # what a kernel declares as shared memory, the library has once
 _FEW_THREADS = {"pack.cu": 4, "select.cu": 4, "near_records.cu": 4, "near_gather.cu": 4, "near_verify.cu": 16}

@@ -3,13 +3,11 @@
 import gzip
 import re
 import sys
-from pathlib import Path
 
 import numpy as np
 from command import gpualign_here
+from places import DATA
 from sites import vcf_text, write_fileset, write_pgen
-
-DATA = Path(__file__).resolve().parent.parent.parent / "data"
 
 
 def _records(name):
