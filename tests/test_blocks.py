@@ -5,11 +5,11 @@ from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
-from work import relatives, run_paths, two_valued
+from aligned_blocks import OF_PAIRS, SCHEME, Aligned, encode
+from work import relatives
 
 from gpualign.core.alignment.band_results import BandResults
-from gpualign.core.alignment.hits import Hits
-from gpualign.core.alignment.task import Detail, EndGaps, Task
+from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
 from gpualign.core.output.formats.blast6 import M8
 from gpualign.core.output.formats.fasta import AlignedFasta
@@ -21,54 +21,15 @@ from gpualign.core.output.table import TableSink
 from gpualign.core.planning.tile_plan import Band, Pairing
 from gpualign.core.results._rows import Column, format_block
 from gpualign.core.results.blocks import PairBlock
-from gpualign.core.results.columns import FIELDS, tell_descriptions
+from gpualign.core.results.columns import FIELDS
 from gpualign.core.results.filter import Filter
-from gpualign.core.results.hit_blocks import HitBlock
 from gpualign.core.scoring.evalues import SearchSpace, published
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
-from gpualign.core.sequences.strands_frames import Sides, as_given, make_strands
+from gpualign.core.sequences.strands_frames import make_strands
 from gpualign.core.sequences.string_column import TextColumn
 
-OF_PAIRS = [field for field in FIELDS.values() if not field.of_hits and not tell_descriptions(field.name)]
 OF_HITS = [field for field in FIELDS.values() if field.of_hits]
-SCHEME = two_valued(4, 5, -4, 10, 1)
-
-
-def encode(path):
-    """The runs of a path of "=XID"."""
-    runs = [("=XID".index(op), len(list(group))) for op, group in groupby(path)]
-    return bytes((min(64, length - at) - 1) << 2 | op for op, length in runs for at in range(0, length, 64))
-
-
-class Aligned:
-    """Pairs of records, aligned; parts of them as either type of block."""
-
-    def __init__(self, rng, stranded=None):
-        self.queries = relatives(rng, 12, 90, 4)
-        self.targets = relatives(rng, 12, 90, 4)
-        self.sides = Sides(stranded(self.queries) if stranded else as_given(self.queries), as_given(self.targets))
-        self.task = Task(self.sides.queries.sequences, self.targets, SCHEME, detail=Detail.PATH, end_gaps=EndGaps.FREE)
-        self.found = run_paths(self.task.queries, self.targets, SCHEME, EndGaps.FREE)
-
-    def results(self, pairs):
-        """STATISTICS[pairs] and runs of [pairs]."""
-        paths = [encode(self.found.paths[pair]) for pair in pairs]
-        sizes = np.array([len(path) for path in paths], dtype=np.int32)
-        runs = Runs([np.frombuffer(b"".join(paths), dtype=np.uint8)], np.cumsum(sizes, dtype=np.int64) - sizes, sizes)
-        return np.array([self.found.statistics[pair] for pair in pairs], dtype=STATISTICS), runs
-
-    def rectangle(self, rows, columns, pairing=Pairing.ALL, definition=2):
-        band = Band(rows.start, rows.stop, columns.start, columns.stop, 0, 1)
-        statistics, runs = self.results([(i, j) for i in rows for j in columns])
-        runs = Runs(runs.pieces, runs.starts.reshape(band.shape), runs.sizes.reshape(band.shape))
-        scores = self.found.scores[rows.start : rows.stop, columns.start : columns.stop].astype(np.int32)
-        return PairBlock(self.task, definition, BandResults(band, scores, statistics.reshape(band.shape), runs), pairing)
-
-    def hits(self, pairs, definition=2, space=None):
-        queries, targets = np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
-        hits = Hits(queries, targets, self.found.scores[queries, targets])
-        return HitBlock(self.task, definition, self.sides, hits, space, self.results(pairs))
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 from command import gpualign_here
+from dist_command import dist, refused, write_alignment
 from sites import vcf_text, write_fileset, write_pgen
-from test_cli_sites import dist, refused, write_alignment
 
 import gpualign as python
 from gpualign.core.distance.calls import MISSING

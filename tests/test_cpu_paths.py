@@ -4,32 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import align, count, rescore
-from path_cases import SCHEMES, relatives
-from work import records, run_paths, run_scores, sequence_set, two_valued
+from oracle import rescore
+from path_cases import SCHEMES, SETS, check, relatives
+from work import run_paths, run_scores, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Detail, EndGaps
 from gpualign.core.common.errors import RunError
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.cpu.alignment import _kernels
-from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
+from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.alignment.native_recipes import native_paths
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
-
-SETS = [s.name for s in instruction_sets() if s.supported]
-NAMES = ["matches", "mismatches", "gaps", "gap_opens", "end_gaps", "query_start", "query_end", "target_start", "target_end"]
-
-
-def check(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **more):
-    found = run_paths(queries, targets, scheme, end_gaps, pairing, engine, **more)
-    for (i, j), path in found.paths.items():
-        query, target = records(queries)[i], records(targets)[j]
-        score, expected, (a, b, c, d) = align(query, target, scheme, end_gaps.free_query, end_gaps.free_target)
-        assert found.scores[i, j] == score
-        assert path == expected
-        assert rescore(path, query[a:b], target[c:d], scheme) == score
-        assert found.statistics[i, j] == (*count(path), a, b, c, d), NAMES
-    return found
 
 
 @pytest.mark.parametrize("end_gaps", EndGaps)

@@ -6,10 +6,10 @@ import json
 import numpy as np
 import pytest
 from command import gpualign_here
+from dist_command import refused, write_alignment
 from distance_oracle import related
 from hypothesis import given
 from hypothesis import strategies as st
-from test_cli_sites import refused, write_alignment
 
 from gpualign.core.clustering import streamed
 from gpualign.core.clustering.clusters import of_labels

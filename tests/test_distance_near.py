@@ -1,10 +1,8 @@
 """Near pairs, which engines choose by counts, are those of the whole matrix at the threshold or below."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from distance_oracle import ProductsOnly, compute, dense_source, near_pairs, plain_distances, related
+from distance_oracle import ENGINES, compute, dense_source, kind_of, listed, near_pairs, plain_distances, related
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,27 +15,6 @@ from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 VARIANTS = [name for name, supported in instruction_sets() if supported]
 RULES = ["pairwise", "complete", "as-difference"]
 CASES = [(metric, rule) for metric in METRICS for rule in RULES if MissingRule(rule) not in METRICS[metric].refused]
-
-
-class OnHost(CpuDistanceEngine):
-    """An engine that counts matrices alone: the host chooses."""
-
-    def prepare(self, wanted, memory):
-        return replace(super().prepare(wanted, memory), pick=None)
-
-
-ENGINES = {"cpu": CpuDistanceEngine, "products": ProductsOnly, "host": OnHost}
-
-
-def kind_of(metric):
-    return Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
-
-
-def listed(values, compared, queries, most, metric="hamming"):
-    """Near pairs of a whole matrix; queries: of a rectangle, None: of one set."""
-    near = values >= most if METRICS[metric].similarity else values <= most
-    keep = near if queries is not None else np.triu(near, 1)
-    return [(i, j, values[i, j], compared[i, j]) for i, j in np.argwhere(keep).tolist()]
 
 
 def check(codes, engine, metric, rule, most, queries=None, least=1, memory=1 << 28):

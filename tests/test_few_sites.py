@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import gpualign_here
-from distance_oracle import ProductsOnly, allele_source, dense_source, near_pairs, plain_distances, related
+from distance_oracle import ENGINES, ProductsOnly, allele_source, dense_source, kind_of, listed, near_pairs, plain_distances, related
 from hypothesis import given
 from hypothesis import strategies as st
-from test_distance_near import ENGINES, kind_of, listed
-from test_site_filters import alignment
+from sites import alignment
 
 from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.memory_budget import DistanceBudget

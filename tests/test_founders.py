@@ -6,10 +6,10 @@ import subprocess
 import numpy as np
 import pytest
 from command import gpualign_here
+from dist_command import dist, refused
 from distance_oracle import plain_distance, plain_grm, related
 from goldens import SNPS
 from sites import write_fileset, write_pgen
-from test_cli_sites import dist, refused
 
 import gpualign as python
 from gpualign.core.common.errors import InputError

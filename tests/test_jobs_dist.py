@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from command import gpualign
 from places import GOLDEN
+from work import Heard
 
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.distance.metrics import MissingRule
@@ -24,19 +25,6 @@ from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.dist import DistOptions, prepare, read
 
 CORE = GOLDEN / "dist" / "core.aln"
-
-
-class Heard:
-    def __init__(self):
-        self.notes, self.details = [], []
-
-    def note(self, text):
-        self.notes.append(text)
-
-    warn = note
-
-    def detail(self, text):
-        self.details.append(text)
 
 
 def job_of(content, options, notes=None):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from distance_oracle import compute_counts, dense_source, near_pairs, random_codes
+from work import Heard
 
 from gpualign.core.common.errors import InputError
 from gpualign.cpu.distance.engine import CpuDistanceEngine
@@ -34,8 +35,6 @@ def test_pairs_that_may_have_no_site_in_common_are_refused(engine):
 
 
 def test_near_pairs_with_few_sites_are_kept_and_that_is_said(engine):
-    from test_jobs_dist import Heard
-
     from gpualign.core.distance.readers.array import CallArray, read_arrays
     from gpualign.core.distance.tables.options import CallOptions
     from gpualign.core.files.scratch import TemporaryFiles

@@ -1,7 +1,6 @@
 """Which sites are used, by plain loops over calls: positions, calls at a site, frequencies of alleles."""
 
-import tempfile
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from fractions import Fraction
 
 import numpy as np
@@ -9,17 +8,14 @@ import pytest
 from distance_oracle import compute, dense_source, plain_distances, random_codes
 from hypothesis import given
 from hypothesis import strategies as st
-from sites import panels_of, stream
+from sites import alignment, panels_of, stream
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING, Kind, alleles_of
 from gpualign.core.distance.intervals import parse_regions, read_bed
-from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 from gpualign.core.distance.site_filters import SiteFilters, SitesLeft, choose_sites
 from gpualign.core.distance.threads import Workers
 from gpualign.cpu.distance.engine import CpuDistanceEngine
-
-LETTERS = np.array([*b"ACGT"] + [0] * 251 + [*b"N"], np.uint8)
 
 
 def bed(text):
@@ -29,15 +25,6 @@ def bed(text):
 def chosen(source, filters, panel_bytes=1 << 20):
     with Workers(2) as workers:
         return choose_sites(source, filters, panel_bytes, workers)
-
-
-@contextmanager
-def alignment(codes, memory=1 << 20, queries=None):
-    """A source of an alignment with these calls. queries: of the first of two files."""
-    rows = [b">s%d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(LETTERS[codes])]
-    texts = [b"".join(rows)] if queries is None else [b"".join(rows[:queries]), b"".join(rows[queries:])]
-    with tempfile.TemporaryFile() as file:
-        yield read_alignments([AlignmentText(stream(text), "x.aln") for text in texts], False, False, memory, lambda: file)
 
 
 def opened(codes, kind, **how):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from path_cases import SCHEMES, relatives, repeats
-from test_cpu_paths import SETS, check
+from path_cases import SCHEMES, SETS, check, relatives, repeats
 from work import records, run_paths, sequence_set
 
 from gpualign.core.alignment.task import Detail, EndGaps

@@ -9,9 +9,9 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+from aligned_blocks import OF_PAIRS, Aligned
 from command import GPUALIGN, LIMIT, gpualign, shell
 from processes import started
-from test_blocks import OF_PAIRS, Aligned
 
 from gpualign.core.common.threads import WAITING, InOrder, in_order
 from gpualign.core.output.formats.blast6 import M8

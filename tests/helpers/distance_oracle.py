@@ -210,3 +210,24 @@ def dense_source(codes, kind=Kind.GENOTYPE, queries=None):
     names = [f"s{k}" for k in range(len(codes))]
     samples = make_samples(names) if queries is None else make_samples(names[:queries], names[queries:])
     return DenseSource(samples, kind, codes.shape[1], [lambda start, stop, _: np.ascontiguousarray(codes[:, start:stop])])
+
+
+class OnHost(CpuDistanceEngine):
+    """An engine that counts matrices alone: the host chooses."""
+
+    def prepare(self, wanted, memory):
+        return replace(super().prepare(wanted, memory), pick=None)
+
+
+ENGINES = {"cpu": CpuDistanceEngine, "products": ProductsOnly, "host": OnHost}
+
+
+def kind_of(metric):
+    return Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
+
+
+def listed(values, compared, queries, most, metric="hamming"):
+    """Near pairs of a whole matrix; queries: of a rectangle, None: of one set."""
+    near = values >= most if METRICS[metric].similarity else values <= most
+    keep = near if queries is not None else np.triu(near, 1)
+    return [(i, j, values[i, j], compared[i, j]) for i, j in np.argwhere(keep).tolist()]

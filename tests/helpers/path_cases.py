@@ -1,10 +1,16 @@
 """Scorings and sequences on which every engine's paths are tested."""
 
 import numpy as np
-from work import edit, scoring, sequence_set, two_valued
+from oracle import align, count, rescore
+from work import edit, records, run_paths, scoring, sequence_set, two_valued
 
+from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.matrices import by_name
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
+from gpualign.cpu.alignment.engine import instruction_sets
+
+SETS = [s.name for s in instruction_sets() if s.supported]
+NAMES = ["matches", "mismatches", "gaps", "gap_opens", "end_gaps", "query_start", "query_end", "target_start", "target_end"]
 
 SCHEMES = {
     "default": scoring(by_name("NUC.4.4").table(DNA)[0], 10, 1),
@@ -48,3 +54,16 @@ def repeats(rng, count, longest, letters):
         word = rng.integers(0, letters, rng.integers(1, 4) if rng.random() < 0.5 else length)
         out.append(np.resize(word, length))
     return sequence_set(out)
+
+
+def check(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **more):
+    """The engine's paths, scores and statistics, which are those of the definition."""
+    found = run_paths(queries, targets, scheme, end_gaps, pairing, engine, **more)
+    for (i, j), path in found.paths.items():
+        query, target = records(queries)[i], records(targets)[j]
+        score, expected, (a, b, c, d) = align(query, target, scheme, end_gaps.free_query, end_gaps.free_target)
+        assert found.scores[i, j] == score
+        assert path == expected
+        assert rescore(path, query[a:b], target[c:d], scheme) == score
+        assert found.statistics[i, j] == (*count(path), a, b, c, d), NAMES
+    return found

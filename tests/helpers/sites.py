@@ -1,11 +1,14 @@
 """Files of calls for tests, and what comes out of them."""
 
+import tempfile
+from contextlib import contextmanager
 from io import BytesIO
 
 import numpy as np
 
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import Need
+from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 from gpualign.core.distance.readers.base import Omitted, Selection
 from gpualign.core.distance.threads import Workers
 
@@ -71,3 +74,16 @@ def write_pgen(path, codes, alleles=None, swap=()):
     lines = [f"1\t{k + 1}\trs{k}\t{ref}\t{alt}\tPASS x\n" for k, (ref, alt) in enumerate(rows)]
     path.with_suffix(".pvar").write_text("##source=test\n#CHROM\tPOS\tID\tREF\tALT\tINFO\n" + "".join(lines))
     path.with_suffix(".psam").write_text("#IID\tSEX\n" + "".join(f"p{k}\tNA\n" for k in range(samples)))
+
+
+LETTERS = np.array([*b"ACGT"] + [0] * 251 + [*b"N"], np.uint8)
+"""Of codes; 255, no call, is N."""
+
+
+@contextmanager
+def alignment(codes, memory=1 << 20, queries=None):
+    """A source of an alignment with these calls. queries: of the first of two files."""
+    rows = [b">s%d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(LETTERS[codes])]
+    texts = [b"".join(rows)] if queries is None else [b"".join(rows[:queries]), b"".join(rows[queries:])]
+    with tempfile.TemporaryFile() as file:
+        yield read_alignments([AlignmentText(stream(text), "x.aln") for text in texts], False, False, memory, lambda: file)

@@ -136,6 +136,21 @@ def run_scores(queries, targets, scheme, pairing=Pairing.ALL, engine=None, memor
     return collect(engine.prepare(task, Budget.of(memory)), pairing, tile_cells).scores
 
 
+class Heard:
+    """Whom a job tells its notes and details; keeps them."""
+
+    def __init__(self):
+        self.notes, self.details = [], []
+
+    def note(self, text):
+        self.notes.append(text)
+
+    warn = note
+
+    def detail(self, text):
+        self.details.append(text)
+
+
 def at_once(*works):
     """Call each in a thread of its own, all at once; what the first one that failed raised is raised here."""
     failures = []
