@@ -6,7 +6,7 @@ from itertools import groupby, pairwise
 import numpy as np
 import pytest
 from aligned_blocks import OF_PAIRS, SCHEME, Aligned, encode
-from work import relatives
+from relatives import relatives
 
 from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Detail, Task

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from command import gpualign, gpualign_here
+from relatives import as_text, edited
 
 from gpualign.core.common.errors import RunError
 from gpualign.core.near_pairs.align import align_pairs
@@ -17,21 +18,9 @@ FIELDS = "query,target,score,identity,qcov,tcov,matches,mismatches,qlen,tlen,cig
 
 def family(rng, letters, count, length):
     """Records of a few families: copies, near copies, far ones, and some that are alone; with an ambiguity letter here and there."""
-    founders = ["".join(rng.choice(list(letters), length)) for _ in range(3)]
-    records = []
-    for number in range(count):
-        record = list(founders[number % 3])
-        for _ in range(int(rng.choice([0, 0, 1, 2, 5, length]))):
-            at = int(rng.integers(0, len(record)))
-            kind = rng.integers(0, 3)
-            if kind == 0:
-                record[at] = str(rng.choice(list(letters)))
-            elif kind == 1:
-                record.insert(at, str(rng.choice([*letters, "N"])))
-            elif len(record) > 1:
-                del record[at]
-        records.append("".join(record))
-    return records
+    founders = [rng.integers(0, len(letters), length) for _ in range(3)]
+    edits = [0, 0, 1, 2, 5, length]
+    return [as_text(edited(rng, founders[k % 3], int(rng.choice(edits)), len(letters) + 1), letters + "N") for k in range(count)]
 
 
 def write(path, records, name="r"):

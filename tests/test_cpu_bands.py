@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import align
 from path_cases import SCHEMES
+from relatives import edited
 from work import records, run_paths, sequence_set, two_valued
 
 from gpualign.core.alignment.task import EndGaps
@@ -26,27 +27,12 @@ def without_bands(monkeypatch):
     monkeypatch.setattr(paths, "make_path_recipe", lambda *a: replace(make(*a), banded=False))
 
 
-def relative(rng, ancestor, edits, letters, longest_gap):
-    """The ancestor with substitutions, and gaps of up to longest_gap letters in both directions."""
-    out = ancestor.copy()
-    for _ in range(edits):
-        kind, at = rng.integers(0, 6), int(rng.integers(0, len(out)))
-        length = int(rng.integers(1, longest_gap + 1))
-        if kind == 0:
-            out = np.concatenate([out[:at], rng.integers(0, letters, length), out[at:]])
-        elif kind == 1 and len(out) > length + 1:
-            out = np.delete(out, slice(at, at + length))
-        else:
-            out[at] = rng.integers(0, letters)
-    return out
-
-
 def family(rng, letters, period):
     """A query and targets from equal to unrelated. period: letters after which the ancestor repeats, so that shifts are as good."""
     length = int(rng.integers(1, 500))
     ancestor = np.resize(rng.integers(0, letters, min(period, length)), length)
     targets = [
-        relative(rng, ancestor, int(edits), letters, int(gap)) for edits, gap in zip([0, 1, 3, 9, 30], rng.integers(1, 90, 5), strict=True)
+        edited(rng, ancestor, int(edits), letters, int(gap)) for edits, gap in zip([0, 1, 3, 9, 30], rng.integers(1, 90, 5), strict=True)
     ]
     targets.append(rng.integers(0, letters, int(rng.integers(1, 500))))
     return sequence_set([ancestor]), sequence_set(targets)
@@ -76,7 +62,7 @@ def test_any_weights_and_many_ties(seed, weights, letters, gap):
     match, mismatch, first, second = weights
     rng = np.random.default_rng(seed)
     ancestor = np.resize(rng.integers(0, letters, int(rng.integers(1, 9))), int(rng.integers(1, 300)))
-    target = relative(rng, ancestor, int(rng.integers(0, 8)), letters, gap)
+    target = edited(rng, ancestor, int(rng.integers(0, 8)), letters, gap)
     scheme = two_valued(3, match, mismatch, max(first, second), min(first, second))
     query, target = sequence_set([ancestor]), sequence_set([target])
     found = run_paths(query, target, scheme)
@@ -89,7 +75,7 @@ def test_letters_of_every_table(rng, monkeypatch, name):
     """Four letters share a look-up, up to 15 take one each, more than that two."""
     for letters, scheme in ((4, "default"), (15, "default"), (24, "protein")):
         ancestor = rng.integers(0, letters, 700)
-        query, target = sequence_set([ancestor]), sequence_set([relative(rng, ancestor, 20, letters, 5)])
+        query, target = sequence_set([ancestor]), sequence_set([edited(rng, ancestor, 20, letters, 5)])
         with monkeypatch.context() as patch:
             found = run_paths(query, target, SCHEMES[scheme], engine=CpuEngine(1, name))
             without_bands(patch)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import rescore
-from path_cases import SCHEMES, SETS, check, relatives
+from path_cases import SCHEMES, SETS, check
+from relatives import related_sets, relatives
 from work import run_paths, run_scores, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Detail, EndGaps
@@ -20,13 +21,13 @@ from gpualign.cpu.alignment.path_recipe import make_path_recipe
 @pytest.mark.parametrize("end_gaps", EndGaps)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 def test_blocks_of_lanes(rng, scheme, end_gaps):
-    check(relatives(rng, 3, 150, 4), relatives(rng, 70, 150, 4), scheme, end_gaps, CpuEngine(1))
+    check(*related_sets(rng, [3, 70], 150, 4), scheme, end_gaps, CpuEngine(1))
 
 
 @pytest.mark.parametrize("end_gaps", EndGaps)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 def test_single_pairs(rng, scheme, end_gaps, single_pairs):
-    check(relatives(rng, 3, 200, 4), relatives(rng, 2, 200, 4), scheme, end_gaps, CpuEngine(1))
+    check(*related_sets(rng, [3, 2], 200, 4), scheme, end_gaps, CpuEngine(1))
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -34,7 +35,7 @@ def test_single_pairs(rng, scheme, end_gaps, single_pairs):
 @pytest.mark.parametrize("scheme", ["default", "linear", "protein", "16 bits", "32 bits"])
 def test_instruction_sets(rng, name, targets, scheme):
     letters = 20 if scheme == "protein" else 15
-    check(relatives(rng, 2, 300, letters), relatives(rng, targets, 300, letters), SCHEMES[scheme], EndGaps.FREE, CpuEngine(1, name))
+    check(*related_sets(rng, [2, targets], 300, letters), SCHEMES[scheme], EndGaps.FREE, CpuEngine(1, name))
 
 
 weights = st.tuples(st.integers(0, 6), st.integers(-6, 0), st.integers(0, 8), st.integers(0, 8))
@@ -76,7 +77,7 @@ def test_many_tiles(rng, scheme, targets):
 
 
 def test_scores_of_free_ends_need_no_paths(rng):
-    queries, targets = relatives(rng, 4, 120, 4), relatives(rng, 9, 120, 4)
+    queries, targets = related_sets(rng, [4, 9], 120, 4)
     for scheme in SCHEMES.values():
         full = run_paths(queries, targets, scheme, EndGaps.FREE)
         alone = run_paths(queries, targets, scheme, EndGaps.FREE, detail=Detail.SCORE)

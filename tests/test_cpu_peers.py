@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pytest
 from Bio.Align import PairwiseAligner, substitution_matrices
+from relatives import mutated
 from work import run_scores, sequence_set
 
 from gpualign.core.planning.tile_plan import Pairing
@@ -123,17 +124,10 @@ def test_real_proteins(real_data):
             assert found[i, j] == parasail_score(as_text(arrays[i], PROTEIN), as_text(arrays[j], PROTEIN), ScoringOptions(), PROTEIN)
 
 
-def mutated(rng, sequence, rate):
-    out = sequence.copy()
-    where = rng.random(len(out))
-    out[where < rate] = rng.integers(0, 4, int((where < rate).sum()))
-    return out[where < 1 - rate / 10]
-
-
 @pytest.mark.parametrize("rate", [0.001, 0.05, 0.3, 1.0])
 def test_long_pairs_by_edit_distance(rng, rate):
     query = rng.integers(0, 4, 60_000)
-    target = mutated(rng, query, rate)
+    target = mutated(rng, query, rate, 4, rate / 10)
     found = run_scores(sequence_set([query]), sequence_set([target]), make_scoring(DNA, ScoringOptions(edit=True)))
     assert found[0, 0] == edlib.align(as_text(query, DNA), as_text(target, DNA), task="distance")["editDistance"]
 
@@ -141,7 +135,7 @@ def test_long_pairs_by_edit_distance(rng, rate):
 @pytest.mark.parametrize("options", [ScoringOptions(), ScoringOptions(gap=6), ScoringOptions(match=2, mismatch=-1, gap=1)])
 def test_long_pairs_by_score(rng, options):
     query = rng.integers(0, 4, 20_000)
-    target = np.concatenate([mutated(rng, query, 0.05), rng.integers(0, 4, 3000)])
+    target = np.concatenate([mutated(rng, query, 0.05, 4, 0.005), rng.integers(0, 4, 3000)])
     found = run_scores(sequence_set([query]), sequence_set([target]), make_scoring(DNA, options))
     assert found[0, 0] == parasail_score(as_text(query, DNA), as_text(target, DNA), options, DNA)
 
@@ -149,7 +143,7 @@ def test_long_pairs_by_score(rng, options):
 def test_a_million_letters_by_score(rng):
     """Affine scores of a million letters against a gene cut out of them, both ways round."""
     genome = rng.integers(0, 4, 1_000_000)
-    gene = mutated(rng, genome[400_000:401_500], 0.1)
+    gene = mutated(rng, genome[400_000:401_500], 0.1, 4, 0.01)
     scheme = make_scoring(DNA, ScoringOptions())
     expected = parasail_score(as_text(genome, DNA), as_text(gene, DNA), ScoringOptions(), DNA)
     for a, b in ((genome, gene), (gene, genome)):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from host_device import HostDevice, name_of
 from oracle import local_score
+from relatives import mutated, related_sets, relatives
 from work import edit, records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Mode, Task
@@ -71,20 +72,6 @@ def cases(table):
     return [pytest.param(s, n, family, id=f"{name}-{name_of(family)}") for name, (s, n, families) in table.items() for family in families]
 
 
-def random_set(rng, count, longest, letters, related=True):
-    """Random lengths from 1 to `longest`, half of them close relatives of one sequence, so that paths leave the diagonal."""
-    ancestor = rng.integers(0, letters, longest)
-    out = []
-    for _ in range(count):
-        length = int(rng.integers(1, longest + 1))
-        if rng.random() < 0.5:
-            out.append(rng.integers(0, letters, length))
-        else:
-            kept = np.sort(rng.choice(longest, length, replace=False))
-            out.append(np.where(rng.random(length) < 0.1, rng.integers(0, letters, length), ancestor[kept]))
-    return sequence_set(out)
-
-
 def sizes(device):
     """Queries, targets and the longest of them that this kind of device gets through in a moment."""
     return (6, 41, 140) if isinstance(device, HostDevice) else (100, 1300, 1200)
@@ -96,7 +83,7 @@ def test_global_scores(rng, device, force, scheme, letters, family):
     rows, columns, longest = sizes(device)
     if scheme.dtype(longest, longest) == np.int64 and not isinstance(device, HostDevice):
         rows, columns = 10, 100
-    queries, targets = random_set(rng, rows, longest, letters), random_set(rng, columns, longest, letters)
+    queries, targets = related_sets(rng, [rows, columns], longest, letters)
     scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]))
     np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(4)))
 
@@ -104,7 +91,7 @@ def test_global_scores(rng, device, force, scheme, letters, family):
 @pytest.mark.parametrize(("scheme", "letters", "family"), cases(LOCAL))
 def test_local_scores(rng, device, force, scheme, letters, family):
     force(family)
-    queries, targets = random_set(rng, 5, 130, letters), random_set(rng, 24, 130, letters)
+    queries, targets = related_sets(rng, [5, 24], 130, letters)
     scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]), mode=Mode.LOCAL)
     expected = [
         [local_score(q, t, scheme.substitution, scheme.gap_open, scheme.gap_extend) for t in records(targets)] for q in records(queries)
@@ -142,7 +129,7 @@ def test_halves_of_words_as_half_floats(rng, device, monkeypatch, force, table, 
         monkeypatch.setattr("gpualign.gpu.alignment.engine.packed_cell", lambda archs: H16X2)
     scheme, letters, _ = table[name]
     rows, columns, longest = (6, 41, 140) if scheme.dtype(1200, 1200) == np.int64 else sizes(device)
-    queries, targets = random_set(rng, rows, longest, letters), random_set(rng, columns, longest, letters)
+    queries, targets = related_sets(rng, [rows, columns], longest, letters)
     scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]), mode=mode)
     np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(4), mode=mode))
     if isinstance(device, HostDevice) and "16 bits" in name:
@@ -173,7 +160,7 @@ def test_columns_with_and_without_rare_letters(rng, device, force, name, mode):
     """Of nucleotides, each column takes one of two ways to its scores."""
     force(threads)
     scheme = two_valued(15, 5, -4, 6, 6) if name == "linear" else two_valued(15, 5, -4, 10, 1)
-    queries, targets = (with_few_others(rng, random_set(rng, count, 130, 4), 15) for count in (6, 41))
+    queries, targets = (with_few_others(rng, relatives(rng, count, 130, 4), 15) for count in (6, 41))
     scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]), mode=mode)
     np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(2), mode=mode))
 
@@ -183,7 +170,7 @@ def test_columns_with_and_without_rare_letters(rng, device, force, name, mode):
 def test_slices_of_columns_with_and_without_rare_letters(rng, device, force, scheme, letters):
     """A letter that few columns have must be gone in the next, and in the next strip, though the last column has it."""
     force(slices)
-    sets = [with_few_others(rng, random_set(rng, count, 130, 4), letters) for count in (40, 41)]
+    sets = [with_few_others(rng, relatives(rng, count, 130, 4), letters) for count in (40, 41)]
     both = [sequence_set([[*np.where(rng.random(len(s)) < 0.03, 4, s), 4] for s in records(one)]) for one in sets]
     for queries, targets in (sets, both):
         scores = run_scores(queries, targets, scheme(letters), engine=CudaEngine([device]))
@@ -204,10 +191,10 @@ def relatives_by_strips(rng, letters, strip):
     """Queries of up to five strips, first ones that are full and others, and targets of less than a batch of columns and of many."""
     ancestor = rng.integers(0, letters, max(1001, 5 * strip))
 
-    def relatives(lengths):
-        return sequence_set([np.where(rng.random(n) < 0.1, rng.integers(0, letters, n), ancestor[:n]) for n in lengths])
+    def beginnings(lengths):
+        return sequence_set([mutated(rng, ancestor[:n], 0.1, letters) for n in lengths])
 
-    return relatives([1, strip - 1, strip, strip + 1, 3 * strip, 4 * strip + 17]), relatives([1, 7, 8, 9, 31, 32, 33, 255, 300, 1001])
+    return beginnings([1, strip - 1, strip, strip + 1, 3 * strip, 4 * strip + 17]), beginnings([1, 7, 8, 9, 31, 32, 33, 255, 300, 1001])
 
 
 @pytest.mark.parametrize(("letters", "words"), [(4, 1), (4, 2), (4, 4), (27, 1), (27, 2)])

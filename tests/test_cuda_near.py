@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from host_device import HostDevice, compiler
+from relatives import edited
 from work import edit, records, sequence_set
 
 from gpualign.core.alignment.task import Task
@@ -84,21 +85,6 @@ def use(monkeypatch):
         monkeypatch.setattr(recipe_module, "choose", lambda options, measure, lengths, most, costs: (steps, 1.0, Left(1, 1, 1, 1)))
 
     return to
-
-
-def edited(rng, letters, count, kinds):
-    """So many random edits."""
-    out = letters.tolist()
-    for _ in range(count):
-        at, what = int(rng.integers(0, len(out) + 1)), int(rng.integers(0, 3))
-        if what == 0:
-            out.insert(at, int(rng.integers(0, kinds)))
-        elif at < len(out):
-            if what == 1:
-                out[at] = int(rng.integers(0, kinds))
-            elif len(out) > 1:
-                del out[at]
-    return np.array(out, dtype=np.uint8)
 
 
 def families(rng, kinds, longest, edits):

@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 from host_device import HostDevice, compiler, name_of
-from path_cases import SCHEMES, relatives, repeats
+from path_cases import SCHEMES, repeats
+from relatives import related_sets, relatives
 from work import real_genes, run_paths, sequence_set
 
 from gpualign.core.alignment.task import Detail, EndGaps, Task
@@ -44,7 +45,7 @@ def test_paths(rng, device, force, scheme, family, end_gaps):
     force(family)
     letters = 20 if scheme == "protein" else 4
     rows, columns, longest = (4, 25, 150) if on_host else (20, 300, 700)
-    queries, targets = relatives(rng, rows, longest, letters), relatives(rng, columns, longest, letters)
+    queries, targets = related_sets(rng, [rows, columns], longest, letters)
     compare(queries, targets, SCHEMES[scheme], end_gaps, CudaEngine([device]))
 
 
@@ -70,7 +71,7 @@ def test_paths_of_halves_of_words_as_half_floats(rng, device, force, monkeypatch
     """As on devices without DPX."""
     force(threads)
     monkeypatch.setattr("gpualign.gpu.alignment.engine.packed_cell", lambda archs: H16X2)
-    queries, targets = relatives(rng, 4, 150, 4), relatives(rng, 25, 150, 4)
+    queries, targets = related_sets(rng, [4, 25], 150, 4)
     compare(queries, targets, SCHEMES[scheme], end_gaps, CudaEngine([device]))
 
 
@@ -85,7 +86,7 @@ def test_the_cases_have_every_width(scheme, bits):
 def test_edit_distance_in_slices(rng, device, force, end_gaps):
     force(slices)
     rows, columns, longest = (5, 40, 150) if isinstance(device, HostDevice) else (90, 600, 700)
-    queries, targets = relatives(rng, rows, longest, 4), relatives(rng, columns, longest, 4)
+    queries, targets = related_sets(rng, [rows, columns], longest, 4)
     compare(queries, targets, SCHEMES["edit"], end_gaps, CudaEngine([device]))
 
 
@@ -106,7 +107,7 @@ def test_free_ends_of_many_good_alignments(rng, device, force, scheme, way):
 @pytest.mark.parametrize("scheme", ["default", "linear", "edit", "32 bits"])
 def test_the_host_traces_the_same(rng, device, scheme, end_gaps):
     rows, columns, longest = (3, 25, 150) if isinstance(device, HostDevice) else (20, 300, 700)
-    queries, targets = relatives(rng, rows, longest, 4), relatives(rng, columns, longest, 4)
+    queries, targets = related_sets(rng, [rows, columns], longest, 4)
     compare(queries, targets, SCHEMES[scheme], end_gaps, CudaEngine([device], host_traceback=True))
     if end_gaps is EndGaps.PENALISED:
         engine = CudaEngine([device], host_traceback=True)
@@ -143,7 +144,7 @@ def test_lengths_to_4000_and_real_genes(rng, scheme, real_data):
         pytest.skip(reason)
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
-    queries, targets = relatives(rng, 30, 4000, 15), relatives(rng, 100, 4000, 15)
+    queries, targets = related_sets(rng, [30, 100], 4000, 15)
     compare(queries, targets, SCHEMES[scheme], EndGaps.PENALISED, CudaEngine([CudaDevice(0)]), memory=4 << 30)
     genes = real_genes(real_data, 250)
     compare(genes, genes, SCHEMES[scheme], EndGaps.PENALISED, CudaEngine([CudaDevice(0)]), Pairing.ABOVE, memory=4 << 30)
@@ -205,5 +206,5 @@ def test_the_command_writes_the_same_bytes_as_on_the_cpu(genes_102, options):
 
 @pytest.mark.parametrize("detail", Detail)
 def test_details(rng, device, detail):
-    queries, targets = relatives(rng, 3, 100, 4), relatives(rng, 20, 100, 4)
+    queries, targets = related_sets(rng, [3, 20], 100, 4)
     compare(queries, targets, SCHEMES["default"], EndGaps.FREE, CudaEngine([device]), detail=detail)

@@ -6,6 +6,7 @@ from Bio.Align import PairwiseAligner, substitution_matrices
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import local_score
+from relatives import related_sets, relatives
 from work import records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Mode
@@ -31,19 +32,6 @@ def check(queries, targets, scheme, name=None, **more):
             assert found[i, j] == local_score(query, target, scheme.substitution, scheme.gap_open, scheme.gap_extend), (i, j)
 
 
-def related(rng, count, longest, letters):
-    """Random sequences, every second one a changed copy of a part of the first."""
-    first = rng.integers(0, letters, longest)
-    out = []
-    for k in range(count):
-        length = int(rng.integers(1, longest + 1))
-        part = first[:length].copy()
-        changed = rng.random(length) < 0.2
-        part[changed] = rng.integers(0, letters, int(changed.sum()))
-        out.append(part if k % 2 else rng.integers(0, letters, length))
-    return sequence_set(out)
-
-
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("linear", [False, True], ids=["affine", "linear"])
 @pytest.mark.parametrize("scale", [1, 40, 3000, 10**7], ids=lambda s: f"x{s}")
@@ -51,7 +39,7 @@ def test_every_width(rng, name, linear, scale):
     """The weights decide where scores leave 8, 16 and 32 bits."""
     table = rng.integers(-6, 8, (22, 22))
     scheme = scoring((table + table.T) // 2 * scale, 11 * scale, (11 if linear else 2) * scale)
-    check(related(rng, 3, 160, 22), related(rng, 12, 160, 22), scheme, name)
+    check(*related_sets(rng, [3, 12], 160, 22), scheme, name)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +96,7 @@ def test_scores_beyond_32_bits():
 @pytest.mark.parametrize("cells", [500, 20_000, None])
 def test_either_side_in_the_lanes(rng, cells):
     """Many queries against few targets are computed the other way round; matrices need not be symmetric."""
-    many, few = related(rng, 90, 50, 4), related(rng, 2, 70, 4)
+    many, few = relatives(rng, 90, 50, 4), relatives(rng, 2, 70, 4)
     scheme = scoring([[5, -4, -1, -9], [2, 5, -4, -4], [-4, 0, 6, -4], [-4, -4, 3, 7]], 8, 3)
     check(many, few, scheme, tile_cells=cells)
     check(few, many, scheme, tile_cells=cells)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import align, count, edit_distance
-from path_cases import SCHEMES, relatives
+from path_cases import SCHEMES
+from relatives import relatives
 from work import sequence_set, two_valued
 
 from gpualign.core.alignment.identity import identity

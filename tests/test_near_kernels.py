@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import edit_distance
+from relatives import edited
 
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu.near_pairs import _near
@@ -57,21 +58,6 @@ def test_the_reference_itself(rng):
     assert distances(pairs) == [edit_distance(*map(np.array, pair)) for pair in pairs]
 
 
-def edited(rng, record, edits, letters, start=0, stop=None):
-    """The record after so many random edits in one part of it."""
-    out = list(record)
-    for _ in range(edits):
-        at = int(rng.integers(min(start, len(out)), min(len(out), stop or len(out)) + 1))
-        kind = rng.integers(3)
-        if kind == 0:
-            out.insert(at, int(rng.integers(letters)))
-        elif kind == 1 and len(out) > 1:
-            del out[min(at, len(out) - 1)]
-        elif at < len(out):
-            out[at] = int(rng.integers(letters))
-    return out
-
-
 def pairs_of(rng, letters):
     """Pairs that kernels may take wrong, far and near."""
 
@@ -92,9 +78,9 @@ def pairs_of(rng, letters):
             yield record, edited(rng, record, edits, letters)
             few = [letter % 4 for letter in record]  # what further letters are compared with in one plane
             yield few, edited(rng, few, edits, letters)
-            yield edited(rng, record, edits, letters, 0, 3), record
-            yield record, edited(rng, record, edits, letters, length - 2)
-            yield record, edited(rng, record, edits, letters, length // 2, length // 2 + 5)
+            yield edited(rng, record, edits, letters, stop=3), record
+            yield record, edited(rng, record, edits, letters, start=length - 2)
+            yield record, edited(rng, record, edits, letters, start=length // 2, stop=length // 2 + 5)
     yield random(1), []
     yield [], random(40)
     yield [], []

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from host_device import HostDevice, compiler
-from work import edit, relatives, run_paths, run_scores, scoring, sequence_set, two_valued
+from relatives import relatives
+from work import edit, run_paths, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.common.errors import InputError, RunError

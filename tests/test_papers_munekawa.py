@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from work import records, relatives, run_scores, scoring, sequence_set, two_valued
+from relatives import relatives
+from work import records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Mode
 from gpualign.core.common.errors import InputError

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from relatives import mutated
 from work import run_scores, sequence_set, two_valued
 
 from gpualign.core.alignment.hits import Hits
@@ -91,7 +92,7 @@ def family(rng, monkeypatch):
     genes = [rng.integers(0, 4, rng.integers(40, 61)) for _ in range(12)]
     targets = [rng.integers(0, 4, rng.integers(5, 60)) for _ in range(40)]
     for gene, relatives in zip(genes, (0, 9, 0, 3, 25, 25, 5, 6, 0, 1, 40, 4), strict=True):
-        targets += [np.where(rng.random(len(gene)) < rng.choice([0, 0.1]), rng.integers(0, 4, len(gene)), gene) for _ in range(relatives)]
+        targets += [mutated(rng, gene, rng.choice([0, 0.1]), 4) for _ in range(relatives)]
     queries = [gene if k % 3 else 3 - gene[::-1] for k, gene in enumerate(genes)]  # every third one lies on the other strand
     targets = [targets[k] for k in rng.permutation(len(targets))]
     return sequence_set(queries), sequence_set(targets)

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from command import LIMIT
 from distance_oracle import compute, dense_source, near_pairs, random_codes
-from work import CollectPaths, collect, edit, relatives, two_valued
+from relatives import related_sets
+from work import CollectPaths, collect, edit, two_valued
 
 import gpualign
 from gpualign.core.alignment.task import Detail, Mode, Task
@@ -74,7 +75,7 @@ class Workers:
 
 @pytest.fixture
 def sets(rng):
-    return relatives(rng, 23, 60, LETTERS), relatives(rng, 31, 60, LETTERS)
+    return related_sets(rng, [23, 31], 60, LETTERS)
 
 
 @pytest.mark.parametrize("pairing", list(Pairing))

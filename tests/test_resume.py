@@ -15,19 +15,14 @@ import pytest
 from command import GPUALIGN, LIMIT, gpualign_here
 from eager import EAGER, command, marked
 from processes import default_signals, started
+from relatives import as_text, mutated
 
 from gpualign.core.files.journal import Finished, chained, last_line
-
-LETTERS = np.array(list("ACGT"))
 
 
 def family(rng, count, length, changed=0.05):
     ancestor = rng.integers(0, 4, length)
-    for _ in range(count):
-        copy = ancestor.copy()
-        places = rng.random(length) < changed
-        copy[places] = rng.integers(0, 4, int(places.sum()))
-        yield "".join(LETTERS[copy])
+    return (as_text(mutated(rng, ancestor, changed, 4)) for _ in range(count))
 
 
 def write_fasta(path, rows):

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 from command import LIMIT
-from work import edit, relatives, two_valued
+from relatives import related_sets, relatives
+from work import edit, two_valued
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.errors import RunError
@@ -51,7 +52,7 @@ class Engine:
 
 @pytest.fixture
 def task(rng):
-    return Task(relatives(rng, 23, 60, LETTERS), relatives(rng, 31, 60, LETTERS), two_valued(LETTERS, 5, -4, 10, 1))
+    return Task(*related_sets(rng, [23, 31], 60, LETTERS), two_valued(LETTERS, 5, -4, 10, 1))
 
 
 def tiles_of(task, prepared):

@@ -8,7 +8,8 @@ import pytest
 from beside import Told
 from command import LIMIT
 from host_device import FailingDevice, HostDevice, WaitingDevice, compiler
-from work import CollectPaths, collect, edit, relatives, two_valued
+from relatives import related_sets, relatives
+from work import CollectPaths, collect, edit, two_valued
 
 from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.errors import RunError
@@ -95,7 +96,7 @@ def scores(prepared, pairing=Pairing.ALL):
 
 @pytest.fixture
 def task(rng):
-    return Task(relatives(rng, 40, 60, LETTERS), relatives(rng, 31, 60, LETTERS), AFFINE)
+    return Task(*related_sets(rng, [40, 31], 60, LETTERS), AFFINE)
 
 
 @pytest.fixture

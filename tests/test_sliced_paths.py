@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from path_cases import SCHEMES, SETS, check, relatives, repeats
+from path_cases import SCHEMES, SETS, check, repeats
+from relatives import relatives
 from work import records, run_paths, sequence_set
 
 from gpualign.core.alignment.task import Detail, EndGaps

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from work import CollectPaths, collect, edit, relatives, two_valued
+from relatives import related_sets, relatives
+from work import CollectPaths, collect, edit, two_valued
 
 from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.execution.retiling import Subtiles, run_within
@@ -32,7 +33,7 @@ class Within:
 
 @pytest.fixture
 def sets(rng):
-    return relatives(rng, 23, 60, LETTERS), relatives(rng, 31, 60, LETTERS)
+    return related_sets(rng, [23, 31], 60, LETTERS)
 
 
 @pytest.mark.parametrize("pairing", list(Pairing))

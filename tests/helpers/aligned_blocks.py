@@ -3,7 +3,8 @@
 from itertools import groupby
 
 import numpy as np
-from work import relatives, run_paths, two_valued
+from relatives import relatives
+from work import run_paths, two_valued
 
 from gpualign.core.alignment.hits import Hits
 from gpualign.core.band_results import BandResults

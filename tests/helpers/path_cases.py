@@ -31,21 +31,6 @@ SCHEMES = {
 }
 
 
-def relatives(rng, count, longest, letters):
-    """Random lengths from 1 on; half of them descend from one ancestor, so that paths leave the diagonal by little."""
-    ancestor = rng.integers(0, letters, longest)
-    out = []
-    for _ in range(count):
-        if rng.random() < 0.5:
-            out.append(rng.integers(0, letters, rng.integers(1, longest + 1)))
-        else:
-            kept = ancestor[rng.random(longest) > 0.1]
-            kept = np.where(rng.random(len(kept)) < 0.1, rng.integers(0, letters, len(kept)), kept)
-            start = rng.integers(0, max(1, len(kept) - 1))
-            out.append(kept[start : rng.integers(start + 1, len(kept) + 1)] if len(kept) > 1 else ancestor[:1])
-    return sequence_set(out)
-
-
 def repeats(rng, count, longest, letters):
     """Random lengths from 1 on, half of them of a short word over and over, so that many alignments are as good as each other."""
     out = []

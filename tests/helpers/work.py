@@ -37,18 +37,6 @@ def sequence_set(arrays, source="test"):
     return SequenceSet(source, [f"s{i}" for i in range(len(arrays))], codes, offsets)
 
 
-def relatives(rng, count, longest, letters):
-    """Records of up to `longest` letters: beginnings of one sequence with a tenth deleted, some of them alike, some of them not."""
-    ancestor = rng.integers(0, letters, longest)
-    out = []
-    for _ in range(count):
-        copy = ancestor[: int(rng.integers(1, longest + 1))].copy()
-        changed = rng.random(len(copy)) < rng.choice([0.15, 0.9])
-        copy[changed] = rng.integers(0, letters, int(changed.sum()))
-        out.append(np.delete(copy, rng.integers(0, len(copy), len(copy) // 10)))
-    return sequence_set(out)
-
-
 def real_genes(folder, count):
     """The first records of the real 16S set."""
     path = folder / "16s_gold.fasta.gz"
