@@ -40,23 +40,6 @@ def pytest_report_header():
     return f"random seed: {os.environ['GPUALIGN_TEST_SEED']} (--random-seed)"
 
 
-# What takes most of the suite's time: CUDA kernels compiled for the host, real genes and proteins, and these modules, which compare kernels
-# with plain recurrences or start the executable a hundred times.
-_SLOW_FIXTURES = {"device", "small_16s", "real_data"}
-_SLOW_MODULES = {
-    *("test_cpu_scores", "test_cpu_paths", "test_cpu_peers", "test_free_ends", "test_hit_paths", "test_local_scores", "test_native"),
-    *("test_cli_alignments", "test_cli_dist", "test_cli_outputs", "test_cli_search", "test_cli_mask", "test_distance_vcf", "test_plots"),
-    *("test_csr", "test_tables"),
-    *("test_path_peers", "test_search_peers", "test_significance", "test_gpu_engine", "test_completion", "test_cli_bad_input"),
-}
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if item.path.stem in _SLOW_MODULES or _SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.slow)
-
-
 @pytest.fixture
 def rng(request):
     """A generator that depends on the seed of the run and on the test's name."""
@@ -104,7 +87,12 @@ def scratch():
         yield lambda: files.enter_context(tempfile.TemporaryFile())
 
 
-@pytest.fixture(params=["host", pytest.param("device", marks=pytest.mark.gpu)])
+@pytest.fixture(
+    params=[
+        pytest.param("host", marks=pytest.mark.slow),
+        pytest.param("device", marks=[pytest.mark.gpu, pytest.mark.slow]),
+    ]
+)
 def device(request):
     """What CUDA kernels run on: the host everywhere, and a device where there is one."""
     from host_device import HostDevice, compiler

@@ -49,6 +49,7 @@ def genes(small_16s):
     return gpualign.read(small_16s)
 
 
+@pytest.mark.slow
 def test_sequences_from_everywhere(small_16s, genes):
     assert len(genes) == 60
     assert genes.alphabet == "dna"
@@ -68,6 +69,7 @@ def test_sequences_from_everywhere(small_16s, genes):
     assert gpualign.Sequences(["ACGT"], alphabet="protein").alphabet == "protein"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["score", "identity", "distance"])
 def test_nw_gives_the_matrix_of_the_command(tmp_path, small_16s, genes, value):
     run("nw", small_16s, "-o", tmp_path / "m.npy", "--value", value)
@@ -94,6 +96,7 @@ def test_nw_into_a_file(tmp_path, rng):
         gpualign.nw(made, out=tmp_path / "none" / "m.npy")
 
 
+@pytest.mark.slow
 def test_pairs_are_those_of_the_command(genes, small_16s):
     found = gpualign.pairs(genes, min_identity=0.8)
     told = rows(["nw", small_16s, "--min-identity", "0.8", "--fields", "query,target,identity"])
@@ -122,6 +125,7 @@ def test_pairs_are_those_of_the_command(genes, small_16s):
     assert len(gpualign.pairs(["ACGT"], min_score=0)) == 0
 
 
+@pytest.mark.slow
 def test_every_column_as_the_command_has_it(genes, tmp_path):
     (tmp_path / "some.fa").write_text("".join(f">{name}\n{text}\n" for name, text in zip(genes.ids[:12], genes, strict=False)))
     names = [name for name, field in FIELDS.items() if not field.of_hits and not tell_descriptions(name)]
@@ -137,6 +141,7 @@ def test_every_column_as_the_command_has_it(genes, tmp_path):
     assert list(tables[0].to_frame().columns) == names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 7, 66, 1000])
 @pytest.mark.parametrize("least", [None, 0.8])
 def test_tables_of_any_size_from_blocks_of_any_size(genes, monkeypatch, batch, least):
@@ -162,6 +167,7 @@ def test_closing_an_iterator_ends_all_threads(rng):
     assert not [t for t in threading.enumerate() if t.name.startswith("gpualign")]
 
 
+@pytest.mark.slow
 def test_sw_gives_the_hits_of_the_command(genes, small_16s, tmp_path):
     names = [name for name in FIELDS if name not in ("qaln", "taln", "qtitle", "ttitle")]
     options = ["--fields", ",".join(names), "--max-hits", "3"]
@@ -229,6 +235,7 @@ def test_a_matrix_that_lacks_a_letter(tmp_path):
         gpualign.nw(["ACGN", "ACG"], scoring=scoring)
 
 
+@pytest.mark.slow
 def test_several_threads_at_once(genes):
     part = genes[:12]
     expected = gpualign.nw(part).values
@@ -244,6 +251,7 @@ def test_several_threads_at_once(genes):
     at_once(*[work] * 4)
 
 
+@pytest.mark.slow
 def test_progress_counts_to_the_end(genes):
     told = []
     gpualign.nw(genes[:9], progress=lambda done, total: told.append((done, total)))
@@ -355,6 +363,7 @@ def test_no_file_of_a_fileset_and_no_mapped_array_is_written_to(tmp_path, monkey
     assert gpualign.dist(calls, out="calls.npy").values.tolist() == [[0, 1], [1, 0]]  # not mapped: it is a file like any other
 
 
+@pytest.mark.slow
 def test_too_little_memory_is_a_run_error(genes):
     with pytest.raises(RuntimeError, match="memory") as raised:
         gpualign.nw(genes, memory=1000)

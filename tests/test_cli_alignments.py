@@ -15,6 +15,8 @@ from processes import on_terminal
 
 from gpualign.core.alignment.identity import DEFINITIONS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("definition", DEFINITIONS)
 def test_identity_by_its_formula(small_16s, definition):

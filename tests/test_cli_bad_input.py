@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from command import GPUALIGN, gpualign
 
+pytestmark = pytest.mark.slow
+
 GOOD = b">a\nACGTACGT\n>b\nACGTAGGT\n"
 DNA = b"ACGT" * 20
 MANY = b"".join(b">r%d\nACGTACGT\n" % i for i in range(3000))

@@ -47,6 +47,7 @@ def identities(tmp_path_factory, small_16s):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "threshold", "value"),
     [
@@ -70,6 +71,7 @@ def test_sequences_lists_and_matrices_agree(identities, small_16s, method, thres
     assert [f"{value:.6f}" for value in here.distances] == [row["distance"] for row in direct]
 
 
+@pytest.mark.slow
 def test_python_takes_its_own_matrices(small_16s):
     genes = package.read(small_16s)
     found = package.cluster(genes, min_identity=0.8, method="average")

@@ -20,6 +20,8 @@ from sites import vcf_text, write_fileset
 
 from gpualign.cpu.distance.engine import instruction_sets
 
+pytestmark = pytest.mark.slow
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:

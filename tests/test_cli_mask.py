@@ -7,6 +7,8 @@ from Bio.Seq import reverse_complement
 from command import gpualign
 from places import DATA
 
+pytestmark = pytest.mark.slow
+
 QUERY, DB = DATA / "proteins_query.fasta", DATA / "proteins_db.fasta"
 NOTE = "masked 54 of 599 query letters of low complexity (seg; --mask none searches them)"
 

@@ -226,6 +226,7 @@ def test_contradictions(tmp_path, arguments, said):
     assert not (tmp_path / "x.npy").exists()
 
 
+@pytest.mark.slow
 def test_real_genes(real_data, tmp_path):
     """Some real genes, against the matrix of all pairs."""
     with gzip.open(real_data / "16s_gold.fasta.gz", "rt") as stream:

@@ -86,6 +86,7 @@ def test_stops_at_the_ends_of_proteins_are_told_once(tmp_path):
     assert b"stop codon" not in gpualign("nw", "-q", "a.fa", cwd=tmp_path).stderr
 
 
+@pytest.mark.slow
 def test_head_ends_quietly(small_16s):
     done = shell(f"{GPUALIGN} nw -q {small_16s} | head -n 2")
     assert done.stdout.count(b"\n") == 2
@@ -95,12 +96,14 @@ def test_head_ends_quietly(small_16s):
     assert done.stderr == b""
 
 
+@pytest.mark.slow
 def test_process_substitution_and_pipes(small_16s):
     done = shell(f"{GPUALIGN} nw -q <(cat {ONE}) | sort | {GPUALIGN} nw -q - 2>&1")
     assert b"standard input: neither FASTA" in done.stdout
     assert done.returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 def test_a_run_goes_on_where_its_notes_cannot_be_written(small_16s, tmp_path):
     done = shell(f"{GPUALIGN} nw {small_16s} -o {tmp_path / 'x.tsv'} 2> /dev/full")
@@ -118,6 +121,7 @@ def test_a_reader_that_has_gone_is_no_error(words):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 @pytest.mark.parametrize("format", ["tsv", "matrix"])
 def test_a_full_disk_behind_stdout_is_an_error(small_16s, format):
@@ -126,6 +130,7 @@ def test_a_full_disk_behind_stdout_is_an_error(small_16s, format):
     assert done.stderr == b"gpualign: error: cannot write standard output: No space left on device\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x.tsv", "x.npy", "x.npz", "x.tsv.gz"])
 def test_a_full_disk_leaves_nothing(small_16s, tmp_path, name):
     done = shell(f"ulimit -f 4; cd {tmp_path}; {GPUALIGN} nw -q {small_16s} -o {name}")
@@ -246,6 +251,7 @@ def test_one_sequence():
     assert gpualign("nw", "--format", "matrix", "-", stdin=one).stdout == b"\tonly\nonly\t20\n"
 
 
+@pytest.mark.slow
 def test_dry_run_plans_and_writes_nothing(small_16s, tmp_path):
     done = gpualign("nw", "--dry-run", small_16s, "-o", tmp_path / "x.npy")
     plan = dict(line.split(None, 1) for line in done.stdout.decode().splitlines())
@@ -255,11 +261,13 @@ def test_dry_run_plans_and_writes_nothing(small_16s, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_progress_bar_only_on_a_terminal(small_16s):
     assert b"|" not in gpualign("nw", small_16s).stderr
     assert b"Gcells" in on_terminal([GPUALIGN, "nw", small_16s], 100, "stderr", stdout=subprocess.DEVNULL)
 
 
+@pytest.mark.slow
 def test_rows_on_a_terminal_are_alone(small_16s):
     """A bar would stand among them."""
     shown = on_terminal([GPUALIGN, "nw", "--edit", small_16s], 100, "stdout", stderr=subprocess.STDOUT)

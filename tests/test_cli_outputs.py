@@ -9,6 +9,8 @@ from command import gpualign
 from goldens import ONE, TWO
 from places import GOLDEN
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def expected():

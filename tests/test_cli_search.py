@@ -14,6 +14,8 @@ from goldens import PROTEINS_QUERY as QUERY
 from path_files import parse_cigar
 from processes import interrupt
 
+pytestmark = pytest.mark.slow
+
 
 def sw(*arguments, **more):
     return gpualign("sw", "--device", "cpu", *arguments, **more)

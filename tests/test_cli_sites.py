@@ -157,6 +157,7 @@ def test_places_that_are_no_numbers(tmp_path, monkeypatch):
     dist("x.bed", "--maf", "0")  # does not look at them
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["EUR_test", "mouse_hs1940"])
 def test_plink_chooses_the_same(tmp_path, monkeypatch, real_data, name):
     """--geno is 1 - --core, --maf the same, and --exclude range has both ends."""

@@ -102,11 +102,13 @@ def dask(tmp_path):
         yield Dask(stack, tmp_path, 2)
 
 
+@pytest.mark.slow
 @needs_dask
 def test_local_processes(commands):
     check_all(commands, lambda words: gpualign(*words, "-q", "--cluster", "dask:2").stdout, ["near", "passing"])
 
 
+@pytest.mark.slow
 @needs_dask
 def test_scheduler_of_somebody_else(commands, dask):
     check_all(
@@ -228,6 +230,7 @@ def _group(leader):
     return found
 
 
+@pytest.mark.slow
 @needs_dask
 def test_client_in_python(small_16s):
     """Dask's own executor; a task is scattered to its workers."""
@@ -257,6 +260,7 @@ def mpirun(words):
     return subprocess.run(start, capture_output=True, env={**os.environ, **_MPI}, timeout=LIMIT, stdin=subprocess.DEVNULL)
 
 
+@pytest.mark.slow
 @needs_mpi
 def test_mpi(commands):
     def run(words):
@@ -286,6 +290,7 @@ def refused(*words):
     return done.returncode, done.stderr.decode()
 
 
+@pytest.mark.slow
 def test_bad_names_and_options(small_16s):
     most = max(16, Resources().host_threads)
     for number in (most + 1, 99999999999, "9" * 5000):
@@ -337,6 +342,7 @@ if __name__ == "__main__":
     assert (done.stdout, done.stderr) == ("done\n", "")
 
 
+@pytest.mark.slow
 @needs_dask
 def test_no_scheduler_there(small_16s, monkeypatch):
     from gpualign.jobs.remote import executors
@@ -356,6 +362,7 @@ class _Notes:
         self.note = told.append
 
 
+@pytest.mark.slow
 def test_a_missing_package_is_named(small_16s, tmp_path):
     for package, cluster in (("distributed", "dask:2"), ("mpi4py", "mpi")):
         (tmp_path / f"{package}.py").write_text("raise ImportError('not there')")
@@ -365,6 +372,7 @@ def test_a_missing_package_is_named(small_16s, tmp_path):
         assert b"pip install 'gpualign[cluster]'" in done.stderr
 
 
+@pytest.mark.slow
 @needs_dask
 def test_dry_run(small_16s):
     shown = gpualign("nw", small_16s, "--cluster", "dask:2", "--dry-run").stdout.decode()

@@ -15,6 +15,8 @@ from command import GPUALIGN, LIMIT, gpualign
 from gpualign.core.results.columns import FIELDS
 from gpualign.core.scoring import biopython_matrices as collection
 
+pytestmark = pytest.mark.slow
+
 
 def answer(*words, cwd=None, shell="bash"):
     """What the executable tells a shell about the last of the words behind `gpualign`: (type, value) of each line."""

@@ -17,6 +17,8 @@ from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.alignment.native_recipes import native_paths
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("end_gaps", EndGaps)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)

@@ -15,6 +15,8 @@ from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.loading import encode_all, read_raw
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 
+pytestmark = pytest.mark.slow
+
 edlib = pytest.importorskip("edlib")
 parasail = pytest.importorskip("parasail")
 

@@ -11,6 +11,8 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 from gpualign.cpu.alignment.recipe import make_recipe
 
+pytestmark = pytest.mark.slow
+
 SETS = [s.name for s in instruction_sets() if s.supported]
 
 

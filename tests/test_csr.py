@@ -12,6 +12,8 @@ import gpualign as gpualign_package
 from gpualign.core.output import sparse as csr
 from gpualign.core.sequences.ids import Names
 
+pytestmark = pytest.mark.slow
+
 sparse = pytest.importorskip("scipy.sparse")
 
 

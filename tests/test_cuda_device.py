@@ -21,7 +21,7 @@ from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.factory import make_engine
 from gpualign.gpu.runtime.inventory import take_inventory
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.slow]
 
 SCHEMES = {
     "linear": ScoringOptions(match=5, mismatch=-4, gap=6),
@@ -49,6 +49,7 @@ def test_lengths_to_5000(rng, device, options):
     compare(queries, targets, make_scoring(DNA, options), CudaEngine([device]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", SCHEMES.values(), ids=SCHEMES)
 def test_real_genes(device, real_data, options):
     path = real_data / "16s_gold.fasta.gz"
@@ -158,6 +159,7 @@ def test_a_device_that_is_not_there():
         make_engine("cuda:99", inventory)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--edit"], ["--format", "matrix"]], ids=["table", "edit", "matrix"])
 def test_the_command_writes_the_same_bytes_as_on_the_cpu(device, small_16s, options):
     written = [

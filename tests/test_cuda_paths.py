@@ -137,6 +137,7 @@ def test_batches_without_a_wanted_pair(rng, monkeypatch):
         compare(sequences, sequences, SCHEMES["default"], EndGaps.PENALISED, engine, Pairing.ABOVE)
 
 
+@pytest.mark.slow
 @pytest.mark.gpu
 @pytest.mark.parametrize("scheme", ["default", "linear", "edit"])
 def test_lengths_to_4000_and_real_genes(rng, scheme, real_data):
@@ -178,6 +179,7 @@ def genes_102(real_data, tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.gpu
 @pytest.mark.parametrize(
     "options",

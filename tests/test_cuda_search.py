@@ -126,6 +126,7 @@ def test_a_database_larger_than_the_device_allows(rng, monkeypatch, real_device)
     assert search(queries, targets, scheme, 25, CudaEngine([real_device])) == expected(queries, targets, scheme, 25)
 
 
+@pytest.mark.slow
 @pytest.mark.gpu
 @pytest.mark.parametrize("format", ["tsv", "m8", "paf", "sam", "aln"])
 @pytest.mark.usefixtures("real_device")

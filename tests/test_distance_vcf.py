@@ -13,7 +13,7 @@ from command import GPUALIGN, LIMIT, gpualign
 from processes import started
 from sites import vcf_text
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="signals"), pytest.mark.slow]
 
 VCF = vcf_text("abc", [(["A", "C"], ["0/0", "0|1", "./."]), (["A", "C", "G"], ["0/2", "2|1", "1/1"])])
 

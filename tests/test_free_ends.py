@@ -13,6 +13,8 @@ from work import records, run_paths
 from gpualign.core.alignment.task import EndGaps
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 
+pytestmark = pytest.mark.slow
+
 FREE = [EndGaps.FREE, EndGaps.QUERY, EndGaps.TARGET]
 SETS = [s.name for s in instruction_sets() if s.supported]
 

@@ -14,6 +14,8 @@ from gpualign.cpu.alignment import hit_tracing as hit_paths
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 from gpualign.cpu.alignment.hit_tracing import HitTracer, cut_hits
 
+pytestmark = pytest.mark.slow
+
 SETS = [s.name for s in instruction_sets() if s.supported]
 
 

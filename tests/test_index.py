@@ -300,6 +300,7 @@ class _Repeated(io.RawIOBase):
         return len(part)
 
 
+@pytest.mark.slow
 def test_command(tmp_path, small_16s):
     done = gpualign("index", small_16s, "-o", "db.gpa", cwd=tmp_path)
     assert done.stderr.decode().startswith("gpualign index: 60 dna records, 8")

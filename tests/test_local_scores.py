@@ -18,6 +18,8 @@ from gpualign.core.sequences.string_column import TextColumn
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 from gpualign.cpu.alignment.local_recipe import make_local_recipe
 
+pytestmark = pytest.mark.slow
+
 SETS = [s.name for s in instruction_sets() if s.supported]
 
 

@@ -131,6 +131,7 @@ def test_random_texts_beside_ncbi(rng, method):
         assert sum(a != b for a, b in zip(mine, theirs, strict=True)) <= 0.01 * len(texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "method"), [("proteins_query.fasta.gz", "seg"), ("16s_gold.fasta.gz", "dust")])
 def test_real_sequences_beside_ncbi(real_data, file, method):
     path = real_data / file

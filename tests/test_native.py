@@ -6,6 +6,8 @@ import subprocess
 import pytest
 from places import TESTS
 
+pytestmark = pytest.mark.slow
+
 NATIVE = TESTS / "native"
 
 

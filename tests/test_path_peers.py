@@ -15,6 +15,8 @@ from work import run_paths, sequence_set, two_valued
 
 from gpualign.core.alignment.task import EndGaps
 
+pytestmark = pytest.mark.slow
+
 
 def unique_paths(queries, targets):
     """Paths by pair with 5/-4 and 10/1, of pairs for which, nearly always, no other path is as good: the tie rule finds the same one from

@@ -31,6 +31,8 @@ from gpualign.jobs.plotting.heatmap import (
     to_distances,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def heat_of(values, kind="distance", ids=None, columns=None):
     """Of a square matrix of one set, or with `columns` of two sets."""

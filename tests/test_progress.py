@@ -77,6 +77,7 @@ def test_what_is_expected_later_counts(clock):
         assert progress.line() == "at work for 0:00:05"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "wanted"), [([], True), (["-q"], False)])
 def test_on_stderr_unless_quiet(monkeypatch, small_16s, options, wanted):
     monkeypatch.setattr(module, "PERIOD", 0.0)
@@ -85,6 +86,7 @@ def test_on_stderr_unless_quiet(monkeypatch, small_16s, options, wanted):
     assert wanted or lines == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["nw"], ["cluster", "--method", "greedy"]], ids=["nw", "cluster"])
 def test_near_pairs_are_told_in_pairs(monkeypatch, small_16s, command):
     monkeypatch.setattr(module, "PERIOD", 0.0)

@@ -25,6 +25,7 @@ def genes(small_16s):
     return gpualign.read(small_16s)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("given", "named"), THRESHOLDS)
 def test_pairs_are_the_table_of_the_command(tmp_path, small_16s, genes, given, named):
     found = gpualign.pairs(genes, **given)
@@ -40,12 +41,14 @@ def test_pairs_are_the_table_of_the_command(tmp_path, small_16s, genes, given, n
     assert list(zip(*(table[name].to_pylist() for name in table.column_names), strict=True)) == list(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("given", "named"), THRESHOLDS)
 def test_no_pairs_have_the_same_types(genes, given, named):
     assert pa.table(gpualign.pairs(["ACGT"], **given)).schema == pa.table(gpualign.pairs(genes, **given)).schema
     assert pa.table(gpualign.pairs(["ACGT"], **given)).num_rows == 0
 
 
+@pytest.mark.slow
 def test_two_sets_have_their_own_ids(genes):
     found = gpualign.pairs(genes[:20], genes[20:], min_identity=0.8)
     table = pa.table(found)
@@ -53,6 +56,7 @@ def test_two_sets_have_their_own_ids(genes):
     assert table["target"].to_pylist() == [genes.ids[20 + k] for k in found.j]
 
 
+@pytest.mark.slow
 def test_tables_have_the_columns_of_the_command(tmp_path, small_16s, genes):
     table = pa.concat_tables([pa.table(one) for one in gpualign.iter_pairs(genes, fields=FIELDS, batch=400)])
     run("nw", small_16s, "-o", tmp_path / "p.arrow", "--fields", ",".join(FIELDS))
@@ -73,12 +77,14 @@ def test_hits_have_the_same_types_with_and_without_hits():
     assert pa.table(there)["evalue"].to_pylist() == [None]  # not known, as in files
 
 
+@pytest.mark.slow
 def test_a_schema_can_be_asked_for(genes):
     found = gpualign.pairs(genes, min_identity=0.8)
     plain = pa.schema([("query", pa.string()), ("target", pa.string()), ("identity", pa.float64())])
     assert pa.table(found, schema=plain).schema == plain
 
 
+@pytest.mark.slow
 def test_polars_reads_results(genes):
     pl = pytest.importorskip("polars")
     found = gpualign.pairs(genes, min_identity=0.8)

@@ -16,6 +16,7 @@ from Bio import Phylo
 TREES = [("nj", None), ("nj", "midpoint"), ("nj", "outgroup"), ("upgma", None), ("mst", None)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "root"), TREES)
 @pytest.mark.parametrize("value", ["distance", "identity", "edit"])
 def test_a_tree_is_that_of_the_command(tmp_path, small_16s, value, method, root):

@@ -381,6 +381,7 @@ def processes(number):
     return ProcessPoolExecutor(number, multiprocessing.get_context("spawn"))
 
 
+@pytest.mark.slow
 def test_processes(small_16s):
     genes = gpualign.read(small_16s)[:25]
     calls = np.random.default_rng(1).integers(-1, 3, (12, 300))
@@ -394,6 +395,7 @@ def test_processes(small_16s):
         assert (gpualign.dist(calls, executor=pool).values == gpualign.dist(calls).values).all()
 
 
+@pytest.mark.slow
 def test_a_killed_process_ends_the_run_with_a_message(small_16s):
     genes = gpualign.read(small_16s)
     with processes(1) as pool:

@@ -8,6 +8,8 @@ import subprocess
 import pytest
 from command import gpualign
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def proteins(real_data, tmp_path_factory):

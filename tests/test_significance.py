@@ -15,6 +15,8 @@ from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.alignment.score_simulation import CpuSimulator
 
+pytestmark = pytest.mark.slow
+
 # Residues in a thousand, Robinson & Robinson 1991: what the published parameters were simulated with.
 ROBINSON = dict(
     zip(

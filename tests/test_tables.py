@@ -15,6 +15,8 @@ from gpualign.core.results.columns import FIELDS
 from gpualign.core.sequences.ids import Names
 from gpualign.core.sequences.string_column import TextColumn
 
+pytestmark = pytest.mark.slow
+
 pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
 
