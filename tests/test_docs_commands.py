@@ -102,7 +102,7 @@ def test_what_is_left_out_is_there():
 
 
 def test_no_command_is_overlooked():
-    """Whatever else is indented is no command: contents of files, formulas, and the workflows, which tests/test_workflows.py runs."""
+    """Whatever else is indented is no command: contents of files, formulas, and workflows, which tests/test_workflows.py runs."""
     workflows = {line.strip() for file in (ROOT / "docs" / "workflows").iterdir() for line in file.read_text().splitlines()}
     for page in PAGES:
         for line in indented(page.read_text()).others:
