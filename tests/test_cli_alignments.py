@@ -18,11 +18,19 @@ from gpualign.core.alignment.identity import DEFINITIONS
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(scope="module")
+def genes_24(small_16s, tmp_path_factory):
+    """The first 24 real genes: 276 pairs, of which each is checked, letter by letter."""
+    path = tmp_path_factory.mktemp("genes") / "genes.fasta"
+    path.write_text(">".join(small_16s.read_text().split(">")[:25]))
+    return path
+
+
 @pytest.mark.parametrize("definition", DEFINITIONS)
-def test_identity_by_its_formula(small_16s, definition):
-    done = gpualign("nw", "-q", "--fields", f"identity,qlen,tlen,{CIGAR_FIELDS}", "--identity-def", definition, small_16s)
+def test_identity_by_its_formula(genes_24, definition):
+    done = gpualign("nw", "-q", "--fields", f"identity,qlen,tlen,{CIGAR_FIELDS}", "--identity-def", definition, genes_24)
     rows = rows_of(done.stdout)
-    assert len(rows) == 1770
+    assert len(rows) == 276
     for row in rows:
         matches, mismatches, gaps, opens, ends = count(parse_cigar(row["cigar"]))
         length, short, long = matches + mismatches + gaps, *sorted((int(row["qlen"]), int(row["tlen"])))
@@ -59,9 +67,9 @@ def test_nothing_aligned_is_nothing_alike(tmp_path, monkeypatch, definition):
 
 
 @pytest.mark.parametrize("ends", END_GAPS)
-def test_columns_agree_with_the_cigar(small_16s, ends):
-    letters = sequences_of(small_16s)
-    for row in rows_of(gpualign("nw", "-q", "--fields", EVERY_FIELD, "--end-gaps", ends, small_16s).stdout)[:300]:
+def test_columns_agree_with_the_cigar(genes_24, ends):
+    letters = sequences_of(genes_24)
+    for row in rows_of(gpualign("nw", "-q", "--fields", EVERY_FIELD, "--end-gaps", ends, genes_24).stdout):
         path = parse_cigar(row["cigar"])
         query = letters[row["query"]][int(row["qstart"]) - 1 : int(row["qend"])]
         target = letters[row["target"]][int(row["tstart"]) - 1 : int(row["tend"])]
@@ -91,18 +99,18 @@ def test_columns_agree_with_the_cigar(small_16s, ends):
 
 
 @pytest.mark.parametrize("ends", END_GAPS)
-def test_sam_is_read_by_pysam(tmp_path, small_16s, ends):
+def test_sam_is_read_by_pysam(tmp_path, genes_24, ends):
     pysam = pytest.importorskip("pysam")
     path = tmp_path / "x.sam"
-    gpualign("nw", "-q", "--end-gaps", ends, small_16s, "-o", path)
-    table = rows_of(gpualign("nw", "-q", "--end-gaps", ends, "--fields", f"query,target,score,{CIGAR_FIELDS}", small_16s).stdout)
-    letters = sequences_of(small_16s)
+    gpualign("nw", "-q", "--end-gaps", ends, genes_24, "-o", path)
+    table = rows_of(gpualign("nw", "-q", "--end-gaps", ends, "--fields", f"query,target,score,{CIGAR_FIELDS}", genes_24).stdout)
+    letters = sequences_of(genes_24)
     primary = set()
     with pysam.AlignmentFile(str(path), check_sq=True) as sam:
         assert sam.references == tuple(letters)
         assert sam.lengths == tuple(map(len, letters.values()))
         read = list(sam)
-    assert len(read) == len(table) == 1770
+    assert len(read) == len(table) == 276
     for row, found in zip(table, read, strict=True):
         assert (found.query_name, found.reference_name, found.get_tag("AS")) == (row["query"], row["target"], int(row["score"]))
         assert found.query_sequence == letters[row["query"]]
@@ -273,21 +281,21 @@ def test_suffixes_tell_the_format(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("value", ["score", "identity", "distance"])
-def test_matrices_of_values(tmp_path, small_16s, value):
+def test_matrices_of_values(tmp_path, genes_24, value):
     squareform = pytest.importorskip("scipy.spatial.distance").squareform
-    gpualign("nw", "-q", "--value", value, small_16s, "-o", tmp_path / "square.npy")
-    gpualign("nw", "-q", "--value", value, "--condensed", small_16s, "-o", tmp_path / "condensed.npy")
-    gpualign("nw", "-q", "--value", value, "--condensed", "--memory", "80M", "--threads", "1", small_16s, "-o", tmp_path / "x.npz")
+    gpualign("nw", "-q", "--value", value, genes_24, "-o", tmp_path / "square.npy")
+    gpualign("nw", "-q", "--value", value, "--condensed", genes_24, "-o", tmp_path / "condensed.npy")
+    gpualign("nw", "-q", "--value", value, "--condensed", "--memory", "80M", "--threads", "1", genes_24, "-o", tmp_path / "x.npz")
     square, condensed = np.load(tmp_path / "square.npy"), np.load(tmp_path / "condensed.npy")
     assert square.dtype == (np.int32 if value == "score" else np.float64)
     assert (square == square.T).all()
-    np.testing.assert_array_equal(square[np.triu_indices(60, 1)], condensed)
+    np.testing.assert_array_equal(square[np.triu_indices(24, 1)], condensed)
     if value == "distance":
         np.testing.assert_array_equal(squareform(condensed), square)
     with np.load(tmp_path / "x.npz") as packed:
         np.testing.assert_array_equal(packed["scores" if value == "score" else value], condensed)
-        assert len(packed["ids"]) == 60
-    rows = rows_of(gpualign("nw", "-q", "--fields", "score,identity", small_16s).stdout)
+        assert len(packed["ids"]) == 24
+    rows = rows_of(gpualign("nw", "-q", "--fields", "score,identity", genes_24).stdout)
     column = np.array([float(row["score" if value == "score" else "identity"]) for row in rows])
     np.testing.assert_allclose(1 - column if value == "distance" else column, condensed, atol=5e-7)
 

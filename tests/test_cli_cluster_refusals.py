@@ -1,5 +1,7 @@
 """`gpualign cluster`: what it refuses, with the message, and nothing written."""
 
+import re
+
 import pytest
 from cluster_command import clusters, refused, write_small_files
 from command import gpualign_here
@@ -57,6 +59,16 @@ def test_bad_usage(folder, words, message):
     assert message in refused(words, folder)
 
 
+def assert_unreadable(folder, monkeypatch, option, content, message):
+    """A file of these contents is refused with the message, and nothing is written: in this process; `refused` has the exit code."""
+    monkeypatch.chdir(folder)
+    (folder / "x").write_text(content)
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(InputError, match=re.escape(message)):
+        gpualign_here("cluster", option, "x", "--max-distance", "1")
+    assert sorted(folder.rglob("*")) == before
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -80,9 +92,8 @@ def test_bad_usage(folder, words, message):
     ],
     ids=range(17),
 )
-def test_bad_lists(folder, content, message):
-    (folder / "x").write_text(content)
-    assert message in refused(["--edges", "x", "--max-distance", "1"], folder)
+def test_bad_lists(folder, monkeypatch, content, message):
+    assert_unreadable(folder, monkeypatch, "--edges", content, message)
 
 
 @pytest.mark.parametrize(
@@ -99,9 +110,8 @@ def test_bad_lists(folder, content, message):
     ],
     ids=range(8),
 )
-def test_bad_matrices(folder, content, message):
-    (folder / "x").write_text(content)
-    assert message in refused(["--distances", "x", "--max-distance", "1"], folder)
+def test_bad_matrices(folder, monkeypatch, content, message):
+    assert_unreadable(folder, monkeypatch, "--distances", content, message)
 
 
 def test_records_of_the_matrix_and_the_sequences_are_the_same(folder):
