@@ -5,7 +5,7 @@ import tempfile
 
 import numpy as np
 import pytest
-from command import gpualign
+from command import gpualign, gpualign_here
 from goldens import CORE, FAILED, GENES_DB, GENES_QUERY, OLD, ONE, TWO
 
 import gpualign as gpualign_package
@@ -50,9 +50,9 @@ def rows(tsv, column, make=int):
     ids=lambda words: " ".join(map(str, words[2:])),
 )
 def test_scores(tmp_path, words):
-    gpualign(*words, "--format", "csr", "-o", tmp_path / "x.npz", "--device", "cpu")
+    gpualign_here(*words, "--format", "csr", "-o", tmp_path / "x.npz", "--device", "cpu")
     matrix, ids = load(tmp_path / "x.npz")
-    told = rows(gpualign(*words, "--device", "cpu").stdout, "distance" if "--edit" in words else "score")
+    told = rows(gpualign_here(*words, "--device", "cpu")[0], "distance" if "--edit" in words else "score")
     queries, targets = (ids["ids"], ids["ids"]) if "ids" in ids else (ids["query_ids"], ids["target_ids"])
     assert matrix.shape == (len(queries), len(targets))
     assert matrix.dtype == matrix.indices.dtype == np.int32
@@ -64,10 +64,10 @@ def test_scores(tmp_path, words):
 @pytest.mark.parametrize("value", ["identity", "distance"])
 def test_fractions(tmp_path, value):
     options = [ONE, "--identity-def", "1", "--min-identity", "0.5"]
-    gpualign("nw", *options, "--format", "csr", "--value", value, "-o", tmp_path / "x.npz")
+    gpualign_here("nw", *options, "--format", "csr", "--value", value, "-o", tmp_path / "x.npz")
     matrix, ids = load(tmp_path / "x.npz")
     assert matrix.dtype == np.float64
-    told = rows(gpualign("nw", *options, "--fields", "query,target,identity").stdout, "identity", float)
+    told = rows(gpualign_here("nw", *options, "--fields", "query,target,identity")[0], "identity", float)
     found = stored(matrix, ids["ids"], ids["ids"])
     assert [pair[:2] for pair in found] == [pair[:2] for pair in told]
     np.testing.assert_allclose([v for *_, v in found], [v if value == "identity" else 1 - v for *_, v in told], atol=5e-7)
@@ -87,7 +87,7 @@ def test_equal_pairs_and_the_score_of_minus_1_are_stored(tmp_path):
 
 
 def test_what_python_returns_is_the_same_less_1(tmp_path, small_16s):
-    gpualign("nw", small_16s, "--edit", "--max-distance", "300", "--format", "csr", "-o", tmp_path / "x.npz")
+    gpualign_here("nw", small_16s, "--edit", "--max-distance", "300", "--format", "csr", "-o", tmp_path / "x.npz")
     found, _ = load(tmp_path / "x.npz")
     expected = gpualign_package.pairs(small_16s, scoring=gpualign_package.EDIT, max_distance=300).to_csr()
     assert found.shape == expected.shape
@@ -98,8 +98,8 @@ def test_what_python_returns_is_the_same_less_1(tmp_path, small_16s):
 
 @pytest.mark.parametrize(("inputs", "options"), [([CORE], []), ([CORE, OLD], ["--metric", "fraction"]), ([FAILED], [])])
 def test_distances(tmp_path, inputs, options):
-    gpualign("dist", *inputs, *options, "--format", "csr", "-o", tmp_path / "x.npz", "--device", "cpu")
-    gpualign("dist", *inputs, *options, "-o", tmp_path / "m.npz", "--device", "cpu")
+    gpualign_here("dist", *inputs, *options, "--format", "csr", "-o", tmp_path / "x.npz", "--device", "cpu")
+    gpualign_here("dist", *inputs, *options, "-o", tmp_path / "m.npz", "--device", "cpu")
     matrix, ids = load(tmp_path / "x.npz")
     with np.load(tmp_path / "m.npz") as archive:
         expected = archive["distance"]
@@ -112,16 +112,16 @@ def test_distances(tmp_path, inputs, options):
 
 
 def test_near_pairs(tmp_path):
-    gpualign("dist", FAILED, "--max-distance", "1", "--format", "csr", "-o", tmp_path / "x.npz", "--device", "cpu")
+    gpualign_here("dist", FAILED, "--max-distance", "1", "--format", "csr", "-o", tmp_path / "x.npz", "--device", "cpu")
     matrix, ids = load(tmp_path / "x.npz")
-    told = rows(gpualign("dist", FAILED, "--max-distance", "1", "--device", "cpu").stdout, "distance")
+    told = rows(gpualign_here("dist", FAILED, "--max-distance", "1", "--device", "cpu")[0], "distance")
     assert stored(matrix, ids["ids"], ids["ids"]) == told
     assert len(told) > 1
 
 
 def test_no_pairs(tmp_path):
-    gpualign("nw", ONE, "--min-score", "100000", "--format", "csr", "-o", tmp_path / "x.npz")
-    gpualign("dist", CORE, "--max-distance", "0", "--format", "csr", "-o", tmp_path / "y.npz", "--device", "cpu")
+    gpualign_here("nw", ONE, "--min-score", "100000", "--format", "csr", "-o", tmp_path / "x.npz")
+    gpualign_here("dist", CORE, "--max-distance", "0", "--format", "csr", "-o", tmp_path / "y.npz", "--device", "cpu")
     gpualign("nw", "-", "--format", "csr", "-o", tmp_path / "z.npz", stdin=b">a\nACGT\n")
     assert [load(tmp_path / name)[0].shape for name in ("x.npz", "y.npz", "z.npz")] == [(6, 6), (4, 4), (1, 1)]
     assert [load(tmp_path / name)[0].nnz for name in ("x.npz", "y.npz", "z.npz")] == [0, 0, 0]

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from command import gpualign, shell
+from command import gpualign, gpualign_here, shell
 from goldens import CORE, FAILED, GENES_DB, GENES_QUERY, OLD, ONE, SNPS, TWO
 
 from gpualign.core.output import arrow
@@ -72,10 +72,10 @@ def rows(tsv):
     ids=lambda words: " ".join(str(word).rsplit("/")[-1][:40] for word in words),
 )
 def test_the_columns_of_tsv(tmp_path, words):
-    told = rows(gpualign(*words, "--device", "cpu").stdout)
+    told = rows(gpualign_here(*words, "--device", "cpu")[0])
     assert len(told) > 1
     for ending in ENDINGS:
-        gpualign(*words, "-o", tmp_path / f"x.{ending}", "--device", "cpu")
+        gpualign_here(*words, "-o", tmp_path / f"x.{ending}", "--device", "cpu")
         assert texts(read(tmp_path / f"x.{ending}")) == told
     assert sorted(p.name for p in tmp_path.iterdir()) == [f"x.{ending}" for ending in sorted(ENDINGS)]
 
@@ -83,8 +83,8 @@ def test_the_columns_of_tsv(tmp_path, words):
 def test_types(tmp_path):
     """Of hits and their every column; without E-values bits and evalue are null, and of the same type."""
     words = ["sw", GENES_QUERY, GENES_DB, "--evalue", "none", "--fields", ",".join(FIELDS), "--device", "cpu", "-o"]
-    gpualign(*words, tmp_path / "x.parquet")
-    gpualign(*words, tmp_path / "x.arrow")
+    gpualign_here(*words, tmp_path / "x.parquet")
+    gpualign_here(*words, tmp_path / "x.arrow")
     flat, mapped = read(tmp_path / "x.parquet"), read(tmp_path / "x.arrow")
     whole = {"qlen": pa.int64(), "tlen": pa.int64(), "length": pa.int64()}
     for name, field in FIELDS.items():
@@ -101,7 +101,9 @@ def test_types(tmp_path):
 
 
 def test_int64_where_needed(tmp_path):
-    gpualign("nw", "--match", "1000000000", "--mismatch", "-1000000000", "--gap", "100000000", "--self", ONE, "-o", tmp_path / "x.feather")
+    gpualign_here(
+        "nw", "--match", "1000000000", "--mismatch", "-1000000000", "--gap", "100000000", "--self", ONE, "-o", tmp_path / "x.feather"
+    )
     found = read(tmp_path / "x.feather")["score"]
     assert found.type == pa.int64()
     assert found[0].as_py() == 12 * 10**9
@@ -120,9 +122,9 @@ def test_int64_where_needed(tmp_path):
 def test_distances_are_those_of_molten(tmp_path, inputs, options, ending):
     """Each pair of one set once, the earlier sample first; null where there is no distance, and whole numbers for counts all the same."""
     path = tmp_path / f"d.{ending}"
-    gpualign("dist", *inputs, *options, "-o", path, "--device", "cpu")
+    gpualign_here("dist", *inputs, *options, "-o", path, "--device", "cpu")
     shown = ["compared"] if {"--compared", "--min-compared"}.intersection(options) else []
-    told = rows(gpualign("dist", *inputs, *options, *(f"--{name}" for name in shown), "--format", "molten", "--device", "cpu").stdout)
+    told = rows(gpualign_here("dist", *inputs, *options, *(f"--{name}" for name in shown), "--format", "molten", "--device", "cpu")[0])
     if len(inputs) == 1:
         order = {name: k for k, name in enumerate(dict.fromkeys(row[0] for row in told))}
         told = [row for row in told if order[row[0]] < order[row[1]]]
@@ -140,9 +142,9 @@ def test_distances_are_those_of_molten(tmp_path, inputs, options, ending):
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_near_pairs(tmp_path, ending):
     for options in (["--max-distance", "1"], ["--max-distance", "0.2", "--metric", "fraction", "--compared"]):
-        gpualign("dist", FAILED, *options, "-o", tmp_path / f"d.{ending}", "--device", "cpu")
+        gpualign_here("dist", FAILED, *options, "-o", tmp_path / f"d.{ending}", "--device", "cpu")
         table = read(tmp_path / f"d.{ending}")
-        names, *told = rows(gpualign("dist", FAILED, *options, "--device", "cpu").stdout)
+        names, *told = rows(gpualign_here("dist", FAILED, *options, "--device", "cpu")[0])
         assert names == table.column_names
         assert [table["query"].to_pylist(), table["target"].to_pylist()] == [[row[k] for row in told] for k in range(2)]
         np.testing.assert_allclose(table["distance"].to_pylist(), [float(row[2]) for row in told], atol=5e-10)
@@ -159,7 +161,7 @@ def test_no_rows(tmp_path, ending):
         )
     ):
         path = tmp_path / f"{number}.{ending}"
-        gpualign(*words, "-o", path, "--device", "cpu")
+        gpualign_here(*words, "-o", path, "--device", "cpu")
         found = read(path)
         assert len(found) == 0
         first = found.column_names[0]
@@ -186,8 +188,8 @@ def test_ids_that_are_no_utf8_are_refused(tmp_path, command):
 
 def test_standard_output(tmp_path):
     """Parquet as in a file; Arrow as a stream, which its readers take from a pipe."""
-    gpualign("nw", ONE, "-o", tmp_path / "x.parquet")
-    gpualign("nw", ONE, "-o", tmp_path / "x.arrow")
+    gpualign_here("nw", ONE, "-o", tmp_path / "x.parquet")
+    gpualign_here("nw", ONE, "-o", tmp_path / "x.arrow")
     flat, stream = (gpualign("nw", ONE, "--format", format).stdout for format in ("parquet", "arrow"))
     assert flat == (tmp_path / "x.parquet").read_bytes()
     with pa.ipc.open_stream(stream) as found:
