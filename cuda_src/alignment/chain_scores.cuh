@@ -1,79 +1,87 @@
-// The scores of a lane's rows beside the letter of a column, for chain.cu: ROWS rows in parts, each at a column of its own.
+// Substitution scores for chain.cu: those of a lane's ROWS rows against the letter of a column.
 //
-// Both classes are made of a table [LETTERS][LETTERS] in shared memory, by query letter, and the codes of the lane's rows.
+// The rows of a lane are kParts parts of kPartRows rows. Each part is at a column of its own (chain.cu), so scores are loaded by part. Both
+// classes are made from a table [LETTERS][LETTERS] in shared memory, by query letter, and from the letters of the lane's rows. They offer
+// the same functions: load() reads the scores of a part, add() adds one of them.
 #pragma once
 
 #include "chain.cuh"
 
 constexpr int kParts = 3;
 constexpr int kPartRows = ROWS / kParts;
-static_assert(kParts * kPartRows == ROWS && (kPartRows == 4 || kPartRows == 8), "what is loaded in one instruction");
+static_assert(kParts * kPartRows == ROWS && (kPartRows == 4 || kPartRows == 8), "the scores of a part are one load of 4 or 8 bytes");
 
-// A byte each, in a profile: [letter][part][lane].
-struct alignas(kPartRows) BytesOfPart {
+// A signed byte per row.
+struct alignas(kPartRows) BytePartScores {
   uint32_t word[kPartRows / 4];
 };
+
+// For scores that fit signed bytes: a query profile, [letter][part][lane]. Shared memory per warp: LETTERS * ROWS * 32 bytes.
 class Profile {
  public:
-  using OfPart = BytesOfPart;
-  static constexpr uint32_t kLetterBytes = kParts * kLanes * sizeof(OfPart);
+  using PartScores = BytePartScores;
+  static constexpr uint32_t kLetterBytes = kParts * kLanes * sizeof(PartScores);
   struct Shared {
-    OfPart parts[LETTERS][kParts][kLanes];
+    PartScores parts[LETTERS][kParts][kLanes];
   };
 
-  // table: in shared memory, by query letter; codes: of the lane's rows.
+  // codes: letters of the lane's rows.
   DEVICE Profile(Shared& shared, const int32_t* table, const int (&codes)[ROWS])
-      : mine_(reinterpret_cast<const char*>(&shared.parts[0][0][this_lane()])) {
+      : lane_(reinterpret_cast<const char*>(&shared.parts[0][0][this_lane()])) {
 #pragma unroll 1
     for (int letter = 0; letter < LETTERS; letter++)
 #pragma unroll
       for (int part = 0; part < kParts; part++) {
-        OfPart scores{};
+        PartScores scores{};
 #pragma unroll
         for (int r = 0; r < kPartRows; r++)
           scores.word[r / 4] |= (static_cast<uint32_t>(table[codes[part * kPartRows + r] * LETTERS + letter]) & 0xff) << (8 * (r % 4));
         shared.parts[letter][part][this_lane()] = scores;
       }
   }
-  DEVICE OfPart of(int part, uint32_t place) const {
-    return *reinterpret_cast<const OfPart*>(mine_ + place + part * kLanes * sizeof(OfPart));
+  // letter_offset: kLetterBytes times the letter of the column (chain_letters.cuh).
+  DEVICE PartScores load(int part, uint32_t letter_offset) const {
+    return *reinterpret_cast<const PartScores*>(lane_ + letter_offset + part * kLanes * sizeof(PartScores));
   }
-  // x and the score of a row of the part.
+  // x plus the score of row `row` of the part.
   template <class Value>
-  static DEVICE Value added(const OfPart& scores, int row, Value x) {
+  static DEVICE Value add(const PartScores& scores, int row, Value x) {
     return add_byte(scores.word[row / 4], row % 4, x);
   }
 
  private:
-  const char* mine_;
+  const char* lane_;  // this lane's scores of letter 0, part 0
 };
 
-// Wider ones stay in the table.
-struct ScoresOfPart {
+// 32 bits per row.
+struct WordPartScores {
   int32_t score[kPartRows];
 };
-class LookUp {
+
+// For larger scores: each one is looked up in the table.
+class TableLookup {
  public:
-  using OfPart = ScoresOfPart;
+  using PartScores = WordPartScores;
   static constexpr uint32_t kLetterBytes = sizeof(int32_t);
   struct Shared {};
 
-  DEVICE LookUp(Shared&, const int32_t* table, const int (&codes)[ROWS]) : table_(reinterpret_cast<const char*>(table)) {
+  DEVICE TableLookup(Shared&, const int32_t* table, const int (&codes)[ROWS]) : table_(reinterpret_cast<const char*>(table)) {
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) rows_[r] = codes[r] * LETTERS * kLetterBytes;
+    for (int r = 0; r < ROWS; r++) row_offsets_[r] = codes[r] * LETTERS * kLetterBytes;
   }
-  DEVICE OfPart of(int part, uint32_t place) const {
-    OfPart found;
+  DEVICE PartScores load(int part, uint32_t letter_offset) const {
+    PartScores loaded;
 #pragma unroll
-    for (int r = 0; r < kPartRows; r++) found.score[r] = *reinterpret_cast<const int32_t*>(table_ + (rows_[part * kPartRows + r] + place));
-    return found;
+    for (int r = 0; r < kPartRows; r++)
+      loaded.score[r] = *reinterpret_cast<const int32_t*>(table_ + (row_offsets_[part * kPartRows + r] + letter_offset));
+    return loaded;
   }
   template <class Value>
-  static DEVICE Value added(const OfPart& scores, int row, Value x) {
+  static DEVICE Value add(const PartScores& scores, int row, Value x) {
     return x + scores.score[row];
   }
 
  private:
   const char* table_;
-  uint32_t rows_[ROWS];  // where a row's scores begin
+  uint32_t row_offsets_[ROWS];  // bytes from the table to the scores of a row's letter
 };

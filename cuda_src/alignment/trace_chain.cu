@@ -1,11 +1,13 @@
-// The way back from chain.cu: one warp a pair.
+// Traceback of chain.cu: one warp per pair. chain.cuh has the glossary (strip, lane, carry).
 //
-// As in trace_threads.cu, the tiles that the path comes to are computed once more from their checkpoints, with directions. Here a
-// tile is a strip of the warp (ROWS rows a lane) by TILE columns; lane l works one column behind lane l - 1. Then lane 0 walks.
+// As in trace_threads.cu, the tiles that the path reaches are recomputed from their checkpoints, now with directions. A tile is a strip of
+// the warp (ROWS rows per lane) by TILE columns; lane l computes one column behind lane l - 1. Then lane 0 walks to the tile's edge.
 //
-// Directions are packed, 8 rows a word (16 with linear gaps), [column][word][lane] in memory of the block.
+// Directions are packed, 8 rows per word (16 with linear gaps), [column][word][lane] in global memory of the block.
 //
-// Macros: those of chain.cu but WARPS and BYTES, and SIGN (-1 for distances).
+// Macros: those of chain.cu but WARPS and BYTES, and SIGN (-1 for distances, else 1). IS_LOCAL is false.
+// Registers: 107 (S32 linear, 12 rows, PATHS); 125 (S32 affine, 12 rows, PATHS); 240 (S64 affine, 24 rows, PATHS) on sm_90a (NVRTC 13.5).
+// Shared memory: 4 LETTERS^2 + 4 LETTERS bytes. Not measured alone.
 #include "chain.cuh"
 #include "path.cuh"
 #include "recurrence.cuh"
@@ -28,19 +30,20 @@ constexpr int64_t kStripRows = static_cast<int64_t>(kLanes) * ROWS;
 struct Pair {
   const uint8_t* query;
   const uint8_t* target;
-  const Value* carries;
-  const Value* edges;
+  const Value* carries;  // [strip][carry][column]
+  const Value* edges;    // checkpoints, [column / TILE][row][carry]
   int m, n, strips;
 };
 
-// The row before a strip's first.
-DEVICE int64_t before(const Pair& p, int strip) { return strip * kStripRows - (p.strips * kStripRows - p.m); }
+// Returns the row above a strip's first one.
+DEVICE int64_t row_above(const Pair& p, int strip) { return strip * kStripRows - (p.strips * kStripRows - p.m); }
 
-// The columns from `column` (a multiple of TILE) up to `end` of a strip; leaves H of column `end` in h.
+// Computes the directions of a strip's columns from `column` (a multiple of TILE) up to `end`, and leaves H of the last one in h. Called by
+// all lanes. step: the columns that lane 0 has taken; lane l takes column step - l.
 DEVICE void compute(const ChainArgs& a, const Pair& p, const int32_t* table, int strip, int column, int end, Value* h,
                     uint32_t* directions) {
   const int lane = threadIdx.x;
-  const int64_t first = before(p, strip) + lane * ROWS + 1;
+  const int64_t first = row_above(p, strip) + lane * ROWS + 1;
   const Value* const above = p.carries + static_cast<int64_t>(strip - 1) * kCarries * a.carry_stride;
   const Value* const edge = p.edges + (column / TILE * (a.strips * kStripRows) + strip * kStripRows + lane * ROWS) * kCarries;
   Value e[ROWS];
@@ -52,8 +55,9 @@ DEVICE void compute(const ChainArgs& a, const Pair& p, const int32_t* table, int
     h[r] = edge[r * kCarries];
     e[r] = kCarries == 2 ? edge[r * kCarries + kCarries - 1] : 0;
   }
-  const Value beside = from_lane_before(h[ROWS - 1]);
-  Value corner = beside;
+  // H of row first - 1 in the column before `column`: that of the previous lane's last row.
+  const Value previous_lane_h = from_previous_lane(h[ROWS - 1]);
+  Value corner = previous_lane_h;
   if (column == 0) {
     corner = Rules::left_h(first - 1);
   } else if (lane == 0) {
@@ -67,7 +71,7 @@ DEVICE void compute(const ChainArgs& a, const Pair& p, const int32_t* table, int
   Value out[2] = {0, 0};
   for (int step = 0; step < end - column + kLanes - 1; step++) {
     Value in[2];
-    for (int c = 0; c < kCarries; c++) in[c] = from_lane_before(out[c]);
+    for (int c = 0; c < kCarries; c++) in[c] = from_previous_lane(out[c]);
     const int j = column + step - lane;
     if (j < column || j >= end) continue;
     if (lane == 0) {
@@ -91,16 +95,16 @@ DEVICE void compute(const ChainArgs& a, const Pair& p, const int32_t* table, int
   __syncwarp();
 }
 
-// The best of the lanes' candidates; of equal ones, the largest position.
+// Sets every lane's candidate to the best one of all lanes; of equal scores, the largest position.
 DEVICE void best_of_lanes(int64_t& score, int& place) {
-  const int64_t mine = score;
-  const int at = place;
+  const int64_t my_score = score;
+  const int my_place = place;
   for (int lane = 0; lane < kLanes; lane++) {
-    const int64_t other = from_lane(mine, lane);
-    const int there = from_lane(at, lane);
-    if (other > score || (other == score && there > place)) {
-      score = other;
-      place = there;
+    const int64_t other_score = from_lane(my_score, lane);
+    const int other_place = from_lane(my_place, lane);
+    if (other_score > score || (other_score == score && other_place > place)) {
+      score = other_score;
+      place = other_place;
     }
   }
 }
@@ -115,9 +119,9 @@ DEVICE PathEnd find_end(const ChainArgs& a, const Pair& p, const int32_t* table,
     for (int strip = 0; strip < p.strips; strip++) {
       compute(a, p, table, strip, (p.n - 1) / TILE * TILE, p.n, h, directions);
       for (int r = 0; r < ROWS; r++) {
-        const int64_t i = before(p, strip) + lane * ROWS + 1 + r, here = Rules::score(h[r], i, p.n);
-        if (i >= 1 && here >= score) {
-          score = here;
+        const int64_t i = row_above(p, strip) + lane * ROWS + 1 + r, cell_score = Rules::score(h[r], i, p.n);
+        if (i >= 1 && cell_score >= score) {
+          score = cell_score;
           place = static_cast<int>(i);
         }
       }
@@ -129,9 +133,9 @@ DEVICE PathEnd find_end(const ChainArgs& a, const Pair& p, const int32_t* table,
     int64_t score = Rules::score(Rules::edge(p.m, FREE_TARGET), p.m, 0);
     int place = 0;
     for (int j = 1 + lane; j <= p.n; j += kLanes) {
-      const int64_t here = Rules::score(last_row[j - 1], p.m, j);
-      if (here >= score) {
-        score = here;
+      const int64_t cell_score = Rules::score(last_row[j - 1], p.m, j);
+      if (cell_score >= score) {
+        score = cell_score;
         place = j;
       }
     }
@@ -173,14 +177,14 @@ KERNEL(32, 1) trace_chain(const TraceChainArgs args) {
 
     Walk walk(end, out.detail == 2 ? out.scratch + pair * out.capacity : nullptr, out.capacity);
     for (int strip = p.strips - 1; strip >= 0; strip--) {
-      const int64_t start = before(p, strip);
-      const int top = start < 0 ? 0 : static_cast<int>(start);
+      const int64_t above = row_above(p, strip);
+      const int top = above < 0 ? 0 : static_cast<int>(above);
       while (walk.i > top && walk.j > 0) {
         const int from = (walk.j - 1) / TILE * TILE;
         compute(a, p, table, strip, from, walk.j, h, directions);
         if (lane == 0)
           walk.run(p.query, p.target, usable, top, from, [&](int i, int j) {
-            const int r = static_cast<int>(i - 1 - start), inside = r % ROWS, word = inside / kRowsAWord;
+            const int r = static_cast<int>(i - 1 - above), inside = r % ROWS, word = inside / kRowsAWord;
             const int rows = ROWS - word * kRowsAWord < kRowsAWord ? ROWS - word * kRowsAWord : kRowsAWord;
             return directions_of(directions[((j - 1 - from) * kWords + word) * kLanes + r / ROWS], inside % kRowsAWord, rows, kBits);
           });
