@@ -1,6 +1,8 @@
-// Paths on the device: how one is walked backwards through directions, what is counted on the way, and how it is stored.
-// The rules, and the form of what comes out, are those of the host (core/alignment/src/walk.hpp,
-// gpualign.core.alignment.tile_results.Runs).
+// Paths on the device: how a path is walked backwards along the directions, what is counted on the way, and how it is stored. The rules,
+// and the format of the output, are those of the host (core/alignment/src/walk.hpp, gpualign.core.tile_results.Runs).
+//
+// A run is a sequence of equal operations of a path (PathOp), 1 to 64 of them, in one byte: length - 1 in the upper six bits, the operation
+// in the lower two.
 #pragma once
 
 #include "portable.cuh"
@@ -12,37 +14,37 @@ struct PathArgs {
   const uint8_t* target_codes;
   const int64_t* target_offsets;
   const int32_t* targets;         // [target_count] records
-  const int32_t* target_numbers;  // [target_count] what first_targets counts
-  const int32_t* first_targets;   // [query_count]
-  const uint32_t* usable;         // [LETTERS] bit t: a path may pair this query letter with target letter t
+  const int32_t* target_numbers;  // [target_count] compared with first_targets
+  const int32_t* first_targets;   // [query_count] targets with a smaller target_numbers are skipped
+  const uint32_t* usable;         // [LETTERS] by query letter, bit t: a path may pair it with target letter t
   int32_t* statistics;            // [query_count][target_count][STATISTICS_NUMBERS]: STATISTICS of gpualign.core.execution.engine
-  int64_t* starts;                // [query_count][target_count] of runs
-  int32_t* sizes;                 // [query_count][target_count]
-  uint8_t* scratch;               // [pairs][capacity] runs of one pair
-  uint8_t* runs;                  // those of all pairs, one after the other, with a gap of up to 15 bytes before each
-  unsigned long long* cursor;     // bytes of runs in use
-  uint32_t* directions;           // of one tile: [thread blocks][columns][words][threads]; or whole matrices
+  int64_t* starts;                // [query_count][target_count] first byte of a pair's runs in `runs`
+  int32_t* sizes;                 // [query_count][target_count] bytes of a pair's runs
+  uint8_t* scratch;               // [pairs][capacity] the runs of one pair while it is walked
+  uint8_t* runs;                  // the runs of all pairs, one pair after the other, each after a gap of up to 15 bytes
+  unsigned long long* cursor;     // bytes of `runs` in use
+  uint32_t* directions;           // of one tile: [thread blocks][columns][words][threads]; or of whole matrices
   int64_t capacity;               // at least the letters of any pair, and a multiple of 16
   int64_t matrix_stride;          // words of a block's matrices
-  int32_t detail;                 // 0: scores, 1: statistics, 2: runs too
+  int32_t detail;                 // 0: scores alone, 1: also statistics, 2: also runs
 };
 SAME_AS_ON_HOST(PathArgs);
 
-// The directions of row r in a word that append_sign made of `rows` rows of `bits` bits.
+// Returns the directions (Direction) of row r, from a word to which directed_cell has appended `rows` rows of `bits` bits (2 or 4).
 DEVICE int directions_of(uint32_t word, int r, int rows, int bits) {
   const uint32_t found = word >> (bits * (rows - 1 - r));
   return bits == 4 ? static_cast<int>((~found >> 3 & 1) | (~found >> 1 & 2) | (found << 1 & 4) | (found << 3 & 8))
                    : static_cast<int>((~found >> 1 & 1) | (~found << 1 & 2));
 }
 
-// The best end of a free alignment, by the rule of core/alignment/src/walk.hpp: it begins as the corner and is offered the lowest best cell
-// of the last column, then the rightmost of the last row.
+// The cell where a path with free end gaps ends, by the rule of core/alignment/src/walk.hpp. It starts as the corner; prefer() is called
+// with the lowest of the best cells of the last column, then with the rightmost of the last row's.
 struct PathEnd {
   int64_t score;
   int i, j;
   DEVICE void prefer(int64_t other, int row, int column) {
-    const int before = row < column ? row : column, least = i < j ? i : j;
-    if (other > score || (other == score && before > least)) {
+    const int other_shorter = row < column ? row : column, shorter = i < j ? i : j;
+    if (other > score || (other == score && other_shorter > shorter)) {
       score = other;
       i = row;
       j = column;
@@ -50,23 +52,24 @@ struct PathEnd {
   }
 };
 
-// A path on its way back. Its runs are written from their end backwards, by words, into scratch of its own; `finish` moves them behind
-// other paths' runs.
+// A path that is walked backwards. Its runs are written from the last to the first, by words of four, into its scratch from the end on;
+// finish() appends them to the runs of other pairs.
 struct Walk {
-  int i, j;        // the cell that it has come to
-  int op, length;  // of the run that it is in
+  int i, j;        // the cell that it has reached
+  int op, length;  // of the current run
   int matches, mismatches, gap_opens;
   int query_end, target_end;
-  int first_pair, last_pair;  // i + j in front of the first pair of letters that it has met, and behind the last
-  uint8_t* end;               // of its scratch, or null
-  int size;                   // bytes of runs so far
-  uint32_t held;              // the last four of them, or as many as make no word yet
+  // In walking order: i + j at the first aligned pair of letters, and i + j after the last one.
+  int first_pair, last_pair;
+  uint8_t* end;   // of its scratch, or null if runs are not stored
+  int size;       // bytes of runs so far
+  uint32_t held;  // the latest of them, up to four; a full word is stored
 
   DEVICE Walk(PathEnd from, uint8_t* scratch, int64_t capacity)
       : i(from.i), j(from.j), op(kEqual), length(0), matches(0), mismatches(0), gap_opens(0), query_end(from.i), target_end(from.j),
         first_pair(-1), last_pair(from.i + from.j), end(scratch ? scratch + capacity : nullptr), size(0), held(0) {}
 
-  // Goes on while the path is below row `top` and right of column `left`. at(i, j): the directions of a cell.
+  // Walks while the path is below row `top` and right of column `left`. at(i, j) returns the directions of a cell.
   template <class Directions>
   DEVICE void run(const uint8_t* query, const uint8_t* target, const uint32_t* usable, int top, int left, Directions at) {
     while (i > top && j > left) {
@@ -83,7 +86,7 @@ struct Walk {
     }
   }
 
-  // One cell.
+  // Moves by one operation.
   DEVICE void step(int next) {
     const bool pair = next <= kDifferent;
     put(next);
@@ -95,7 +98,7 @@ struct Walk {
     if (pair) last_pair = i + j;
   }
 
-  // The rest of a path that has come to the first row or column, and everything into its place.
+  // Ends a path that has reached row 0 or column 0: adds the gap that is left, writes the statistics, and appends the runs to `runs`.
   DEVICE void finish(const PathArgs& a, int64_t pair, bool free_query, bool free_target) {
     for (; i > 0 && !free_target; i--) put(kInsertion);
     for (; j > 0 && !free_query; j--) put(kDeletion);
@@ -107,7 +110,7 @@ struct Walk {
     s[5] = i, s[6] = query_end, s[7] = j, s[8] = target_end;
     if (!end) return;
     if (size % 4) store(held << (4 - size % 4) * 8, (size + 3) / 4 * 4);
-    // To where other paths' runs end, by 16 bytes; the first few are no runs.
+    // Appended by pieces of 16 bytes; the first bytes of the first piece are the gap.
     constexpr int kPiece = sizeof(SixteenBytes);
     const int pieces = (size + kPiece - 1) / kPiece;
     const unsigned long long start = atomicAdd(a.cursor, static_cast<unsigned long long>(pieces) * kPiece);
@@ -140,10 +143,11 @@ struct Walk {
     }
     length = 0;
   }
-  // A word that begins so many bytes before the end.
+  // Stores a word that begins `before` bytes before the end.
   DEVICE void store(uint32_t word, int before) {
     if (end) *reinterpret_cast<uint32_t*>(end - before) = word;
   }
 };
 
-DEVICE bool is_wanted(const PathArgs& a, int row, int target) { return a.target_numbers[target] >= a.first_targets[row]; }
+// Whether the path, or score, of a pair is requested.
+DEVICE bool is_requested(const PathArgs& a, int row, int target) { return a.target_numbers[target] >= a.first_targets[row]; }

@@ -158,7 +158,7 @@ KERNEL(32, 1) trace_chain(const TraceChainArgs args) {
 
   for (int number = blockIdx.x; number < a.pairs; number += gridDim.x) {
     const int64_t place = a.first_pair + number, row = place / a.target_count, column = place % a.target_count;
-    if (!is_wanted(out, static_cast<int>(row), static_cast<int>(column))) continue;
+    if (!is_requested(out, static_cast<int>(row), static_cast<int>(column))) continue;
     const int64_t pair = a.rows[row] * static_cast<int64_t>(a.target_count) + column;
     const int64_t query_start = a.query_offsets[a.queries[row]], target_start = a.target_offsets[a.targets[column]];
     Pair p;

@@ -1,17 +1,38 @@
-// The way back from bitsliced.cu, for edit distances: one thread a pair, the 32 targets of a lane in one block.
+// Traceback of bitsliced.cu, for edit distances: one thread per pair, the 32 targets of a bit-sliced lane in one block.
 //
-// The rows of a strip (32 at most) are the bits of a word here: with u, v in 0 .. 2 the steps of the negated, rebased distance, up =
-// [u = 0] and down = [u = 2] are Myers' vertical vectors (chain_edit.cu), and 1 - v the horizontal step that enters a strip. On the way
-// forward a word had a row, or a column, of all targets: a tile of 32 rows by TILE = 32 columns has 32 words of each plane, of which
-// every thread loads one, and which the block transposes into words of one target.
+// Glossary
+//   strip       ROWS consecutive query rows (32 at most). Here they are the bits of a word, bit r for row first + r
+//   tile        a strip by TILE = 32 columns: what a block computes at a time
+//   plane       one bit per target, of a step that takes values 0 .. 2: plane 1 is [step >= 1], plane 2 is [step >= 2]
+//   u, v        the steps that bitsliced.cu keeps, of the negated and rebased distance: u down a column, v along a row to the right.
+//               With D the edit distance, D(i,j) - D(i-1,j) = 1 - u and D(i,j) - D(i,j-1) = 1 - v
+//   carries     v along the last row of every strip, [strip][column][plane][thread], written by bitsliced.cu
+//   checkpoint  u of all rows of a strip before a tile, [strip][tile][row][plane][thread], written by bitsliced.cu (field `edges`)
+//   move        where the path continues from a cell (see below)
 //
-// Paths of a block that are in one tile take it together. A column of a tile is a few operations on words. Of a cell, D(i,j) the
-// distance, the path goes on
-//   0  diagonally, where letters are equal     1  diagonally, where D(i,j) = D(i-1,j-1) + 1
-//   2  up, where D(i,j) = D(i-1,j) + 1         3  to the left
-// the first of them that may be: two words a column in shared memory, [column][2][thread].
+// Myers' bit vectors (Myers 1999; Hyyro 2003). Bit r of a word is row r of the strip:
+//   PM      match mask: rows whose letter equals the letter of the column
+//   VP, VN  rows where D(i,j) - D(i-1,j) is +1, -1, i.e. u = 0, u = 2. Before a step those of column j - 1, after it of column j
+//   D0      rows where D(i,j) = D(i-1,j-1)
+//   HP, HN  rows where D(i,j) - D(i,j-1) is +1, -1; shifted by one bit, the steps of the row above. What enters bit 0 is 1 - v of the carry
+//
+// Transposition. In memory a word holds one row, or column, of all 32 targets. A tile has 32 words of each plane at its left edge and above
+// it, of which every thread loads one. The block transposes them into words that hold all rows, or columns, of one target each.
+//
+// Moves. The path continues by the first of these that applies
+//   0  diagonally, with equal letters           1  diagonally, if D(i,j) = D(i-1,j-1) + 1
+//   2  up, if D(i,j) = D(i-1,j) + 1             3  to the left
+// stored as two words per column in shared memory, [column][bit of the move][thread], of which each thread reads only its own.
+//
+// Invariant. The paths of a block that are in the same tile are traced together, and computing a tile takes barriers. So every thread of
+// the block must reach the same barriers in the same order: every loop that contains a barrier is controlled by values that are the same in
+// all threads (unit, strip, tile, rightmost, results of __syncthreads_or), and where a thread leaves an iteration by its own condition, it
+// has passed the last barrier of that iteration.
 //
 // Macros: those of bitsliced.cuh, with STEPS 2 and MISMATCH 1.
+// Registers: 93 to 96 (25 rows) on sm_90a (NVRTC 13.5). Shared memory: 4 LETTERS + 256 + 8,192 bytes.
+// Measured (one H100, 2026-11-24, benchmarks/results/paths_cuda.md), forward pass and traceback, 16,000 x 1.5 kb: statistics 54.33 TCUPS,
+// with CIGARs 48.88; real 16S genes 38.13 and 32.05. The traceback was not measured alone.
 #include "bitsliced.cuh"
 #include "path.cuh"
 
@@ -25,27 +46,28 @@ SAME_AS_ON_HOST(TraceSliceArgs);
 constexpr int kTraceThreads = 32;
 static_assert(TILE == kTraceThreads && ROWS <= kTraceThreads, "a tile's words are as many as its threads");
 
-// Where the pairs of a block are.
-struct Place {
-  const uint32_t* carries;  // of the item and lane
-  const uint32_t* edges;
-  int columns;  // of the item
+// What the pairs of a block share.
+struct SlicePairs {
+  const uint32_t* carries;      // of the item and the bit-sliced lane
+  const uint32_t* checkpoints;  // of the same
+  int columns;                  // of the item
 };
 
-// Two planes of a step, of one target: bits of rows, or of columns, the first of which is the highest bit.
+// The planes of the steps u or v of one target. Bits are rows, from bit 0 on, or columns, from bit 31 down.
 struct Planes {
   uint32_t one, two;
 };
 
-// The vertical steps of D of a column: bits of rows.
+// The vertical steps of a column.
 struct Column {
-  uint32_t up, down;
+  uint32_t vp, vn;
 };
 
-// Bit t of thread k's words from bit k of thread t's. shared: 2 kTraceThreads words.
+// Transposes the 32 x 32 bits of each plane: bit t of thread k's result is bit k of thread t's word. shared: 2 kTraceThreads words.
+// Contains barriers: called by all threads.
 DEVICE Planes transpose(Planes mine, uint32_t* shared) {
   const int thread = threadIdx.x;
-  uint32_t mask = 0xffff;  // bits of words that stay where the thread's own bit of `by` is 0
+  uint32_t mask = 0xffff;  // bits that a thread without bit `by` in its number keeps
 #pragma unroll
   for (int by = 16; by > 0; by /= 2, mask ^= mask << by) {
     shared[thread] = mine.one, shared[kTraceThreads + thread] = mine.two;
@@ -60,60 +82,60 @@ DEVICE Planes transpose(Planes mine, uint32_t* shared) {
   return mine;
 }
 
-// v that a strip hands down, at the columns of a tile.
-DEVICE Planes handed_down(const Place& p, int strip, int tile, uint32_t* shared) {
+// Returns v along the last row of a strip, of the columns of a tile. Called by all threads.
+DEVICE Planes load_carries(const SlicePairs& p, int strip, int tile, uint32_t* shared) {
   const int j = tile * TILE + TILE - 1 - static_cast<int>(threadIdx.x);
   const uint32_t* const v = p.carries + (static_cast<int64_t>(strip) * p.columns + j) * STEPS * THREADS;
   return transpose(j < p.columns ? Planes{v[0], v[THREADS]} : Planes{0, 0}, shared);
 }
 
-// The vertical steps left of a tile.
-DEVICE Column left_of(const Place& p, int strip, int tile, uint32_t* shared) {
+// Returns the vertical steps of the column before a tile. Called by all threads.
+DEVICE Column load_checkpoint(const SlicePairs& p, int strip, int tile, uint32_t* shared) {
   const int row = threadIdx.x;
-  const uint32_t* const u = p.edges + (strip * edge_tiles(p.columns) + tile) * edge_tile() + row * STEPS * THREADS;
+  const uint32_t* const u = p.checkpoints + (strip * edge_tiles(p.columns) + tile) * edge_tile() + row * STEPS * THREADS;
   const Planes u_of_rows = transpose(row < ROWS ? Planes{u[0], u[THREADS]} : Planes{0, 0}, shared);
   return {~u_of_rows.one, u_of_rows.two};
 }
 
-// A tile's first `count` columns: where the path goes on from each cell. column: the steps left of it; v: what enters it from above;
-// target: its letters. Returns the steps of the last column.
-DEVICE Column compute(Column column, Planes v, const uint32_t* equal, const uint8_t* target, int count, uint32_t* ways) {
-  uint32_t up = column.up, down = column.down;
+// Computes the moves of a tile's first `count` columns. previous: the vertical steps of the column before the tile; v: of the row above it;
+// masks: the match mask of each letter; target: the letters of the columns. Returns the vertical steps of the last column.
+DEVICE Column compute(Column previous, Planes v, const uint32_t* masks, const uint8_t* target, int count, uint32_t* moves) {
+  uint32_t vp = previous.vp, vn = previous.vn;
 #pragma unroll 4
   for (int c = 0; c < count; c++) {
-    const uint32_t minus = v.two >> 31, letters = equal[target[c]];
-    const uint32_t x = letters | down, eq = letters | minus;
-    const uint32_t same = (((eq & up) + up) ^ up) | eq | down;  // D(i,j) = D(i-1,j-1)
-    uint32_t right_up = down | ~(same | up), right_down = up & same;
-    right_up = append_sign(right_up, static_cast<int32_t>(~v.one));
-    right_down = append_sign(right_down, static_cast<int32_t>(v.two));
-    up = right_down | ~(x | right_up);
-    down = right_up & x;
+    const uint32_t hn_in = v.two >> 31, pm = masks[target[c]];
+    const uint32_t xv = pm | vn, eq = pm | hn_in;  // Hyyro's X_v, which serves as well as D0 in the new VP and VN
+    const uint32_t d0 = (((eq & vp) + vp) ^ vp) | eq | vn;
+    uint32_t hp = vn | ~(d0 | vp), hn = vp & d0;
+    hp = append_sign(hp, static_cast<int32_t>(~v.one));
+    hn = append_sign(hn, static_cast<int32_t>(v.two));
+    vp = hn | ~(xv | hp);
+    vn = hp & xv;
     v = {v.one << 1, v.two << 1};
-    ways[c * 2 * kTraceThreads] = ~letters & ~(same & up);
-    ways[(c * 2 + 1) * kTraceThreads] = ~letters & same;
+    moves[c * 2 * kTraceThreads] = ~pm & ~(d0 & vp);
+    moves[(c * 2 + 1) * kTraceThreads] = ~pm & d0;
   }
-  return {up, down};
+  return {vp, vn};
 }
 
-// Which rows of a strip hold each letter. By all threads.
-DEVICE void find_letters(uint32_t* equal, const uint8_t* query, int64_t first) {
+// Makes the match masks of the letters for the strip whose first row is `first`. Called by all threads.
+DEVICE void make_masks(uint32_t* masks, const uint8_t* query, int64_t first) {
   const int thread = threadIdx.x;
   __syncthreads();
-  for (int letter = thread; letter < LETTERS; letter += kTraceThreads) equal[letter] = 0;
+  for (int letter = thread; letter < LETTERS; letter += kTraceThreads) masks[letter] = 0;
   __syncthreads();
-  if (thread < ROWS && first + thread >= 1) atomicOr(&equal[query[first + thread - 1]], 1u << thread);
+  if (thread < ROWS && first + thread >= 1) atomicOr(&masks[query[first + thread - 1]], 1u << thread);
   __syncthreads();
 }
 
 KERNEL(32, 1) trace_slices(const TraceSliceArgs args) {
-  __shared__ uint32_t equal[LETTERS];
+  __shared__ uint32_t masks[LETTERS];
   __shared__ uint32_t shared[2 * kTraceThreads];
-  __shared__ uint32_t all_ways[TILE * 2 * kTraceThreads];
+  __shared__ uint32_t moves_of_block[TILE * 2 * kTraceThreads];
   const SliceArgs& a = args.forward;
   const PathArgs& out = args.path;
   const int thread = threadIdx.x;
-  uint32_t* const ways = all_ways + thread;
+  uint32_t* const moves = moves_of_block + thread;
 
   for (int64_t unit = blockIdx.x; unit < static_cast<int64_t>(args.items) * THREADS; unit += gridDim.x) {
     const int64_t item = unit / THREADS;
@@ -123,27 +145,27 @@ KERNEL(32, 1) trace_slices(const TraceSliceArgs args) {
     const int64_t query_start = a.query_offsets[a.queries[row]];
     const int m = static_cast<int>(a.query_offsets[a.queries[row] + 1] - query_start);
     const uint8_t* query = a.query_codes + query_start;
-    Place p;
+    SlicePairs p;
     p.columns = a.group_columns[lane_of(a, item, 0) / a.query_count];
     p.carries = a.carries + a.pipeline.slots[item] * a.pipeline.carry_stride + unit % THREADS;
-    p.edges = a.edges + a.pipeline.slots[item] * a.edge_stride + unit % THREADS;
+    p.checkpoints = a.edges + a.pipeline.slots[item] * a.edge_stride + unit % THREADS;
 
     const int target = group * 32 + thread;
-    const bool wanted = target < a.target_count && is_wanted(out, row, target);
-    const int n = wanted ? a.target_lengths[target] : 0;
-    const uint8_t* const codes = out.target_codes + (wanted ? out.target_offsets[out.targets[target]] : 0);
+    const bool has_pair = target < a.target_count && is_requested(out, row, target);
+    const int n = has_pair ? a.target_lengths[target] : 0;
+    const uint8_t* const codes = out.target_codes + (has_pair ? out.target_offsets[out.targets[target]] : 0);
     const int64_t pair = static_cast<int64_t>(a.rows[row]) * a.target_count + target;
-    // What enters a strip's tile from above.
-    auto entering = [&](int strip, int tile) {
-      return strip > 0 ? handed_down(p, strip - 1, tile, shared) : Planes{FREE_QUERY ? ~0u : 0, 0};
+    // v of the row above a strip, of the columns of a tile; called by all threads.
+    auto load_row_above = [&](int strip, int tile) {
+      return strip > 0 ? load_carries(p, strip - 1, tile, shared) : Planes{FREE_QUERY ? ~0u : 0, 0};
     };
 
-    // The end, by D along the last row and column.
+    // Where the path ends. First along the last row: D(m,0), then the steps 1 - v. best_in_row: the rightmost cell with the best score.
     int distance = FREE_TARGET ? 0 : m;
-    PathEnd along{-distance, m, 0};
+    PathEnd best_in_row{-distance, m, 0};
     for (int tile = 0; tile * TILE < p.columns; tile++) {
-      Planes v = handed_down(p, strips - 1, tile, shared);
-      const int left = n - tile * TILE, count = left < 0 ? 0 : left < TILE ? left : TILE;
+      Planes v = load_carries(p, strips - 1, tile, shared);
+      const int remaining = n - tile * TILE, count = remaining < 0 ? 0 : remaining < TILE ? remaining : TILE;
       if (!FREE_QUERY) {
         const uint32_t inside = count > 0 ? ~0u << (TILE - count) : 0;
         distance += count - count_bits(v.one & inside) - count_bits(v.two & inside);
@@ -151,62 +173,66 @@ KERNEL(32, 1) trace_slices(const TraceSliceArgs args) {
       }
       for (int c = 0; c < count; c++, v = {v.one << 1, v.two << 1}) {
         distance += 1 - static_cast<int>(v.one >> 31) - static_cast<int>(v.two >> 31);
-        if (-distance >= along.score) along = {-distance, m, tile * TILE + c + 1};
+        if (-distance >= best_in_row.score) best_in_row = {-distance, m, tile * TILE + c + 1};
       }
     }
     PathEnd end{-distance, m, n};
+    // Then down the last column: D(0,n), then its vertical steps, strip by strip. best_in_column: the lowest cell with the best score.
     if (FREE_TARGET) {
       distance = FREE_QUERY ? 0 : n;
-      PathEnd column{-distance, 0, n};
+      PathEnd best_in_column{-distance, 0, n};
       const int last_tile = (n - 1) / TILE;
       for (int strip = 0; strip < strips; strip++) {
         const int64_t first = m - static_cast<int64_t>(strips - strip) * ROWS + 1;
-        find_letters(equal, query, first);
-        for (int tile = 0; __syncthreads_or(wanted && tile <= last_tile); tile++) {
-          const bool here = wanted && tile == last_tile;
-          if (!__syncthreads_or(here)) continue;
-          const Planes v = entering(strip, tile);
-          const Column left = left_of(p, strip, tile, shared);
-          if (!here) continue;
-          const Column last = compute(left, v, equal, codes + tile * TILE, n - tile * TILE, ways);
+        make_masks(masks, query, first);
+        for (int tile = 0; __syncthreads_or(has_pair && tile <= last_tile); tile++) {
+          const bool here = has_pair && tile == last_tile;  // the thread's last column is in this tile
+          if (!__syncthreads_or(here)) continue;            // the same in all threads
+          const Planes v = load_row_above(strip, tile);
+          const Column previous = load_checkpoint(p, strip, tile, shared);
+          if (!here) continue;  // no barrier follows in this iteration
+          const Column last = compute(previous, v, masks, codes + tile * TILE, n - tile * TILE, moves);
           for (int r = 0; r < ROWS; r++) {
             if (first + r < 1) continue;
-            distance += static_cast<int>(last.up >> r & 1) - static_cast<int>(last.down >> r & 1);
-            if (-distance >= column.score) column = {-distance, static_cast<int>(first + r), n};
+            distance += static_cast<int>(last.vp >> r & 1) - static_cast<int>(last.vn >> r & 1);
+            if (-distance >= best_in_column.score) best_in_column = {-distance, static_cast<int>(first + r), n};
           }
         }
       }
-      end.prefer(column.score, column.i, column.j);
+      end.prefer(best_in_column.score, best_in_column.i, best_in_column.j);
     }
-    if (FREE_QUERY) end.prefer(along.score, along.i, along.j);
-    if (wanted) a.scores[pair] = static_cast<RESULT>(-end.score);
+    if (FREE_QUERY) end.prefer(best_in_row.score, best_in_row.i, best_in_row.j);
+    if (has_pair) a.scores[pair] = static_cast<RESULT>(-end.score);
     if (out.detail == 0) continue;
 
-    Walk walk(end, out.detail == 2 && wanted ? out.scratch + pair * out.capacity : nullptr, out.capacity);
-    int highest = (p.columns - 1) / TILE;  // tile that a path may be in
+    Walk walk(end, out.detail == 2 && has_pair ? out.scratch + pair * out.capacity : nullptr, out.capacity);
+    // Strip by strip upwards, tile by tile to the left. No path is right of tile `rightmost`, which is the same in all threads.
+    int rightmost = (p.columns - 1) / TILE;
     for (int strip = strips - 1; strip >= 0; strip--) {
       const int64_t first = m - static_cast<int64_t>(strips - strip) * ROWS + 1;
-      find_letters(equal, query, first);
+      make_masks(masks, query, first);
       const int top = first < 1 ? 0 : static_cast<int>(first - 1);
-      auto is_inside = [&] { return wanted && walk.i > top && walk.j > 0; };
-      for (int tile = highest; __syncthreads_or(is_inside()); tile--) {
-        const bool here = wanted && (walk.j - 1) / TILE == tile;
+      // Whether the thread's path is still below the strip's upper edge.
+      auto is_inside = [&] { return has_pair && walk.i > top && walk.j > 0; };
+      for (int tile = rightmost; __syncthreads_or(is_inside()); tile--) {
+        const bool here = has_pair && (walk.j - 1) / TILE == tile;  // the thread's path is in this tile's columns
         if (!__syncthreads_or(here && is_inside())) {
-          highest -= tile == highest && !__syncthreads_or(here);  // no path comes back to the right
+          // Paths never move right. `tile` and `rightmost` are the same in all threads, so all of them reach this barrier, or none.
+          rightmost -= tile == rightmost && !__syncthreads_or(here);
           continue;
         }
-        const Planes v = entering(strip, tile);
-        const Column left = left_of(p, strip, tile, shared);
-        if (!here || !is_inside()) continue;
+        const Planes v = load_row_above(strip, tile);
+        const Column previous = load_checkpoint(p, strip, tile, shared);
+        if (!here || !is_inside()) continue;  // no barrier follows in this iteration
         const int column = tile * TILE;
-        compute(left, v, equal, codes + column, walk.j - column, ways);
+        compute(previous, v, masks, codes + column, walk.j - column, moves);
         while (walk.i > top && walk.j > column) {
           const int r = static_cast<int>(walk.i - first);
-          const uint32_t* const words = ways + (walk.j - 1 - column) * 2 * kTraceThreads;
+          const uint32_t* const words = moves + (walk.j - 1 - column) * 2 * kTraceThreads;
           walk.step(static_cast<int>((words[0] >> r & 1) | (words[kTraceThreads] >> r & 1) << 1));
         }
       }
     }
-    if (wanted) walk.finish(out, pair, FREE_QUERY, FREE_TARGET);
+    if (has_pair) walk.finish(out, pair, FREE_QUERY, FREE_TARGET);
   }
 }

@@ -1,18 +1,26 @@
-// The way back from threads.cu: one thread a pair.
+// Traceback of threads.cu: one thread per pair.
 //
-// A path passes few of a matrix's tiles (ROWS by TILE cells). From its checkpoints a thread computes the tile that its path has
-// come to once more, now with the directions of each cell, and walks on to the tile's upper or left edge. The threads of a block
-// have one query and take its strips in turn, from the last to the first, so that they share the strip's profile; within a
-// strip each goes through as many tiles as its path does. A path ends in the corner, or where ends are free in the best cell of
-// the last row and column, for which the last column's tiles are computed before.
+// A path visits few of a matrix's tiles (ROWS by TILE cells). A thread recomputes the tile that its path has reached from the checkpoint at
+// its left and the carries above it, now with the directions of each cell, and walks to the tile's upper or left edge. The threads of a
+// block have the same query and take its strips together, from the last to the first, so that they share the strip's profile; within a
+// strip each recomputes as many tiles as its own path visits. A path ends in the corner or, with free end gaps, in the best cell of the
+// last row and column, for which the tiles of the last column are computed first.
 //
-// Directions are packed, 8 rows a word (16 with linear gaps), [column][word][thread] in memory of the block.
+// Directions (recurrence.cuh, directed_cell) are packed, 8 rows per word (16 with linear gaps), [column][word][thread] in global memory of
+// the block.
 //
-// With MATRICES nothing is walked (Li 2014): the directions of all cells go to memory, [strip][column][word][thread] a block, and
-// the ends into the statistics; the host copies both and traces (core/alignment/src/walks.cpp). From its checkpoints each strip can be
-// computed by itself, so strips are units of work then.
+// MATRICES (Li et al. 2014): no path is walked. The directions of all cells go to memory, [strip][column][word][thread] for a block, and
+// the path's end to its statistics; the host copies both and traces (core/alignment/src/walks.cpp). Strips can be computed independently
+// from their checkpoints, so the unit of work is a strip.
 //
-// Macros: those of threads.cuh, MATRICES and SIGN (-1 for distances).
+// Invariant: make_profile stands between two barriers that all threads of the block reach, because every loop around it depends only on the
+// query. A thread without a pair (has_pair is false) takes part in the barriers and skips the rest.
+//
+// Macros: those of threads.cuh, MATRICES (0 or 1), SIGN (-1 for distances, else 1).
+// Registers: 128 (S32 affine, 16 rows); 168 (U16x2 linear, 48 rows, PATHS); 207 (U16x2 affine, 40 rows, PATHS) on sm_90a (NVRTC 13.5).
+// Shared memory: (ROWS / kWordRows) LETTERS sizeof(ProfileWord) + 4 LETTERS bytes. Measured (one H100, 2026-11-24,
+// benchmarks/results/paths_cuda.md), forward pass and traceback, affine 5/-4/10/1, 16,000 x 1.5 kb: statistics 5.65 TCUPS, with CIGARs
+// 5.36; real 16S genes, EDNAFULL 10/1: 4.61 and 4.49. The traceback was not measured alone.
 #include "path.cuh"
 #include "threads.cuh"
 
@@ -38,20 +46,20 @@ constexpr int kBits = IS_AFFINE ? 4 : 2;
 constexpr int kRowsAWord = 32 / kBits;
 constexpr int kWords = (ROWS + kRowsAWord - 1) / kRowsAWord;
 
-// Where one thread's pair is.
-struct Place {
+// Where the data of a thread's pair are.
+struct PairPlace {
   const uint32_t* letters;  // of its target
-  int letter_shift;         // of the pair within a column
+  int letter_shift;         // bits to the pair's letter within a column
   const Carry* carries;     // of its item
   const Edge* edges;
-  int pair;     // which half of a value
-  int columns;  // of its block
+  int pair;     // half of a value, 0 or 1
+  int columns;  // of its block of targets
 };
 
 DEVICE Wide widen(Value value, int pair) { return static_cast<Wide>(Cell::get(value, pair)); }
 
-// H and F above column j (from 0) of a strip.
-DEVICE void above(const ThreadArgs& a, const Place& p, int strip, int64_t first, int j, Wide& h, Wide& f) {
+// Sets h and f to H and F of the row above a strip, in column j (from 0). first: the strip's first row.
+DEVICE void above(const ThreadArgs& a, const PairPlace& p, int strip, int64_t first, int j, Wide& h, Wide& f) {
   Wide carry[2];
   if (first <= 1) {
     WideRules::top(j + 1, carry);
@@ -63,13 +71,14 @@ DEVICE void above(const ThreadArgs& a, const Place& p, int strip, int64_t first,
   f = WideRules::f_above(carry);
 }
 
+// Before column j: H(i,j-1) and E(i,j) of the rows of a strip.
 struct Tile {
   Wide h[ROWS], e[ROWS];
 };
 
-// The columns from `column` (a multiple of TILE) up to `end` of a strip; leaves H of column `end` in the tile.
-DEVICE void compute(const ThreadArgs& a, const Place& p, const Cell::ProfileWord* profile, int strip, int64_t first, int column, int end,
-                    Tile& t, uint32_t* directions) {
+// Computes the directions of a strip's columns from `column` (a multiple of TILE) up to `end`, and leaves H of the last one in the tile.
+DEVICE void compute(const ThreadArgs& a, const PairPlace& p, const Cell::ProfileWord* profile, int strip, int64_t first, int column,
+                    int end, Tile& t, uint32_t* directions) {
   const int threads = blockDim.x;
   const Edge* const edges = p.edges + (strip * edge_tiles(p.columns) + column / TILE) * edge_tile();
 #pragma unroll
@@ -121,7 +130,7 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
     const int m = static_cast<int>(a.query_offsets[a.queries[row] + 1] - query_start);
     const uint8_t* query = a.query_codes + query_start;
     const int strips = (m + ROWS - 1) / ROWS;
-    Place p;
+    PairPlace p;
     p.pair = unit % Cell::PAIRS;
     p.columns = a.block_columns[block];
     p.letters = a.letters + a.block_letters[block] + thread;
@@ -130,9 +139,9 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
     p.edges = static_cast<const Edge*>(a.edges) + a.pipeline.slots[item] * (a.edge_stride / Rules::CARRIES) + thread;
 
     const int target = (block * Cell::PAIRS + p.pair) * threads + thread;
-    const bool wanted = target < a.target_count && is_wanted(out, row, target);
-    const int n = wanted ? a.target_lengths[target] : 0;
-    const int64_t target_start = wanted ? out.target_offsets[out.targets[target]] : 0;
+    const bool has_pair = target < a.target_count && is_requested(out, row, target);
+    const int n = has_pair ? a.target_lengths[target] : 0;
+    const int64_t target_start = has_pair ? out.target_offsets[out.targets[target]] : 0;
     const uint8_t* codes = out.target_codes + target_start;
     const int64_t pair = static_cast<int64_t>(a.rows[row]) * a.target_count + target;
     Tile tile;
@@ -144,15 +153,15 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
         __syncthreads();
         make_profile(profile, a, query, first);
         __syncthreads();
-        if (wanted) compute(a, p, profile, part, first, 0, n, tile, matrix + part * strip_words);
+        if (has_pair) compute(a, p, profile, part, first, 0, n, tile, matrix + part * strip_words);
       }
       if (part > 0) continue;
     }
 
-    // The end. The carries of the last strip are the last row.
+    // Where the path ends. The carries of the last strip are the last row.
     PathEnd end{0, m, n};
     const Carry* const last_row = p.carries + static_cast<int64_t>(strips - 1) * p.columns * threads;
-    if (wanted) end.score = WideRules::score(widen(last_row[static_cast<int64_t>(n - 1) * threads].value[0], p.pair), m, n);
+    if (has_pair) end.score = WideRules::score(widen(last_row[static_cast<int64_t>(n - 1) * threads].value[0], p.pair), m, n);
     if (FREE_TARGET) {
       PathEnd column{WideRules::score(WideRules::edge(n, FREE_QUERY), 0, n), 0, n};
       for (int strip = 0; strip < strips; strip++) {
@@ -160,8 +169,8 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
         __syncthreads();
         make_profile(profile, a, query, first);
         __syncthreads();
-        if (!wanted) continue;
-        // Matrices have room for this strip's words where they are: they are the same.
+        if (!has_pair) continue;
+        // With MATRICES the words go where they belong, which computes the same values once more.
         const int from = (n - 1) / TILE * TILE;
         uint32_t* const words = MATRICES ? matrix + strip * strip_words + static_cast<int64_t>(from) * kWords * threads : directions;
         compute(a, p, profile, strip, first, from, n, tile, words);
@@ -171,9 +180,9 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
           if (i >= 1 && score >= column.score) column = {score, static_cast<int>(i), n};
         }
       }
-      if (wanted) end.prefer(column.score, column.i, column.j);
+      if (has_pair) end.prefer(column.score, column.i, column.j);
     }
-    if (FREE_QUERY && wanted) {
+    if (FREE_QUERY && has_pair) {
       PathEnd best{WideRules::score(WideRules::edge(m, FREE_TARGET), m, 0), m, 0};
       for (int j = 1; j <= n; j++) {
         const int64_t score = WideRules::score(widen(last_row[static_cast<int64_t>(j - 1) * threads].value[0], p.pair), m, j);
@@ -181,24 +190,24 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
       }
       end.prefer(best.score, best.i, best.j);
     }
-    if (wanted) a.scores[pair] = static_cast<RESULT>(SIGN * end.score);
+    if (has_pair) a.scores[pair] = static_cast<RESULT>(SIGN * end.score);
     if (out.detail == 0) continue;
     if (MATRICES) {
-      if (wanted) {
+      if (has_pair) {
         out.statistics[STATISTICS_NUMBERS * pair + 6] = end.i;
         out.statistics[STATISTICS_NUMBERS * pair + 8] = end.j;
       }
       continue;
     }
 
-    Walk walk(end, out.detail == 2 && wanted ? out.scratch + pair * out.capacity : nullptr, out.capacity);
+    Walk walk(end, out.detail == 2 && has_pair ? out.scratch + pair * out.capacity : nullptr, out.capacity);
     for (int strip = strips - 1; strip >= 0; strip--) {
       const int64_t first = m - static_cast<int64_t>(strips - strip) * ROWS + 1;
       __syncthreads();
       make_profile(profile, a, query, first);
       __syncthreads();
       const int top = first < 1 ? 0 : static_cast<int>(first - 1);
-      while (wanted && walk.i > top && walk.j > 0) {
+      while (has_pair && walk.i > top && walk.j > 0) {
         const int column = (walk.j - 1) / TILE * TILE;
         compute(a, p, profile, strip, first, column, walk.j, tile, directions);
         walk.run(query, codes, usable, top, column, [&](int i, int j) {
@@ -208,6 +217,6 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
         });
       }
     }
-    if (wanted) walk.finish(out, pair, FREE_QUERY, FREE_TARGET);
+    if (has_pair) walk.finish(out, pair, FREE_QUERY, FREE_TARGET);
   }
 }
