@@ -1,50 +1,60 @@
-// What the kernels of near pairs share: records as they keep them, the bound on their edit distance, lists that many threads append to.
+// What the kernels of near pairs share: records as they store them, the bound on the edit distance, and lists that many threads append to.
 //
-// Pairs are found in rectangles of queries and targets: near_gather.cu brings the sketches of their records together, near_screen.cu
-// compares all pairs by lengths and sketches, near_verify.cu computes the distances of those that are left.
-// core/near_pairs/filter_cascade.py says why no step loses a pair within the bound.
+// Glossary
+//   record     a sequence: a query or a target
+//   rank       number of a letter among the letters in use, 0 .. ; a plane has one bit of the ranks of a record's letters
+//   sketch     set of the hashed q-grams of a record, one bit each
+//   rectangle  some queries (rows) by some targets (columns), which are compared at a time
+//   candidate  pair of a rectangle that the screen has not excluded
+//   slack      q-grams that one record of a pair within the bound may have, and the other not
+//
+// Near pairs are found by rectangles: near_gather.cu copies the sketches of its records together, near_screen.cu compares all pairs by
+// lengths and sketches, near_verify.cu computes the distances of the candidates. core/near_pairs/filter_cascade.py proves that no step
+// loses a pair within the bound.
 #pragma once
 
 #include "portable.cuh"
 
 // A set of records, made by near_records.cu.
 struct NearRecords {
-  uint32_t* planes;  // record r from starts[r] on: [(length + 31) / 32][plane], bit i of word w is of letter 32 w + i
+  uint32_t* planes;  // record r from starts[r] on: [(length + 31) / 32][plane]; bit i of word w belongs to letter 32 w + i
   int64_t* starts;
   int32_t* lengths;
   uint32_t* sketches;  // [records][words of a sketch]
-  int32_t* sizes;      // bits that are set
+  int32_t* sizes;      // [records] bits that are set in a sketch
 };
 SAME_AS_ON_HOST(NearRecords);
 
-// EditBound of core/scoring/edit_bounds.py
+// EditBound of core/scoring/edit_bounds.py.
 struct NearBound {
   double per_letter, per_shorter, constant;
   double inside, coverage;
 };
 SAME_AS_ON_HOST(NearBound);
 
-// As core/scoring/edit_bounds.py rounds it. A distance is never more than the longer length.
-DEVICE int32_t most_edits(const NearBound& bound, int32_t m, int32_t n) {
+// Returns the largest distance within the bound, of records of m and n letters, rounded as in core/scoring/edit_bounds.py; -1 if there is
+// none. A distance is never more than the longer length.
+DEVICE int32_t max_edits(const NearBound& bound, int32_t m, int32_t n) {
   const int32_t shorter = m < n ? m : n, longer = m < n ? n : m;
   const double letters = double_product(bound.per_letter, static_cast<double>(m) + n);
-  const int64_t most = floor_of(double_sum(double_sum(letters, double_product(bound.per_shorter, shorter)), bound.constant));
-  return most < longer ? static_cast<int32_t>(most < -1 ? -1 : most) : longer;
+  const int64_t edits = floor_of(double_sum(double_sum(letters, double_product(bound.per_shorter, shorter)), bound.constant));
+  return edits < longer ? static_cast<int32_t>(edits < -1 ? -1 : edits) : longer;
 }
 
-// Different q-grams, at most, that a record of `own` letters has and its partner has not; as core/scoring/edit_bounds.py, but for q k.
-DEVICE int64_t grams_beside(const NearBound& bound, int32_t q, int32_t own, int32_t other) {
-  constexpr double kRounding = 1e-6;  // as there
+// Returns how many different q-grams a record of `own` letters may have that its partner, of `other` letters, has not; as in
+// core/scoring/edit_bounds.py, without its bound q k.
+DEVICE int64_t max_unshared_grams(const NearBound& bound, int32_t q, int32_t own, int32_t other) {
+  constexpr double kRounding = 1e-6;  // as in core/scoring/edit_bounds.py
   const int32_t shorter = own < other ? own : other, longer = own < other ? other : own;
   const int64_t inside = floor_of(double_sum(double_product(bound.inside, shorter), kRounding));
   return q * inside + floor_of(double_sum(double_sum(own, -double_product(bound.coverage, longer)), kRounding));
 }
 
-// A query of a rectangle.
+// A row of a rectangle, i.e. a query.
 struct NearRow {
-  int32_t first, stop;  // columns whose lengths fit
-  int32_t wanted;       // targets before this one are not wanted
-  int32_t slack;        // q-grams that one of the two may have, and the other not, whatever column it is
+  int32_t first, stop;  // columns whose lengths are within the bound: first .. stop - 1
+  int32_t wanted;       // records from this one on are its targets
+  int32_t slack;        // the largest slack of its pairs
 };
 SAME_AS_ON_HOST(NearRow);
 
@@ -53,23 +63,25 @@ struct NearPair {
 };
 SAME_AS_ON_HOST(NearPair);
 
-// Of one rectangle; all 0 before it begins.
+// Counters of one rectangle, 0 at first.
 struct NearCounters {
-  uint32_t next;  // candidate that nobody has taken; first, so that the host can make the list look empty (gpu/runtime/stream_buffers.py)
-  uint32_t candidates;  // pairs that the screen has left, also those beyond the capacity of their list
-  uint32_t found;       // pairs within the bound, likewise
-  uint32_t unwanted;    // pairs of lengths that fit, which nobody wants
+  uint32_t
+      next;  // candidate that is taken next; the first field, so that the host can make the list look empty (gpu/runtime/stream_buffers.py)
+  uint32_t candidates;  // candidates, including those beyond the capacity of their list
+  uint32_t found;       // pairs within the bound, including those beyond the capacity of their list
+  uint32_t unwanted;    // pairs whose lengths are within the bound, but whose target is before the row's `wanted`
 };
 SAME_AS_ON_HOST(NearCounters);
 
-DEVICE int lane_of() { return static_cast<int>(threadIdx.x) % kLanes; }
+DEVICE int this_lane() { return static_cast<int>(threadIdx.x) % kLanes; }
 
-// The place of this lane's entry at the end of a list, for lanes that have one; all lanes of a warp call it together. One atomic a warp.
-DEVICE uint32_t places(uint32_t* length, bool has) {
-  const unsigned having = __ballot_sync(kAllLanes, has);
-  if (having == 0) return 0;
-  const int first = __ffs(static_cast<int>(having)) - 1;
-  uint32_t place = 0;
-  if (lane_of() == first) place = atomicAdd(length, static_cast<uint32_t>(count_bits(having)));
-  return __shfl_sync(kAllLanes, place, first) + count_bits(having & ((1u << lane_of()) - 1));
+// Appends one entry to a list for every lane with `has`, and returns the index of the lane's own entry. Called by all lanes of a warp
+// together, as it takes one atomic addition per warp.
+DEVICE uint32_t append_index(uint32_t* length, bool has) {
+  const unsigned appending = __ballot_sync(kAllLanes, has);
+  if (appending == 0) return 0;
+  const int first = __ffs(static_cast<int>(appending)) - 1;
+  uint32_t index = 0;
+  if (this_lane() == first) index = atomicAdd(length, static_cast<uint32_t>(count_bits(appending)));
+  return __shfl_sync(kAllLanes, index, first) + count_bits(appending & ((1u << this_lane()) - 1));
 }

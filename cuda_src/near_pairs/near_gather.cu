@@ -1,11 +1,13 @@
-// What the screen of a rectangle reads, brought together: sketches of its queries, then of its targets, one behind the other.
+// Copies together what the screen of a rectangle reads: the sketches of its queries, then those of its targets. near.cuh has the glossary.
+//
+// No macros. Registers: 38 on sm_90a (NVRTC 13.5). No shared memory. Not measured alone.
 #include "near.cuh"
 
 struct NearGatherArgs {
   NearRecords queries, targets;
-  const int32_t* records;  // [rows + columns]: of queries, then of targets
+  const int32_t* records;  // [rows + columns] numbers of the queries, then of the targets
   const NearRow* rows;
-  const int32_t* beside;  // columns of targets that not every query wants
+  const int32_t* beside;  // columns that are no targets of some of the rows
   uint32_t* sketches;     // out, [rows + columns][sketch_words]
   int32_t* sizes;         // out, [rows + columns]
   NearCounters* counters;
@@ -18,7 +20,7 @@ struct alignas(16) FourWords {
   uint32_t word[4];
 };
 
-// Any number of threads.
+// The work is distributed over any number of threads.
 KERNEL(256, 1) near_gather(const NearGatherArgs a) {
   const int64_t threads = static_cast<int64_t>(gridDim.x) * blockDim.x,
                 thread = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -33,10 +35,10 @@ KERNEL(256, 1) near_gather(const NearGatherArgs a) {
     a.sizes[item] = (item < a.row_count ? a.queries.sizes : a.targets.sizes)[a.records[item]];
   uint32_t unwanted = 0;
   for (int64_t row = thread; row < a.row_count && a.beside_count > 0; row += threads) {
-    const NearRow found = a.rows[row];
+    const NearRow current = a.rows[row];
     for (int k = 0; k < a.beside_count; k++) {
       const int32_t column = a.beside[k];
-      unwanted += column >= found.first && column < found.stop && a.records[a.row_count + column] < found.wanted;
+      unwanted += column >= current.first && column < current.stop && a.records[a.row_count + column] < current.wanted;
     }
   }
   if (unwanted > 0) atomicAdd(&a.counters->unwanted, unwanted);

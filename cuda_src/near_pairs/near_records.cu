@@ -1,29 +1,32 @@
-// From the codes of records to what the kernels of near pairs keep of them: planes of bits, and sketches.
+// Makes from the letter codes of records what the kernels of near pairs keep: bit planes and sketches. near.cuh has the glossary.
 //
-// A sketch is a set of hashed q-grams as bits. Any hash will do, as two q-grams with one bit only make records more alike
-// (core/near_pairs/filter_cascade.py). This one is the number that q codes make, times a constant (Fibonacci hashing), its highest bits.
+// Any hash will do for sketches, because two q-grams that share a bit only make records look more alike
+// (core/near_pairs/filter_cascade.py). This one is Fibonacci hashing: the number whose digits are the q ranks, times a constant, its
+// highest bits.
+//
+// No macros. Registers: 64 on sm_90a (NVRTC 13.5). Shared memory: 4,100 bytes. Not measured alone.
 #include "near.cuh"
 
-constexpr int kMostSketchWords = 1 << 10;
+constexpr int kMaxSketchWords = 1 << 10;
 constexpr int kRankBits = 8;
 
 struct NearRecordsArgs {
   NearRecords records;
-  const uint8_t* codes;    // of records first ..
-  const int64_t* offsets;  // [records + 1] of the set
-  const uint8_t* ranks;    // [256] of codes among those in use
+  const uint8_t* codes;    // of the records from `first` on
+  const int64_t* offsets;  // [records of the set + 1]
+  const uint8_t* ranks;    // [256] rank of a code
   int32_t first, count;    // records to make
   int32_t planes;          // bits of a rank
-  int32_t radix;           // codes in use
-  int32_t q;               // 0: no sketches
-  int32_t sketch_words;    // a power of two
-  int32_t shift;           // from 64 bits of a hash to those that number a bit of the sketch
+  int32_t radix;           // letters in use
+  int32_t q;               // letters of a q-gram; 0: make no sketches
+  int32_t sketch_words;    // a power of two, at most kMaxSketchWords
+  int32_t shift;           // of a 64-bit hash, which leaves the number of a bit of the sketch
 };
 SAME_AS_ON_HOST(NearRecordsArgs);
 
-// A block a record.
+// One block per record.
 KERNEL(256, 1) near_records(const NearRecordsArgs a) {
-  __shared__ uint32_t sketch[kMostSketchWords];
+  __shared__ uint32_t sketch[kMaxSketchWords];
   __shared__ int32_t size;
   const int threads = static_cast<int>(blockDim.x);
   for (int record = a.first + static_cast<int>(blockIdx.x); record < a.first + a.count; record += gridDim.x) {

@@ -1,14 +1,19 @@
-// All pairs of a rectangle by lengths and q-grams: those that may be within the bound are listed.
+// Screens all pairs of a rectangle by lengths and sketches, and lists the candidates. near.cuh has the glossary.
 //
-// A pair passes where the columns of its row hold it (lengths), and where neither of its records has more q-grams that the other has not
-// than k q, or than a coverage leaves it: |A without B| = |A| - |A and B|, and |A and B| is the product of two sketches, of which PRODUCTS
-// (products_*.cuh) computes tiles as for distances. Most pairs are left out by the largest number in their row; the others are looked at
+// A pair is a candidate if its lengths are within the bound (the columns of its row) and if neither record has more q-grams that the other
+// lacks than q k, or than the coverage allows: |A \ B| = |A| - |A and B|, and |A and B| is the product of two sketches, which PRODUCTS
+// (products_*.cuh) computes in tiles as for distances. Most pairs are excluded by the largest slack of their row; the others are checked
 // again with their own.
+//
+// Macros: PRODUCTS, "products_mma.cuh", "products_popc.cuh" or "products_none.cuh" (no sketches).
+// Registers: 48 (none); 125 and 64 bytes of stack (popc); 155 (mma) on sm_90a (NVRTC 13.5). Shared memory: that of PRODUCTS.
+// Measured (one H200, 2026-11-22, benchmarks/results/near_cuda.md), 10^9 pairs a second: genes of 1.5 kb, 8,192 bits: mma 117.5, popc 7.5;
+// reads of 100 letters, 1,024 bits: 178.3 and 64.8. Without sketches: not measured alone.
 #include PRODUCTS
 #include "near.cuh"
 
 struct NearScreenArgs {
-  DistanceArgs product;  // rows are samples 0 .., columns those behind them
+  DistanceArgs product;  // of sketches; samples are the rows, then the columns
   NearRecords queries, targets;
   NearBound bound;
   const int32_t* records;  // [rows + columns]
@@ -21,20 +26,20 @@ struct NearScreenArgs {
 };
 SAME_AS_ON_HOST(NearScreenArgs);
 
-constexpr int32_t kNever = 0x7fffffff;
+constexpr int32_t kNever = 0x7fffffff;  // more than any count
 
-// Lists the pairs that pass.
-struct CandidateTaker {
+// Lists the candidates of a tile; called with the counts of common q-grams (multiply_planes).
+struct CandidateList {
   const NearScreenArgs& a;
 
   struct Row {
-    int32_t number, floor, slack;
+    int32_t number, min_count, slack;
   };
   struct Column {
     int32_t number, size;
   };
 
-  // Beyond the edge no count is high enough.
+  // Beyond the rectangle's edges no count is high enough.
   DEVICE Row row(int row) const {
     if (row >= a.product.row_count) return {row, kNever, 0};
     const int32_t slack = a.rows[row].slack;
@@ -45,34 +50,35 @@ struct CandidateTaker {
   }
 
   DEVICE void operator()(const Row& row, const Column& column, int32_t count) const {
-    bool keep = count >= row.floor && count + row.slack >= column.size;
+    bool keep = count >= row.min_count && count + row.slack >= column.size;
     if (__ballot_sync(kAllLanes, keep) == 0) return;
     NearPair pair{};
     if (keep) {
-      const NearRow found = a.rows[row.number];
+      const NearRow limits = a.rows[row.number];
       pair = {a.records[row.number], a.records[a.product.row_count + column.number]};
-      const int32_t m = a.queries.lengths[pair.query], n = a.targets.lengths[pair.target], apart = m < n ? n - m : m - n;
-      const int32_t most = most_edits(a.bound, m, n);
-      const int64_t slack = static_cast<int64_t>(most) * a.q;
-      const int32_t ours = a.sizes[row.number] - count, theirs = column.size - count;
-      keep = column.number >= found.first && column.number < found.stop && pair.target >= found.wanted && apart <= most && ours <= slack &&
-             theirs <= slack;
-      // No sketch has more bits than its record letters: without a coverage this says nothing.
+      const int32_t m = a.queries.lengths[pair.query], n = a.targets.lengths[pair.target], length_difference = m < n ? n - m : m - n;
+      const int32_t edits = max_edits(a.bound, m, n);
+      const int64_t slack = static_cast<int64_t>(edits) * a.q;
+      const int32_t row_only = a.sizes[row.number] - count, column_only = column.size - count;
+      keep = column.number >= limits.first && column.number < limits.stop && pair.target >= limits.wanted && length_difference <= edits &&
+             row_only <= slack && column_only <= slack;
+      // A sketch has no more bits than its record has letters, so without a coverage this bound excludes nothing.
       if (keep && a.bound.coverage > 0)
-        keep = (ours <= 0 || ours <= grams_beside(a.bound, a.q, m, n)) && (theirs <= 0 || theirs <= grams_beside(a.bound, a.q, n, m));
+        keep = (row_only <= 0 || row_only <= max_unshared_grams(a.bound, a.q, m, n)) &&
+               (column_only <= 0 || column_only <= max_unshared_grams(a.bound, a.q, n, m));
     }
-    const uint32_t place = places(&a.counters->candidates, keep);
-    if (keep && place < a.capacity) a.candidates[place] = pair;
+    const uint32_t index = append_index(&a.counters->candidates, keep);
+    if (keep && index < a.capacity) a.candidates[index] = pair;
   }
 };
 
 KERNEL(kThreads, kBlocks) near_screen(const NearScreenArgs a) {
   DistanceWork work;
   if (!find_work<kRows, kColumns>(a.product, static_cast<int>(blockIdx.x), work)) return;
-  // A block whose lengths never fit has nothing to multiply.
+  // Skip the products if no pair of the block's tile has lengths within the bound.
   bool fits = false;
   for (int row = work.row + static_cast<int>(threadIdx.x); row < work.row + kRows && row < a.product.row_count; row += kThreads)
     fits |= a.rows[row].first < work.column + kColumns && a.rows[row].stop > work.column && a.rows[row].first < a.rows[row].stop;
   if (!__syncthreads_or(fits)) return;
-  multiply_planes(a.product, work, CandidateTaker{a});
+  multiply_planes(a.product, work, CandidateList{a});
 }

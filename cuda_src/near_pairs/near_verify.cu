@@ -1,30 +1,44 @@
-// Edit distances of listed pairs, as far as they are within the bound: a band of Myers' words that is given up when the distance exceeds it
-// (Myers 1999; Hyyro 2003; Ukkonen 1985). A thread a pair; it takes the next one when it has done with one.
+// Edit distances of listed pairs, exact up to a bound of each pair: Myers' bit vectors in a diagonal band, abandoned once the distance
+// exceeds the bound (Myers 1999; Hyyro 2003; Ukkonen 1985). One thread per pair; a thread that has finished its pair takes the next one.
 //
-// Rows are the m letters of the query, columns the n letters of the target, D(i, j) the distance of the first i and the first j letters,
-// d = m - n, k the bound, and |d| <= k.
+// Glossary
+//   m, n     letters of the query (rows i) and of the target (columns j)
+//   D(i,j)   edit distance of the first i and the first j letters
+//   d        m - n. The distance of the pair, D(m,n), is on the diagonal i - j = d
+//   k        bound of the pair, |d| <= k: a larger distance is not reported
+//   p        (k - |d|) / 2 rounded down
+//   below    rows of the window below row j in column j: min(m, p + max(0, d))
+//   window   the B = 64 words rows that are stored of a column. In column j bit b is row j + below - B + 1 + b, bit B - 1 the lowest row.
+//            It moves down a row with each column
+//   PM       match mask: rows of the window whose letter equals the letter of the column
+//   VP, VN   rows where D(i,j) - D(i-1,j) is +1, -1. Between two steps they are those of the last column (previous), and their bits are
+//            the rows of the next column's window
+//   D0       rows where D(i,j) = D(i-1,j-1)
+//   HP, HN   rows where D(i,j) - D(i,j-1) is +1, -1
 //
-// 1. The band. Letters that a path leaves out of the query move it a diagonal (i - j) up, those of the target a diagonal down, and
-//    it moves from 0 to d. A path that comes to diagonal d + s or, for d < 0, to diagonal s > 0 goes s further than it must, and comes
-//    back: |d| + 2 s edits. So one of k edits at most keeps to the diagonals from -(p + max(0, -d)) to p + max(0, d) with
-//    p = (k - |d|) / 2, k + 1 of them at most.
-// 2. The window. Of column j it is the rows from j + below - B + 1 (bit 0) to j + below (bit B - 1), B = 64 * words > k, with
-//    below = min(m, p + max(0, d)): it holds the band, and moves a row down with each column. VP, VN say where D rises, falls from
-//    the row above to a row of the window, in the column before. Eq: where the letters are equal. The recurrence:
-//      D0 = (((Eq & VP) + VP) ^ VP) | Eq | VN     D(i, j) = D(i - 1, j - 1); it is one more where the bit is not set
-//      HP = VN | ~(D0 | VP),  HN = D0 & VP         D(i, j) - D(i, j - 1) = 1, -1
-//      VP' = HN | ~((D0 >> 1) | HP),  VN' = (D0 >> 1) & HP     of column j, in the window of the next one: a row down
-//    Myers' words move HP and HN a row down instead; here D0 moves up, and rows keep their place.
-// 3. The edges. No carry comes in at bit 0, as if D did not fall along the row above: the step from there is then no better than the one
-//    along the diagonal. In at the top comes a row whose D0 is taken for 0: D is one more than along the diagonal, or than
-//    in the row above, which are steps that a path can take. So no value is less than D, and where the best path keeps to the window
-//    it is D.
-// 4. The beginning. VP has its below + 1 highest bits set: D(i, 0) = i for i > 0. Rows of 0 and less are there without letters, with D = 0
-// in
-//    column 0; there D0 is 0 and D(i, j) = j, as it should be of row 0.
-// 5. The end. The last cell is on diagonal d, bit B - 1 - below + d of every column. The value there begins at max(d, 0) (d rows below
-//    row 0, or in one without letters, with -d columns to row 0) and rises by 1 for every column where D0 is not set: it never
-//    falls, so a pair whose value exceeds k is done with. Rows behind the query's end change nothing above them.
+// 1. The band. A path raises i - j by one with each letter of the query that it leaves out, and lowers it by one with each letter of the
+//    target. It leads from diagonal 0 to diagonal d, so one that visits diagonal max(0, d) + s or min(0, d) - s has at least |d| + 2 s
+//    edits. Hence a path of at most k edits keeps to the diagonals from min(0, d) - p to max(0, d) + p, which are k + 1 at most.
+// 2. The window. It holds the band, because B > k. The step from column j - 1 to column j:
+//      D0 = (((PM & VP) + VP) ^ VP) | PM | VN
+//      HP = VN | ~(D0 | VP);  HN = D0 & VP
+//      VP = HN | ~((D0 >> 1) | HP);  VN = (D0 >> 1) & HP      a row down, for the window of the next column
+//    Myers shifts HP and HN a row down instead. Here D0 is shifted up, and every bit of HP and HN keeps its row.
+// 3. Invariant: every value is the cost of a real path, hence an upper bound of D(i,j), and equals D(i,j) if some optimal path stays in the
+//    window. Two assumptions are made at its edges. No carry enters at bit 0, as if D did not fall along the row above: then the step from
+//    there is no better than the diagonal one. And the row that enters at the bottom has D0 = 0: its value is one more than along the
+//    diagonal, or than in the row above. Both are steps that a path can take.
+// 4. The start. The highest below + 1 bits of VP are set: D(i,0) = i for i > 0. Rows 0 and above have no letters and D = 0 in column 0. So
+//    D0 = 0 and D(i,j) = j there, as it must be in row 0.
+// 5. The end. The last cell is on diagonal d, bit B - 1 - below + d of every column. Its value starts at max(d, 0): d rows below row 0, or
+//    in a row above row 0 that has -d columns yet to come. It rises by 1 with each column in which D0 is not set there, and never falls,
+//    so a pair is abandoned as soon as it exceeds k. Rows below the query's end change nothing above them.
+//
+// Macros: PLANES (bits of a letter: 2, 4 or 5), WORDS (words of 64 diagonals of a window, in registers: 1, 2, 4 or 8; 0: their number is an
+// argument, and they are in global memory, 8 words (PLANES + 3) bytes per thread).
+// Registers: 46 (2 planes, 1 word); 133 (4 planes, 4 words); 96 (5 planes, WORDS 0) on sm_90a (NVRTC 13.5). Shared memory: none.
+// Measured (one H200, 2026-11-22, benchmarks/results/near_cuda.md), while other kernels may run beside it: 79 to 88 million pairs a second
+// of genes of 1.5 kb at 97 %, 4 to 27 of reads of 100 letters within 3 edits.
 #include "near.cuh"
 
 struct NearDistance {
@@ -37,18 +51,18 @@ struct NearVerifyArgs {
   NearBound bound;
   const NearPair* candidates;
   NearCounters* counters;
-  NearDistance* found;
-  uint64_t* scratch;        // of WORDS 0: [kKinds][words][threads of the grid]
-  uint32_t capacity;        // of candidates; where they are more, nothing is done
-  uint32_t found_capacity;  // of found
-  int32_t words;            // of WORDS 0
+  NearDistance* found;      // out: pairs within the bound, in any order
+  uint64_t* scratch;        // if WORDS is 0: [kKinds][words][threads of the grid]
+  uint32_t capacity;        // of candidates; if there are more, nothing is computed
+  uint32_t found_capacity;  // of found; pairs beyond it are counted, not written
+  int32_t words;            // if WORDS is 0
 };
 SAME_AS_ON_HOST(NearVerifyArgs);
 
-// PLANES: bits of a letter. WORDS: of 64 diagonals, in registers; 0 for as many as the host says, in memory.
-enum Kind { kRises, kFalls, kRows, kPlanes, kKinds = kPlanes + PLANES };  // VP, VN, rows from 1 on, planes of the window
+// The bit vectors of a window: VP, VN, the rows from 1 on, and the bit planes of its letters.
+enum Kind { kVP, kVN, kRows, kPlanes, kKinds = kPlanes + PLANES };
 
-constexpr int kTogether = 4;  // columns that are written out
+constexpr int kUnrolledColumns = 4;
 
 #if WORDS
 struct Band {
@@ -71,10 +85,10 @@ struct Band {
 };
 #endif
 
-// 64 bits of which those from `bit` on are set; bit may be any number.
+// Returns 64 bits, those from `bit` on set; `bit` may be any number.
 DEVICE uint64_t ones_from(int bit) { return bit <= 0 ? ~uint64_t{0} : bit >= 64 ? 0 : ~uint64_t{0} << bit; }
 
-// A plane of a record; bits before its beginning and behind its end are 0.
+// A bit plane of a record. Bits before its first letter and after its last are 0.
 struct Plane {
   const uint32_t* words;
   int32_t count;
@@ -82,7 +96,7 @@ struct Plane {
   DEVICE Plane(const NearRecords& records, int record, int plane)
       : words(records.planes + records.starts[record] + plane), count((records.lengths[record] + 31) / 32) {}
   DEVICE uint32_t word(int w) const { return w >= 0 && w < count ? words[static_cast<int64_t>(w) * PLANES] : 0; }
-  // 32 letters from any letter on
+  // 32 letters from `letter` on, which may be any number.
   DEVICE uint32_t from(int letter) const {
     const int w = letter >> 5;
     const uint64_t both = static_cast<uint64_t>(word(w + 1)) << 32 | word(w);
@@ -90,28 +104,32 @@ struct Plane {
   }
 };
 
-// One pair on its way.
+// A pair that is being computed.
 struct Pair {
   NearPair records;
-  int32_t most, below, columns, column, value;
-  int32_t place;  // the last cell's bit of the window
+  int32_t bound;    // k
+  int32_t below;    // rows of the window below the diagonal 0
+  int32_t columns;  // n
+  int32_t column;   // columns that have been computed
+  int32_t value;    // D on diagonal d in that column
+  int32_t end_bit;  // bit of diagonal d in the window
 
-  DEVICE void begin(const NearVerifyArgs& a, const NearPair& pair, Band& band) {
+  DEVICE void start(const NearVerifyArgs& a, const NearPair& pair, Band& band) {
     records = pair;
     const int32_t m = a.queries.lengths[pair.query], d = m - a.targets.lengths[pair.target];
-    const int32_t behind = d > 0 ? d : 0, apart = d < 0 ? -d : d;
+    const int32_t positive_d = d > 0 ? d : 0, abs_d = d < 0 ? -d : d;
     columns = m - d;
-    most = most_edits(a.bound, m, columns);
-    const int32_t reach = (most - apart) / 2 + behind;
-    below = m < reach ? m : reach;
-    place = 64 * band.words - 1 - below + d;
+    bound = max_edits(a.bound, m, columns);
+    const int32_t band_below = (bound - abs_d) / 2 + positive_d;
+    below = m < band_below ? m : band_below;
+    end_bit = 64 * band.words - 1 - below + d;
     column = 0;
-    value = behind;
+    value = positive_d;
 #pragma unroll
     for (int w = 0; w < band.words; w++) {
-      const int first = 64 * (band.words - w) - below;  // bit of row 1
-      band.word(kRises, w) = ones_from(first - 1);
-      band.word(kFalls, w) = 0;
+      const int first = 64 * (band.words - w) - below;  // bit of row 1 in this word, before the window moves to column 1
+      band.word(kVP, w) = ones_from(first - 1);
+      band.word(kVN, w) = 0;
       band.word(kRows, w) = ones_from(first);
 #pragma unroll
       for (int p = 0; p < PLANES; p++) {
@@ -121,66 +139,69 @@ struct Pair {
     }
   }
 
-  // One column, whose letter, and the row that enters the window, are bits k of these planes. Negative where the value stays.
+  // Computes the next column. Bit k of `letters` is its letter, bit k of `entering` the letter of the row that enters the window. Returns a
+  // negative number if D0 is set on diagonal d, i.e. if `value` stays.
   DEVICE int32_t step(Band& band, const uint32_t (&letters)[PLANES], const uint32_t (&entering)[PLANES], int k) const {
-    bool carry = false;
-    uint64_t d0_above = 0, rising_above = 0, falling_above = 0;
-    uint32_t last = 0;
+    bool carry = false;  // of the addition, from word to word
+    // Of word w - 1, whose new VP and VN need D0 of word w.
+    uint64_t previous_d0 = 0, previous_hp = 0, previous_hn = 0;
+    uint32_t end_d0 = 0;  // the half word of D0 that has diagonal d
 #pragma unroll
     for (int w = 0; w < band.words; w++) {
-      const bool top = w + 1 == band.words;
-      const uint64_t rows = shift_in(band.word(kRows, w), top ? 1 : static_cast<uint32_t>(band.word(kRows, w + 1)));
+      const bool lowest = w + 1 == band.words;  // the word of the lowest rows
+      // The window moves down a row: rows, and their letters, move to the bit below.
+      const uint64_t rows = shift_in(band.word(kRows, w), lowest ? 1 : static_cast<uint32_t>(band.word(kRows, w + 1)));
       band.word(kRows, w) = rows;
-      uint64_t equal = rows;
+      uint64_t pm = rows;
 #pragma unroll
       for (int p = 0; p < PLANES; p++) {
-        const uint32_t next = top ? entering[p] >> k : static_cast<uint32_t>(band.word(kPlanes + p, w + 1));
+        const uint32_t next = lowest ? entering[p] >> k : static_cast<uint32_t>(band.word(kPlanes + p, w + 1));
         const uint64_t window = shift_in(band.word(kPlanes + p, w), next);
         band.word(kPlanes + p, w) = window;
         const int32_t letter = static_cast<int32_t>(letters[p] << (31 - k)) >> 31;  // the bit, 32 times
-        equal &= ~(window ^ static_cast<uint64_t>(static_cast<int64_t>(letter)));
+        pm &= ~(window ^ static_cast<uint64_t>(static_cast<int64_t>(letter)));
       }
-      const uint64_t rises = band.word(kRises, w), falls = band.word(kFalls, w);
-      const uint64_t half = (equal & rises) + rises, whole = half + carry;
-      carry = half < rises || whole < half;
-      const uint64_t d0 = (whole ^ rises) | equal | falls;
-      const uint64_t rising = falls | ~(d0 | rises), falling = d0 & rises;
-      if (w > 0) slide(band, w - 1, shift_in(d0_above, static_cast<uint32_t>(d0)), rising_above, falling_above);
-      if (place >> 5 == 2 * w) last = static_cast<uint32_t>(d0);
-      if (place >> 5 == 2 * w + 1) last = static_cast<uint32_t>(d0 >> 32);
-      d0_above = d0, rising_above = rising, falling_above = falling;
+      const uint64_t vp = band.word(kVP, w), vn = band.word(kVN, w);
+      const uint64_t sum = (pm & vp) + vp, sum_with_carry = sum + carry;
+      carry = sum < vp || sum_with_carry < sum;
+      const uint64_t d0 = (sum_with_carry ^ vp) | pm | vn;
+      const uint64_t hp = vn | ~(d0 | vp), hn = d0 & vp;
+      if (w > 0) set_vertical(band, w - 1, shift_in(previous_d0, static_cast<uint32_t>(d0)), previous_hp, previous_hn);
+      if (end_bit >> 5 == 2 * w) end_d0 = static_cast<uint32_t>(d0);
+      if (end_bit >> 5 == 2 * w + 1) end_d0 = static_cast<uint32_t>(d0 >> 32);
+      previous_d0 = d0, previous_hp = hp, previous_hn = hn;
     }
-    slide(band, band.words - 1, shift_in(d0_above, 0), rising_above, falling_above);
-    return static_cast<int32_t>(last << (31 - (place & 31)));
+    set_vertical(band, band.words - 1, shift_in(previous_d0, 0), previous_hp, previous_hn);
+    return static_cast<int32_t>(end_d0 << (31 - (end_bit & 31)));
   }
 
-  // VP' and VN', with D0 a row up.
-  DEVICE static void slide(Band& band, int w, uint64_t up, uint64_t rising, uint64_t falling) {
-    band.word(kRises, w) = falling | ~(up | rising);
-    band.word(kFalls, w) = up & rising;
+  // Sets VP and VN of word w for the next column; shifted_d0: D0 >> 1.
+  DEVICE static void set_vertical(Band& band, int w, uint64_t shifted_d0, uint64_t hp, uint64_t hn) {
+    band.word(kVP, w) = hn | ~(shifted_d0 | hp);
+    band.word(kVN, w) = shifted_d0 & hp;
   }
 
-  // 32 columns, or as many as there are.
+  // Computes the next 32 columns, or those that are left.
   DEVICE void advance(const NearVerifyArgs& a, Band& band) {
-    uint32_t letters[PLANES], entering[PLANES], equal_steps = 0;
+    uint32_t letters[PLANES], entering[PLANES], d0_bits = 0;  // D0 on diagonal d, the latest column's in bit 0
 #pragma unroll
     for (int p = 0; p < PLANES; p++) {
       letters[p] = Plane(a.targets, records.target, p).word(column / 32);
       entering[p] = Plane(a.queries, records.query, p).from(column + below);
     }
 #pragma unroll 1
-    for (int c = 0; c < 32; c += kTogether) {
+    for (int c = 0; c < 32; c += kUnrolledColumns) {
 #pragma unroll
-      for (int k = 0; k < kTogether; k++) equal_steps = append_sign(equal_steps, step(band, letters, entering, k));
+      for (int k = 0; k < kUnrolledColumns; k++) d0_bits = append_sign(d0_bits, step(band, letters, entering, k));
 #pragma unroll
-      for (int p = 0; p < PLANES; p++) letters[p] >>= kTogether, entering[p] >>= kTogether;
+      for (int p = 0; p < PLANES; p++) letters[p] >>= kUnrolledColumns, entering[p] >>= kUnrolledColumns;
     }
-    const int32_t left = columns - column, taken = left < 32 ? left : 32;
+    const int32_t left = columns - column, taken = left < 32 ? left : 32;  // columns beyond the last were computed, too, and do not count
     column += taken;
-    value += taken - count_bits(equal_steps >> (32 - taken));  // the first column's step is the highest bit
+    value += taken - count_bits(d0_bits >> (32 - taken));
   }
 
-  DEVICE bool done() const { return column == columns || value > most; }
+  DEVICE bool done() const { return column == columns || value > bound; }
 };
 
 KERNEL(128, 1) near_verify(const NearVerifyArgs a) {
@@ -188,18 +209,19 @@ KERNEL(128, 1) near_verify(const NearVerifyArgs a) {
   if (count > a.capacity) return;
   Band band(a);
   Pair pair{};
-  bool busy = false, more = true;
+  bool busy = false, more = true;  // busy: this thread has a pair; more: the list may have another one
+  // append_index() is called by all lanes of a warp together, hence the loop ends for all of them at once.
   for (;;) {
-    const uint32_t next = places(&a.counters->next, !busy && more);
+    const uint32_t next = append_index(&a.counters->next, !busy && more);
     if (!busy && more) {
       more = busy = next < count;
-      if (busy) pair.begin(a, a.candidates[next], band);
+      if (busy) pair.start(a, a.candidates[next], band);
     }
     if (__ballot_sync(kAllLanes, busy) == 0) return;
     if (busy) pair.advance(a, band);
-    const bool done = busy && pair.done(), near = done && pair.value <= pair.most;
-    const uint32_t place = places(&a.counters->found, near);
-    if (near && place < a.found_capacity) a.found[place] = {pair.records.query, pair.records.target, pair.value};
+    const bool done = busy && pair.done(), near = done && pair.value <= pair.bound;
+    const uint32_t index = append_index(&a.counters->found, near);
+    if (near && index < a.found_capacity) a.found[index] = {pair.records.query, pair.records.target, pair.value};
     if (done) busy = false;
   }
 }
