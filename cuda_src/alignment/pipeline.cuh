@@ -1,25 +1,36 @@
-// Strips of a query in a pipeline: blocks take (item, strip) units from a queue in order. A strip reads the carries of the
-// strip above it from memory and overwrites them with its own; it stays a chunk of columns behind, if that still runs.
+// The strips of a query as a pipeline of blocks, for threads.cu and bitsliced.cu.
 //
-// The host orders the units (gpu/alignment/strip_schedule.py) such that the strip above is usually done when a unit is taken. At the end of
-// the work, and where items are few, the strips of an item run side by side, so that one long item does not keep everybody waiting. A unit
-// that is waited for stands earlier in the queue, so a block has taken it: nothing can block. An item's carries are in a slot, which it
-// takes over from the item before it.
+// Glossary
+//   item      one query with the targets of a block of threads
+//   strip     ROWS consecutive query rows of an item, computed by one block for all columns
+//   unit      an (item, strip) pair: what a block takes from the queue
+//   queue     counter of the units that have been taken, in global memory
+//   carries   what the last row of a strip passes to the first row of the next, for every column. A strip overwrites the carries that it
+//             has read with its own
+//   slot      memory for the carries of one item; when the item is finished another one takes it over
+//   flag      how many columns a strip has handed down; after the last strip of an item, 1 when the item is finished
+//   chunk     kChunk columns: a strip looks at the flag of the strip above, and raises its own, once per chunk
+//
+// The host orders the units (gpu/alignment/strip_schedule.py) such that the strip above has usually finished when a unit is taken. At the
+// end of the work, and if there are few items, the strips of an item run side by side, so that one long item does not delay the end.
+//
+// Invariant: a block waits only for units that are earlier in the queue. Those have been taken by blocks that are running, so by induction
+// over the queue every unit finishes.
 #pragma once
 
 #include "portable.cuh"
 
-constexpr int kChunk = 128;  // columns between two looks at the strip above
+constexpr int kChunk = 128;  // columns
 
 struct PipelineArgs {
   int32_t* next_unit;
   const int32_t* units;   // [unit_count][2]: item, strip
   const int32_t* slots;   // [items]
-  const int32_t* before;  // [items] who had the slot before, or -1
-  int32_t* progress;      // [items][strips + 1]: columns that each strip has handed down; last, 1 when the item is done; 0 at first
-  int64_t carry_stride;   // of one slot, in values
+  const int32_t* before;  // [items] the item that had the slot before, or -1
+  int32_t* progress;      // flags, [items][strips + 1], 0 at first
+  int64_t carry_stride;   // values of one slot
   int32_t unit_count;
-  int32_t strips;  // of the item that has most
+  int32_t strips;  // of the item with the most strips
 };
 SAME_AS_ON_HOST(PipelineArgs);
 
@@ -27,7 +38,7 @@ struct Unit {
   int item, strip;
 };
 
-// The next unit, the same for all threads of a block, or an item of -1.
+// Takes the next unit for all threads of a block; item is -1 if none is left. Contains barriers.
 DEVICE Unit take_unit(const PipelineArgs& p) {
   __shared__ int taken;
   __syncthreads();
@@ -37,9 +48,10 @@ DEVICE Unit take_unit(const PipelineArgs& p) {
   return {p.units[2 * taken], p.units[2 * taken + 1]};
 }
 
-// Where the carries of a unit's item begin, in values.
+// Returns where the carries of a unit's item begin, in values.
 DEVICE int64_t carry_start(const PipelineArgs& p, Unit unit) { return p.slots[unit.item] * p.carry_stride; }
 
+// Waits for the strip above, and tells the strip below. All members contain barriers: called by all threads of a block.
 class Handover {
  public:
   DEVICE Handover(const PipelineArgs& p, Unit unit) : ready_(0), strip_(unit.strip) {
@@ -48,19 +60,19 @@ class Handover {
     const int before = p.before[unit.item];
     if (unit.strip == 0 && before >= 0) wait(p.progress + static_cast<int64_t>(before) * (p.strips + 1) + p.strips, 1);
   }
-  // Return when the strip above has handed down `columns`.
+  // Returns when the strip above has handed down `columns` columns.
   DEVICE void wait_for(int columns) {
     if (strip_ > 0 && columns > ready_) ready_ = wait(flags_ + strip_ - 1, columns);
   }
-  // This strip's columns up to `columns` are in memory.
+  // Announces that this strip's carries of the first `columns` columns are in memory.
   DEVICE void hand_down(int columns) const { set(flags_ + strip_, columns); }
-  // Nobody needs the item's carries any more.
+  // Announces that the item is finished, and its slot free.
   DEVICE void finish() const { set(done_, 1); }
 
  private:
-  static DEVICE int wait(const int32_t* flag, int wanted) {
+  static DEVICE int wait(const int32_t* flag, int minimum) {
     __shared__ int seen;
-    if (threadIdx.x == 0) seen = wait_for_flag(flag, wanted);
+    if (threadIdx.x == 0) seen = wait_for_flag(flag, minimum);
     __syncthreads();
     const int value = seen;
     __syncthreads();
@@ -72,6 +84,6 @@ class Handover {
   }
   int32_t* flags_;
   int32_t* done_;
-  int ready_;  // columns known to be handed down
+  int ready_;  // columns that the strip above is known to have handed down
   int strip_;
 };

@@ -1,44 +1,53 @@
-// Global and local scores, one thread an alignment (two, in 16 bits): the shape for many pairs.
+// Global and local scores: one thread per alignment, or per two alignments in 16 bits. For many pairs.
 //
-// An item is one query with blockDim.x * PAIRS targets. The query's rows pass in strips of ROWS, in a pipeline of blocks
-// (pipeline.cuh): a thread keeps a strip's H and E in registers and walks the columns; H and F of the strip's last row go
-// through memory to the next strip, [column][thread], so that a warp's accesses are contiguous (carry_ring.cuh). The
-// substitution scores of a strip are a profile in shared memory: the lanes of a warp read one row at their own letters, at most 32
-// neighbouring words, so that banks never conflict.
+// pipeline.cuh has the glossary (item, strip, unit, carries, slot, flag, chunk). An item is one query with blockDim.x * PAIRS targets. A
+// thread keeps a strip's H and E in registers and steps through the columns; H, and with affine gaps F, of the strip's last row are its
+// carries, [column][thread], so that the accesses of a warp are contiguous; carry_ring.cuh copies them ahead. The substitution scores of a
+// strip are a query profile in shared memory: the lanes of a warp read the same row at their own letters, at most 32 consecutive words, so
+// banks never conflict.
 //
-// With PAIRED (nucleotides) the scores of the two targets of a thread come ready as one word, from a table by pairs of the first four
-// letters, two rows a load: 16 pairs of 8 bytes are all banks once. That saves the instruction that joins scores. Columns of a word
-// in which a lane of the warp has another letter take the profile.
+// PAIRED (nucleotides): the scores of the two targets of a thread are one word of a table indexed by both letters, if both are among the
+// first four; two rows per load, 16 entries of 8 bytes, which are all banks once. That saves the instruction that joins the two scores.
+// Columns in which any lane of the warp has another letter use the profile.
 //
-// With PATHS every strip keeps its carries, and its H and E of every TILE columns: trace_threads.cu begins there.
+// PATHS: every strip keeps its carries, and every TILE columns a checkpoint: H, with affine gaps also E, of its rows before that column.
+// trace_threads.cu starts from there.
 //
-// Macros: those of threads.cuh, BLOCKS (resident blocks at least), PAIRED and DOUBLED (0 or 1; score.cuh).
+// Macros: those of threads.cuh, and BLOCKS (blocks that a multiprocessor shall hold at least; 6 or 8 for 16 bits, else 1), PAIRED (0 or 1),
+// DOUBLED (0 or 1: the profile of the second target has twice the scores, score.cuh).
+// Registers: 94 (S32 affine, 16 rows); 128 (U16x2 linear, 48 rows, PATHS); 140 (U16x2 affine local, 36 rows) on sm_90a (NVRTC 13.5). Shared
+// memory: (ROWS / kWordRows) LETTERS sizeof(ProfileWord) (1 + DOUBLED) + 64 ROWS PAIRED bytes, and two rings of carries.
+// Measured (one H100, 2026-11-25, benchmarks/results/nw_cuda.md), TCUPS of 16 bits: 16,000 x 1.5 kb linear 5/-4/6 14.9, affine 5/-4/10/1
+// 8.6, local affine 6.6; 20 protein queries x 240,000 proteins, local BLOSUM62 12/1: 6.0. Half floats (H16x2) on the same GPU: 14.87, 8.62,
+// 5.90 (benchmarks/results/older_cuda.md). 32 and 64 bits: not measured alone.
 #include "carry_ring.cuh"
 #include "threads.cuh"
 
+// State of a strip between two columns.
 struct Strip {
-  Value h[ROWS];
-  Value e[ROWS];
-  Value corner;  // H of the row above, in the last column
-  Value best;
+  Value h[ROWS];  // before column j: H(i,j-1)
+  Value e[ROWS];  // before column j: E(i,j)
+  Value corner;   // H of the row above the strip, in the column computed last
+  Value best;     // local scores: the largest H so far
 };
 
 constexpr int kFrequent = 4, kPairs = kFrequent * kFrequent;
-constexpr uint32_t kRareLetters = 0xf0f0f0f0;  // the bits of a word of letters that only codes from kFrequent on have
+constexpr uint32_t kRareLetters = 0xf0f0f0f0;  // bits of four packed letters that are set only in letters from kFrequent on
 
-// Scores of a pair of letters in two neighbouring rows.
+// Scores of a pair of letters in two consecutive rows.
 struct alignas(8) TwoRows {
   uint32_t upper, lower;
 };
 
-// A column of a strip on its way down.
+// A column of a strip that is being computed, between two rows.
 struct Column {
-  const char *a, *b;    // its letters in the profiles
-  const TwoRows* pair;  // and in the table by pairs
-  Value diagonal;       // H above and left of the next row; in the end, H of the last row in the column before
-  Value f;              // of the next row
+  const char *a, *b;    // scores of the two targets' letters in their profiles
+  const TwoRows* pair;  // and in the table of pairs
+  Value diagonal;       // H(i-1,j-1) for the next row i; after the last row m, H(m,j-1)
+  Value f;              // F(i,j) for the next row i
 };
 
+// Computes kWordRows rows (4 if FREQUENT) of a column, from row FIRST on. FREQUENT: both letters are among the first four.
 template <int FIRST, bool FREQUENT>
 DEVICE void rows(Strip& s, Column& column, uint32_t one) {
   auto row = [&](int r, Value t) {
@@ -65,8 +74,8 @@ DEVICE void rows(Strip& s, Column& column, uint32_t one) {
   }
 }
 
-// The columns of a word of letters go down together, each a few rows behind the one before it: a cell waits for the one above it, and
-// what the columns have to wait for differs.
+// The columns of a word of letters are computed together, each kWordRows rows behind the column before it. A cell waits for the cell above
+// it; cells of different columns do not wait for each other.
 template <int FIRST, int NUMBER, bool FREQUENT>
 DEVICE void across(Strip& s, Column* columns, uint32_t one) {
   if constexpr (NUMBER < kColumns) {
@@ -83,8 +92,8 @@ DEVICE void down(Strip& s, Column* columns, uint32_t one) {
   }
 }
 
-// Fills the tables by pairs of frequent letters, [row / 2][letter b][letter a], of the strip whose first row is `first`. Where there are
-// fewer letters, nobody reads the others' scores.
+// Fills the table of pairs of the first four letters, [row / 2][letter b][letter a], of the strip whose first row is `first`. If there are
+// fewer letters, the other entries are never read.
 DEVICE void make_pairs(TwoRows* pairs, const ThreadArgs& a, const uint8_t* query, int64_t first) {
   for (int k = threadIdx.x; k < ROWS / 2 * kPairs; k += blockDim.x) {
     const int letter_a = k % kFrequent, letter_b = k / kFrequent % kFrequent;
@@ -95,13 +104,14 @@ DEVICE void make_pairs(TwoRows* pairs, const ThreadArgs& a, const uint8_t* query
   }
 }
 
-constexpr int kMostThreads = 64;
+constexpr int kMaxThreads = 64;
 using Ring = CarryRing<Carry, kColumns>;
 
-// Asks for the next batch, from `column` on, of what is above a strip. Past the last column it stays empty: batches are counted.
-DEVICE void ask(Ring& above, int strip, int column, int handed_down) {
-  if (column < handed_down) {
-    above.ask();
+// Requests the carries of the row above a strip for the next batch, from `column` on. Beyond the last column the batch stays empty, but
+// counts. columns_above: columns that the strip above hands down, 0 for strip 0, above which is row 0.
+DEVICE void request(Ring& above, int strip, int column, int columns_above) {
+  if (column < columns_above) {
+    above.request();
     return;
   }
   Carry* const carry = above.put();
@@ -110,11 +120,11 @@ DEVICE void ask(Ring& above, int strip, int column, int handed_down) {
   for (int c = 0; c < kColumns; c++) Rules::top(column + c + 1, carry[c * kLanes].value);
 }
 
-KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
+KERNEL(kMaxThreads, BLOCKS) align_threads(const ThreadArgs a) {
   __shared__ Cell::ProfileWord profile[ROWS / kWordRows * LETTERS];
   __shared__ Cell::ProfileWord doubled[DOUBLED ? ROWS / kWordRows * LETTERS : 1];
   __shared__ TwoRows pairs[PAIRED ? ROWS / 2 * kPairs : 1];
-  alignas(16) __shared__ Carry rings[kMostThreads / kLanes * Ring::kCarries];
+  alignas(16) __shared__ Carry rings[kMaxThreads / kLanes * Ring::kCarries];
   const int threads = blockDim.x, thread = threadIdx.x;
 
   for (;;) {
@@ -127,12 +137,13 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
     const bool last = unit.strip == strips - 1;
     const int64_t first = m - static_cast<int64_t>(strips - unit.strip) * ROWS + 1;
     const int columns = a.block_columns[block];
-    // Where this strip's carries are, and how far before them those of the strip above.
+    // This strip's carries, and how many carries before them those of the strip above are: with PATHS all strips keep theirs, else a strip
+    // overwrites the carries that it has read.
     const int64_t back = PATHS ? static_cast<int64_t>(columns) * threads : 0;
     Carry* const carries = static_cast<Carry*>(a.carries) + carry_start(a.pipeline, unit) / Rules::CARRIES + unit.strip * back + thread;
-    Edge* edge = PATHS ? static_cast<Edge*>(a.edges) + a.pipeline.slots[unit.item] * (a.edge_stride / Rules::CARRIES) +
-                             unit.strip * edge_tiles(columns) * edge_tile() + thread
-                       : nullptr;
+    Edge* checkpoint = PATHS ? static_cast<Edge*>(a.edges) + a.pipeline.slots[unit.item] * (a.edge_stride / Rules::CARRIES) +
+                                   unit.strip * edge_tiles(columns) * edge_tile() + thread
+                             : nullptr;
     Handover handover(a.pipeline, unit);
 
     make_profile(profile, a, a.query_codes + query_start, first);
@@ -152,50 +163,50 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
     const uint32_t* words = a.letters + a.block_letters[block] + thread;
     Carry* carry = carries;
     Ring above(rings, carries - thread - back);
-    const int handed_down = unit.strip > 0 ? columns : 0;
+    const int columns_above = unit.strip > 0 ? columns : 0;
     uint32_t next_letters = words[0];
     for (int chunk = 0; chunk < columns; chunk += kChunk) {
       const int end = chunk + kChunk < columns ? chunk + kChunk : columns;
       handover.wait_for(end + Ring::kAhead < columns ? end + Ring::kAhead : columns);
       if (chunk == 0)
-        for (int j = 0; j < Ring::kAhead; j += kColumns) ask(above, unit.strip, j, handed_down);
+        for (int j = 0; j < Ring::kAhead; j += kColumns) request(above, unit.strip, j, columns_above);
       for (int j = chunk; j < end; j += kColumns) {
         if (PATHS && j % TILE == 0) {
 #pragma unroll
           for (int r = 0; r < ROWS; r++) {
-            Edge kept;
-            kept.value[0] = s.h[r];
-            if (Rules::CARRIES == 2) kept.value[Rules::CARRIES - 1] = s.e[r];
-            edge[r * threads] = kept;
+            Edge checkpoint_value;
+            checkpoint_value.value[0] = s.h[r];
+            if (Rules::CARRIES == 2) checkpoint_value.value[Rules::CARRIES - 1] = s.e[r];
+            checkpoint[r * threads] = checkpoint_value;
           }
-          edge += edge_tile();
+          checkpoint += edge_tile();
         }
         uint32_t letters = next_letters;
         words += threads;
         next_letters = *words;
-        const Carry* const entering = above.take();
-        ask(above, unit.strip, j + Ring::kAhead, handed_down);
+        const Carry* const carries_above = above.take();
+        request(above, unit.strip, j + Ring::kAhead, columns_above);
         const bool frequent = PAIRED && !any_lane(letters & kRareLetters);
-        Column passing[kColumns];
+        Column columns_of_word[kColumns];
 #pragma unroll
         for (int c = 0; c < kColumns; c++) {
           const uint32_t letter_a = letters & 0xff, letter_b = letters >> 8 & 0xff;
           letters >>= 8 * Cell::PAIRS;
           constexpr int kScale = sizeof(Cell::ProfileWord) / 4;
-          const Carry up = entering[c * kLanes];
-          passing[c] = {bytes + letter_a * kScale, bytes_of_b + letter_b * kScale, pairs + (letter_a / 4 + letter_b), s.corner,
-                        Rules::f_above(up.value)};
+          const Carry up = carries_above[c * kLanes];
+          columns_of_word[c] = {bytes + letter_a * kScale, bytes_of_b + letter_b * kScale, pairs + (letter_a / 4 + letter_b), s.corner,
+                                Rules::f_above(up.value)};
           s.corner = up.value[0];
         }
         if (frequent)
-          down<0, PAIRED>(s, passing, a.one);
+          down<0, PAIRED>(s, columns_of_word, a.one);
         else
-          down<0, false>(s, passing, a.one);
+          down<0, false>(s, columns_of_word, a.one);
 #pragma unroll
         for (int c = 0; c < kColumns; c++) {
           Carry below;
-          below.value[0] = c + 1 < kColumns ? passing[c + 1].diagonal : s.h[ROWS - 1];
-          if (Rules::CARRIES == 2) below.value[Rules::CARRIES - 1] = passing[c].f;
+          below.value[0] = c + 1 < kColumns ? columns_of_word[c + 1].diagonal : s.h[ROWS - 1];
+          if (Rules::CARRIES == 2) below.value[Rules::CARRIES - 1] = columns_of_word[c].f;
           store_shared_by_blocks(carry, below);
           carry += threads;
         }
@@ -203,7 +214,7 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
       if (!last) handover.hand_down(end);
     }
 
-    if (PATHS) continue;  // the way back writes scores
+    if (PATHS) continue;  // trace_threads.cu writes the scores
 #pragma unroll
     for (int pair = 0; pair < Cell::PAIRS; pair++) {
       const int target = (block * Cell::PAIRS + pair) * threads + thread;

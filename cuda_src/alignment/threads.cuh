@@ -1,7 +1,10 @@
-// What a thread an alignment shares between the way forward (threads.cu) and the way back (trace_threads.cu).
+// What threads.cu (forward pass) and trace_threads.cu (traceback) share.
 //
-// Macros: CELL (U16x2, H16x2, S32, S64), IS_LOCAL, IS_AFFINE, ROWS (a multiple of 4), LETTERS (with one for padding), PATHS (whether
-// checkpoints are kept), TILE (columns between two of them), RESULT and the constants of recurrence.cuh.
+// Macros
+//   CELL     U16x2, H16x2, S32 or S64 (score.cuh)    IS_LOCAL, IS_AFFINE  true or false
+//   ROWS     rows of a strip, a multiple of 4, 8 .. 60  LETTERS  letters with one for padding
+//   PATHS    1: keep checkpoints and carries         TILE     columns between two checkpoints, 32
+//   RESULT   integer type of a score                 OPEN, EXTEND, LIFT, LEVEL, FREE_QUERY, FREE_TARGET  see recurrence.cuh
 #pragma once
 
 #include "pipeline.cuh"
@@ -11,44 +14,45 @@ struct ThreadArgs {
   const uint8_t* query_codes;
   const int64_t* query_offsets;   // [queries of the set + 1]
   const int32_t* queries;         // [query_count] records
-  const int32_t* rows;            // [query_count] where their scores go
-  const int32_t* items;           // [items] block * query_count + query, those that cost most first
-  const uint32_t* letters;        // pack.cu: a byte of 4 * code each: [block][column / COLUMNS][thread] of COLUMNS * PAIRS
+  const int32_t* rows;            // [query_count] rows of `scores`
+  const int32_t* items;           // [items] block * query_count + query, the most expensive first
+  const uint32_t* letters;        // pack.cu: bytes 4 * code, [block][column / kColumns][thread][column % kColumns][pair]
   const int64_t* block_letters;   // [target_blocks] first word
-  const int32_t* block_columns;   // [target_blocks] columns, a multiple of COLUMNS
+  const int32_t* block_columns;   // [target_blocks] columns, a multiple of kColumns
   const int32_t* target_lengths;  // [target_count]
-  const int32_t* table;           // [LETTERS][LETTERS] s' (recurrence.cuh), by query letter; the last query letter is the dummy row's
-  void* carries;                  // [slots][carry_stride]: [column][thread] of Carry; with PATHS [strip] in front
-  void* edges;                    // with PATHS: [slots][edge_stride]: [strip][column / TILE][row][thread] of Edge
-  RESULT* scores;                 // [query_count][target_count]; 0 at first where scores are local
+  const int32_t* table;           // [LETTERS][LETTERS] s' (recurrence.cuh), by query letter; the last one is that of dummy rows
+  void* carries;                  // Carry [slots][column][thread], with PATHS [slots][strip][column][thread]
+  void* edges;                    // with PATHS: checkpoints, Edge [slots][strip][column / TILE][row][thread]
+  RESULT* scores;                 // [query_count][target_count]; local scores: 0 at first
   PipelineArgs pipeline;
-  int64_t edge_stride;  // of one slot, in values
+  int64_t edge_stride;  // values of one slot
   int32_t query_count;
   int32_t target_count;
-  uint32_t one;  // 1
+  uint32_t one;  // 1, but unknown to the compiler (multiply_add in portable.cuh)
 };
 SAME_AS_ON_HOST(ThreadArgs);
 
 using Rules = Recurrence<CELL, IS_LOCAL, IS_AFFINE>;
 using Cell = Rules::Cell;
 using Value = Rules::Value;
-constexpr int kWordRows = Cell::ROWS_A_WORD;
-constexpr int kColumns = 4 / Cell::PAIRS;  // in a word of letters
+constexpr int kWordRows = Cell::ROWS_A_WORD;  // rows of a word of the profile
+constexpr int kColumns = 4 / Cell::PAIRS;     // columns of a word of letters
 
-// What a column hands down to the next strip: H, and with affine gaps F. At the left edge of a tile, of a row: H, and E.
+// Carry: what a strip passes to the next one for a column, H and with affine gaps F. Edge: what a checkpoint has for a row, H and with
+// affine gaps E.
 struct alignas(Rules::CARRIES * sizeof(Value)) Carry {
   Value value[Rules::CARRIES];
 };
 using Edge = Carry;
 
-// The score of a letter in a strip's row. first: the strip's first row.
+// Returns the score of a target letter in row `row` of the strip whose first row is `first`.
 DEVICE int32_t row_score(const ThreadArgs& a, const uint8_t* query, int64_t first, int row, int letter) {
   const int64_t i = first + row;
   const int code = i < 1 ? LETTERS - 1 : query[i - 1];
   return a.table[code * LETTERS + letter];
 }
 
-// Fills the profile of the strip whose first row is `first`, with so many times the scores.
+// Fills the profile of the strip whose first row is `first` with `times` times the scores: [row / kWordRows][letter].
 DEVICE void make_profile(Cell::ProfileWord* profile, const ThreadArgs& a, const uint8_t* query, int64_t first, int32_t times = 1) {
   for (int k = threadIdx.x; k < ROWS / kWordRows * LETTERS; k += blockDim.x) {
     const int word = k / LETTERS, letter = k % LETTERS;
@@ -61,6 +65,6 @@ DEVICE void make_profile(Cell::ProfileWord* profile, const ThreadArgs& a, const 
   }
 }
 
-// From one tile of an item's checkpoints to the next.
+// Values of a checkpoint (Edge), and checkpoints of a strip of `columns` columns.
 DEVICE int64_t edge_tile() { return static_cast<int64_t>(ROWS) * blockDim.x; }
 DEVICE int64_t edge_tiles(int columns) { return (columns + TILE - 1) / TILE; }

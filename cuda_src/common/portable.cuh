@@ -1,11 +1,11 @@
-// The machine's vocabulary: instructions that the kernels lean on, each behind a function with a plain C++ version.
+// Instructions that the kernels rely on, each as a function with a plain C++ version.
 //
-// NVRTC or nvcc compiles the device versions. The tests compile the same kernels as host C++: then cuda_host.hpp (tests/cuda_host)
-// supplies threads, barriers and shuffles, and the plain versions below define what each instruction means.
-// DPX functions (__vimax3_u16x2, ...) are one instruction on compute capability 9.0 and emulated by CUDA's headers before it.
+// NVRTC or nvcc compiles the device versions. The tests compile the same kernels as host C++: cuda_host.hpp (tests/cuda_host) then supplies
+// threads, barriers and shuffles, and the plain versions below define what each instruction means.
+// DPX functions (__vimax3_u16x2, ...) are single instructions on compute capability 9.0; before it CUDA's headers emulate them.
 #pragma once
 
-#ifdef __CUDACC_RTC__  // has no header but ours
+#ifdef __CUDACC_RTC__  // NVRTC has no standard headers
 using int8_t = signed char;
 using int16_t = short;
 using int32_t = int;
@@ -25,30 +25,31 @@ using uint64_t = unsigned long;
 #define DEVICE inline
 #endif
 
-// A kernel for blocks of up to `threads`, in so few registers that a multiprocessor runs at least `blocks` of them.
+// A kernel for blocks of up to `threads` threads, with few enough registers that a multiprocessor holds at least `blocks` blocks.
 #define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 
-// Behind KERNEL: so many blocks run together, as a cluster. Compute capability 9.0; before it such a kernel compiles, and runs nowhere.
+// After KERNEL: `blocks` blocks form a cluster. Compute capability 9.0; for older ones such a kernel compiles, but cannot run.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define IN_CLUSTERS(blocks)
 #else
 #define IN_CLUSTERS(blocks) __cluster_dims__(blocks, 1, 1)
 #endif
 
-// That an argument struct is as large as gpu/kernels/argument_structs.py fills it: the compiler is told its sizes.
+// Checks that an argument struct has the size that gpu/kernels/argument_structs.py fills; Python passes SIZE_OF_... as macros.
 #define SAME_AS_ON_HOST(type) static_assert(sizeof(type) == SIZE_OF_##type, #type " is another one in gpu/kernels/argument_structs.py")
 
 constexpr unsigned kAllLanes = 0xffffffffu;
 #ifdef __CUDACC__
-constexpr int kLanes = 32;  // of a warp
+constexpr int kLanes = 32;  // threads of a warp
 #endif
 
-// ---- two unsigned 16-bit numbers in a word; sums must stay within 0 .. 65,535; and bytes of a word
+// ---- words of two unsigned 16-bit numbers, whose sums must stay within 0 .. 65,535, and words of bytes
 
 #ifdef __CUDACC__
 DEVICE uint32_t max3_u16x2(uint32_t a, uint32_t b, uint32_t c) { return __vimax3_u16x2(a, b, c); }
 DEVICE uint32_t add_max_u16x2(uint32_t a, uint32_t b, uint32_t c) { return __viaddmax_u16x2(a, b, c); }  // max(a + b, c)
-// Of numbers up to 0x7c00, infinity: positive half floats are in the order of their bits. From compute capability 8.0 on.
+// Maxima of numbers up to 0x7c00 (infinity as a half float): the order of positive half floats is that of their bits. Compute capability
+// 8.0.
 DEVICE uint32_t max_h16x2(uint32_t a, uint32_t b) {
   uint32_t r;
   asm("max.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
@@ -56,19 +57,20 @@ DEVICE uint32_t max_h16x2(uint32_t a, uint32_t b) {
 }
 DEVICE int32_t max3_s32(int32_t a, int32_t b, int32_t c) { return __vimax3_s32(a, b, c); }
 DEVICE int32_t add_max_s32(int32_t a, int32_t b, int32_t c) { return __viaddmax_s32(a, b, c); }
-// Bytes of a and b, picked by the nibbles of `selector`: 0-3 of a, 4-7 of b, + 8 for the byte's sign eight times over.
+// Selects four bytes of a (0 - 3) and b (4 - 7) by the nibbles of `selector`; a nibble plus 8 gives eight copies of the byte's sign bit.
 DEVICE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
   uint32_t r;
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector));
   return r;
 }
-// a * b + c by the FMA pipe, which maxima and logic leave idle. b must be a run-time value, or the compiler finds other instructions.
+// a * b + c on the FMA pipe, which maxima and logic leave idle. b must not be a compile-time constant, else the compiler uses other
+// instructions; hence the kernel argument `one`.
 DEVICE uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c) {
   uint32_t r;
   asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
   return r;
 }
-// c + a x + b y, where x and y are the lower, or the upper, two bytes of `bytes`, with their signs. By the FMA pipe.
+// c + a x + b y, with x and y the lower, or the upper, two signed bytes of `bytes`. On the FMA pipe.
 DEVICE uint32_t add_lower_products(uint32_t bytes, uint16_t a, uint16_t b, uint32_t c) {
   uint32_t r;
   asm("dp2a.lo.u32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(a | static_cast<uint32_t>(b) << 16), "r"(bytes), "r"(c));
@@ -79,7 +81,7 @@ DEVICE uint32_t add_upper_products(uint32_t bytes, uint16_t a, uint16_t b, uint3
   asm("dp2a.hi.u32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(a | static_cast<uint32_t>(b) << 16), "r"(bytes), "r"(c));
   return r;
 }
-// c and byte `number` of `bytes`, with its sign; the number a constant.
+// c plus the signed byte `number` of `bytes`; `number` is a constant.
 DEVICE int32_t add_byte(uint32_t bytes, int number, int32_t c) {
   int32_t r;
   asm("dp4a.s32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(bytes), "r"(1u << 8 * number), "r"(c));
@@ -100,7 +102,7 @@ DEVICE uint32_t max3_u16x2(uint32_t a, uint32_t b, uint32_t c) { return plain::l
 DEVICE uint32_t max_h16x2(uint32_t a, uint32_t b) {
   constexpr uint32_t kInfinity = 0x7c00;
   for (const uint32_t word : {a, b})
-    if (plain::lo(word) > kInfinity || plain::hi(word) > kInfinity) __builtin_trap();  // no number, which has no place among others
+    if (plain::lo(word) > kInfinity || plain::hi(word) > kInfinity) __builtin_trap();  // NaN, which is not ordered
   return plain::larger_each(a, b);
 }
 DEVICE uint32_t add_max_u16x2(uint32_t a, uint32_t b, uint32_t c) {
@@ -140,7 +142,7 @@ DEVICE uint32_t append_sign(uint32_t word, int32_t x) { return word << 1 | (x < 
 #endif
 DEVICE uint32_t append_sign(uint32_t word, int64_t x) { return append_sign(word, static_cast<int32_t>(x >> 32)); }
 
-// word >> 1, with the lowest bit of `above` in the place that becomes free
+// word >> 1, with the lowest bit of `above` as the new highest bit
 #ifdef __CUDACC__
 DEVICE uint64_t shift_in(uint64_t word, uint32_t above) {
   const uint32_t low = static_cast<uint32_t>(word), high = static_cast<uint32_t>(word >> 32);
@@ -150,7 +152,7 @@ DEVICE uint64_t shift_in(uint64_t word, uint32_t above) {
 DEVICE uint64_t shift_in(uint64_t word, uint32_t above) { return word >> 1 | static_cast<uint64_t>(above) << 63; }
 #endif
 
-// ---- three-input logic, written out: the compiler's own choice takes a fifth more instructions
+// ---- three-input logic, by name: the compiler's own choice takes a fifth more instructions
 
 #ifdef __CUDACC__
 #define LOGIC3(name, table, expression)                                             \
@@ -179,7 +181,7 @@ DEVICE int32_t count_bits(uint32_t word) { return __popc(word); }
 DEVICE int32_t count_bits(uint32_t word) { return __builtin_popcount(word); }
 #endif
 
-// ---- doubles as the host computes them: no multiplication is joined with an addition
+// ---- doubles as the host computes them: no fused multiply-add
 
 #ifdef __CUDACC__
 DEVICE double double_product(double a, double b) { return __dmul_rn(a, b); }
@@ -194,9 +196,9 @@ DEVICE int64_t floor_of(double x) {
 }
 #endif
 
-// ---- memory that other blocks write while this one runs: past the L1 cache, which is not coherent
+// ---- global memory that other blocks write while this one runs: bypasses the L1 cache, which is not coherent
 
-// What moves in one instruction.
+// Loaded and stored by one instruction.
 struct alignas(16) SixteenBytes {
   uint32_t word[4];
 };
@@ -228,7 +230,7 @@ DEVICE void store_shared_by_blocks(T* p, const T& value) {
 #pragma unroll
   for (int k = 0; k < sizeof(T) / sizeof(Word); k++) __stcg(reinterpret_cast<Word*>(p) + k, reinterpret_cast<const Word*>(&value)[k]);
 }
-// A word that says itself whether it is there already: nothing else is ordered by it.
+// For words that carry a tag which shows whether they have been written (chain.cuh). Orders no other access.
 DEVICE uint32_t load_relaxed(const uint32_t* p) {
   uint32_t value;
   asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
@@ -239,51 +241,51 @@ DEVICE uint64_t load_relaxed(const uint64_t* p) {
   asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
   return value;
 }
-// Where `wanted`; without a branch, at which a warp would wait for all that it has loaded.
-DEVICE void store_relaxed_if(bool wanted, uint64_t* p, uint64_t value) {
+// Stores if `stores`, by a predicate: before a branch a warp would wait for all of its loads.
+DEVICE void store_relaxed_if(bool stores, uint64_t* p, uint64_t value) {
   asm volatile(
-      "{\n.reg .pred wanted;\nsetp.ne.u32 wanted, %0, 0;\n@wanted st.relaxed.gpu.u64 [%1], %2;\n}" ::"r"(static_cast<uint32_t>(wanted)),
+      "{\n.reg .pred wanted;\nsetp.ne.u32 wanted, %0, 0;\n@wanted st.relaxed.gpu.u64 [%1], %2;\n}" ::"r"(static_cast<uint32_t>(stores)),
       "l"(p), "l"(value)
       : "memory");
 }
-DEVICE void store_relaxed_if(bool wanted, uint32_t* p, uint32_t value) {
+DEVICE void store_relaxed_if(bool stores, uint32_t* p, uint32_t value) {
   asm volatile(
-      "{\n.reg .pred wanted;\nsetp.ne.u32 wanted, %0, 0;\n@wanted st.relaxed.gpu.u32 [%1], %2;\n}" ::"r"(static_cast<uint32_t>(wanted)),
+      "{\n.reg .pred wanted;\nsetp.ne.u32 wanted, %0, 0;\n@wanted st.relaxed.gpu.u32 [%1], %2;\n}" ::"r"(static_cast<uint32_t>(stores)),
       "l"(p), "r"(value)
       : "memory");
 }
-// The value of a flag that another block raises, once it is `wanted` or more; what was written before that is then visible.
-// Looking is relaxed, because an acquiring load empties the L1 cache each time.
-DEVICE int wait_for_flag(const int* p, int wanted) {
+// Waits until a flag that another block raises is at least `minimum`, and returns it; what that block wrote before is then visible. Polling
+// is relaxed, because an acquiring load invalidates the L1 cache each time.
+DEVICE int wait_for_flag(const int* p, int minimum) {
   int value;
   for (;;) {
     asm volatile("ld.relaxed.gpu.s32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    if (value >= wanted) break;
+    if (value >= minimum) break;
     __nanosleep(100);
   }
   asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
   return value;
 }
-// Everything that this thread wrote, or saw written at a barrier, is visible to who sees the flag.
+// Sets a flag. A thread that sees it also sees all that this thread wrote, or saw at a barrier, before.
 DEVICE void raise_flag(int* p, int value) { asm volatile("st.release.gpu.s32 [%0], %1;" ::"l"(p), "r"(value) : "memory"); }
 DEVICE void atomic_max(int32_t* p, int32_t value) { atomicMax(p, value); }
 DEVICE void atomic_max(int64_t* p, int64_t value) { atomicMax(reinterpret_cast<long long*>(p), static_cast<long long>(value)); }
 #endif
 
-// ---- copies into shared memory that go on beside what a thread does next, from memory that other blocks write
+// ---- asynchronous copies into shared memory, from global memory that other blocks write
 
 #ifdef __CUDACC__
 DEVICE uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
-// The same pointer to shared memory, kept in a register: the compiler would compute it again wherever it is used, which takes a dozen
+// Returns the same pointer to shared memory, kept in a register: the compiler would recompute it wherever it is used, which takes a dozen
 // clocks on compute capability 9.0. (It cannot see through a shuffle.)
 template <class T>
-DEVICE T* kept(T* p) {
+DEVICE T* in_register(T* p) {
   const uint32_t address = __shfl_sync(kAllLanes, shared_address(p), threadIdx.x % kLanes);
   return static_cast<T*>(__cvta_shared_to_generic(address));
 }
 #else
 template <class T>
-DEVICE T* kept(T* p) {
+DEVICE T* in_register(T* p) {
   return p;
 }
 #endif
@@ -291,14 +293,14 @@ DEVICE T* kept(T* p) {
 DEVICE void copy_ahead(void* to, const void* from) {  // 16 bytes
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
 }
-// Closes a group of this thread's copies, which may be empty: groups are counted.
+// Closes a group of this thread's copies, which may be empty.
 DEVICE void end_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// All groups but the YOUNGER last ones have arrived, as far as this thread copied them.
+// Waits until this thread's copies of all groups but the YOUNGER latest ones have arrived.
 template <int YOUNGER>
 DEVICE void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(YOUNGER) : "memory");
 }
-#else  // at once
+#else  // synchronous
 #ifdef __CUDACC__
 DEVICE void copy_ahead(void* to, const void* from) { *static_cast<uint4*>(to) = __ldcg(static_cast<const uint4*>(from)); }
 #endif
