@@ -1,42 +1,46 @@
-// What the kernels of distances share: the product of bit planes, and which part of it a block computes.
+// What the kernels of distances share: products of bit planes, and which part of one a block computes.
 //
 //   out[r][c] += weight * sum over k of popcount(plane left[k] of sample row_start + r  &  plane right[k] of sample column_start + c)
 //
-// Planes are [plane][sample][sample_bytes], sample_bytes a multiple of kChunk, zero beyond the sites. The sum runs over `count` planes of
-// sample_bytes / kChunk chunks each; a block takes one tile of pairs and one of `splits` equal parts of the sum, and adds what it
-// found atomically, so that few samples with many sites fill a device as well as many samples do.
-// Counts of one launch are below 2^31: the host bounds the sites of a run.
+// Glossary
+//   sample  a row of the input; site: a column of it; call: the value of a sample at a site
+//   plane   one bit per sample and site, [plane][sample][sample_bytes]; sample_bytes is a multiple of kChunk, bits beyond the sites are 0
+//   chunk   kChunk bytes of a sample's plane: 1,024 sites. The sum runs over `count` pairs of planes of sample_bytes / kChunk chunks each
+//   tile    rectangle of pairs that a block computes
+//   split   one of `splits` equal parts of the sum. A block computes one split of one tile and adds its counts atomically, so that few
+//           samples with many sites occupy a device as well as many samples do
+// Counts of one launch are below 2^31: the host limits the sites of a launch.
 #pragma once
 
 #include "portable.cuh"
 
-constexpr int kChunk = 128;  // bytes of a sample that a block works on at a time: 1,024 sites
-constexpr int kMostPlanes = 16;
+constexpr int kChunk = 128;  // bytes
+constexpr int kMaxPlanes = 16;
 
 struct DistanceArgs {
   const unsigned char* planes;
   int32_t* out;         // [row_count][out_stride]
-  int64_t plane_bytes;  // from a plane to the next
+  int64_t plane_bytes;  // from one plane to the next
   int64_t sample_bytes;
   int64_t out_stride;
-  int32_t left[kMostPlanes], right[kMostPlanes];
+  int32_t left[kMaxPlanes], right[kMaxPlanes];
   int32_t count;
   int32_t row_start, row_count, column_start, column_count;
   int32_t splits;
   int32_t weight;
-  int32_t upper;  // not 0: pairs of a row with an earlier sample are not wanted, tiles of such pairs alone are left out
+  int32_t upper;  // not 0: pairs of a row with an earlier sample are not needed, and tiles of only such pairs are skipped
 };
 SAME_AS_ON_HOST(DistanceArgs);
 
-// The tile and the part of the sum of a block.
+// The tile and the split of a block.
 struct DistanceWork {
-  int32_t row, column;  // of the tile's first pair, from row_start and column_start on
-  int32_t first, last;  // chunks of the sum, counted through all planes
+  int32_t row, column;  // of the tile's first pair, relative to row_start and column_start
+  int32_t first, last;  // chunks first .. last - 1, counted through all planes
 };
 
-constexpr int kTileGroup = 8;  // tiles that are neighbours in a column run together: they share their column's planes in L2
+constexpr int kTileGroup = 8;  // tiles of the same column that run at the same time: they share their columns' planes in L2
 
-// Of block number `block`. False where nothing is wanted of it.
+// Finds the work of block number `block`. Returns false if it has none.
 template <int Rows, int Columns>
 DEVICE bool find_work(const DistanceArgs& a, int block, DistanceWork& work) {
   const int tile_rows = (a.row_count + Rows - 1) / Rows, tile_columns = (a.column_count + Columns - 1) / Columns;
@@ -51,18 +55,18 @@ DEVICE bool find_work(const DistanceArgs& a, int block, DistanceWork& work) {
   return !(a.upper && a.column_start + work.column + Columns <= a.row_start + work.row);
 }
 
-// Where chunk number `chunk` of the sum begins in the planes, apart from the sample.
-DEVICE int64_t chunk_place(const DistanceArgs& a, const int32_t* planes, int chunk) {
+// Returns the byte at which chunk number `chunk` of the sum begins in the planes, relative to a sample.
+DEVICE int64_t chunk_offset(const DistanceArgs& a, const int32_t* planes, int chunk) {
   const int chunks = static_cast<int>(a.sample_bytes / kChunk);
   return planes[chunk / chunks] * a.plane_bytes + static_cast<int64_t>(chunk % chunks) * kChunk;
 }
 
-// Beyond the edge the last sample stands in; what is counted for it is not kept.
-DEVICE int64_t sample_place(const DistanceArgs& a, int start, int count, int sample) {
+// Returns the first byte of a sample relative to its plane. Beyond the edge it is the last sample's, whose counts are dropped.
+DEVICE int64_t sample_offset(const DistanceArgs& a, int start, int count, int sample) {
   return static_cast<int64_t>(start + (sample < count ? sample : count - 1)) * a.sample_bytes;
 }
 
-// Adds the counts of a part of a sum to `out`.
+// Adds the counts of a split to `out` (multiply_planes).
 struct CountAdder {
   const DistanceArgs& a;
 

@@ -1,22 +1,36 @@
-// Products of bit planes (distance.cuh) on Hopper's binary tensor cores: wgmma m64n256k256 with and.popc, compute capability 9.0a.
+// Distances by products of bit planes (distance.cuh) on Hopper's binary tensor cores: wgmma m64n256k256 with and.popc, compute capability
+// 9.0a.
 //
-// A block has a tile of 128 x 256 pairs: two warpgroups of 64 rows x 256 columns, 128 sums a thread, and a warp that has the copy engine
-// bring chunks. Both operands come from shared memory, four instructions (256 sites each) a stage.
+// Glossary
+//   warpgroup  four warps, which issue a wgmma together
+//   producer   one thread of a warp of its own, which has the copy engine (TMA) copy chunks into shared memory
+//   cluster    kCluster blocks, whose tiles are one below the other
+//   stage      memory for a chunk of each row and column of a tile; chunk number c uses stage c % kStages, in round
+//              c / kStages of its barriers
+//   full       barrier of a stage: the round ends when all bytes of the chunk, which several blocks copy, have arrived
+//   empty      barrier of a stage: the round ends when the warps of all blocks of the cluster have multiplied the chunk
 //
-// The tensor cores take 1,024 clocks for the 48 KB of a stage: 47 bytes a clock and multiprocessor, more than L2 was ever seen to deliver
-// (34). So the blocks of a cluster, whose tiles lie one below the other, share their columns: each brings its own rows, and a part of
-// the columns for all. That leaves (16 + 32 / kCluster) KB of a stage to L2.
+// A block computes a tile of 128 x 256 pairs: two warpgroups of 64 rows x 256 columns, 128 sums per thread. Both operands come from shared
+// memory; a stage is four instructions of 256 sites.
 //
-// A stage is a ring's place. Its barrier `full` waits for the bytes that the cluster's blocks copy into it, its barrier `empty` for the
-// warps of all blocks that have multiplied what was in it: only then may any block copy there again.
+// The tensor cores take 1,024 clocks for the 48 KB of a stage: 47 bytes per clock and multiprocessor, more than L2 was ever seen to deliver
+// (34). So the blocks of a cluster share their columns: each copies its own rows, and 1 / kCluster of the columns for all. (16 + 32 /
+// kCluster) KB of a stage are left to L2.
+//
+// Invariant: a block copies into a stage only after its barrier `empty` has ended the round of the chunk before, i.e. when no warp of any
+// block of the cluster still reads what is overwritten there, in any of the blocks.
+//
+// No macros. Registers: 154 on sm_90a (NVRTC 13.5). Shared memory: 4 (384 x 128 + 16) = 196,672 bytes, dynamic.
+// Measured (one H200, 2026-11-23, benchmarks/results/dist_cuda.md), 8,192 samples x 65,536 sites of three calls, all ordered pairs: 2,112 *
+// 10^12 comparisons a second; of two calls 2,923.
 #include "cluster.cuh"
 #include "distance.cuh"
 
 constexpr int kGroups = 2, kGroupRows = 64, kRows = kGroups * kGroupRows, kColumns = 256, kStages = 4, kSums = 128;
-constexpr int kCluster = 2;                                           // blocks; four wait for each other longer than L2 is spared
-constexpr int kShare = kColumns / kCluster;                           // columns that a block brings
-constexpr int kBox = 64;                                              // samples of a copy
-constexpr int kStageBytes = (kRows + kColumns) * kChunk, kStep = 32;  // bytes of a sample that an instruction takes
+constexpr int kCluster = 2;                                           // blocks; with four, waiting for each other costs more than L2 saves
+constexpr int kShare = kColumns / kCluster;                           // columns that a block copies
+constexpr int kBox = 64;                                              // samples of one copy
+constexpr int kStageBytes = (kRows + kColumns) * kChunk, kStep = 32;  // bytes of a sample that one instruction takes
 constexpr int kWarps = 4 * kGroups, kThreads = (kWarps + 1) * kLanes;
 
 struct WgmmaArgs {
@@ -25,7 +39,8 @@ struct WgmmaArgs {
 };
 SAME_AS_ON_HOST(WgmmaArgs);
 
-// Of a matrix in shared memory, swizzled by 128 bytes: address and the 1,024 bytes between groups of 8 samples, in units of 16 bytes.
+// Returns the descriptor of a matrix in shared memory, swizzled by 128 bytes: its address, and the 1,024 bytes between groups of 8 samples,
+// in units of 16 bytes.
 DEVICE uint64_t describe(uint32_t address) {
   return static_cast<uint64_t>(address >> 4 & 0x3fff) | static_cast<uint64_t>(1) << 16 | static_cast<uint64_t>(1024 >> 4) << 32 |
          static_cast<uint64_t>(1) << 62;
@@ -80,21 +95,21 @@ template <int Younger>
 DEVICE void wait_products() {}
 #endif
 
-// What a block does: its rows begin at work.row.
+// The work of a block, whose rows begin at work.row.
 struct Block {
   const WgmmaArgs& a;
   const DistanceWork& work;
-  uint32_t stages, barriers;  // in shared memory; of the barriers `full` of all stages, then `empty`
+  uint32_t stages, barriers;  // addresses in shared memory; the barriers are `full` of all stages, then `empty`
   int rank;                   // in the cluster
 
   DEVICE uint32_t stage(int number) const { return stages + number % kStages * kStageBytes; }
   DEVICE uint32_t full(int number) const { return barriers + number % kStages * 8; }
   DEVICE uint32_t empty(int number) const { return full(number) + kStages * 8; }
-  // Of the round of a stage's barriers that chunk `number` is in.
+  // Parity of the round that chunk `number` is in.
   DEVICE static uint32_t parity(int number) { return number / kStages & 1; }
 
-  // One thread: brings all chunks, kStages ahead of those that are multiplied.
-  DEVICE void bring() const {
+  // The producer: copies all chunks, up to kStages ahead of those that are multiplied.
+  DEVICE void produce() const {
     const int chunks = static_cast<int>(a.pairs.sample_bytes / kChunk),
               samples = static_cast<int>(a.pairs.plane_bytes / a.pairs.sample_bytes);
     show_map(a.map);
@@ -115,7 +130,7 @@ struct Block {
     }
   }
 
-  // A warpgroup: multiplies all chunks. Instructions of a chunk are waited for when those of the next are on their way.
+  // A warpgroup: multiplies all chunks. It waits for the instructions of a chunk after issuing those of the next one.
   DEVICE void multiply_chunks(int group, int lane, int32_t (&counts)[kSums]) const {
     const int last = work.last - work.first;
     for (int number = 0; number < last; number++) {
@@ -136,7 +151,7 @@ KERNEL(kThreads, 1) IN_CLUSTERS(kCluster) distance_wgmma(const WgmmaArgs a) {
   extern __shared__ __align__(1024) unsigned char memory[];
   DistanceWork work;
   const int rank = static_cast<int>(blockIdx.x) % kCluster;
-  // All blocks of a cluster find the same tile of their rows together, and the same answer.
+  // All blocks of a cluster find the same work, a tile of all their rows, and return or continue together.
   if (!find_work<kCluster * kRows, kColumns>(a.pairs, static_cast<int>(blockIdx.x) / kCluster, work)) return;
   work.row += rank * kRows;
   const uint32_t stages = shared_address(memory);
@@ -153,7 +168,7 @@ KERNEL(kThreads, 1) IN_CLUSTERS(kCluster) distance_wgmma(const WgmmaArgs a) {
 
   const int warp = threadIdx.x / kLanes, lane = threadIdx.x % kLanes, group = warp / 4;
   if (warp == kWarps) {
-    if (lane == 0) block.bring();
+    if (lane == 0) block.produce();
     __syncwarp();
     arrive_at_cluster();
   } else {
@@ -162,13 +177,13 @@ KERNEL(kThreads, 1) IN_CLUSTERS(kCluster) distance_wgmma(const WgmmaArgs a) {
     for (int k = 0; k < kSums; k++) counts[k] = 0;
     block.multiply_chunks(group, lane, counts);
 #pragma unroll
-    for (int k = 0; k < kSums; k++) asm volatile("" : "+r"(counts[k])::"memory");  // sums are not read before this place
+    for (int k = 0; k < kSums; k++) asm volatile("" : "+r"(counts[k])::"memory");  // the sums are complete only from here on
     arrive_at_cluster();
-    // Of each 8 columns a lane has rows lane / 4 and 8 further on, columns 2 (lane % 4) and the next.
+    // Of every 8 columns, the sums of a lane are those of rows lane / 4 and lane / 4 + 8, columns 2 (lane % 4) and 2 (lane % 4) + 1.
     const CountAdder add{a.pairs};
     const int row = work.row + group * kGroupRows + warp % 4 * 16 + lane / 4;
 #pragma unroll
     for (int k = 0; k < kSums; k++) add(row + k / 2 % 2 * 8, work.column + k / 4 * 8 + lane % 4 * 2 + k % 2, counts[k]);
   }
-  wait_for_cluster();  // no block ends while another may arrive at its barriers
+  wait_for_cluster();  // no block may end while another one may arrive at its barriers
 }

@@ -1,10 +1,12 @@
 // Products of bit planes (distance.cuh) on binary tensor cores, mma.sync m16n8k256 with and.popc: compute capability 8.0 and newer.
 //
-// A block of 8 warps, a tile of 128 x 128 pairs, a warp 64 x 32 of it: 4 x 4 instructions of 16 x 8 pairs and 256 sites. Operands come from
-// shared memory by ldmatrix, whose 8 x 16 bytes are 8 samples x 128 sites. Three stages (96 KB) are in flight.
+// A block of 8 warps computes a tile of 128 x 128 pairs, a warp 64 x 32 of it: 4 x 4 instructions of 16 x 8 pairs and 256 sites. Operands
+// come from shared memory by ldmatrix, whose matrices of 8 x 16 bytes are 8 samples x 128 sites.
 //
-// A stage holds a chunk (kChunk = 128 bytes) of each of the tile's rows, then of its columns. The 16-byte piece p of sample s lies at
-// s * 128 + (p ^ s % 8) * 16, so that ldmatrix meets no bank conflict.
+// A stage holds a chunk (128 bytes) of each of the tile's rows, then of its columns. There are three stages: one is multiplied, two are on
+// their way. Piece p (16 bytes) of sample s is at s * 128 + (p ^ s % 8) * 16, so that ldmatrix meets no bank conflict.
+//
+// No macros. Shared memory: 3 x 256 x 128 = 98,304 bytes, dynamic.
 #pragma once
 
 #include "distance.cuh"
@@ -17,7 +19,8 @@ DEVICE void copy_piece(uint32_t to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
-// Each thread copies the same piece of every (Threads / kPieces)-th sample: its sources are fixed but for the chunk.
+// Copies a chunk of a tile's samples into a stage. Each thread copies the same piece of every (Threads / kPieces)-th sample, so only the
+// chunk changes in its addresses.
 template <int Rows, int Columns, int Threads>
 struct StageCopier {
   static constexpr int kStep = Threads / kPieces, kBytes = (Rows + Columns) * kChunk;
@@ -27,15 +30,15 @@ struct StageCopier {
 
   DEVICE void copy(uint32_t stage, int chunk) const {
     if (chunk < work.last) {
-      const unsigned char* left = a.planes + chunk_place(a, a.left, chunk) + piece * kPiece;
-      const unsigned char* right = a.planes + chunk_place(a, a.right, chunk) + piece * kPiece;
+      const unsigned char* left = a.planes + chunk_offset(a, a.left, chunk) + piece * kPiece;
+      const unsigned char* right = a.planes + chunk_offset(a, a.right, chunk) + piece * kPiece;
 #pragma unroll
       for (int s = 0; s < Rows; s += kStep)
-        copy_piece(stage + swizzled(first + s, piece), left + sample_place(a, a.row_start, a.row_count, work.row + first + s));
+        copy_piece(stage + swizzled(first + s, piece), left + sample_offset(a, a.row_start, a.row_count, work.row + first + s));
 #pragma unroll
       for (int s = 0; s < Columns; s += kStep)
         copy_piece(stage + Rows * kChunk + swizzled(first + s, piece),
-                   right + sample_place(a, a.column_start, a.column_count, work.column + first + s));
+                   right + sample_offset(a, a.column_start, a.column_count, work.column + first + s));
     }
     end_copies();
   }
@@ -51,7 +54,7 @@ DEVICE void load_four(uint32_t (&to)[4], uint32_t from) {
                : "r"(from));
 }
 
-// A: 16 samples x 256 sites, B: 8 samples x 256 sites
+// d += A B^T, with A: 16 samples x 256 sites, B: 8 samples x 256 sites.
 DEVICE void multiply(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
 #if __CUDA_ARCH__ >= 800
   asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -60,8 +63,7 @@ DEVICE void multiply(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint3
 #endif
 }
 
-// A tile's part of the sum. What take.row(row) and take.column(column) say of the tile's samples goes with the count of each pair to
-// take(row, column, count), which all threads of a warp call together.
+// Computes a split of a tile. For each pair it calls take(take.row(row), take.column(column), count), by all threads of a warp together.
 template <class Take>
 DEVICE void multiply_planes(const DistanceArgs& a, const DistanceWork& work, const Take& take) {
   extern __shared__ __align__(1024) unsigned char memory[];
@@ -74,13 +76,13 @@ DEVICE void multiply_planes(const DistanceArgs& a, const DistanceWork& work, con
   for (int s = 0; s < kStages - 1; s++) copier.copy(base + s * Copier::kBytes, work.first + s);
   for (int chunk = work.first, stage = 0; chunk < work.last; chunk++) {
     wait_for_copies<kStages - 2>();
-    __syncthreads();  // the stage is there for all, and all have left the one that is filled next
+    __syncthreads();  // all threads' copies of this stage have arrived, and none still reads the stage that is filled next
     copier.copy(base + (stage + kStages - 1) % kStages * Copier::kBytes, chunk + kStages - 1);
     const uint32_t rows = base + stage * Copier::kBytes, columns = rows + kRows * kChunk;
 #pragma unroll
     for (int k = 0; k < kPieces; k += 2) {  // 256 sites are two pieces
       uint32_t left[kTilesDown][4], right[kTilesAcross / 2][4];
-      // Matrices of a: rows 0-7 and 8-15 of the first piece, then of the second; of b: the pieces of columns 0-7, then of 8-15.
+      // Matrices of A: rows 0-7 and 8-15 of the first piece, then of the second; of B: both pieces of columns 0-7, then of columns 8-15.
 #pragma unroll
       for (int r = 0; r < kTilesDown; r++) load_four(left[r], rows + swizzled(first_row + 16 * r + lane % 16, k + lane / 16));
 #pragma unroll
@@ -93,7 +95,7 @@ DEVICE void multiply_planes(const DistanceArgs& a, const DistanceWork& work, con
     }
     stage = (stage + 1) % kStages;
   }
-  // A lane has rows lane / 4 and 8 further on, columns 2 (lane % 4) and the next.
+  // The sums of a lane are those of rows lane / 4 and lane / 4 + 8, columns 2 (lane % 4) and 2 (lane % 4) + 1.
 #pragma unroll
   for (int r = 0; r < kTilesDown; r++)
 #pragma unroll

@@ -1,4 +1,4 @@
-// Instead of products: every pair of a tile with a count that passes everything, for screens without sketches.
+// In place of products: counts every pair of a tile as kEverything, which passes any test. For screens without sketches (near_screen.cu).
 #pragma once
 
 #include "distance.cuh"
@@ -6,7 +6,7 @@
 constexpr int kSide = 16, kThreads = kSide * kSide, kBlocks = 4, kRows = 64, kColumns = 64;
 constexpr int32_t kEverything = 1 << 30;
 
-// As in products_popc.cuh.
+// As in products_popc.cuh, without computing anything.
 template <class Take>
 DEVICE void multiply_planes(const DistanceArgs&, const DistanceWork& work, const Take& take) {
   const int x = threadIdx.x % kSide, y = threadIdx.x / kSide;

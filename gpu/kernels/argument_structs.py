@@ -174,7 +174,7 @@ def arguments(struct: np.dtype[np.void], **values: float | np.void | Sequence[in
 
 
 MOST_PLANES = 16
-"""Of each side in a launch of a distance kernel (kMostPlanes)."""
+"""Of each side in a launch of a distance kernel (kMaxPlanes)."""
 
 _PLANES = np.dtype((np.int32, MOST_PLANES))
 DISTANCE = np.dtype(
@@ -194,12 +194,12 @@ DISTANCE = np.dtype(
 WGMMA = _struct(("map", _P), ("pairs", DISTANCE))
 
 MOST_BITS = 32
-"""Of a code, in a launch of the kernel that compares codes (kMostBits)."""
+"""Of a code, in a launch of the kernel that compares codes (kMaxBits)."""
 
 DIFFER = _struct(("pairs", DISTANCE), ("bits", np.dtype((np.int32, MOST_BITS))), ("bit_count", _I), ("mask", _I))
 
 MOST_COUNTS = 8
-"""Matrices of counts that pairs are chosen by (kMostCounts)."""
+"""Matrices of counts that pairs are chosen by (kMaxCounts)."""
 
 CHOOSE = _struct(
     ("counts", _P),
