@@ -1,10 +1,10 @@
 // What the kernels of Li et al. 2014 share ("A distributed CPU-GPU framework for pairwise alignments on large-scale sequence datasets"):
-// global alignment with linear gaps, of which the whole matrix goes to the host, which traces it.
+// global alignment with linear gaps. The whole matrix is copied to the host, which traces it.
 //
 // Equation 1:  M(i,j) = max(M(i-1,j-1) + S(x_i, y_j), M(i-1,j) + G, M(i,j-1) + G), G < 0, here `gap` = -G
 //
-// Matrices are row-major, (rows + 1) x (columns + 1) numbers of 32 bits; row 0 and column 0, gaps alone, are filled on the device (section
-// III.C names their copy as a cost of Rodinia's). Sequences need not be of one length.
+// Matrices are row-major, (rows + 1) x (columns + 1) 32-bit integers. Row 0 and column 0, which are gaps only, are filled on the device
+// (section III.C names copying them as a cost of Rodinia's). Sequences may have different lengths.
 #pragma once
 
 #include "portable.cuh"
@@ -12,16 +12,16 @@
 struct LiArgs {
   const uint8_t* queries;
   const uint8_t* targets;
-  const int64_t* query_starts;  // of each pair
+  const int64_t* query_starts;  // [pairs] first letter of the query; below, of the target and first element of the matrix
   const int64_t* target_starts;
-  const int64_t* matrix_starts;  // in numbers
-  const int32_t* rows;           // letters of the query
-  const int32_t* columns;        // letters of the target
-  const int32_t* table;          // [kLetters][kLetters]
+  const int64_t* matrix_starts;
+  const int32_t* rows;     // letters of the query
+  const int32_t* columns;  // letters of the target
+  const int32_t* table;    // [kLetters][kLetters]
   int32_t* matrices;
   int32_t gap;
   int32_t first_pair, pairs;  // of this launch
-  int32_t diagonal;           // of tiles, where a launch computes one
+  int32_t diagonal;           // li_tiles.cu: the anti-diagonal of tiles of this launch
 };
 SAME_AS_ON_HOST(LiArgs);
 

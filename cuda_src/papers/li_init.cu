@@ -1,4 +1,6 @@
-// Row 0 and column 0 of every matrix (li.cuh), a block a matrix.
+// Row 0 and column 0 of every matrix (li.cuh), one block per matrix.
+//
+// Macros: THREADS (threads of a block). Registers: 24 on sm_90a (NVRTC 13.5). No shared memory. Not measured alone.
 #include "li.cuh"
 
 KERNEL(THREADS, 1) li_init(const LiArgs a) {

@@ -1,21 +1,24 @@
-// Matrices in square tiles, a launch a diagonal of tiles, a block a tile (li.cuh).
+// Matrices in square tiles: one launch per anti-diagonal of tiles, one block per tile (li.cuh).
 //
-// Rodinia-NW (section III.C, Che et al. 2009) launches for one pair at a time, TiledDScan-mNW (section IV.A) for all pairs of a batch at
-// once: the same kernel with one pair or many. Within a tile the threads, one a row, compute its diagonals in shared memory; a
-// barrier follows each. The tile is read from and written to global memory row by row, so that accesses coalesce.
+// Rodinia-NW (Li et al. 2014, section III.C; Che et al. 2009) launches for one pair at a time, TiledDScan-mNW (section IV.A) for all pairs
+// of a batch at once: the same kernel with one pair or many. Within a tile the threads, one per row, compute its anti-diagonals in shared
+// memory, with a barrier after each. The tile is read from and written to global memory row by row, so that accesses coalesce.
+//
+// Macros: TILE (rows and columns of a tile, and threads of a block). Registers: 48 on sm_90a (NVRTC 13.5). Shared memory: 4 (TILE + 1)
+// (TILE + 2) + 4,096 + TILE bytes. Measured: benchmarks/results/papers/table.md (one H200, 2026-11-21).
 #include "li.cuh"
 
 constexpr int kTile = TILE, kEdge = kTile + 1;
 
 KERNEL(kTile, 1) li_tiles(const LiArgs a) {
-  __shared__ int32_t cells[kEdge][kEdge + 1];  // row 0 and column 0 are the neighbours'
+  __shared__ int32_t cells[kEdge][kEdge + 1];  // row 0 and column 0 are those of the tiles above and to the left
   __shared__ int32_t table[kLetters * kLetters];
   __shared__ uint8_t letters[kTile];  // of the target
-  const int pair = a.first_pair + static_cast<int>(blockIdx.x) % a.pairs, place = static_cast<int>(blockIdx.x) / a.pairs;
+  const int pair = a.first_pair + static_cast<int>(blockIdx.x) % a.pairs, number = static_cast<int>(blockIdx.x) / a.pairs;
   const LiPair p = li_pair(a, pair);
   const int tile_rows = (p.rows + kTile - 1) / kTile, tile_columns = (p.columns + kTile - 1) / kTile;
-  // Tiles of a diagonal are counted from its lowest row on.
-  const int lowest = a.diagonal < tile_columns ? 0 : a.diagonal - tile_columns + 1, tile_row = lowest + place,
+  // Tiles of a diagonal are counted from its topmost one on.
+  const int first_row = a.diagonal < tile_columns ? 0 : a.diagonal - tile_columns + 1, tile_row = first_row + number,
             tile_column = a.diagonal - tile_row;
   if (tile_row >= tile_rows || tile_column < 0) return;
   const int top = tile_row * kTile, left = tile_column * kTile;

@@ -1,29 +1,32 @@
 // The two kernels of Munekawa, Ino, Hagihara 2008 (in Japanese: "A fast method for sequence alignment using the CUDA-equipped GPU"):
-// Smith-Waterman scores of one query against many targets, with the diagonals of the matrix in shared memory.
+// Smith-Waterman scores of one query against many targets, with the anti-diagonals of the matrix in shared memory.
 //
-// Equations 1 to 3, for query row i and target column j, gap costs alpha (first letter) and beta (further ones):
+// Equations 1 to 3, for query row i and target column j, with gap costs alpha (first letter) and beta (further letters):
 //   H(i,j) = max(0, E(i,j), F(i,j), H(i-1,j-1) + s(q_i, t_j))
 //   E(i,j) = max(H(i,j-1) - alpha, E(i,j-1) - beta)     F(i,j) = max(H(i-1,j) - alpha, F(i-1,j) - beta)
-// A block computes a target's matrix, of which it keeps the maximum. The paper's own scoring was 2 / -1 with gaps of 1; here s is a
-// table, and gaps are affine. Its queries had to fit a block (1,024 letters, 2,048 with char4): here a longer one is cut into
-// strips of so many rows, and the last row of a strip, H and F of each column, waits in global memory for the next.
+// A block computes the matrix of one target and keeps its maximum. The paper scored 2 / -1 with gaps of 1; here s is a table, and gaps are
+// affine. Its queries had to fit a block (1,024 letters, 2,048 with char4); here a longer query is cut into strips of THREADS rows (scalar)
+// or 4 THREADS rows (vector), and the last row of a strip, H and F of each column, waits in global memory for the next strip.
 //
-//   scalar  section 4.1 and 4.2: a thread a row. Cells of diagonal t = i + j are independent and need diagonals t - 1 and t - 2, which
-//           lie in shared memory. (Three buffers take turns, so that one barrier a diagonal is enough.)
-//   vector  section 4.3: letters in char4, a thread four rows, four columns at a time: 16 cells between two barriers, the next four
-//           letters of the target are loaded ahead. The wave front is one of 4 x 4 blocks.
+//   scalar  sections 4.1 and 4.2: one thread per row. The cells of anti-diagonal t = i + j are independent, and need the anti-diagonals t -
+//           1 and t - 2, which are in shared memory. (Three buffers take turns, so that one barrier per anti-diagonal suffices.)
+//   vector  section 4.3: letters in char4, a thread has four rows and computes four columns at a time: 16 cells between two barriers; the
+//           next four letters of the target are loaded ahead. The wave front consists of blocks of 4 x 4 cells.
 //
-// H is never negative, E and F never below -alpha: a missing neighbour may be 0 less alpha.
+// H is never negative, and E and F never fall below -alpha, so a missing neighbour may count as 0 - alpha.
+//
+// Macros: THREADS (threads of a block). Registers on sm_90a (NVRTC 13.5): 40 (scalar), 60 (vector). Shared memory: 24 THREADS +
+// 4,096 bytes (scalar), 64 THREADS + 4,096 (vector). Measured: benchmarks/results/papers/table.md (one H200, 2026-11-21).
 #include "portable.cuh"
 
 struct MunekawaArgs {
   const uint8_t* query;    // [rows]
   const uint8_t* targets;  // letters of all targets, each padded with kPadding to a multiple of 4
-  const int64_t* offsets;  // [grid] where targets begin
-  const int32_t* lengths;  // [grid] without padding
+  const int64_t* offsets;  // [grid] first letter of a target
+  const int32_t* lengths;  // [grid] letters, without padding
   const int32_t* table;    // [kLetters][kLetters]
   int32_t* below;          // [2][letters of all targets]: H, then F, of the last row of a strip
-  int32_t* scores;         // [grid], 0 before
+  int32_t* scores;         // [grid], 0 at first
   int64_t below_stride;
   int32_t rows;
   int32_t open, extend;
@@ -31,12 +34,12 @@ struct MunekawaArgs {
 SAME_AS_ON_HOST(MunekawaArgs);
 
 constexpr int kLetters = 32, kPadding = 31, kNever = -(1 << 28);
-constexpr int kThreads = THREADS;  // the paper: as many as the query has rows, or quarters of rows
+constexpr int kThreads = THREADS;  // in the paper the rows of the query, or a quarter of them
 
 DEVICE int larger(int a, int b) { return a > b ? a : b; }
 
 KERNEL(kThreads, 1) munekawa_scalar(const MunekawaArgs a) {
-  __shared__ int32_t h[3][kThreads], f[3][kThreads];  // of three diagonals
+  __shared__ int32_t h[3][kThreads], f[3][kThreads];  // [anti-diagonal % 3][row]
   __shared__ int32_t table[kLetters * kLetters];
   const int thread = threadIdx.x, length = a.lengths[blockIdx.x];
   const uint8_t* target = a.targets + a.offsets[blockIdx.x];
@@ -48,21 +51,21 @@ KERNEL(kThreads, 1) munekawa_scalar(const MunekawaArgs a) {
     const int rows = a.rows - first < kThreads ? a.rows - first : kThreads;
     __syncthreads();
     const int32_t* scores = table + (thread < rows ? a.query[first + thread] : kPadding) * kLetters;
-    int left = 0, e = kNever, above_left = 0;  // above_left: of the first row, the cell above and to the left
+    int left = 0, e = kNever, above_left = 0;  // above_left: H above and to the left, for the first row
     for (int t = 0; t < length + rows - 1; t++) {
-      const int now = t % 3, one = (t + 2) % 3, two = (t + 1) % 3, j = t - thread;
+      const int current = t % 3, one_before = (t + 2) % 3, two_before = (t + 1) % 3, j = t - thread;
       if (thread < rows && j >= 0 && j < length) {
-        const int up_h = thread ? h[one][thread - 1] : (first ? above_h[j] : 0),
-                  up_f = thread ? f[one][thread - 1] : (first ? above_f[j] : kNever);
-        const int corner = j == 0 ? 0 : thread ? h[two][thread - 1] : above_left;
+        const int up_h = thread ? h[one_before][thread - 1] : (first ? above_h[j] : 0),
+                  up_f = thread ? f[one_before][thread - 1] : (first ? above_f[j] : kNever);
+        const int corner = j == 0 ? 0 : thread ? h[two_before][thread - 1] : above_left;
         above_left = up_h;
         e = larger(left - a.open, e - a.extend);
         const int down = larger(up_h - a.open, up_f - a.extend);
         const int cell = larger(larger(0, corner + scores[target[j]]), larger(e, down));
         best = larger(best, cell);
         left = cell;
-        h[now][thread] = cell;
-        f[now][thread] = down;
+        h[current][thread] = cell;
+        f[current][thread] = down;
         if (thread == rows - 1 && first + rows < a.rows) {
           above_h[j] = cell;
           above_f[j] = down;
@@ -79,7 +82,7 @@ struct alignas(4) Letters {
 };
 
 KERNEL(kThreads, 1) munekawa_vector(const MunekawaArgs a) {
-  __shared__ int32_t h[2][kThreads][4], f[2][kThreads][4];  // the last row of each thread's block, of two turns
+  __shared__ int32_t h[2][kThreads][4], f[2][kThreads][4];  // [turn % 2][thread][column]: the last row of each thread's 4 x 4 block
   __shared__ int32_t table[kLetters * kLetters];
   const int thread = threadIdx.x, quarters = (a.lengths[blockIdx.x] + 3) / 4;
   const Letters* target = reinterpret_cast<const Letters*>(a.targets + a.offsets[blockIdx.x]);
@@ -100,14 +103,14 @@ KERNEL(kThreads, 1) munekawa_vector(const MunekawaArgs a) {
     Letters next = target[0];
     __syncthreads();
     for (int t = 0; t < quarters + threads - 1; t++) {
-      const int b = t - thread, now = t & 1;
+      const int b = t - thread, current = t & 1;
       if (thread < threads && b >= 0 && b < quarters) {
         const Letters letters = next;
         if (b + 1 < quarters) next = target[b + 1];
         int up_h[4], up_f[4];
         for (int c = 0; c < 4; c++) {
-          up_h[c] = thread ? h[!now][thread - 1][c] : (first ? above_h[4 * b + c] : 0);
-          up_f[c] = thread ? f[!now][thread - 1][c] : (first ? above_f[4 * b + c] : kNever);
+          up_h[c] = thread ? h[!current][thread - 1][c] : (first ? above_h[4 * b + c] : 0);
+          up_f[c] = thread ? f[!current][thread - 1][c] : (first ? above_f[4 * b + c] : kNever);
         }
         const int next_corner = up_h[3];
         for (int r = 0; r < 4; r++) {
@@ -125,8 +128,8 @@ KERNEL(kThreads, 1) munekawa_vector(const MunekawaArgs a) {
         }
         corner = next_corner;
         for (int c = 0; c < 4; c++) {
-          h[now][thread][c] = up_h[c];
-          f[now][thread][c] = up_f[c];
+          h[current][thread][c] = up_h[c];
+          f[current][thread][c] = up_f[c];
           if (more && thread == threads - 1) {
             above_h[4 * b + c] = up_h[c];
             above_f[4 * b + c] = up_f[c];
