@@ -5,8 +5,8 @@ from itertools import islice, product
 import pytest
 from command import gpualign_here
 
-from gpualign.core import memory as own_memory
 from gpualign.core.common import cgroups
+from gpualign.core.common import memory as own_memory
 from gpualign.core.common.cgroups import Limits, find_limits
 from gpualign.core.common.errors import RunError, for_command_line
 from gpualign.cpu import processor as machine

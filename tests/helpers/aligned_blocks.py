@@ -6,15 +6,15 @@ import numpy as np
 from relatives import relatives
 from work import run_paths, two_valued
 
+from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.hits import Hits
-from gpualign.core.band_results import BandResults
+from gpualign.core.alignment.task import Detail, EndGaps, Task
+from gpualign.core.alignment.tile_results import STATISTICS, Runs
 from gpualign.core.planning.tile_plan import Band, Pairing
 from gpualign.core.results.blocks import PairBlock
 from gpualign.core.results.columns import FIELDS, tell_descriptions
 from gpualign.core.results.hit_blocks import HitBlock
 from gpualign.core.sequences.strands_frames import Sides, as_given
-from gpualign.core.task import Detail, EndGaps, Task
-from gpualign.core.tile_results import STATISTICS, Runs
 
 OF_PAIRS = [field for field in FIELDS.values() if not field.of_hits and not tell_descriptions(field.name)]
 SCHEME = two_valued(4, 5, -4, 10, 1)
