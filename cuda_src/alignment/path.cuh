@@ -1,5 +1,5 @@
 // Paths on the device: how a path is walked backwards along the directions, what is counted on the way, and how it is stored. The rules,
-// and the format of the output, are those of the host (core/alignment/src/walk.hpp, gpualign.core.tile_results.Runs).
+// and the format of the output, are those of the host (core/alignment/src/walk.hpp, gpualign.core.alignment.tile_results.Runs).
 //
 // A run is a sequence of equal operations of a path (PathOp), 1 to 64 of them, in one byte: length - 1 in the upper six bits, the operation
 // in the lower two.

@@ -1,4 +1,4 @@
-// Text of alignment paths: CIGAR strings, aligned letters, columns of SAM. gpualign.core.tile_results.Runs describes runs.
+// Text of alignment paths: CIGAR strings, aligned letters, columns of SAM. gpualign.core.alignment.tile_results.Runs describes runs.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

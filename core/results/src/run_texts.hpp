@@ -1,4 +1,4 @@
-// Text of runs of paths, as in CIGAR strings. gpualign.core.tile_results.Runs describes runs.
+// Text of runs of paths, as in CIGAR strings. gpualign.core.alignment.tile_results.Runs describes runs.
 #pragma once
 #include <array>
 #include <cstdint>
