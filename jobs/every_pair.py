@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 
 import numpy as np
@@ -27,6 +28,10 @@ from gpualign.jobs.reporter import Notes
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.jobs.expected import SampledPairs
+
+_MOST_COUNTED = 10_000_000
+"""Targets of all bands, of which tiles are cut only to be counted."""
 
 _WORTH_CUTTING = 0.75
 """Of all cells: where groups want more of them, all pairs are computed, and those that nobody wants are dropped."""
@@ -81,6 +86,19 @@ class PairsJob:
     def describe(self) -> Rows:
         """The plan, with a time estimate that takes a moment to measure."""
         return describe_plan(self.plan, self.prepared, self.engine, self.budget, self.pairs, self.work)
+
+    @cached_property
+    def sampled(self) -> SampledPairs:
+        """Some of the pairs with their alignments, which takes a moment."""
+        from gpualign.cpu.alignment.engine import CpuEngine
+        from gpualign.jobs.expected import sample_every
+
+        aligner: Engine = CpuEngine(self.threads)
+        if self.task.both_strands:
+            from gpualign.core.execution.both_strands import with_both_strands
+
+            aligner = with_both_strands(aligner)
+        return sample_every(self.task, self.plan.pairing, self.groups, aligner, self.budget)
 
     @property
     def row_work(self) -> Work:
@@ -151,6 +169,13 @@ def count_sequences(task: Task) -> int:
     return len(task.queries) + (len(task.targets) if task.targets is not task.queries else 0)
 
 
+def count_tiles(plan: Plan) -> str:
+    """How many there are, for people; of a large plan, whose tiles take long to cut, how many at least."""
+    if plan.band_count * plan.targets > _MOST_COUNTED:
+        return f"at least {plan.band_count:,}"
+    return f"{sum(1 for _ in plan.tiles()):,}"
+
+
 def describe_work(prepared: Prepared, plan: Plan) -> str:
     """Kernel and bands, in a line."""
     return f"{prepared.kernel}; {plan.band_count} bands of up to {plan.band_rows} queries"
@@ -162,7 +187,6 @@ def describe_plan(
     """Rows of the plan that a dry run shows. pairs, cells: that are computed, where they are not those of the plan."""
     pairs, cells = plan.pairs if pairs is None else pairs, plan.cells if cells is None else cells
     task = prepared.task
-    tiles = sum(1 for _ in plan.tiles())
     rate = estimate_rate(task, engine, budget)
     return [
         ("sequences", f"{plan.queries:,}" if task.targets is task.queries else f"{plan.queries:,} x {plan.targets:,}"),
@@ -171,7 +195,7 @@ def describe_plan(
         ("scoring", task.scoring.name),
         ("engine", prepared.hardware),
         ("kernel", prepared.kernel),
-        ("tiles", f"{tiles:,} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
+        ("tiles", f"{count_tiles(plan)} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
         (
             "memory",
             f"sequences {format_bytes(sequence_bytes(task))}, results {format_bytes(plan.result_bytes)}, "

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import field, replace
-from functools import partial
-from typing import ClassVar, cast
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
@@ -35,8 +35,11 @@ from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.jobs.devices.memory import memory_left, sequence_bytes, text_threads
 from gpualign.jobs.devices.resources import Resources
-from gpualign.jobs.every_pair import Rows, Work
+from gpualign.jobs.every_pair import Rows, Work, count_tiles
 from gpualign.jobs.reporter import Notes
+
+if TYPE_CHECKING:
+    from gpualign.jobs.expected import SampledPairs
 
 _MOST_EDITS = 0.5
 """Of the letters of a sequence: random DNA differs in about that many, so a wider bound leaves nothing out."""
@@ -76,8 +79,8 @@ class NearJob:
 
     task: what the user asked for; groups: equal records of its queries and of its targets; pairing: which pairs of records are wanted.
     prepared, plan: for one record of each group. aligner: aligns pairs of the task; None where the edit distance is all that is wanted.
-    engine: what would compute every pair. text_threads: for sinks that make text. ungrouped: makes the same job with each record for
-    itself. wanted: groups of records whose pairs alone are wanted, of those that are near. unit: of `work`.
+    engines: that were chosen; budget: of each of them. text_threads: for sinks that make text. ungrouped: makes the same job with each
+    record for itself. wanted: groups of records whose pairs alone are wanted, of those that are near. unit: of `work`.
     """
 
     task: Task
@@ -86,11 +89,17 @@ class NearJob:
     prepared: Prepared
     plan: Plan
     aligner: Prepared | None
-    engine: Engine
+    engines: Engines
+    budget: Budget
     text_threads: int
     ungrouped: Callable[[], NearJob] = field(repr=False)
     wanted: GroupPairs | None = None
     unit: ClassVar[str] = "pairs"
+
+    @property
+    def engine(self) -> Engine:
+        """What would compute every pair."""
+        return self.engines.chosen
 
     @property
     def work(self) -> int:
@@ -111,8 +120,8 @@ class NearJob:
         return self.pairing.count(stop, targets) - self.pairing.count(start, targets)
 
     def describe(self) -> Rows:
-        """The plan."""
-        task, plan = self.task, self.plan
+        """The plan, with a time estimate that takes a moment to measure."""
+        task, plan, sampled = self.task, self.plan, self.sampled
         distinct = [len(groups) for groups in self.groups]
         one_set = task.targets is task.queries
         memory = f"sequences {format_bytes(sequence_bytes(task))}, kernels {format_bytes(plan.limits.scratch_bytes)}"
@@ -125,9 +134,17 @@ class NearJob:
             ("engine", self.hardware),
             ("steps", self.prepared.kernel),
             *([("alignment", f"{self.aligner.kernel}, of pairs that are left")] if self.aligner else []),
-            ("tiles", f"{sum(1 for _ in plan.tiles()):,} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
+            ("tiles", f"{count_tiles(plan)} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
             ("memory", memory),
+            ("estimate", f"{sampled.seconds:.1f} s, measured on {sampled.records:,} of {sum(distinct[: 2 - one_set]):,} records"),
         ]
+
+    @cached_property
+    def sampled(self) -> SampledPairs:
+        """What a sample says of the pairs, which takes a moment."""
+        from gpualign.jobs.expected import sample_near
+
+        return sample_near(self)
 
     @property
     def _rows(self) -> tuple[int, int]:
@@ -180,10 +197,10 @@ class NearJob:
                 if len(pairs):
                     held.append(pairs)
                 if sum(map(len, held)) >= min(_ALIGNED_TOGETHER, self._at_once) or self.aligner is None or not held:
-                    yield self._aligned(join_pairs(held), rows)
+                    yield self.aligned(join_pairs(held), rows)
                     held = []
             if held:
-                yield self._aligned(join_pairs(held), rows)
+                yield self.aligned(join_pairs(held), rows)
 
     def _of_records(self, found: Iterator[NearBand], left: Counter[str]) -> Iterator[tuple[NearPairs, int]]:
         """From near pairs of distinct records to those of all records, in order; with each up to which query all pairs are there then."""
@@ -209,7 +226,8 @@ class NearJob:
         if start < end:  # the last record has no later one, but equal ones may follow
             yield from expanded(end)
 
-    def _aligned(self, pairs: NearPairs, rows: int) -> NearResults:
+    def aligned(self, pairs: NearPairs, rows: int = 0) -> NearResults:
+        """Near pairs, in order, with all that sinks want to know. rows: as of `NearResults`."""
         if self.aligner is None or not len(pairs):
             return NearResults(pairs, self._by_distance(pairs), rows)
         # Equal records have equal alignments: each pair of groups once, in either direction.
@@ -296,4 +314,4 @@ def prepare_near(
     notes.detail(f"{about}{equal}edits {describe_bound(near)}; {prepared.kernel}")
     ungrouped = partial(prepare_near, task, bound, pairing, engines, resources, notes, about, grouped=False)
     threads = text_threads(budget, resources.host_threads)
-    return NearJob(task, pairing, (queries, targets), prepared, plan, aligner, engines.chosen, threads, ungrouped)
+    return NearJob(task, pairing, (queries, targets), prepared, plan, aligner, engines, budget, threads, ungrouped)

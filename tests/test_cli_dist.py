@@ -270,7 +270,7 @@ def test_summary_and_quiet():
 
 def test_dry_run_prints_the_plan():
     text = dist("--dry-run", SNPS).stdout.decode()
-    for word in ("samples", "sites", "pairs", "metric", "engine", "bands", "memory", "estimate"):
+    for word in ("samples", "sites", "pairs", "metric", "engine", "bands", "memory", "estimate", "output"):
         assert word in text
 
 

@@ -257,7 +257,7 @@ def test_dry_run_plans_and_writes_nothing(small_16s, tmp_path):
     plan = dict(line.split(None, 1) for line in done.stdout.decode().splitlines())
     assert plan["sequences"] == "60"
     assert plan["pairs"] == "1,830"
-    assert set(plan) == {"sequences", "pairs", "cells", "scoring", "engine", "kernel", "tiles", "memory", "estimate"}
+    assert set(plan) == {"sequences", "pairs", "cells", "scoring", "engine", "kernel", "tiles", "memory", "estimate", "output"}
     assert list(tmp_path.iterdir()) == []
 
 

@@ -249,7 +249,10 @@ def dist(
         queries = len(job.samples.queries)
         portion = Portion.of(job, queries, shard, spec.path, spec.format, Results.DISTANCES)
         if dry_run:
-            messages.plan(portion.cut(job).describe())
+            from gpualign.jobs.output.expected import expected_distances
+
+            part, (start, stop) = portion.cut(job), portion.span
+            messages.plan([*part.describe(), ("output", expected_distances(spec, part, stop - start))])
             return
         if job.samples.pairs == 0:
             messages.note("one sample makes no pairs")

@@ -93,7 +93,9 @@ def run_options(function: F, resumable: bool = True) -> F:
             "--memory", type=SizeType(), metavar="SIZE", help="Memory budget, for instance 500M.  [2G, at most half of the memory there is]"
         ),
         click.option(
-            "--dry-run", is_flag=True, help="Print the plan, its memory and a time estimate, where there can be one; compute nothing."
+            "--dry-run",
+            is_flag=True,
+            help="Print the plan, its memory, and estimates of the time and the size of the output; write nothing.",
         ),
         _log_option("; --resume appends to it" if resumable else ""),
         click.option(

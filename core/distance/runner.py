@@ -336,3 +336,34 @@ def estimate_seconds(prepared: Prepared) -> float:
     seconds = time.perf_counter() - start
     work = corner.shape[0] * corner.shape[1] * max(1, sum(panel.sites for panel in panels))
     return seconds * plan.pairs * prepared.panel_sites / work
+
+
+_SAMPLED, _SAMPLED_ROWS, _SAMPLED_TARGETS = 8, 16, 64
+"""Rectangles of a sample, and their rows and targets."""
+
+
+def sample_distances(prepared: Prepared) -> tuple[list[BandDistances] | list[NearDistances], int]:
+    """(distances of pairs here and there, or those of them that are near; pairs that were looked at)."""
+    samples, bands = prepared.samples, [next(prepared.plan.bands())]
+    first, end, queries = samples.first_target, samples.first_target + len(samples.targets), len(samples.queries)
+    if min(queries, len(samples.targets)) > 2 * _SAMPLED_TARGETS:
+        bands = []
+        for place in range(_SAMPLED):  # rows of the first half, so that each has enough later targets
+            start = (queries // (2 if samples.upper else 1) - _SAMPLED_ROWS) * place // _SAMPLED
+            low = start + _SAMPLED_ROWS if samples.upper else first
+            target = low + (end - low - _SAMPLED_TARGETS) * (_SAMPLED - place) // _SAMPLED
+            bands.append(Band(start, start + _SAMPLED_ROWS, target, target + _SAMPLED_TARGETS, False))
+    looked_at = sum(_wanted(band) for band in bands)
+    if prepared.task.near:
+        chosen = prepared.counter.near(prepared.panels, iter(bands), prepared.rule, lambda _: None)
+        return [_near_distances(prepared, one, None) for one in chosen], looked_at
+    counted = prepared.counter.run(prepared.panels, iter(bands), lambda _: None)
+    return [_distances(prepared, band, counts) for band, counts in counted], looked_at
+
+
+def _wanted(band: Band) -> int:
+    """Pairs, none of them of a row with itself."""
+    rows, columns = band.shape
+    if not band.upper:
+        return rows * columns
+    return sum(max(0, band.target_stop - max(band.first_target, row + 1)) for row in range(band.start, band.stop))

@@ -8,7 +8,7 @@ be.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import TileResult
@@ -76,6 +76,7 @@ class Engine(Protocol):
         """Decide how to do a task. Raises `RunError` where the budget is too small or the engine cannot do the task."""
 
 
+@runtime_checkable
 class Timed(Prepared, Protocol):
     """A prepared task of which it is known about how long it takes."""
 

@@ -91,14 +91,14 @@ class CsrSink(PairsSink):
     def __init__(self, spools: Spools, task: Task, value: Value, filter: Filter | None = None) -> None:
         super().__init__(Nowhere(), task, filter, value.identity_definition)
         self._value = value
-        self._rows = CsrRows(spools, _stored(value.dtype(task), task))
+        self._rows = CsrRows(spools, stored_dtype(value.dtype(task), task))
         self.dtype = self._rows.dtype
 
     def write_block(self, block: Block, keep: Booleans | None) -> None:
         self._rows.add(*block.written_records(keep), self._value.of(block)[block.wanted(keep)])
 
 
-def _stored(dtype: NumberType, task: Task) -> NumberType:
+def stored_dtype(dtype: NumberType, task: Task) -> NumberType:
     """The type of values + 1, where those of a task have this type."""
     longest = task.queries.longest, task.targets.longest
     return np.dtype(np.int64) if dtype == np.int32 and task.scoring.bounds(*longest)[1] >= _LARGEST else dtype

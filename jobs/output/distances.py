@@ -13,7 +13,7 @@ from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Metric, Values
 from gpualign.core.distance.output.base import DECIMALS, AnySink
 from gpualign.core.distance.output.matrix import CondensedSink, MatrixSink
-from gpualign.core.distance.output.pairs import NearPairsSink, PairText
+from gpualign.core.distance.output.pairs import NearPairsSink, PairsSink, PairText
 from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.execution.pipeline import Marks
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
@@ -27,6 +27,7 @@ from gpualign.jobs.output.shards import Shard, check_shard
 
 if TYPE_CHECKING:
     from gpualign.core.output.sparse import Spools
+    from gpualign.core.output.writer import ByteWriter
     from gpualign.jobs.dist import DistJob
     from gpualign.jobs.output.query_range import Writing
 
@@ -162,6 +163,17 @@ Run = Callable[[AnySink, Marks], DistanceTotals]
 """Carries out a job with a sink, told to marks."""
 
 
+def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: int = 1) -> PairsSink:
+    """What writes a list of pairs to a stream."""
+    if spec.container is not None:
+        from gpualign.core.distance.output.arrow_sparse import ArrowPairsSink
+
+        return ArrowPairsSink(stream, spec.container, metric.value, metric.dtype, spec.compared)
+    separator, headed = separator_of(spec.format, spec.path), spec.format != "molten"
+    text = PairText(separator, 0 if metric.counts else DECIMALS, headed, metric.value)
+    return NearPairsSink(stream, text, spec.compared, threads)
+
+
 class DistanceWriter:
     """Output of one run: `run` is called with a sink, then what it filled is written; all of it appears, or nothing.
 
@@ -203,17 +215,12 @@ class DistanceWriter:
     def _of_pairs(self, samples: Samples, run: Run) -> DistanceTotals:
         spec = self._spec
         if spec.container is not None:
-            from gpualign.core.distance.output.arrow_sparse import ArrowPairsSink
-
             with self._writing.files.binary(spec.path) as stream:
-                sink = ArrowPairsSink(stream, spec.container, self._metric.value, self._metric.dtype, spec.compared)
-                return run(sink, self._writing.marks)
+                return run(pairs_sink(spec, self._metric, stream), self._writing.marks)
         if spec.layout is Layout.SPARSE:
             return self._sparse(samples, run)
         with self._writing.text() as (lines, marks):
-            separator, headed = separator_of(spec.format, spec.path), spec.format != "molten"
-            text = PairText(separator, self._decimals, headed, self._metric.value)
-            return run(NearPairsSink(lines, text, spec.compared, self._threads), marks)
+            return run(pairs_sink(spec, self._metric, lines, self._threads), marks)
 
     def _sparse(self, samples: Samples, run: Run) -> DistanceTotals:
         from gpualign.core.distance.output.arrow_sparse import CsrPairsSink

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpualign.core.output.formats.typed import TypedTable
     from gpualign.core.output.matrix_files import Named
     from gpualign.core.output.pairs import PairsSink
+    from gpualign.core.output.writer import ByteWriter
     from gpualign.core.results.columns import Field
     from gpualign.core.results.filter import Filter
     from gpualign.jobs.output.query_range import Writing
@@ -137,20 +138,37 @@ def opened_rows(
 
     path = writing.portion.path
     if isinstance(rows, TypedTable):
-        from gpualign.core.output.arrow import ArrowSink
-
         with writing.files.binary(path) as stream:
-            yield ArrowSink(stream, task, rows.container, rows.fields, filter, identity_definition), writing.marks
+            yield rows_sink(stream, task, rows, path, width, filter, identity_definition), writing.marks
         return
     with writing.text() as (text, marks):
-        if rows is None:
-            from gpualign.core.output.pairwise_text import BlocksSink
+        yield rows_sink(text, task, rows, path, width, filter, identity_definition, threads), marks
 
-            yield BlocksSink(text, task, width(path), filter, identity_definition), marks
-        else:
-            from gpualign.core.output.table import TableSink
 
-            yield TableSink(text, task, rows, filter, identity_definition, threads), marks
+def rows_sink(
+    stream: ByteWriter,
+    task: Task,
+    rows: Rows | None,
+    path: Path | None,
+    width: Callable[[Path | None], int],
+    filter: Filter | None = None,
+    identity_definition: int = DEFAULT,
+    threads: int = 1,
+) -> PairsSink:
+    """Return a sink that writes pairs to a stream as `opened_rows` does to an output. path: of that output; width: likewise."""
+    from gpualign.core.output.formats.typed import TypedTable
+
+    if isinstance(rows, TypedTable):
+        from gpualign.core.output.arrow import ArrowSink
+
+        return ArrowSink(stream, task, rows.container, rows.fields, filter, identity_definition)
+    if rows is None:
+        from gpualign.core.output.pairwise_text import BlocksSink
+
+        return BlocksSink(stream, task, width(path), filter, identity_definition)
+    from gpualign.core.output.table import TableSink
+
+    return TableSink(stream, task, rows, filter, identity_definition, threads)
 
 
 def output_paths(path: Path | None, format: str, one_set: bool, shard: Shard | None = None) -> list[Path | None]:

@@ -198,7 +198,10 @@ def write_every_pair(
     a matrix; drawing: a picture of the matrix."""
     portion = Portion.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.PAIRS)
     if dry_run:
-        messages.plan(portion.cut(job).describe())
+        from gpualign.jobs.output.expected import expected_pairs
+
+        part, (start, stop) = portion.cut(job), portion.span
+        messages.plan([*part.describe(), ("output", expected_pairs(spec, part, stop - start, messages.line_width))])
         return
     tell_of_names(spec.format, job.task, messages.note)
     with OutputFiles(messages.note) as files:

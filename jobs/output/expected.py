@@ -1,0 +1,291 @@
+"""How large an output will be, for --dry-run: arrays to the byte, everything else by pairs of a sample, written to nowhere."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.units import format_bytes
+from gpualign.core.output.formats.registry import FORMATS, Layout
+from gpualign.core.output.matrix_files import DECIMALS, Named, NumberType, id_lists
+from gpualign.core.output.pairs import blocks_of
+from gpualign.core.results.filter import Filter
+from gpualign.jobs.output.atomic_files import is_file_name
+from gpualign.jobs.output.format_selection import rows_sink
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from gpualign.core.output.pairs import PairsSink
+    from gpualign.core.output.writer import Text
+    from gpualign.core.results.near_results import NearResults
+    from gpualign.jobs.dist import DistJob
+    from gpualign.jobs.every_pair import PairsJob
+    from gpualign.jobs.near_pairs import NearJob
+    from gpualign.jobs.output.distances import DistanceSpec
+    from gpualign.jobs.output.pairs import OutputSpec
+
+_OF_NONE = 3
+"""Pairs of which a sample that holds none would very likely (95 %) hold some."""
+
+_MEMBER_BYTES, _ARCHIVE_BYTES = 30 + 20 + 46, 22
+"""Of a .npz: what it says of an array besides its name, twice; and at its end."""
+
+_ZIP64 = 0xFFFFFFFF
+"""A file up to this size is exactly so large; a larger one has some bytes more."""
+
+
+Arrays: TypeAlias = "dict[str, tuple[tuple[int, ...], np.dtype[Any]]]"
+"""The shape and type of arrays, by their names."""
+
+
+class Counted:
+    """A stream that counts its bytes, and drops them."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def write(self, data: Text, /) -> None:
+        self.size += len(data)
+
+
+@dataclass(frozen=True)
+class RowBytes:
+    """before: of what stands in front of the rows, and behind them; each: of a row, about."""
+
+    before: float
+    each: float
+
+    @classmethod
+    def measured(cls, size: Callable[[int], int], rows: int) -> RowBytes | None:
+        """size: of a file with so many rows, of the `rows` that there are at most. None: there are none."""
+        if not rows:
+            return None
+        few = rows // 2 if rows > 1 else 0
+        whole, part = size(rows), size(few)
+        each = (whole - part) / (rows - few)
+        return cls(max(0.0, whole - each * rows), each)
+
+    def of(self, rows: float) -> int:
+        """Bytes of so many rows."""
+        return round(self.before + self.each * rows)
+
+
+def expected_pairs(spec: OutputSpec, job: PairsJob | NearJob, rows: int, line_width: Callable[[Path | None], int]) -> str:
+    """Describe the size of what `nw` and `sw --all` write of a job. rows: queries that are written; line_width: as of `opened_rows`."""
+    task, sampled = job.task, job.sampled
+    if spec.is_matrix:
+        dtype = spec.value.dtype(task)
+        if FORMATS[spec.format].is_array:
+            values = job.pairs if spec.condensed else rows * len(task.targets)
+            shape = (values,) if spec.condensed else (rows, len(task.targets))
+            return arrays_text(spec.format, spec.path, {spec.value.array_name: (shape, dtype)}, task.queries, task.targets)
+        width = _value_width(spec, job, sampled.results)
+        if width is None:
+            return _UNMEASURED
+        return _about(matrix_bytes(spec.format, task.queries, task.targets, rows, width), spec.path)
+    thresholds = replace(spec.filter, groups=None, nearest=None, same=False)
+    kept = _kept(spec, job, thresholds, sampled.results)
+    if spec.is_sparse:
+        from gpualign.core.output.sparse import stored_dtype
+
+        row_bytes: RowBytes | None = sparse_bytes(task.queries, task.targets, stored_dtype(spec.value.dtype(task), task))
+    else:
+
+        def size(count: int) -> int:
+            stream = Counted()
+            sink = rows_sink(stream, task, spec.rows, spec.path, line_width, None, spec.value.identity_definition)
+            return written(sink, job.plan, _first(sampled.results, count), stream)
+
+        row_bytes = RowBytes.measured(size, len(sampled.results.pairs))
+    most = job.pairs if spec.filter.nearest is None else min(job.pairs, spec.filter.nearest * rows)
+    if row_bytes is None:
+        return _UNMEASURED if most else _about(0, spec.path)
+    if thresholds == Filter():
+        return rows_text(row_bytes, most, spec.path)
+    if not kept and not sampled.alike:
+        return _of_none(row_bytes, sampled.looked_at, job.pairs, most, spec.path)
+    return rows_text(row_bytes, min(most, sampled.expected(job.pairs, kept)), spec.path, most)
+
+
+def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
+    """The size of what `dist` writes of a job, for people. rows: samples that are written as queries."""
+    from gpualign.core.distance.output.base import DECIMALS as DISTANCE_DECIMALS
+    from gpualign.core.distance.runner import sample_distances
+    from gpualign.jobs.output.distances import pairs_sink
+
+    metric, samples, pairs = job.prepared.task.metric, job.samples, job.pairs
+    if FORMATS[spec.format].is_array:
+        shape = (pairs,) if spec.condensed else (rows, len(samples.targets))
+        arrays: Arrays = {metric.value: (shape, job.dtype)}
+        if spec.compared:
+            arrays["compared"] = (shape, np.dtype(np.int32))
+        return arrays_text(spec.format, spec.path, arrays, samples.queries, samples.targets)
+    found, looked_at = sample_distances(job.prepared)
+    if not spec.of_pairs:
+        matrices = [[one.values for one in found]]
+        if spec.compared:
+            matrices.append([one.compared for one in found if one.compared is not None])
+        widths = [text_width(values, 0 if metric.counts else DISTANCE_DECIMALS) for values in matrices]
+        if spec.format == "molten":
+            letters = sum(records.id_column.lengths.mean() for records in (samples.queries, samples.targets))
+            each = letters + 2 + sum(widths) + len(widths)
+            return rows_text(RowBytes(0, each), rows * len(samples.targets), spec.path)
+        return _about(sum(matrix_bytes(spec.format, samples.queries, samples.targets, rows, width) for width in widths), spec.path)
+    count = looked_at if spec.threshold is None else sum(len(one.values) for one in found)
+    if spec.layout is Layout.SPARSE:
+        size = sparse_bytes(samples.queries, samples.targets, job.dtype)
+    else:
+
+        def whole(some: Sequence[Any]) -> int:
+            stream = Counted()
+            sink = pairs_sink(spec, metric, stream)
+            sink.begin(samples)
+            for one in some:
+                sink.write(one)
+            sink.finish()
+            return stream.size
+
+        half = found[: len(found) // 2]
+        few = count * len(half) // len(found) if spec.threshold is None else sum(len(one.values) for one in half)
+        letters = sum(records.id_column.lengths.mean() for records in (samples.queries, samples.targets))
+        # By what half of them add: ids may stand in front of all rows.
+        each = (whole(found) - whole(half)) / (count - few) if count > few else letters + 2 + _DIGITS
+        size = RowBytes(max(0.0, whole(found) - each * count), each)
+    if spec.threshold is None:
+        return rows_text(size, pairs, spec.path)
+    if not count:
+        return _of_none(size, looked_at, pairs, pairs, spec.path)
+    return rows_text(size, pairs * count / looked_at, spec.path, pairs)
+
+
+_DIGITS = 3
+"""Of a distance of near pairs and the end of its line, where there is none to look at."""
+
+_UNMEASURED = "not known: to align one pair of the sample would take too long"
+
+
+def rows_text(size: RowBytes, rows: float, path: Path | None, most: int | None = None) -> str:
+    """most: rows, where their number is an estimate."""
+    if most is None:
+        return f"{_about(size.of(rows), path)}: {round(rows):,} rows of about {size.each:,.0f} bytes"
+    return (
+        f"{_about(size.of(rows), path)}: about {_rounded(rows)} rows of {size.each:,.0f} bytes, by a sample;"
+        f" {most:,} rows, {format_bytes(size.of(most))}, at most"
+    )
+
+
+def _of_none(size: RowBytes, looked_at: int, pairs: int, most: int, path: Path | None) -> str:
+    rows = min(most, _OF_NONE * pairs / max(1, looked_at))
+    return (
+        f"probably less than {_about(size.of(rows), path).removeprefix('about ')}: {size.each:,.0f} bytes a row, and of a sample of"
+        f" {looked_at:,} pairs none passes; {most:,} rows, {format_bytes(size.of(most))}, at most"
+    )
+
+
+def _rounded(number: float) -> str:
+    """With two digits that tell."""
+    return f"{float(f'{number:.2g}'):,.0f}"
+
+
+def _about(size: int, path: Path | None) -> str:
+    packed = path is not None and path.name.lower().endswith(".gz")
+    return f"about {format_bytes(size)}{' before compression' if packed else ''}"
+
+
+def written(sink: PairsSink, plan: Any, results: NearResults, stream: Counted) -> int:
+    """Bytes of a whole file with these pairs."""
+    sink.begin(plan)
+    if len(results.pairs):
+        sink.write(results)
+    sink.finish()
+    return stream.size
+
+
+def _first(results: NearResults, count: int) -> NearResults:
+    from gpualign.core.results.near_results import NearResults
+
+    some = np.arange(count, dtype=np.int64)
+    return NearResults(results.pairs.part(some), results.aligned.part(some))
+
+
+def _kept(spec: OutputSpec, job: PairsJob | NearJob, filter: Filter, results: NearResults) -> int:
+    """Pairs of a sample that pass."""
+    if not len(results.pairs):
+        return 0
+    blocks = blocks_of(job.task, spec.value.identity_definition, results, job.plan.pairing)
+    return sum(int(np.count_nonzero(block.wanted(filter.keeps(block)))) for block in blocks)
+
+
+def _value_width(spec: OutputSpec, job: PairsJob | NearJob, results: NearResults) -> float | None:
+    """Characters of a value on average."""
+    if not job.pairs:
+        return 1.0
+    if not len(results.pairs):
+        return None
+    blocks = blocks_of(job.task, spec.value.identity_definition, results, job.plan.pairing)
+    return text_width([spec.value.of(block)[block.wanted(None)] for block in blocks], DECIMALS)
+
+
+def text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:
+    """Characters of a number on average; decimals: of those that are no whole numbers."""
+    texts = [
+        f"{one:.{decimals}f}" if values[0].dtype.kind == "f" else str(one)
+        for one in np.concatenate([part.ravel() for part in values]).tolist()
+    ]
+    return sum(map(len, texts)) / max(1, len(texts))
+
+
+def arrays_text(format: str, path: Path | None, arrays: Arrays, queries: Named, targets: Named) -> str:
+    """The size of .npy files, or of one .npz."""
+    if format == "npz":
+        size = _npz_bytes(arrays, queries, targets)
+        return f"about {format_bytes(size)}" if size > _ZIP64 else f"{format_bytes(size)} ({size:,} bytes)"
+    size = sum(_npy_bytes(shape, dtype) for shape, dtype in arrays.values())
+    if path is not None and is_file_name(path):
+        size += sum(int(records.id_column.lengths.sum()) + len(records.ids) for records in id_lists(queries, targets).values())
+    return f"{format_bytes(size)} ({size:,} bytes)"
+
+
+def sparse_bytes(queries: Named, targets: Named, dtype: NumberType) -> RowBytes:
+    """Of a .npz of a sparse matrix by the pairs in it. dtype: of what is stored."""
+    index, rows = np.dtype(np.int32), len(queries.ids) + 1
+    vectors: Arrays = {"indices": ((0,), index), "indptr": ((rows,), index), "data": ((0,), dtype)}
+    about: Arrays = {"format": ((), np.dtype("S3")), "shape": ((2,), np.dtype(np.int64))}
+    return RowBytes(_npz_bytes(vectors | about, queries, targets), index.itemsize + dtype.itemsize)
+
+
+def _npz_bytes(arrays: Arrays, queries: Named, targets: Named) -> int:
+    """With the ids."""
+    every = arrays | {name: ((len(records.ids),), _id_dtype(records)) for name, records in id_lists(queries, targets).items()}
+    of_names = sum(_MEMBER_BYTES + 2 * len(f"{name}.npy") for name in every)
+    return _ARCHIVE_BYTES + of_names + sum(_npy_bytes(shape, dtype) for shape, dtype in every.values())
+
+
+def _npy_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape})
+    return len(head.getvalue()) + math.prod(shape) * dtype.itemsize
+
+
+def _id_dtype(records: Named) -> np.dtype[Any]:
+    return np.dtype(f"U{max(1, max(map(len, records.ids), default=1))}")
+
+
+def matrix_bytes(format: str, queries: Named, targets: Named, rows: int, width: float) -> int:
+    """Of a matrix as text, about. rows: of it that are written; width: characters of a value on average."""
+    above, beside = (int(records.id_column.lengths.sum()) for records in (targets, queries))
+    count = len(targets.ids)
+    values = rows * count * (1 + width)
+    if format == "mega":
+        digits = len(str(count)) + 2
+        return round(values / 2 + above + rows * (2 * digits + 4))
+    beside = round(beside * rows / max(1, len(queries.ids)))
+    return round(values + beside + rows + (above + count if format != "phylip" else 0))
