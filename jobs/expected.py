@@ -174,14 +174,21 @@ def _drawn_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None) -> Nea
 
 
 def _aligned_within(task: Task, pairs: NearPairs) -> NearPairs:
-    """Some of the pairs, so many that aligning them takes a moment."""
+    """Some of the pairs, which are in order, so many that aligning them takes a moment."""
     cells = task.queries.lengths[pairs.queries] * task.targets.lengths[pairs.targets]
     if not len(cells) or cells.mean() > _LONGEST_CELLS:
         return pairs.part(slice(0))
-    most = max(1, int(_ALIGNED_CELLS / cells.mean()))
-    if most >= len(pairs):
-        return pairs
-    return pairs.part(np.array(sorted(Random(0).sample(range(len(pairs)), most)), dtype=np.int64))
+    queries = np.unique(pairs.queries, return_index=True)[0].tolist()
+    Random(0).shuffle(queries)
+    chosen, left = list[int](), _ALIGNED_CELLS
+    for query in queries:  # all pairs of a query: they are aligned side by side
+        start, stop = np.searchsorted(pairs.queries, (query, query + 1)).tolist()
+        stop = min(stop, start + max(1, int(left / cells.mean())))
+        chosen += range(start, stop)
+        left -= float(cells[start:stop].sum())
+        if left <= 0:
+            break
+    return pairs.part(np.array(sorted(chosen), dtype=np.int64))
 
 
 def _of_listed(task: Task, engine: Engine, budget: Budget, pairs: NearPairs) -> NearResults:

@@ -97,7 +97,7 @@ def cluster(
     from gpualign.jobs.devices.resources import checked_resources
     from gpualign.jobs.member_alignments import align_members
     from gpualign.jobs.output.atomic_files import OutputFiles, check_stdin, open_inputs
-    from gpualign.jobs.output.clusters import Clustered, cluster_spec, opened_outputs
+    from gpualign.jobs.output.clusters import Clustered, cluster_spec, expected_clusters, opened_outputs
     from gpualign.jobs.output.run_summary import counts_of
     from gpualign.jobs.sequence_loading import ReadOptions, read_inputs
 
@@ -157,7 +157,7 @@ def cluster(
         inputs, alignments, records = in_order_of(found, inputs), None, list(found.ids)
         job = prepare_given(found, of_identities, inputs.queries.lengths if inputs else None, options, messages)
     if dry_run:
-        messages.plan(job.describe())
+        messages.plan([*job.describe(), ("output", expected_clusters(spec, records, inputs, of_identities))])
         return
     engine = None if alignments is None else (alignments.job.hardware, alignments.job.prepared.kernel)
     with OutputFiles(messages.note) as files:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.clustering.writers import write_representatives, write_table, write_typed, write_uc
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
+from gpualign.core.common.units import format_bytes
 from gpualign.core.output.formats.registry import Results
 from gpualign.jobs.member_alignments import Members
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
@@ -126,3 +128,25 @@ def _write(format: str, stream: ByteWriter, found: Clustered, container: str | N
     else:
         assert container is not None  # pick_format() knows no other formats of clusters
         write_typed(stream, container, found.ids, found.clustering, found.whole)
+
+
+_SAMPLED = 10_000
+"""Records by which outputs are measured."""
+
+
+def expected_clusters(spec: ClusterSpec, ids: Sequence[str], sequences: Inputs | None, of_identities: bool) -> str:
+    """The size of all outputs, for people, as it is where each record is alone: a table hardly depends on that, other files are smaller."""
+    from gpualign.jobs.output.expected import Counted
+
+    count = min(len(ids), _SAMPLED)
+    numbers = np.arange(count, dtype=np.int64)
+    some = None
+    if sequences is not None:
+        part = sequences.queries.select(numbers)
+        some = replace(sequences, queries=part, targets=part)
+    found = Clustered(ids[:count], Clustering(numbers, numbers, np.zeros(count)), some, None, of_identities)
+    stream, files = Counted(), [spec.format, *(["uc"] if spec.uc else []), *(["fasta"] if spec.representatives else [])]
+    for format in files:
+        _write(format, stream, found, spec.container)
+    size = format_bytes(round(stream.size * len(ids) / max(1, count)))
+    return f"about {size}" + (" at most" if {"uc", "fasta"} & set(files) else "")
