@@ -178,3 +178,15 @@ def test_distances_take_about_what_the_plan_says(alignment, tmp_path, words):
     assert 0.7 < size_of(told) / written(folder) < 1.4
     if "--max-distance" in words:
         assert "by a sample; 44,850 rows, " in told
+
+
+@pytest.mark.parametrize("words", ["tsv", "m8", "sam", "aln", "arrow", "tsv --max-hits 3", "tsv --min-score 100", "tsv --no-traceback"])
+def test_hits_take_about_what_the_plan_says(genes, tmp_path, words):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    arguments = ["sw", genes, genes, "-o", folder / "x", "--format", *words.split()]
+    told = plan_of(*arguments)["output"]
+    assert not os.listdir(folder)
+    gpualign_here(*arguments)
+    assert 0.7 < size_of(told) / written(folder) < 1.4
+    assert "rows, " in told

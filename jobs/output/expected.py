@@ -13,6 +13,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
+from gpualign.core.execution.runner import Discard
 from gpualign.core.output.formats.registry import FORMATS, Layout
 from gpualign.core.output.matrix_files import DECIMALS, Named, NumberType, id_lists
 from gpualign.core.output.pairs import blocks_of
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from gpualign.jobs.every_pair import PairsJob
     from gpualign.jobs.near_pairs import NearJob
     from gpualign.jobs.output.distances import DistanceSpec
+    from gpualign.jobs.output.hits import HitSpec
     from gpualign.jobs.output.pairs import OutputSpec
+    from gpualign.jobs.sw import SearchJob
 
 _OF_NONE = 3
 """Pairs of which a sample that holds none would very likely (95 %) hold some."""
@@ -165,6 +168,43 @@ def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
         return _of_none(size, looked_at, pairs, pairs, spec.path)
     return rows_text(size, pairs * count / looked_at, spec.path, pairs)
 
+
+def expected_hits(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_width: Callable[[Path | None], int]) -> str:
+    """The size of the hits of queries [start, stop), for people: by those of the first ones, as many as are searched in a moment."""
+    from gpualign.jobs.reporter import UNHEARD
+
+    (start, stop), targets = span, len(job.task.targets)
+    most = (stop - start) * min(targets, job.options.most_hits or targets)
+    work = job.row_work[start:stop]
+    if not len(work) or work[0] > _LONGEST_SEARCH:
+        return f"{most:,} rows at most, of a size that is not known: to search one query would take too long"
+    count = max(1, int(np.searchsorted(np.cumsum(work), _SEARCHED_CELLS, side="right")))
+    quiet = replace(job, notes=UNHEARD)
+
+    def searched(queries: int) -> tuple[int, int]:
+        stream, hits = Counted(), 0
+        sink = rows_sink(stream, job.task, spec.rows, spec.path, line_width)
+        if queries:
+            hits = quiet.part(start, start + queries).run(sink, _Unseen()).hits
+        else:
+            sink.begin(job.search.plan)
+            sink.finish()
+        return stream.size, hits
+
+    before, (size, hits) = searched(0)[0], searched(count)
+    each = (size - before) / max(1, hits)
+    return rows_text(RowBytes(before, each), hits * (stop - start) / count, spec.path, most)
+
+
+class _Unseen(Discard):
+    """The progress of a search for a dry run."""
+
+    def expect(self, work: int) -> None:
+        pass
+
+
+_SEARCHED_CELLS, _LONGEST_SEARCH = 5e8, 4e9
+"""Of a sample of queries, and of one query that is searched for a dry run."""
 
 _DIGITS = 3
 """Of a distance of near pairs and the end of its line, where there is none to look at."""

@@ -85,7 +85,9 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
     """Carry out a search and write its hits; a dry run prints the plan instead."""
     portion = Portion.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.HITS)
     if dry_run:
-        messages.plan(portion.cut(job).describe())
+        from gpualign.jobs.output.expected import expected_hits
+
+        messages.plan([*portion.cut(job).describe(), ("output", expected_hits(spec, job, portion.span, messages.line_width))])
         return
     tell_of_names(spec.format, job.task, messages.note)
     with OutputFiles(messages.note) as files, naming_output(portion.path):
