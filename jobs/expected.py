@@ -3,6 +3,7 @@ rows by. Samples are drawn from a seed, and so small that a dry run ends soon wh
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import closing
 from dataclasses import field, replace
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 _SECONDS = 0.1
 """A sample of near pairs that takes so long is large enough."""
 
-_FEWEST, _GROWTH = 256, 4
-"""Records of either side of the first sample; times as many of the next."""
+_TINY, _FEWEST, _GROWTH = 8, 256, 4
+"""Records of either side of a sample that tells how long it takes to begin, workers of a cluster included; of the first one that tells
+more; times as many of the next."""
 
 _PLACED, _PLACED_AMONG_EQUAL = 1e-7, 4e-7
 """Seconds that a near pair takes on its way to the output, and where there are equal records, about: more than finding it, where they are
@@ -82,7 +84,7 @@ def sample_every(task: Task, pairing: Pairing, groups: GroupPairs | None, engine
 def sample_near(job: NearJob) -> SampledPairs:
     """Of a job that looks for near pairs: its own steps, taken with records at random, more of them until that takes a moment."""
     task, share = job.prepared.task, job.pairs / max(1, _all_pairs(job))
-    size, looked_at, seconds, found, records = _FEWEST, 0, 0.0, join_pairs([]), 0
+    size, looked_at, seconds, found, records, to_begin = _TINY, 0, 0.0, join_pairs([]), 0, math.inf
     while True:
         rows, columns = _drawn_records(task, job.pairing, size)
         if not len(columns):
@@ -93,7 +95,8 @@ def sample_near(job: NearJob) -> SampledPairs:
         plan, start = plan_task(prepared, Pairing.ALL), time.perf_counter()
         with closing(cast("Closable", tiles := prepared.run(plan.tiles()))):
             near = join_pairs([tile.pairs for tile in tiles])  # type: ignore[union-attr]  # of near tasks all have pairs
-        taken = time.perf_counter() - start
+        whole = time.perf_counter() - start
+        taken, to_begin = max(0.0, whole - to_begin), min(to_begin, whole)
         looked_at, records = len(rows) * len(columns), len(rows) + len(columns)
         # Steps of a larger set may be others, and cost less with each pair: by what the engine expects of both.
         times = task.pairs_about / looked_at
@@ -105,7 +108,7 @@ def sample_near(job: NearJob) -> SampledPairs:
         large = max(int(part.queries.offsets[-1]), int(part.targets.offsets[-1])) * _GROWTH > _LETTERS
         if taken >= _SECONDS or everything or large or len(found) > _FOUND:
             break
-        size *= _GROWTH
+        size = max(_FEWEST, size * _GROWTH)
     pairs = _of_records(job, found)
     count, looked_at = len(pairs), max(1, round(looked_at * share))
     if not count:
