@@ -133,7 +133,7 @@ def test_a_build_of_an_image_is_not_sent_what_git_ignores():
         "cuda_src",
         "gpu",
         "jobs",
-        "package",
+        "api",
         "packaging",
         "papers",
     }

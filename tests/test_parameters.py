@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import gpualign
-from gpualign._running import LOG
+from gpualign._execution_options import LOG
 from gpualign.cli.terminal.reporter import Messages
 from gpualign.core.common import memory
 from gpualign.core.common.cgroups import Limits

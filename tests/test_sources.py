@@ -12,7 +12,7 @@ from gpualign.core.alignment.tile_results import STATISTICS
 from gpualign.core.results import _rows
 from gpualign.gpu.kernels.argument_structs import STRUCTS
 
-FOLDERS = ("cli", "papers", "jobs", "core", "cpu", "cuda_src", "gpu", "package", "tests", "benchmarks")
+FOLDERS = ("cli", "papers", "jobs", "core", "cpu", "cuda_src", "gpu", "api", "tests", "benchmarks")
 SOURCES = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.suffix in {".py", ".cpp", ".hpp", ".cu", ".cuh"})
 NAMED = re.compile(r"(?<![\w./*{}-])(?:\.\./)*([\w/-]*\w\.(?:py|cpp|hpp|cuh|cu|md))\b(?![(\w])")
 

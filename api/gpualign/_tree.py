@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gpualign._cluster import pairs_of
+from gpualign._execution_options import LOG
 from gpualign._results import Matrix
-from gpualign._running import LOG
 from gpualign.core.common.errors import InputError
 from gpualign.core.trees.newick import newick
 from gpualign.jobs.matrix_memory import TREES, check_memory

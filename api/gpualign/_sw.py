@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from gpualign._execution_options import LOG, Progress, Reporter, check_numbers, checked_count, checked_score, resources
 from gpualign._index import Index
 from gpualign._results import Hits, join_columns
-from gpualign._running import LOG, Progress, Reporter, check_numbers, checked_count, checked_score, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of, translated_inputs_of
 from gpualign.core.alignment.identity import DEFAULT, DEFINITIONS

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign._running import LOG
+from gpualign._execution_options import LOG
 from gpualign._sequences import Path
 from gpualign.core.common.errors import InputError
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray

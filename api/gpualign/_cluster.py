@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from gpualign._execution_options import LOG, Progress, Reporter, check_numbers, resources
 from gpualign._nw import checked_rule
 from gpualign._results import Matrix
-from gpualign._running import LOG, Progress, Reporter, check_numbers, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of
 from gpualign.core.alignment.identity import DEFAULT, DEFINITIONS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from gpualign._running import LOG
+from gpualign._execution_options import LOG
 from gpualign._sequences import is_missing, is_numbered
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.jobs.record_groups import check_groups, group_pairs, grouping, match_ids

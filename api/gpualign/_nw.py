@@ -8,10 +8,10 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from gpualign._execution_options import LOG, Progress, Reporter, check_numbers, checked_count, checked_score, resources
 from gpualign._groups import Groups, pairs_by_groups
 from gpualign._output import checked_output, filled_values
 from gpualign._results import Matrix, Pairs, Table, join_columns
-from gpualign._running import LOG, Progress, Reporter, check_numbers, checked_count, checked_score, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
 from gpualign.core.alignment.ambiguity import Rule, check_rule

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from gpualign._execution_options import LOG, check_numbers
 from gpualign._groups import Groups, strips_of_groups
 from gpualign._output import checked_output
 from gpualign._results import Matrix
-from gpualign._running import LOG, check_numbers
 from gpualign._sequences import Path
 from gpualign._tree import Tree
 from gpualign.core.common.errors import InputError, parameter, quoted

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gpualign._execution_options import LOG, Progress, Reporter, checked_count, resources
 from gpualign._output import checked_output, filled_values
 from gpualign._results import Matrix
-from gpualign._running import LOG, Progress, Reporter, checked_count, resources
 from gpualign._sequences import Path, checked_path, is_missing, is_numbered
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.fractions import exact_fraction, sites_or_fraction
