@@ -229,7 +229,7 @@ def main() -> None:
         rows,
         [
             f"Ratios are of gpualign on {LARGE} records to the peer on {SMALL}, which is enough for its full rate. Scores are compared",
-            "with gpualign's, which equal Biopython's and parasail's scan kernels (tests/test_cpu_peers.py).",
+            "with gpualign's, which equal Biopython's and parasail's scan kernels (tests/alignment/test_cpu_peers.py).",
         ],
     )
     text += table("Edit distance of one pair of 100 kb", ["pair", "edlib", "gpualign", "faster by"], long_pair(engine, arguments.runs), [])

@@ -1,7 +1,7 @@
 """The man pages and completion scripts of packaging/share, which a wheel installs below share/. Run as a script, it writes them anew.
 
 They are kept in the repository so that a build needs no program of ours to run.
-tests/test_shared_files.py compares them with `--help`.
+tests/project/test_shared_files.py compares them with `--help`.
 """
 
 from __future__ import annotations

@@ -21,13 +21,13 @@ LEFT_OUT = {
     r"^pip install": "needs a package index, and minutes",
     r"^python tests/fuzz .*--minutes": "takes minutes",
     r"^python benchmarks/": "takes minutes, and other programs to compare with",
-    r"^gpualign bench all --size paper": "takes seconds, and minutes with a GPU; tests/test_cli_bench.py runs it with less",
+    r"^gpualign bench all --size paper": "takes seconds, and minutes with a GPU; tests/cli/test_bench.py runs it with less",
     r"--kernel (shared|dscan|munekawa)": "needs a GPU",
-    r"^(openssl|dask) |TLS|--cluster tls:": "needs several machines; tests/test_cluster_run.py makes a scheduler with certificates",
-    r"^mpirun": "needs an MPI; tests/test_cluster_run.py runs it where there is one",
+    r"^(openssl|dask) |TLS|--cluster tls:": "needs several machines; tests/execution/test_executors.py makes a scheduler with certificates",
+    r"^mpirun": "needs an MPI; tests/execution/test_executors.py runs it where there is one",
     r"^plink2": "another program, alone",
     r"^duckdb": "another program, alone",
-    r"^multiqc": "another program, alone; tests/test_summary.py runs it where it is installed",
+    r"^multiqc": "another program, alone; tests/cli/test_summary.py runs it where it is installed",
 }
 """Commands that do not run here, and why."""
 
@@ -102,7 +102,7 @@ def test_what_is_left_out_is_there():
 
 
 def test_no_command_is_overlooked():
-    """Whatever else is indented is no command: contents of files, formulas, and workflows, which tests/test_workflows.py runs."""
+    """Whatever else is indented is no command: contents of files, formulas, and workflows, which tests/project/test_workflows.py runs."""
     workflows = {line.strip() for file in (ROOT / "docs" / "workflows").iterdir() for line in file.read_text().splitlines()}
     for page in PAGES:
         for line in indented(page.read_text()).others:

@@ -24,7 +24,7 @@ COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["cluster"], ["tree"], ["plot"], ["ben
 
 def test_cli_reference(request):
     # Releases of click wrap and annotate differently: the extra `test` pins the one that the page is written with.
-    page = "# Command-line reference\n\nWritten from `--help` by `pytest tests/test_docs.py --update-golden`.\n"
+    page = "# Command-line reference\n\nWritten from `--help` by `pytest tests/project/test_docs.py --update-golden`.\n"
     for command in COMMANDS:
         text = gpualign(*command, "--help", env={"COLUMNS": "110"}).stdout.decode()
         page += f"\n## {' '.join(['gpualign', *command])}\n\n```text\n{text}```\n"

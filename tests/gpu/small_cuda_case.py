@@ -1,7 +1,7 @@
 """Every CUDA kernel once on a small case, for compute-sanitizer, under which the test suite would take hours.
 
-compute-sanitizer --tool memcheck python tests/small_cuda_case.py
-compute-sanitizer --tool racecheck python tests/small_cuda_case.py [distances | near | alignments | papers]
+compute-sanitizer --tool memcheck python tests/gpu/small_cuda_case.py
+compute-sanitizer --tool racecheck python tests/gpu/small_cuda_case.py [distances | near | alignments | papers]
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "helpers"))
 from distance_oracle import allele_source, compute, compute_counts, dense_source, near_pairs
 from host_device import name_of
 from oracle import local_score

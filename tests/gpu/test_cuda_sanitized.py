@@ -50,7 +50,7 @@ def test_no_kernel_reads_or_writes_out_of_bounds():
     for variable in [v for v in environment if v.startswith("PYTEST_")]:
         del environment[variable]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
-    command += ["tests/test_cuda_kernels.py", "tests/test_cuda_paths.py", "tests/test_cuda_near.py"]
+    command += ["tests/alignment/test_cuda_kernels.py", "tests/alignment/test_cuda_paths.py", "tests/near_pairs/test_cuda_near.py"]
     done = subprocess.run(
         [*command, "-m", "not gpu", "-k", CASES], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=False
     )

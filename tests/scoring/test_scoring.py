@@ -82,7 +82,7 @@ def test_refusals(options, message):
 
 
 def test_the_largest_weights():
-    """Whole scores take 64 bits where a pair needs them (tests/test_cpu_scores.py)."""
+    """Whole scores take 64 bits where a pair needs them (tests/alignment/test_cpu_scores.py)."""
     for options in (ScoringOptions(match=2**31 - 41), ScoringOptions(match=0, mismatch=41 - 2**31)):
         make_scoring(DNA, options)
 
