@@ -1,5 +1,7 @@
 """Options that say what a table holds and which of it is read, through the command."""
 
+import os
+
 import pytest
 from command import gpualign_here
 
@@ -67,6 +69,12 @@ def test_codes_of_missing_calls(here):
         assert rows("x.tsv", "--missing-code", code.replace('"', "")) == [[0, 0, 2], [0, 0, 2], [2, 2, 0]]
     (here / "l.tsv").write_text(LETTERS)
     assert rows("l.tsv", "--missing-code", "E,Q") == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+
+
+def test_a_missing_code_is_text(here):
+    (here / "l.tsv").write_text(LETTERS)
+    with pytest.raises(InputError, match=r"--missing-code: '\\udcff' is not UTF-8"):
+        rows("l.tsv", "--missing-code", os.fsdecode(b"\xff"))
 
 
 def test_a_table_without_a_header(here):

@@ -53,6 +53,9 @@ class CallOptions:
 
     def check(self) -> None:
         """Raises `InputError` for options that contradict each other."""
+        for code in self.missing_codes:
+            if any("\ud800" <= letter <= "\udfff" for letter in code):
+                raise InputError(f"{parameter('missing_code')}: {code!r} is not UTF-8")
         every, ploidy, type = parameter("all_letters"), parameter("ploidy"), parameter("type", self.type.value)
         of_numbers = self.type not in (TableType.AUTO, TableType.CALLS)
         if self.every_letter and of_numbers:
