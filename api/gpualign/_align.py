@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from gpualign._running import checked_choice
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign.core.alignment.ambiguity import Rule, default_rule, find_ambiguous
 from gpualign.core.alignment.band_results import BandResults
@@ -129,10 +130,8 @@ def align(
     >>> found.score, found.cigar, found.identity
     (5, '1=1I2=', 0.75)
     """
-    if mode not in _MODES:
-        raise InputError(f"mode {mode!r}: global or local is wanted")
-    if end_gaps not in _END_GAPS:
-        raise InputError(f"end_gaps {end_gaps!r}: {', '.join(_END_GAPS)} are known")
+    checked_choice("mode", mode, _MODES)
+    checked_choice("end_gaps", end_gaps, _END_GAPS)
     if mode == "local" and end_gaps != "penalised":
         raise InputError("end_gaps is about global alignments; a local one ends where its score is best")
     letters = [_letters(one, name) for one, name in ((query, "query"), (target, "target"))]

@@ -13,7 +13,7 @@ from gpualign._nw import checked_rule
 from gpualign._results import Matrix
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of
-from gpualign.core.alignment.identity import DEFAULT, DEFINITIONS
+from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.clustering.greedy import ORDERS
 from gpualign.core.clustering.known_distances import MatrixOfPairs
@@ -95,18 +95,16 @@ def cluster(
     needed, or "greedy" centroids, which are looked for in this order: "length" (longest first), "size" (most abundant, by `;size=` in the
     ids) or "input". strand, ambiguous and other arguments and errors as for `nw`.
 
-    >>> found = cluster(["ACGTACGT", "ACGAACGT", "TTTTGGCC"], Scoring(edit=True), max_distance=1, method="greedy")
+    >>> found = cluster(["ACGTACGT", "ACGAACGT", "TTTTGGCC"], scoring=Scoring(edit=True), max_distance=1, method="greedy")
     >>> found.labels.tolist(), found.members(0)
     ([0, 0, 1], ['0', '1'])
     """
-    if method not in METHODS:
-        raise InputError(f"method {method!r}: {', '.join(METHODS)} are known")
-    if order is not None and order not in ORDERS:
-        raise InputError(f"order {order!r}: {', '.join(ORDERS)} are known")
-    if identity_def not in DEFINITIONS:
-        raise InputError(f"identity_def {identity_def}: a number from 0 to 4 is wanted")
-    if strand not in (None, PLUS, BOTH):
-        raise InputError(f"strand {strand!r}: {PLUS} and {BOTH} are known")
+    checked_choice("method", method, METHODS)
+    if order is not None:
+        checked_choice("order", order, ORDERS)
+    identity_def = checked_definition(identity_def)
+    if strand is not None:
+        checked_choice("strand", strand, (PLUS, BOTH))
     if strand is not None and isinstance(seqs, Matrix):
         raise InputError("strand is of alignments; a matrix has been made already")
     if ambiguous is not None and isinstance(seqs, Matrix):

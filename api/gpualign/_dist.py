@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from gpualign._execution_options import LOG, Progress, Reporter, checked_count, resources
 from gpualign._output import checked_output, filled_values
 from gpualign._results import Matrix
-from gpualign._sequences import Path, checked_path, is_missing, is_numbered
+from gpualign._sequences import Path, check_binary, checked_path, is_missing, is_numbered
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.fractions import exact_fraction, sites_or_fraction
 from gpualign.core.distance.metrics import METRICS, MissingRule
@@ -102,22 +101,19 @@ def dist(
     [[0, 2, 1], [2, 0, 2], [1, 2, 0]]
     """
     rules = {rule.value: rule for rule in MissingRule}
-    if metric not in METRICS or missing not in rules:
-        raise InputError(f"metric {metric!r}, missing {missing!r}: {', '.join(METRICS)} and {', '.join(rules)} are known")
+    checked_choice("metric", metric, METRICS)
     types = {one.value: one for one in TableType}
-    if type not in types:
-        raise InputError(f"type {type!r}: {', '.join(types)} are known")
     calls = CallOptions(
-        transpose=transpose,
-        no_header=no_header,
-        every_letter=all_letters,
-        allow_duplicates=allow_duplicates,
-        type=types[type],
+        transpose=checked_flag("transpose", transpose),
+        no_header=checked_flag("no_header", no_header),
+        every_letter=checked_flag("all_letters", all_letters),
+        allow_duplicates=checked_flag("allow_duplicates", allow_duplicates),
+        type=types[checked_choice("type", type, types)],
         missing_codes=_codes(missing_code),
         ploidy=checked_count("ploidy", ploidy, 1),
-        columns=None if columns is None else _names("columns", columns),
-        ignore_columns=_names("ignore_columns", ignore_columns),
-        nonfounders=nonfounders,
+        columns=None if columns is None else checked_names("columns", columns, "titles"),
+        ignore_columns=checked_names("ignore_columns", ignore_columns, "titles"),
+        nonfounders=checked_flag("nonfounders", nonfounders),
     )
     sites = SiteFilters(
         None if regions is None else read_regions(checked_path("regions", regions)),
@@ -127,14 +123,17 @@ def dist(
     )
     least = sites_or_fraction("min_compared", min_compared)
     some = SampleFilters(
-        dict.fromkeys(_names("exclude", exclude), parameter("exclude")),
+        dict.fromkeys(checked_names("exclude", exclude, "ids"), parameter("exclude")),
         None if min_called is None else sites_or_fraction("min_called", min_called),
     )
     how = resources(device, threads, memory, executor)
-    options = DistOptions(metric, rules[missing], False, least, calls, resources=how, sites=sites, samples=some)
+    options = DistOptions(
+        metric, rules[checked_choice("missing", missing, rules)], False, least, calls, resources=how, sites=sites, samples=some
+    )
     path = None if out is None else checked_output(out, *_files(samples), *_files(others), regions, mask)
     options.task()  # what contradicts itself is refused before anything is read
-    given = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
+    ids, other_ids = (None if one is None else checked_items(name, one, "ids") for name, one in (("ids", ids), ("other_ids", other_ids)))
+    given: list[tuple[Any, Sequence[str] | None]] = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
     with TemporaryFiles() as files:
         source = _source(given, options, files)
         job = prepare(options, source, named_engine(options, LOG), files.scratch, LOG)
@@ -161,17 +160,11 @@ def _codes(given: str | int | Sequence[str | int]) -> tuple[str, ...]:
     """Cells that are missing calls, as text. Raises `InputError` for what is neither text nor a number."""
     if isinstance(given, str):
         return tuple(code.strip() for code in given.split(","))
-    some = [given] if isinstance(given, (int, float, np.number)) or given is None else list(given)
+    some = [given] if isinstance(given, (int, float, np.number)) or not is_iterable(given) else list(given)
     for code in some:
         if not isinstance(code, (str, int, float, np.number)) or is_missing(code):
             raise InputError(f"missing_code {code!r}: expected text or a number; None and nan are missing calls anyway")
     return tuple(f"{code:.0f}" if isinstance(code, (float, np.floating)) and code == code // 1 else str(code) for code in some)
-
-
-def _names(name: str, given: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(given, str):
-        raise InputError(f"{name} {given!r}: expected a list of {'ids' if name == 'exclude' else 'titles'}")
-    return tuple(map(str, given))
 
 
 def _source(given: list[tuple[Any, Sequence[str] | None]], options: DistOptions, files: TemporaryFiles) -> Source:
@@ -243,9 +236,8 @@ def _advice(wrong: object, array: npt.NDArray[Any]) -> str:
 
 def _opened(given: Sequence[Any], stack: ExitStack) -> Iterator[CallFile]:
     for one in given:
-        if isinstance(one, io.TextIOBase):
-            raise InputError(f"{getattr(one, 'name', 'samples')}: opened as text; open it with mode 'rb'")
         if hasattr(one, "read"):
+            check_binary(one, str(getattr(one, "name", "samples")))
             yield CallFile(one, str(getattr(one, "name", "a stream")), None)
             continue
         path = fileset_path(os.fspath(one))

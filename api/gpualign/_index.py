@@ -52,7 +52,10 @@ class Index:
         Raises `InputError` naming file, record and reason, `RunError` where `out` cannot be written.
         """
         path = checked_path("fasta", fasta)
-        target, options = checked_output(out, path), ReadOptions(checked_name(alphabet), allow_duplicates, degap)
+        target, options = (
+            checked_output(out, path),
+            ReadOptions(checked_name(alphabet), checked_flag("allow_duplicates", allow_duplicates), checked_flag("degap", degap)),
+        )
 
         with open_file(path) as stream, OutputFiles(LOG.note) as files:
 

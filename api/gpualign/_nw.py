@@ -15,7 +15,7 @@ from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
 from gpualign.core.alignment.ambiguity import Rule, check_rule
-from gpualign.core.alignment.identity import DEFAULT, DEFINITIONS
+from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.task import Detail, EndGaps
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.fractions import check_fraction
@@ -68,9 +68,9 @@ def nw(
     >>> nw(["ACGT", "AGT"], scoring=Scoring(match=2, mismatch=-1, gap=1)).values.tolist()
     [[8, 5], [5, 6]]
     """
-    if value not in ("score", "identity", "distance"):
-        raise InputError(f"value {value!r}: score, identity or distance is wanted")
-    kept = Value(value, _checked_definition(identity_def), checked_scoring(scoring).edit)
+    checked_choice("value", value, ("score", "identity", "distance"))
+    identity_def = checked_definition(identity_def)
+    kept = Value(value, identity_def, checked_scoring(scoring).edit)
     rule = checked_rule(ambiguous, identity_def)
     options = _options(scoring, end_gaps, strand, rule, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory, executor)
     path = None if out is None else checked_output(out, seqs, targets)
@@ -130,7 +130,8 @@ def pairs(
     chosen_pairs = pairs_by_groups(groups, between, within)
     filter = _filter(chosen, max_distance, min_identity, min_score, min_coverage)
     detail = Detail.STATISTICS if filter.by_statistics else Detail.SCORE
-    rule = checked_rule(ambiguous, _checked_definition(identity_def))
+    identity_def = checked_definition(identity_def)
+    rule = checked_rule(ambiguous, identity_def)
     options = _options(chosen, end_gaps, strand, rule, detail, Pairing.ABOVE, device, threads, memory, executor)
     inputs = inputs_of(seqs, targets)
     filter = replace(filter, groups=chosen_pairs(inputs))
@@ -174,8 +175,9 @@ def iter_pairs(
     ...     print(list(table))
     [{'query': '0', 'target': '1', 'cigar': '1=1I2='}]
     """
-    columns = parse_fields(",".join(fields), edit=checked_scoring(scoring).edit)
-    if lacking := sorted(tell_descriptions(",".join(fields))):
+    names = ",".join(checked_names("fields", fields, "columns"))
+    columns = parse_fields(names, edit=checked_scoring(scoring).edit)
+    if lacking := sorted(tell_descriptions(names)):
         raise InputError(f"fields: {lacking[0]} is of files; sequences in memory have no descriptions")
     if checked_count("batch", batch, 1) is None:
         raise InputError("batch None: a whole number is wanted")
@@ -183,7 +185,8 @@ def iter_pairs(
     filter = _filter(checked_scoring(scoring), max_distance, min_identity, min_score, min_coverage)
     details = [column.detail for column in columns] + ([Detail.STATISTICS] if filter.by_statistics else [])
     detail = max(details, key=list(Detail).index)
-    rule = checked_rule(ambiguous, _checked_definition(identity_def))
+    identity_def = checked_definition(identity_def)
+    rule = checked_rule(ambiguous, identity_def)
     options = _options(scoring, end_gaps, strand, rule, detail, Pairing.ABOVE, device, threads, memory, executor)
     inputs = inputs_of(seqs, targets)
     filter = replace(filter, groups=chosen_pairs(inputs))
@@ -233,16 +236,8 @@ def checked_rule(ambiguous: str | None, identity_def: int) -> Rule | None:
     """How ambiguity letters count, as an argument says. Raises `InputError` for words that say nothing, and for contradictions."""
     if ambiguous is None:
         return None
-    if ambiguous not in (names := [one.value for one in Rule]):
-        raise InputError(f"ambiguous {ambiguous!r}: {', '.join(names)} are known")
-    check_rule(rule := Rule(ambiguous), identity_def)
+    check_rule(rule := Rule(checked_choice("ambiguous", ambiguous, (one.value for one in Rule))), identity_def)
     return rule
-
-
-def _checked_definition(number: int) -> int:
-    if number not in DEFINITIONS:
-        raise InputError(f"identity_def {number}: a number from 0 to 4 is wanted")
-    return number
 
 
 def _options(
@@ -257,10 +252,9 @@ def _options(
     memory: int | None,
     executor: Executor | None,
 ) -> NwOptions:
-    if end_gaps not in (names := [one.value for one in EndGaps]):
-        raise InputError(f"end_gaps {end_gaps!r}: {', '.join(names)} are known")
-    if strand not in (None, PLUS, BOTH):
-        raise InputError(f"strand {strand!r}: {PLUS} and {BOTH} are known")
+    checked_choice("end_gaps", end_gaps, (one.value for one in EndGaps))
+    if strand is not None:
+        checked_choice("strand", strand, (PLUS, BOTH))
     computed_by = resources(device, threads, memory, executor)
     return NwOptions(checked_scoring(scoring).options(), EndGaps(end_gaps), detail, pairing, computed_by, strand=strand, ambiguous=rule)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 
 from gpualign._execution_options import checked_count
 from gpualign.core.common.errors import InputError
@@ -30,12 +31,18 @@ class Scoring:
     matrix: str | None = None
     edit: bool = False
 
+    def __post_init__(self) -> None:
+        """Raises `InputError` for fractions, and for what is no name of a matrix."""
+        for name in ("match", "mismatch", "gap", "gap_open", "gap_extend"):
+            object.__setattr__(self, name, checked_count(name, getattr(self, name)))
+        object.__setattr__(self, "edit", checked_flag("edit", self.edit))
+        if self.matrix is not None and not isinstance(self.matrix, (str, PathLike)):
+            raise InputError(f"matrix: expected a name or a path; found {type(self.matrix).__name__}")
+
     def options(self) -> ScoringOptions:
-        """As the jobs take it. Raises `InputError` for a matrix that cannot be had, and for fractions."""
-        names = ("match", "mismatch", "gap", "gap_open", "gap_extend")
-        match, mismatch, gap, gap_open, gap_extend = (checked_count(name, getattr(self, name)) for name in names)
+        """As the jobs take it. Raises `InputError` for a matrix that cannot be had."""
         matrix = None if self.matrix is None else matrices.load(self.matrix)
-        return ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrix, self.edit)
+        return ScoringOptions(self.match, self.mismatch, self.gap, self.gap_open, self.gap_extend, matrix, self.edit)
 
 
 DEFAULT = Scoring()

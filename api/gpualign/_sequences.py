@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from io import TextIOBase
 from os import PathLike, fspath
 from typing import Any, BinaryIO, TypeAlias, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign._running import checked_choice, checked_flag, checked_names, is_iterable
+from gpualign._scoring import Scoring
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.paths import open_file
 from gpualign.core.sequences.alphabet import PROTEIN, Alphabet, checked_name
@@ -113,9 +116,10 @@ def read(
     degap: remove gaps (- and .); allow_duplicates: number repeated ids; drop_empty: leave out records without letters; unknown: read
     letters of no alphabet, . and ? as "n" of DNA or "x" of proteins. Raises `InputError` naming file, record and reason.
     """
-    if unknown not in (None, "n", "x"):
-        raise InputError(f"unknown {unknown!r}: n and x are known")
-    options = ReadOptions(checked_name(alphabet), allow_duplicates, degap, unknown=unknown, drop_empty=drop_empty)
+    if unknown is not None:
+        checked_choice("unknown", unknown, ("n", "x"))
+    flags = {"allow_duplicates": allow_duplicates, "degap": degap, "drop_empty": drop_empty}
+    options = ReadOptions(checked_name(alphabet), unknown=unknown, **{name: checked_flag(name, one) for name, one in flags.items()})
     raw = _read(source, options)
     chosen, (encoded,) = encode_all([raw], checked_name(alphabet))
     return Sequences.of(encoded, chosen)
@@ -132,10 +136,17 @@ def _read(source: Path | BinaryIO, options: ReadOptions = _AS_IT_IS) -> RawRecor
     o, unknown = options, options.unknown_letters()
     if hasattr(source, "read"):
         name = str(getattr(source, "name", "a stream"))
+        check_binary(source, name)
         return read_raw(cast("BinaryIO", source), name, o.allow_duplicates, o.drop_empty, o.degap, unknown=unknown)
     name = checked_path("source", source)
     with open_file(name) as stream:
         return read_raw(stream, name, o.allow_duplicates, o.drop_empty, o.degap, unknown=unknown)
+
+
+def check_binary(stream: object, name: str) -> None:
+    """Raises `InputError` for a file that is open as text."""
+    if isinstance(stream, TextIOBase):
+        raise InputError(f"{name}: opened as text; open it with mode 'rb'")
 
 
 def is_numbered(index: Any) -> bool:
@@ -159,8 +170,9 @@ def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> 
         raise InputError("a dict is no list of sequences; with its keys as ids it is Sequences(d.values(), ids=d)")
     if hasattr(records, "iloc") and getattr(records, "ndim", 1) != 1:
         raise InputError("a DataFrame is no list of sequences; give the column that has them, such as frame['seq']")
-    if not isinstance(records, Iterable):
-        raise InputError(f"expected a file, sequences or a list of them; found {type(records).__name__}")
+    if not is_iterable(records):
+        hint = "; name this argument: scoring=..." if isinstance(records, Scoring) else ""
+        raise InputError(f"expected a file, sequences or a list of them; found {type(records).__name__}{hint}")
     if ids is None and hasattr(records, "iloc") and not is_numbered(index := getattr(records, "index", None)):  # a Series
         ids = index
     names: list[str] = []
@@ -176,7 +188,7 @@ def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> 
     if not letters:
         raise InputError("no sequences")
     if ids is not None:
-        names = [str(one) for one in ids]
+        names = list(checked_names("ids", ids, "ids"))
     if len(names) != len(letters):
         raise InputError(f"{len(names):,} ids for {len(letters):,} sequences")
     seen: set[str] = set()

@@ -14,7 +14,7 @@ from gpualign._index import Index
 from gpualign._results import Hits, join_columns
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of, translated_inputs_of
-from gpualign.core.alignment.identity import DEFAULT, DEFINITIONS
+from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.errors import InputError
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 _METHODS = {
-    "mask": (None, "seg", "dust", "none"),
-    "evalue": (None, "table", "estimate", "none"),
-    "strand": (None, PLUS, MINUS, BOTH),
-    "translate": (None, "query", "target", "both"),
+    "mask": ("seg", "dust", "none"),
+    "evalue": ("table", "estimate", "none"),
+    "strand": (PLUS, MINUS, BOTH),
+    "translate": ("query", "target", "both"),
 }
 
 
@@ -79,17 +79,19 @@ def sw(
     """
     given = {"mask": mask, "evalue": evalue, "strand": strand, "translate": translate}
     for name, one in given.items():
-        if one not in _METHODS[name]:
-            raise InputError(f"{name} {one!r}: {', '.join(str(known) for known in _METHODS[name] if known)} are known")
-    if identity_def not in DEFINITIONS:
-        raise InputError(f"identity_def {identity_def}: a number from 0 to 4 is wanted")
-    checked_count("max_hits", max_hits, 1)
+        if one is not None:
+            checked_choice(name, one, _METHODS[name])
+    identity_def = checked_definition(identity_def)
+    traceback, with_self = checked_flag("traceback", traceback), checked_flag("with_self", with_self)
+    code = STANDARD if (number := checked_count("genetic_code", genetic_code)) is None else number
+    max_hits = checked_count("max_hits", max_hits, 1)
     min_score = checked_score("min_score", min_score)
     check_numbers(max_evalue=max_evalue, min_identity=min_identity)
     check_fraction("min_identity", min_identity)
     if max_evalue is not None and (evalue == "none" or not max_evalue >= 0):
         raise InputError("max_evalue needs E-values" if evalue == "none" else f"max_evalue {max_evalue:g}: 0 or more is wanted")
-    columns = parse_fields(hit_fields(traceback, translate is not None) if fields is None else ",".join(fields), of_hits=True)
+    names = hit_fields(traceback, translate is not None) if fields is None else ",".join(checked_names("fields", fields, "columns"))
+    columns = parse_fields(names, of_hits=True)
     needed = [one.name for one in columns if one.detail is not Detail.SCORE] + (["min_identity"] if min_identity is not None else [])
     if needed and not traceback:
         raise InputError(f"{', '.join(needed)} needs alignments; leave out traceback=False")
@@ -107,9 +109,9 @@ def sw(
         bool(needed),
         resources(device, threads, memory, executor),
         translate=translate,
-        genetic_code=genetic_code,
+        genetic_code=code,
     )
-    if translate is None and genetic_code != STANDARD:
+    if translate is None and code != STANDARD:
         raise InputError("genetic_code is for translate, which says what is translated")
     targets = _database(db)
     inputs = inputs_of(queries, targets) if translate is None else translated_inputs_of(queries, targets, translate)

@@ -48,8 +48,7 @@ def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
     """
     if not isinstance(matrix, Matrix):
         raise InputError(f"matrix: expected a Matrix that nw or dist returned; found {type(matrix).__name__}")
-    if method not in METHODS:
-        raise InputError(f"method {method!r}: {', '.join(METHODS)} are known")
+    checked_choice("method", method, METHODS)
     if root is not None and not isinstance(root, str):
         raise InputError(f"root {root!r}: an id or 'midpoint' is wanted")
     check_root(root, method)

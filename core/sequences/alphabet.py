@@ -96,7 +96,7 @@ ALPHABETS = {one.name: one for one in (DNA, PROTEIN)}
 
 def checked_name(name: str) -> str:
     """The name of an alphabet, or "auto". Raises `InputError` for any other."""
-    if name != "auto" and name not in ALPHABETS:
+    if not isinstance(name, str) or (name != "auto" and name not in ALPHABETS):
         raise InputError(f"alphabet {name!r}: auto, {' or '.join(ALPHABETS)} is wanted")
     return name
 

@@ -412,7 +412,7 @@ def test_both_strands():
     ]
     (table,) = gpualign.iter_pairs(genes, fields=["query", "target", "strand"], strand="both")
     assert [row["strand"] for row in table] == ["-", "+", "-"]
-    found = gpualign.cluster(genes, gpualign.EDIT, max_distance=0, method="greedy", strand="both")
+    found = gpualign.cluster(genes, scoring=gpualign.EDIT, max_distance=0, method="greedy", strand="both")
     assert found.labels.tolist() == [0, 0, 1]
 
 
@@ -421,7 +421,7 @@ def test_both_strands():
 def test_huge_thresholds(most):
     sequences = ["ACGTACGT", "ACGTTCGT", "ACGTAC"]
     assert len(gpualign.pairs(sequences, scoring=gpualign.EDIT, max_distance=most)) == 3
-    assert gpualign.cluster(sequences, gpualign.EDIT, max_distance=most).labels.tolist() == [0, 0, 0]
+    assert gpualign.cluster(sequences, scoring=gpualign.EDIT, max_distance=most).labels.tolist() == [0, 0, 0]
     assert len(gpualign.pairs(sequences, min_score=-most)) == 3
     assert len(gpualign.pairs(sequences, min_score=most)) == 0
 

@@ -1,5 +1,9 @@
 """What the functions of the package refuse, and that they do so at once and print nothing."""
 
+import inspect
+import io
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -89,6 +93,18 @@ REFUSED = [
     (lambda: gpualign.align("ACGT", "ACGT", gpualign.EDIT, mode="local"), "global alignments"),
     (lambda: gpualign.sw(["ACGT"], scoring=gpualign.EDIT), "global alignments"),
     (lambda: gpualign.nw({"a": "ACGT"}), "a dict is no list"),
+    (lambda: gpualign.nw(np.array(0)), "expected a file, sequences or a list of them; found ndarray"),
+    (lambda: gpualign.nw(io.StringIO(">a\nACGT\n")), "a stream: opened as text; open it with mode 'rb'"),
+    (lambda: gpualign.pairs(["ACGT"], gpualign.EDIT, max_distance=1), "found Scoring; name this argument: scoring=..."),
+    (lambda: gpualign.nw(["ACGT"], value=np.eye(2)), r"value \(ndarray\): score, identity, distance are known"),
+    (lambda: gpualign.nw(["ACGT"], progress=5), "progress 5: expected a function of the work done and of all work"),
+    (lambda: gpualign.nw(["ACGT"], memory=10**30), "memory 1000000000000000000000000000000: at most 9,223,372,036,854,775,807"),
+    (lambda: gpualign.iter_pairs(["ACGT"], fields="score"), "fields 'score': expected a list of columns"),
+    (lambda: gpualign.sw(["ACGT"], traceback="no"), "traceback 'no': expected True or False"),
+    (lambda: gpualign.dist(np.array([[0, 1]]), ids=5), "ids 5: expected a list of ids"),
+    (lambda: gpualign.dist(np.array([[0, 1]]), ids=[["a"]]), r"ids: expected a list of ids; one of them is \['a'\]"),
+    (lambda: gpualign.dist(np.array([[0, 1]]), metric=[]), r"metric \[\]: hamming, .* are known"),
+    (lambda: gpualign.align("ACGT", "ACGT", gpualign.Scoring(matrix=5)), "matrix: expected a name or a path; found int"),
     (
         lambda: gpualign.nw(["ACGT" * 20], gpualign.Sequences(["MEEPQSDPSV"])),
         "record '0' looks like DNA, and the other sequences are proteins",
@@ -98,7 +114,7 @@ REFUSED = [
     (lambda: gpualign.pairs(["ACGT"], min_score=float("inf")), "min_score inf: a number"),
     (lambda: gpualign.iter_pairs(["ACGT"], min_score=float("nan")), "min_score nan: a number"),
     (lambda: gpualign.pairs(["ACGT"], min_score="3"), "min_score '3': a number"),
-    (lambda: gpualign.cluster(["ACGT"], gpualign.EDIT, max_distance=float("inf")), "a distance from 0 on; found inf"),
+    (lambda: gpualign.cluster(["ACGT"], scoring=gpualign.EDIT, max_distance=float("inf")), "a distance from 0 on; found inf"),
     (lambda: gpualign.iter_pairs(["ACGT"], batch=None), "batch None: a whole number"),
     (lambda: gpualign.sw(["ACGT"], min_score=float("nan"), evalue="none"), "min_score nan: a number"),
     (lambda: gpualign.sw(["ACGT"], max_evalue="1e-3"), "max_evalue '1e-3': a number"),
@@ -120,3 +136,38 @@ def test_bad_input_is_an_error_at_once(capfd, call, message):
     assert isinstance(raised.value, ValueError)
     assert "--" not in str(raised.value)
     assert capfd.readouterr() == ("", "")
+
+
+SEQUENCES, CALLS = ["ACGT", "AGT"], np.array([[0, 1, 2, 0], [0, 2, 2, 1]])
+FASTA = ">a\nACGT\n>b\nACGA\n"
+CALLABLE = {
+    "align": {"query": "ACGT", "target": "AGT"},
+    "nw": {"seqs": SEQUENCES},
+    "pairs": {"seqs": SEQUENCES, "max_distance": 0.9},
+    "iter_pairs": {"seqs": SEQUENCES},
+    "cluster": {"seqs": SEQUENCES, "max_distance": 0.9},
+    "sw": {"queries": SEQUENCES, "evalue": "none"},
+    "dist": {"samples": CALLS},
+    "tree": {"matrix": gpualign.dist(CALLS)},
+    "read": {"source": "x.fa"},
+    "Sequences": {"records": SEQUENCES},
+    "Scoring": {},
+}
+WRONG = [None, 5, 1.5, 10**30, float("nan"), "zzz", b"x", [], [5], {}, object(), np.array(0), np.eye(2), [[0, 1]], gpualign.EDIT, {"a"}]
+
+
+@pytest.mark.parametrize("name", CALLABLE)
+def test_a_wrong_argument_is_taken_or_said_to_be_wrong(tmp_path, monkeypatch, name):
+    """No other exception than those of gpualign, whatever is given for whichever parameter."""
+    pd = pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.fa").write_text(FASTA)
+    function = getattr(gpualign, name)
+    for parameter in inspect.signature(function).parameters:
+        for wrong in (*WRONG, pd.DataFrame({"a": [0, 1], "b": [1, 2]}), io.StringIO(FASTA), gpualign.dist(CALLS)):
+            with suppress(gpualign.InputError, gpualign.RunError):
+                found = function(**{**CALLABLE[name], parameter: wrong})
+                if name in ("sw", "iter_pairs"):
+                    list(found)
+                if name == "Scoring":
+                    gpualign.align("ACGT", "AGT", found)

@@ -65,7 +65,7 @@ def test_python_takes_its_own_matrices(small_16s):
     calls = np.array([[0, 1, 2, 0], [0, 2, 2, 1], [0, 1, 2, 0]])
     assert package.cluster(package.dist(calls), max_distance=1).labels.tolist() == [0, 1, 0]
     edits = package.nw(genes[:9], scoring=package.EDIT)
-    assert package.cluster(edits, package.EDIT, max_distance=300).sizes.sum() == 9
+    assert package.cluster(edits, scoring=package.EDIT, max_distance=300).sizes.sum() == 9
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_edit_distances(folder):
     gpualign("nw", "--edit", "--condensed", "genes.fa", "-o", "c.npz", cwd=folder)
     for given in (["--edges", "edges.tsv"], ["--distances", "m.npy"], ["--distances", "c.npz"]):
         assert clusters(gpualign("cluster", *given, *words, cwd=folder).stdout) == direct
-    assert package.cluster(folder / "genes.fa", package.EDIT, max_distance=1).labels.tolist() == [0, 0, 0, 1]
+    assert package.cluster(folder / "genes.fa", scoring=package.EDIT, max_distance=1).labels.tolist() == [0, 0, 0, 1]
     assert package.cluster(package.nw(folder / "genes.fa", scoring=package.EDIT), package.EDIT, max_distance=1).labels.tolist() == [
         0,
         0,
