@@ -72,8 +72,8 @@ class Clusters:
 
 def cluster(
     seqs: Source | Matrix,
-    scoring: Scoring | None = None,
     *,
+    scoring: Scoring | None = None,
     max_distance: float | None = None,
     min_identity: float | None = None,
     min_coverage: float | None = None,

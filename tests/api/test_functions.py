@@ -1,6 +1,7 @@
 """`import gpualign`: the same numbers as the commands and as other libraries, from several threads, with errors that are exceptions."""
 
 import csv
+import inspect
 import io
 import logging
 import os
@@ -414,6 +415,19 @@ def test_both_strands():
     assert [row["strand"] for row in table] == ["-", "+", "-"]
     found = gpualign.cluster(genes, scoring=gpualign.EDIT, max_distance=0, method="greedy", strand="both")
     assert found.labels.tolist() == [0, 0, 1]
+
+
+def test_places_mean_the_same_in_every_function():
+    """Two sets, then the scoring; everything else is named."""
+    placed = {
+        name: [p.name for p in inspect.signature(getattr(gpualign, name)).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        for name in ("align", "nw", "pairs", "iter_pairs", "sw", "cluster", "dist")
+    }
+    sets, pair = ["seqs", "targets", "scoring"], ["query", "target", "scoring"]
+    assert placed == {
+        **{"align": pair, "nw": sets, "pairs": sets, "iter_pairs": sets},
+        **{"sw": ["queries", "db", "scoring"], "cluster": ["seqs"], "dist": ["samples", "others"]},
+    }
 
 
 # ---- arguments of other types

@@ -89,7 +89,7 @@ def test_edit_distances(folder):
     for given in (["--edges", "edges.tsv"], ["--distances", "m.npy"], ["--distances", "c.npz"]):
         assert clusters(gpualign("cluster", *given, *words, cwd=folder).stdout) == direct
     assert package.cluster(folder / "genes.fa", scoring=package.EDIT, max_distance=1).labels.tolist() == [0, 0, 0, 1]
-    assert package.cluster(package.nw(folder / "genes.fa", scoring=package.EDIT), package.EDIT, max_distance=1).labels.tolist() == [
+    assert package.cluster(package.nw(folder / "genes.fa", scoring=package.EDIT), scoring=package.EDIT, max_distance=1).labels.tolist() == [
         0,
         0,
         0,
