@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from gpualign._running import checked_choice
+from gpualign._execution_options import checked_choice
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign.core.alignment.ambiguity import Rule, default_rule, find_ambiguous
 from gpualign.core.alignment.band_results import BandResults

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gpualign._execution_options import LOG, Progress, Reporter, check_numbers, resources
+from gpualign._execution_options import LOG, Progress, Reporter, check_numbers, checked_choice, checked_definition, resources
 from gpualign._nw import checked_rule
 from gpualign._results import Matrix
 from gpualign._scoring import Scoring, checked_scoring

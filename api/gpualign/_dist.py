@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gpualign._execution_options import LOG, Progress, Reporter, checked_count, resources
+from gpualign._execution_options import (
+    LOG,
+    Progress,
+    Reporter,
+    checked_choice,
+    checked_count,
+    checked_flag,
+    checked_items,
+    checked_names,
+    is_iterable,
+    resources,
+)
 from gpualign._output import checked_output, filled_values
 from gpualign._results import Matrix
 from gpualign._sequences import Path, check_binary, checked_path, is_missing, is_numbered

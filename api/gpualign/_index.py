@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import BinaryIO
 
-from gpualign._execution_options import LOG
+from gpualign._execution_options import LOG, checked_flag
 from gpualign._output import checked_output
 from gpualign._sequences import Path, Sequences, checked_path
 from gpualign.core.files.paths import open_file

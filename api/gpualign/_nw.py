@@ -8,7 +8,18 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from gpualign._execution_options import LOG, Progress, Reporter, check_numbers, checked_count, checked_score, resources
+from gpualign._execution_options import (
+    LOG,
+    Progress,
+    Reporter,
+    check_numbers,
+    checked_choice,
+    checked_count,
+    checked_definition,
+    checked_names,
+    checked_score,
+    resources,
+)
 from gpualign._groups import Groups, pairs_by_groups
 from gpualign._output import checked_output, filled_values
 from gpualign._results import Matrix, Pairs, Table, join_columns

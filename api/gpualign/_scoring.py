@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from os import PathLike
 
-from gpualign._execution_options import checked_count
+from gpualign._execution_options import checked_count, checked_flag
 from gpualign.core.common.errors import InputError
 from gpualign.core.scoring import matrices
 from gpualign.core.scoring.scoring import ScoringOptions

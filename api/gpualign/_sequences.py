@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, TypeAlias, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from gpualign._running import checked_choice, checked_flag, checked_names, is_iterable
+from gpualign._execution_options import checked_choice, checked_flag, checked_names, is_iterable
 from gpualign._scoring import Scoring
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.paths import open_file

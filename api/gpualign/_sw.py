@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from gpualign._execution_options import LOG, Progress, Reporter, check_numbers, checked_count, checked_score, resources
+from gpualign._execution_options import (
+    LOG,
+    Progress,
+    Reporter,
+    check_numbers,
+    checked_choice,
+    checked_count,
+    checked_definition,
+    checked_flag,
+    checked_names,
+    checked_score,
+    resources,
+)
 from gpualign._index import Index
 from gpualign._results import Hits, join_columns
 from gpualign._scoring import Scoring, checked_scoring

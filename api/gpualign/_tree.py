@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gpualign._cluster import pairs_of
-from gpualign._execution_options import LOG
+from gpualign._execution_options import LOG, checked_choice
 from gpualign._results import Matrix
 from gpualign.core.common.errors import InputError
 from gpualign.core.trees.newick import newick

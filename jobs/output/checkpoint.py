@@ -1,9 +1,8 @@
 """Outputs with which another run can go on: their parts, and the journal beside them.
 
 A run that takes longer than a moment gives its parts names that last: `NAME.part` for the output NAME, `NAME.WHAT.part` for what it is made
-of, and `NAME.journal` (core/files/journal.py). They go when the run is done (commit.py), and stay when it ends in another way, so that
---resume
-finds them. Before that parts are hidden, as those of every output (stale_files.py).
+of, and `NAME.journal` (core/files/journal.py). They go when the run is done (commit.py), and stay when it ends in another way, so that the
+run which goes on finds them. Before that parts are hidden, as those of every output (stale_files.py).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import BinaryIO, Protocol, TypeVar, cast
 
 from gpualign.core.common import signals
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.errors import InputError, RunError, for_command_line, parameter
 from gpualign.core.common.threads import Aside
 from gpualign.core.files.journal import (
     SUMMED,
@@ -122,8 +121,8 @@ class Resumption:
             self._refuse_second()
             self._silent = True
             note(
-                f"{self._journal_path}, of a run that was interrupted, and what belongs to it are left alone; --resume goes on with them. "
-                "This run starts from the beginning, and keeps no journal"
+                f"{self._journal_path}, of a run that was interrupted, and what belongs to it are left alone;"
+                f" {parameter('resume')} goes on with them. This run starts from the beginning, and keeps no journal"
             )
 
     @property
@@ -404,7 +403,7 @@ class Resumption:
 
 
 def _damaged(part: Path, why: str) -> InputError:
-    return InputError(f"{part} {why}; remove both, and start without --resume")
+    return InputError(f"{part} {why}; remove both, and start without {parameter('resume')}")
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -412,10 +411,10 @@ def _opened(path: Path) -> BinaryIO:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
-        raise InputError(f"--resume: {path}: {error.strerror or error}; start without --resume") from None
+        raise InputError(f"{parameter('resume')}: {path}: {error.strerror or error}; start without {parameter('resume')}") from None
     if not is_ours(descriptor):
         os.close(descriptor)
-        raise InputError(f"--resume: {path} is no file of yours; start without --resume")
+        raise InputError(f"{parameter('resume')}: {path} is no file of yours; start without {parameter('resume')}")
     return cast(BinaryIO, os.fdopen(descriptor, "r+b"))
 
 
@@ -423,7 +422,8 @@ def _command(words: Sequence[str]) -> str:
     """That goes on with the one of these words."""
     import shlex
 
-    return shlex.join(["gpualign", *words, *([] if "--resume" in words else ["--resume"])])
+    resume = for_command_line(parameter("resume"))
+    return shlex.join(["gpualign", *words, *([] if resume in words else [resume])])
 
 
 def _boot() -> str | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.journal import Finished
 
 
@@ -75,7 +75,7 @@ def without_names(files: Iterable[Finished], output: Path, journal: Path) -> lis
         if final is not None and not _is(one, part if there else final):
             raise InputError(
                 f"{final} had been complete, and {part if there else final} is not as it was then; remove {journal} and what belongs to it "
-                f"({output.name}*.part), and start without --resume"
+                f"({output.name}*.part), and start without {parameter('resume')}"
             )
         if there:
             found.append((part, final))
@@ -102,4 +102,4 @@ def _check_names(one: Finished, output: Path, journal: Path) -> None:
 
 
 def _damaged(journal: Path) -> InputError:
-    return InputError(f"{journal}: damaged; remove it and the parts, and start without --resume")
+    return InputError(f"{journal}: damaged; remove it and the parts, and start without {parameter('resume')}")

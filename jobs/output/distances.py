@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Metric, Values
 from gpualign.core.distance.output.base import DECIMALS, AnySink
@@ -61,7 +61,7 @@ class DistanceSpec:
         if self.threshold is not None:
             return f"{self.threshold}, which writes only near ones"
         if self.added:
-            return "--add, which writes a list of pairs"
+            return f"{parameter('add')}, which writes a list of pairs"
         return f"{self.format}, for which no matrix is held" if self.of_pairs else None
 
     @property
@@ -98,13 +98,13 @@ def distance_spec(
     format, path = pick_format(output, format, Results.DISTANCES)
     check_resume(resume, path, format, Results.DISTANCES)
     check_shard(shard, path, format, Results.DISTANCES, plot)
-    threshold = "--max-distance" if most is not None else "--min-kinship" if least_kinship is not None else None
+    threshold = parameter("max_distance") if most is not None else parameter("min_kinship") if least_kinship is not None else None
     if threshold is not None and not FORMATS[format].keeps_any_pairs:
         raise InputError(f"{threshold} writes a table of pairs, as {_lists()}; {format} holds every pair")
     if most is not None and most < 0:
-        raise InputError(f"--max-distance: distances are 0 or more; found {most:g}")
+        raise InputError(f"{parameter('max_distance')}: distances are 0 or more; found {most:g}")
     if added and not FORMATS[format].keeps_any_pairs:
-        raise InputError(f"--add makes a table of pairs, as {_lists()}; {format} is a matrix, of one file or of two")
+        raise InputError(f"{parameter('add')} makes a table of pairs, as {_lists()}; {format} is a matrix, of one file or of two")
     if not one_set and FORMATS[format].square:
         raise InputError(f"{FORMATS[format].square} is of one set; for two inputs write tsv, csv, molten, npy or npz")
     if condensed:
@@ -114,33 +114,40 @@ def distance_spec(
     if least_given and spec.of_pairs and spec.layout is not Layout.SPARSE and format != "molten":
         spec = replace(spec, compared=True)
     if compared and spec.layout is Layout.SPARSE:
-        raise InputError(f"--compared: {format} holds one number a pair; write parquet, arrow or molten, or a second file")
+        raise InputError(f"{parameter('compared')}: {format} holds one number a pair; write parquet, arrow or molten, or a second file")
     if compared and path is None and not spec.of_pairs and format != "molten":
-        raise InputError(f"--compared with {format} writes a second matrix beside the first: name a file with -o, or write --format molten")
+        raise InputError(
+            f"{parameter('compared')} with {format} writes a second matrix beside the first: name a file with -o, or write"
+            f" {parameter('format', 'molten')}"
+        )
     return spec
 
 
 def check_clusters(spec: DistanceSpec, clusters: str, one_set: bool, resume: bool, shard: Shard | None) -> None:
     """Raises `InputError` where a run does not find all near pairs of one set, of which clusters are made."""
-    later = "make clusters of its list with `gpualign cluster --edges`"
-    if spec.threshold != "--max-distance":
-        raise InputError("--clusters is of near pairs; give --max-distance")
+    later = f"make clusters of its list with `gpualign cluster {parameter('edges')}`"
+    if spec.threshold != parameter("max_distance"):
+        raise InputError(f"{parameter('clusters')} is of near pairs; give {parameter('max_distance')}")
     if not one_set:
-        raise InputError(f"--clusters is of all pairs of one set, and some of two files are not compared; {later}")
+        raise InputError(f"{parameter('clusters')} is of all pairs of one set, and some of two files are not compared; {later}")
     if shard is not None:
-        raise InputError(f"--clusters needs all near pairs, and --shard finds a part of them; merge the parts, then {later}")
+        raise InputError(
+            f"{parameter('clusters')} needs all near pairs, and {parameter('shard')} finds a part of them; merge the parts, then {later}"
+        )
     if resume:
-        raise InputError(f"--clusters needs all near pairs in one run; leave it out to resume, then {later}")
+        raise InputError(f"{parameter('clusters')} needs all near pairs in one run; leave it out to resume, then {later}")
     if clusters == STDIO:
-        raise InputError("--clusters: name a file; standard output is for the pairs")
+        raise InputError(f"{parameter('clusters')}: name a file; standard output is for the pairs")
     if spec.path is not None and spec.path.absolute() == Path(clusters).absolute():
-        raise InputError("-o and --clusters name the same file; each wants its own")
+        raise InputError(f"-o and {parameter('clusters')} name the same file; each wants its own")
 
 
 def check_value(spec: DistanceSpec, metric: Metric) -> None:
     """Raises `InputError` for a metric that is no distance with a format of distances."""
     if metric.similarity and (square := FORMATS[spec.format].square):
-        raise InputError(f"{square} is of distances, and --metric {metric.name} is a {metric.value}; write tsv, csv, molten, npy or npz")
+        raise InputError(
+            f"{square} is of distances, and {parameter('metric', metric.name)} is a {metric.value}; write tsv, csv, molten, npy or npz"
+        )
 
 
 def _lists() -> str:

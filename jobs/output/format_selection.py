@@ -1,4 +1,4 @@
-"""Which format an output has, by --format or by its name; and the files that belong to arrays."""
+"""Which format an output has, as it is chosen or by its name; and the files that belong to arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from gpualign.core.alignment.identity import DEFAULT
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, output_path
@@ -33,7 +33,7 @@ Rows: TypeAlias = "RowFormat | TypedTable"
 def pick_format(output: str, format: str | None, results: Results, option: str = "-o") -> tuple[str, Path | None]:
     """The format, one of those that hold such results, and the path, None for standard output. option: that names it, for messages.
 
-    Raises `InputError` where neither the name nor --format tells.
+    Raises `InputError` where neither the name nor `format` tells.
     """
     path = output_path(output)
     suffixes = {suffix: FORMATS[name] for name in formats_of(results) for suffix in FORMATS[name].suffixes}
@@ -43,13 +43,14 @@ def pick_format(output: str, format: str | None, results: Results, option: str =
         name = path.name.lower()
         matching = [f.name for suffix, f in suffixes.items() if name.endswith(suffix) or (f.is_text and name.endswith(f"{suffix}.gz"))]
         if not matching and is_file_name(path):
+            advice = f", or give {parameter('format')}" if option == "-o" else ""
             raise InputError(
                 f"{option} {output}: the name does not tell the format; end it in {', '.join(suffixes)} (text also .gz)"
-                f"{', or give --format' if option == '-o' else ''}{did_you_mean(Path(name.removesuffix('.gz')).suffix, suffixes)}"
+                f"{advice}{did_you_mean(Path(name.removesuffix('.gz')).suffix, suffixes)}"
             )
         chosen = matching[0] if matching else "tsv"
     if FORMATS[chosen].needs_file and path is None:
-        raise InputError(f"--format {chosen} cannot go to standard output; name a file with -o")
+        raise InputError(f"{parameter('format', chosen)} cannot go to standard output; name a file with -o")
     return chosen, path
 
 
@@ -68,19 +69,20 @@ def _is_csv(path: Path | None) -> bool:
 
 
 def check_fields(fields: str | None, format: str) -> None:
-    """Raises `InputError` for --fields with a format whose columns are fixed."""
+    """Raises `InputError` for fields with a format whose columns are fixed."""
     if fields is not None and not FORMATS[format].has_fields:
         *some, last = (name for name, one in FORMATS.items() if one.has_fields)
-        raise InputError(f"--fields chooses the columns of {', '.join(some)} and {last}; it cannot be combined with {format}")
+        raise InputError(f"{parameter('fields')} chooses the columns of {', '.join(some)} and {last}; it cannot be combined with {format}")
 
 
 def check_condensed(format: str, one_set: bool) -> None:
-    """Raises `InputError` where --condensed has no pairs i < j, or no array for them."""
+    """Raises `InputError` where a condensed matrix has no pairs i < j, or no array for them."""
     if not FORMATS[format].is_array:
-        raise InputError(f"--condensed is for .npy and .npz; it cannot be combined with {format}")
+        raise InputError(f"{parameter('condensed')} is for .npy and .npz; it cannot be combined with {format}")
     if not one_set:
         raise InputError(
-            "--condensed holds the pairs of one file, each record with each later one; it cannot be combined with two files or --self"
+            f"{parameter('condensed')} holds the pairs of one file, each record with each later one; it cannot be combined with two files"
+            f" or {parameter('self')}"
         )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.fractions import check_fraction
 from gpualign.core.output.formats.registry import FORMATS, Results, formats_of
 from gpualign.core.results.columns import hit_fields, parse_fields
@@ -55,11 +55,12 @@ class HitSpec:
 def hit_spec(o: HitOptions) -> HitSpec:
     """Check what the user asked for. Raises `InputError`."""
     if o.format is not None and o.format not in formats_of(Results.HITS):
-        raise InputError(f"--format {o.format} is a matrix of all pairs; give --all too")
+        raise InputError(f"{parameter('format', o.format)} is a matrix of all pairs; give {parameter('all')} too")
     format, path = pick_format(o.output, o.format, Results.HITS)
     if o.translate is not None and format == "sam":
         raise InputError(
-            "SAM has no place for alignments of translations; with --translate write paf, which counts as miniprot does, or m8"
+            f"SAM has no place for alignments of translations; with {parameter('translate')} write paf, which counts as"
+            " miniprot does, or m8"
         )
     check_fields(o.fields, format)
     check_resume(o.resume, path, format, Results.HITS)
@@ -67,16 +68,18 @@ def hit_spec(o: HitOptions) -> HitSpec:
     check_fraction("min_identity", o.min_identity)
     if o.max_evalue is not None and (o.evalue == "none" or not o.max_evalue >= 0):
         raise InputError(
-            "--max-evalue needs E-values" if o.evalue == "none" else f"--max-evalue: E-values are 0 or more; found {o.max_evalue:g}"
+            f"{parameter('max_evalue')} needs E-values"
+            if o.evalue == "none"
+            else f"{parameter('max_evalue')}: E-values are 0 or more; found {o.max_evalue:g}"
         )
     fields = parse_fields(hit_fields(not o.no_traceback, o.translate is not None) if o.fields is None else o.fields, of_hits=True)
     rows = rows_of(format, path, fields)
     if o.no_traceback:
         if o.min_identity is not None:
-            raise InputError("--min-identity needs alignments; it cannot be combined with --no-traceback")
+            raise InputError(f"{parameter('min_identity')} needs alignments; it cannot be combined with {parameter('no_traceback')}")
         if rows is None or rows.detail is not Detail.SCORE:
             what = ", ".join(f.name for f in fields if f.detail is not Detail.SCORE) if FORMATS[format].has_fields else f"format {format}"
-            raise InputError(f"--no-traceback leaves out the alignments, which {what} needs")
+            raise InputError(f"{parameter('no_traceback')} leaves out the alignments, which {what} needs")
     traced = rows is None or rows.detail is not Detail.SCORE or o.min_identity is not None
     return HitSpec(path, rows, traced, format, o.resume, o.shard)
 

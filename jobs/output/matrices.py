@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.output.formats.registry import FORMATS, Labels
 from gpualign.core.output.matrix_files import Named, write_ids, write_npz
 from gpualign.jobs.output.atomic_files import OutputFiles
@@ -112,6 +112,7 @@ def _check_defined(values: Array, records: Named) -> None:
             ids = records.ids
             raise InputError(
                 f"phylip has no way to say that a distance is not defined, and that of {ids[row]!r} and {ids[places[0]]!r} is not: too few "
-                "compared sites, or saturated; leave out samples with few calls by --min-called 0.5, or this one by --exclude, or"
+                f"compared sites, or saturated; leave out samples with few calls by {parameter('min_called', '0.5')}, or this one by"
+                f" {parameter('exclude')}, or"
                 " write mega (?) or tsv (nan)"
             )

@@ -126,13 +126,15 @@ class OutputSpec:
 
 def _filter(o: OutputOptions, edit: bool, same: bool) -> Filter:
     if o.min_score is not None and edit:
-        raise InputError("--min-score cannot be combined with --edit; for distances give --max-distance")
+        raise InputError(
+            f"{parameter('min_score')} cannot be combined with {parameter('edit')}; for distances give {parameter('max_distance')}"
+        )
     check_fraction("min_identity", o.min_identity)
     check_fraction("min_coverage", o.min_coverage)
     most_edits = most_distance = None
     if o.max_distance is not None and edit:
         if o.max_distance != int(o.max_distance) or o.max_distance < 0:
-            raise InputError(f"--max-distance: edit distances are whole numbers from 0 on; found {o.max_distance:g}")
+            raise InputError(f"{parameter('max_distance')}: edit distances are whole numbers from 0 on; found {o.max_distance:g}")
         most_edits = int(o.max_distance)
     elif o.max_distance is not None:
         check_fraction("max_distance", o.max_distance, meaning=f"1 - identity, unless {parameter('edit')} counts letters,")
@@ -149,7 +151,9 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
     layout = FORMATS[format].layouts[Results.PAIRS]
     if o.value is not None and format in ("tsv", "csv"):
         if o.fields is not None:
-            raise InputError("--fields chooses the columns of a table, --value what a matrix holds; give one of them")
+            raise InputError(
+                f"{parameter('fields')} chooses the columns of a table, {parameter('value')} what a matrix holds; give one of them"
+            )
         layout = Layout.MATRIX
     is_matrix, is_sparse = layout in _MATRICES, layout is Layout.SPARSE
     check_fields(o.fields, format)
@@ -157,15 +161,28 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
     check_shard(o.shard, path, format, Results.PAIRS, o.plot)
     filter = _filter(o, edit, one_set or added)
     if is_matrix and filter != Filter():
-        thresholds = "--min-score, --min-identity, --min-coverage, --max-distance and --nearest"
-        advice = "; --value asks for a matrix, --fields for columns of a table" if o.value is not None and o.format is None else ""
-        raise InputError(f"{thresholds} drop rows of a table of pairs; a matrix holds every pair, unless it is --format csr{advice}")
+        *some, last = (parameter(name) for name in ("min_score", "min_identity", "min_coverage", "max_distance", "nearest"))
+        thresholds = f"{', '.join(some)} and {last}"
+        advice = (
+            f"; {parameter('value')} asks for a matrix, {parameter('fields')} for columns of a table"
+            if o.value is not None and o.format is None
+            else ""
+        )
+        raise InputError(
+            f"{thresholds} drop rows of a table of pairs; a matrix holds every pair, unless it is {parameter('format', 'csr')}{advice}"
+        )
     if is_matrix and o.by_groups:
-        raise InputError("--between and --within choose rows of a table of pairs; a matrix holds every pair, unless it is --format csr")
+        raise InputError(
+            f"{parameter('between')} and {parameter('within')} choose rows of a table of pairs; a matrix holds every pair, unless it is"
+            f" {parameter('format', 'csr')}"
+        )
     if is_matrix and added:
-        raise InputError("--add makes a list of pairs; a matrix is of one file or of two")
+        raise InputError(f"{parameter('add')} makes a list of pairs; a matrix is of one file or of two")
     if o.value is not None and not (is_matrix or is_sparse):
-        raise InputError(f"--value chooses what a matrix holds, and {format} is none: write --format matrix, .npy, .npz, phylip or csr")
+        raise InputError(
+            f"{parameter('value')} chooses what a matrix holds, and {format} is none: write {parameter('format', 'matrix')}, .npy,"
+            " .npz, phylip or csr"
+        )
     if o.condensed:
         check_condensed(format, one_set and not with_self)
     value = o.value or ("distance" if format == "phylip" or edit else "score")
@@ -173,11 +190,11 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
         if not one_set:
             raise InputError("phylip is a square matrix of one file; for two files write a matrix or .npy")
         if value == "identity" or (value == "score" and not edit):
-            raise InputError(f"phylip holds distances; --value {value} is none")
+            raise InputError(f"phylip holds distances; {parameter('value', value)} is none")
     if o.plot is not None and not is_matrix:
         matrices = ", ".join(name for name in formats_of(Results.PAIRS) if FORMATS[name].layouts[Results.PAIRS] in _MATRICES)
         kind = "a sparse one" if is_sparse else "a table of pairs"
-        raise InputError(f"--plot draws a matrix, and {format} is {kind}; write a matrix: {matrices}")
+        raise InputError(f"{parameter('plot')} draws a matrix, and {format} is {kind}; write a matrix: {matrices}")
     identity, distance, coverage = (one is not None for one in (o.min_identity, o.max_distance, o.min_coverage))
     shown = default_fields(edit, identity, distance, o.both_strands, coverage) if o.fields is None else o.fields
     rows = rows_of(format, path, parse_fields(shown, edit=edit))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpualign import __version__
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results
 
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ class Keeping:
 
 
 def check_resume(resume: bool, path: Path | None, format: str, results: Results) -> None:
-    """Raises `InputError` for --resume with an output with which no run can go on."""
+    """Raises `InputError` for a run that goes on with an output with which no run can go on."""
     if not resume:
         return
     if path is None:
-        raise InputError("--resume goes on with a file; name it with -o")
+        raise InputError(f"{parameter('resume')} goes on with a file; name it with -o")
     if not can_resume(format, results):
-        raise InputError(f"--resume: {format} is written in one piece; a run can go on with text, matrices, npy, npz and csr")
+        raise InputError(f"{parameter('resume')}: {format} is written in one piece; a run can go on with text, matrices, npy, npz and csr")
 
 
 def can_resume(format: str, results: Results) -> bool:

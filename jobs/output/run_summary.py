@@ -1,4 +1,4 @@
-"""`--summary FILE.json`: what a run was asked for, what it read, did and wrote, and what that took (docs/formats/summary.md)."""
+"""The summary of a run, as JSON: what a run was asked for, what it read, did and wrote, and what that took (docs/formats/summary.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpualign.core.common import signals
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.jobs.output.atomic_files import STDIN_NAME, STDIO, ClosedPipe, OutputFiles, check_place, digest_file, naming_output
 from gpualign.jobs.output.stages import PLANNING, WRITING
 
@@ -40,7 +40,7 @@ class RunSummary:
 
     def __init__(self, path: str | None, stages: StageTimer, invocation: Callable[[], Invocation]) -> None:
         if path == STDIO:
-            raise InputError("--summary: name a file; standard output is for results")
+            raise InputError(f"{parameter('summary')}: name a file; standard output is for results")
         self.path = None if path is None else Path(path)
         self._stages = stages
         self._invocation = invocation

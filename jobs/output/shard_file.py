@@ -1,4 +1,4 @@
-"""Part files, as --shard writes them for `gpualign merge` (shard_merge.py).
+"""Part files, as the runs of shares write them for `gpualign merge` (shard_merge.py).
 
 A part is a zip file, nothing in it packed, so that one that was cut off shows. Its members:
 

@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.journal import identity_of
 from gpualign.core.output.formats.registry import FORMATS
 from gpualign.core.planning.sharding import MOST_SHARDS
@@ -54,7 +54,7 @@ class Part:
         except OSError as error:
             raise InputError(f"{path}: {error.strerror or error}") from None
         except _DAMAGES:
-            raise InputError(f"{path}: no part that --shard wrote, or a damaged one; write it again") from None
+            raise InputError(f"{path}: no part that {parameter('shard')} wrote, or a damaged one; write it again") from None
 
     def has(self, name: str) -> bool:
         """Whether there is such a member."""

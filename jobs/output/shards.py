@@ -1,4 +1,4 @@
-"""--shard K/N: which share of a job a run does, and where it goes."""
+"""Which share of a job a run does (`K/N`), and where it goes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.output.formats.registry import Results
 from gpualign.jobs.output.run_identity import can_resume
 
@@ -40,12 +40,15 @@ class Shard:
 
 
 def check_shard(shard: Shard | None, path: Path | None, format: str, results: Results, plot: object = None) -> None:
-    """Raises `InputError` for --shard with an output of which there are no parts."""
+    """Raises `InputError` for a share of an output of which there are no parts."""
     if shard is None:
         return
     if path is None:
-        raise InputError("--shard writes a part file beside the output; name that with -o")
+        raise InputError(f"{parameter('shard')} writes a part file beside the output; name that with -o")
     if not can_resume(format, results):
-        raise InputError(f"--shard: {format} is written in one piece; there are parts of text, matrices, npy, npz and csr")
+        raise InputError(f"{parameter('shard')}: {format} is written in one piece; there are parts of text, matrices, npy, npz and csr")
     if plot is not None:
-        raise InputError("--plot draws a whole matrix, and --shard makes a part of one; `gpualign plot` draws it when the parts are merged")
+        raise InputError(
+            f"{parameter('plot')} draws a whole matrix, and {parameter('shard')} makes a part of one; `gpualign plot` draws it when the"
+            " parts are merged"
+        )

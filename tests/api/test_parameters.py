@@ -84,7 +84,7 @@ def test_other_text_stays(text):
     assert for_command_line(text) == for_python(text) == text
 
 
-@pytest.mark.parametrize("folder", ["core", "cpu", "gpu", "jobs"])
+@pytest.mark.parametrize("folder", ["core", "cpu", "gpu", "jobs", "cli/outputs", "cli/pictures"])
 def test_text_below_the_command_line_names_no_option_of_it(folder):
     found = []
     for path in sorted((Path(__file__).resolve().parent.parent / folder).rglob("*.py")):
