@@ -8,7 +8,7 @@ import time
 from contextlib import closing
 from dataclasses import field, replace
 from random import Random  # NumPy's generators take ten times as long to load as the sample
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
@@ -26,9 +26,11 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.near_results import NearResults
 
 if TYPE_CHECKING:
+    from gpualign.core.execution.engine import Prepared
+    from gpualign.core.near_pairs.deduplication import Groups
     from gpualign.core.planning.group_pairs import GroupPairs
     from gpualign.core.planning.memory_budget import Budget
-    from gpualign.jobs.near_pairs import NearJob
+    from gpualign.jobs.devices.selection import Engines
 
 _SECONDS = 0.1
 """A sample of near pairs that takes so long is large enough."""
@@ -74,6 +76,45 @@ class SampledPairs:
         return self.alike + max(0, pairs - self.alike) * self.near / self.looked_at * kept / len(self.results.pairs)
 
 
+class NearWork(Protocol):
+    """What a sample needs of a job that looks for near pairs (`gpualign.jobs.near_pairs.NearJob`)."""
+
+    @property
+    def task(self) -> Task: ...
+
+    @property
+    def pairing(self) -> Pairing: ...
+
+    @property
+    def groups(self) -> tuple[Groups, Groups]: ...
+
+    @property
+    def prepared(self) -> Prepared: ...
+
+    @property
+    def aligner(self) -> Prepared | None: ...
+
+    @property
+    def engines(self) -> Engines: ...
+
+    @property
+    def budget(self) -> Budget: ...
+
+    @property
+    def wanted(self) -> GroupPairs | None: ...
+
+    @property
+    def work(self) -> int: ...
+
+    @property
+    def pairs(self) -> int: ...
+
+    @property
+    def all_pairs(self) -> int: ...
+
+    def aligned(self, pairs: NearPairs, /) -> NearResults: ...
+
+
 def sample_every(task: Task, pairing: Pairing, groups: GroupPairs | None, engine: Engine, budget: Budget) -> SampledPairs:
     """Of a job that computes every pair. engine: aligns listed pairs. groups: whose pairs alone are wanted."""
     pairs = _aligned_within(task, _drawn_pairs(task, pairing, groups))
@@ -81,9 +122,9 @@ def sample_every(task: Task, pairing: Pairing, groups: GroupPairs | None, engine
     return SampledPairs(found, len(found.pairs), len(found.pairs))
 
 
-def sample_near(job: NearJob) -> SampledPairs:
+def sample_near(job: NearWork) -> SampledPairs:
     """Of a job that looks for near pairs: its own steps, taken with records at random, more of them until that takes a moment."""
-    task, share = job.prepared.task, job.pairs / max(1, _all_pairs(job))
+    task, share = job.prepared.task, job.pairs / max(1, job.all_pairs)
     size, looked_at, seconds, found, records, to_begin = _TINY, 0, 0.0, join_pairs([]), 0, math.inf
     while True:
         rows, columns = _drawn_records(task, job.pairing, size)
@@ -124,11 +165,7 @@ def sample_near(job: NearJob) -> SampledPairs:
     return replace(sampled, seconds=seconds + placed * sampled.expected(job.pairs, len(some)))
 
 
-def _all_pairs(job: NearJob) -> int:
-    return replace(job, wanted=None).pairs
-
-
-def _of_records(job: NearJob, found: NearPairs) -> NearPairs:
+def _of_records(job: NearWork, found: NearPairs) -> NearPairs:
     """Pairs of distinct records as those of the first records that have their letters, and are wanted, in order."""
     queries, targets = job.groups[0].firsts[found.queries], job.groups[1].firsts[found.targets]
     if job.pairing is not Pairing.ALL:  # a pair belongs to its earlier record
@@ -139,7 +176,7 @@ def _of_records(job: NearJob, found: NearPairs) -> NearPairs:
     return pairs.in_order() if len(pairs) else pairs
 
 
-def _alike(job: NearJob) -> int:
+def _alike(job: NearWork) -> int:
     """Pairs of equal records that are told without being looked for."""
     if job.wanted is not None or (job.pairing is Pairing.ALL and job.task.targets is not job.task.queries):
         return 0

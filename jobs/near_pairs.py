@@ -35,6 +35,7 @@ from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.jobs.devices.memory import memory_left, sequence_bytes, text_threads
 from gpualign.jobs.devices.resources import Resources
+from gpualign.jobs.devices.selection import Engines
 from gpualign.jobs.every_pair import Rows, Work, count_tiles
 from gpualign.jobs.reporter import Notes
 
@@ -49,15 +50,6 @@ _ALIGNED_TOGETHER = 20_000
 
 _AT_ONCE = 1 << 18
 """Pairs of records that are made at a time at most, but for those of one query: some twenty megabytes."""
-
-
-@dataclass(frozen=True)
-class Engines:
-    """chosen: what would compute every pair; finder: finds near pairs; aligner: aligns those that are left."""
-
-    chosen: Engine
-    finder: Engine
-    aligner: Engine
 
 
 @dataclass(frozen=True)
@@ -118,6 +110,11 @@ class NearJob:
             firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(self.task.queries)))
             return int(self.wanted.sums(np.ones(targets, dtype=np.int64), firsts)[start:stop].sum())
         return self.pairing.count(stop, targets) - self.pairing.count(start, targets)
+
+    @property
+    def all_pairs(self) -> int:
+        """Pairs that would be decided about if groups selected none."""
+        return replace(self, wanted=None).pairs
 
     def describe(self) -> Rows:
         """The plan, with a time estimate that takes a moment to measure."""

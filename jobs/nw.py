@@ -27,7 +27,8 @@ from gpualign.jobs.sequence_loading import Inputs, scoring_of
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
     from gpualign.core.scoring.edit_bounds import EditBound
-    from gpualign.jobs.near_pairs import Engines, NearJob
+    from gpualign.jobs.devices.selection import Engines
+    from gpualign.jobs.near_pairs import NearJob
 
 _COUNTED = {
     Rule.COMPATIBLE: "in identities they match what they may stand for",
@@ -166,7 +167,7 @@ def check_complements(scoring: Scoring, alphabet: Alphabet) -> None:
 
 def _engines_of(task: Task, bound: EditBound, chosen: Engine, resources: Resources) -> Engines:
     """Who finds near pairs, and who aligns them."""
-    from gpualign.jobs.near_pairs import Engines
+    from gpualign.jobs.devices.selection import Engines
 
     few = bound.ambiguous <= _FEW_AMBIGUOUS
     if not task.both_strands:

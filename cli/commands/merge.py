@@ -136,7 +136,7 @@ def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles
     from gpualign.jobs.devices.resources import Resources
     from gpualign.jobs.output.distances import beside_of
     from gpualign.jobs.output.matrices import write_matrices
-    from gpualign.jobs.output.matrix_spec import MatrixSpec
+    from gpualign.jobs.output.specs import MatrixSpec
 
     described = parts[0].described
     beside = beside_of(path) if described.beside and path is not None else None

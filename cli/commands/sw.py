@@ -15,9 +15,8 @@ from gpualign.cli.options.param_types import WholeType
 from gpualign.cli.options.scoring import local_scoring_options
 
 if TYPE_CHECKING:
-    from gpualign.jobs.output.hits import HitSpec
-    from gpualign.jobs.output.pairs import OutputSpec
     from gpualign.jobs.output.shards import Shard
+    from gpualign.jobs.output.specs import HitSpec, OutputSpec
 
 
 @click.command()

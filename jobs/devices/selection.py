@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.jobs.devices.local_engines import cpu_engine, paper_device, pick_own_distance_engine, pick_own_engine
 from gpualign.jobs.devices.resources import AUTO, Resources
@@ -73,3 +74,12 @@ def pick_local_engine(resources: Resources, notes: Notes, kernel: str) -> Engine
     from gpualign.gpu.papers.munekawa import MunekawaEngine
 
     return MunekawaEngine(paper_device(resources.device, parameter("kernel", kernel)), kernel)
+
+
+@dataclass(frozen=True)
+class Engines:
+    """chosen: what would compute every pair; finder: finds near pairs; aligner: aligns those that are left."""
+
+    chosen: Engine
+    finder: Engine
+    aligner: Engine

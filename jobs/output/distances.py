@@ -21,9 +21,9 @@ from gpualign.core.output.matrix_files import ArrayMaker, NumberType
 from gpualign.jobs.output.atomic_files import STDIO, naming_output
 from gpualign.jobs.output.format_selection import check_condensed, container_of, pick_format, separator_of, with_separator
 from gpualign.jobs.output.matrices import write_matrices, write_sparse
-from gpualign.jobs.output.matrix_spec import MatrixSpec
 from gpualign.jobs.output.run_identity import check_resume
 from gpualign.jobs.output.shards import Shard, check_shard
+from gpualign.jobs.output.specs import MatrixSpec
 
 if TYPE_CHECKING:
     from gpualign.core.output.sparse import Spools

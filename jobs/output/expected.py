@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.every_pair import PairsJob
     from gpualign.jobs.near_pairs import NearJob
     from gpualign.jobs.output.distances import DistanceSpec
-    from gpualign.jobs.output.hits import HitSpec
-    from gpualign.jobs.output.pairs import OutputSpec
+    from gpualign.jobs.output.specs import HitSpec, OutputSpec
     from gpualign.jobs.sw import SearchJob
 
 _OF_NONE = 3

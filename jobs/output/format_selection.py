@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO
 
 from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, output_path
+from gpualign.jobs.output.specs import Rows
 
 if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
     from gpualign.core.execution.pipeline import Marks
-    from gpualign.core.output.formats.base import RowFormat
-    from gpualign.core.output.formats.typed import TypedTable
     from gpualign.core.output.matrix_files import Named
     from gpualign.core.output.pairs import PairsSink
     from gpualign.core.output.writer import ByteWriter
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from gpualign.core.results.filter import Filter
     from gpualign.jobs.output.query_range import Writing
     from gpualign.jobs.output.shards import Shard
-
-Rows: TypeAlias = "RowFormat | TypedTable"
-"""What makes the rows of a table."""
 
 
 def pick_format(output: str, format: str | None, results: Results, option: str = "-o") -> tuple[str, Path | None]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
@@ -11,11 +9,12 @@ from gpualign.core.common.fractions import check_fraction
 from gpualign.core.output.formats.registry import FORMATS, Results, formats_of
 from gpualign.core.results.columns import hit_fields, parse_fields
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
-from gpualign.jobs.output.format_selection import Rows, check_fields, opened_rows, pick_format, rows_of, tell_of_names
+from gpualign.jobs.output.format_selection import check_fields, opened_rows, pick_format, rows_of, tell_of_names
 from gpualign.jobs.output.query_range import Portion
 from gpualign.jobs.output.run_identity import check_resume, keeping_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.shards import Shard, check_shard
+from gpualign.jobs.output.specs import HitSpec
 from gpualign.jobs.sw import SearchJob
 
 
@@ -37,19 +36,6 @@ class HitOptions:
     resume: bool = False
     shard: Shard | None = None
     translate: str | None = None
-
-
-@dataclass(frozen=True)
-class HitSpec:
-    """path None is standard output; rows None is the format of blocks for people; traced: whether paths are needed. resume,
-    shard: as of `OutputSpec`."""
-
-    path: Path | None
-    rows: Rows | None
-    traced: bool
-    format: str
-    resume: bool
-    shard: Shard | None
 
 
 def hit_spec(o: HitOptions) -> HitSpec:

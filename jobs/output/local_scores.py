@@ -9,7 +9,8 @@ from gpualign.core.scoring.masking import NONE
 from gpualign.core.sequences.strands_frames import BOTH
 from gpualign.jobs.output.format_selection import pick_format
 from gpualign.jobs.output.hits import HitOptions
-from gpualign.jobs.output.pairs import OutputOptions, OutputSpec, output_spec
+from gpualign.jobs.output.pairs import OutputOptions, output_spec
+from gpualign.jobs.output.specs import OutputSpec
 
 
 def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: bool) -> OutputSpec:

@@ -15,7 +15,7 @@ from gpualign.core.output.formats.registry import FORMATS, Labels
 from gpualign.core.output.matrix_files import Named, write_ids, write_npz
 from gpualign.jobs.output.atomic_files import OutputFiles
 from gpualign.jobs.output.format_selection import open_id_lists, separator_of
-from gpualign.jobs.output.matrix_spec import MatrixSpec
+from gpualign.jobs.output.specs import MatrixSpec
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
 
-from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.fractions import check_fraction
@@ -23,7 +23,6 @@ from gpualign.core.results.filter import Filter
 from gpualign.jobs.every_pair import PairsJob
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 from gpualign.jobs.output.format_selection import (
-    Rows,
     check_condensed,
     check_fields,
     opened_rows,
@@ -36,15 +35,14 @@ from gpualign.jobs.output.query_range import Portion
 from gpualign.jobs.output.run_identity import check_resume, keeping_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.shards import Shard, check_shard
+from gpualign.jobs.output.specs import MATRIX_LAYOUTS, OutputSpec
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix import CondensedSink, MatrixSink
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
     from gpualign.jobs.near_pairs import NearJob
-    from gpualign.jobs.output.matrix_spec import MatrixSpec
     from gpualign.jobs.output.query_range import Writing
 
-_MATRICES = (Layout.MATRIX, Layout.ARRAY)
 
 Run = Callable[[Sink[Plan, Any], Marks], Totals]
 """Carries out a job with a sink, told to marks."""
@@ -84,46 +82,6 @@ class OutputOptions:
     by_groups: bool = False
 
 
-@dataclass(frozen=True)
-class OutputSpec:
-    """layout: rows of pairs or a matrix; some formats hold both. path None is standard output; rows and filter are for rows, value,
-    condensed for matrices; of a sparse one filter and value. resume: go on with what an earlier run has left; shard: the share that this
-    run does, None: all."""
-
-    format: str
-    layout: Layout
-    path: Path | None
-    rows: Rows | None
-    filter: Filter
-    value: Value
-    condensed: bool
-    resume: bool = False
-    shard: Shard | None = None
-
-    @property
-    def matrices(self) -> MatrixSpec:
-        """How a matrix is written."""
-        from gpualign.core.output.matrix_files import DECIMALS
-        from gpualign.jobs.output.matrix_spec import MatrixSpec
-
-        return MatrixSpec(self.format, self.path, None, (self.value.array_name,), (self.value.kind,), DECIMALS)
-
-    @property
-    def is_matrix(self) -> bool:
-        return self.layout in _MATRICES
-
-    @property
-    def is_sparse(self) -> bool:
-        return self.layout is Layout.SPARSE
-
-    @property
-    def detail(self) -> Detail:
-        """What of each alignment is written, or decides what is."""
-        of_rows = Detail.PATH if self.rows is None else self.rows.detail
-        written = self.value.detail if self.is_matrix or self.is_sparse else of_rows
-        return Detail.STATISTICS if self.filter.by_statistics and written is Detail.SCORE else written
-
-
 def _filter(o: OutputOptions, edit: bool, same: bool) -> Filter:
     if o.min_score is not None and edit:
         raise InputError(
@@ -155,7 +113,7 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
                 f"{parameter('fields')} chooses the columns of a table, {parameter('value')} what a matrix holds; give one of them"
             )
         layout = Layout.MATRIX
-    is_matrix, is_sparse = layout in _MATRICES, layout is Layout.SPARSE
+    is_matrix, is_sparse = layout in MATRIX_LAYOUTS, layout is Layout.SPARSE
     check_fields(o.fields, format)
     check_resume(o.resume, path, format, Results.PAIRS)
     check_shard(o.shard, path, format, Results.PAIRS, o.plot)
@@ -192,7 +150,7 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
         if value == "identity" or (value == "score" and not edit):
             raise InputError(f"phylip holds distances; {parameter('value', value)} is none")
     if o.plot is not None and not is_matrix:
-        matrices = ", ".join(name for name in formats_of(Results.PAIRS) if FORMATS[name].layouts[Results.PAIRS] in _MATRICES)
+        matrices = ", ".join(name for name in formats_of(Results.PAIRS) if FORMATS[name].layouts[Results.PAIRS] in MATRIX_LAYOUTS)
         kind = "a sparse one" if is_sparse else "a table of pairs"
         raise InputError(f"{parameter('plot')} draws a matrix, and {format} is {kind}; write a matrix: {matrices}")
     identity, distance, coverage = (one is not None for one in (o.min_identity, o.max_distance, o.min_coverage))

@@ -31,9 +31,9 @@ from gpualign.jobs.output.atomic_files import OutputFiles
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
-    from gpualign.jobs.output.matrix_spec import MatrixSpec
     from gpualign.jobs.output.run_identity import Keeping
     from gpualign.jobs.output.shards import Shard
+    from gpualign.jobs.output.specs import MatrixSpec
 
 LAYOUT = 1
 DESCRIPTION = "part.json"
