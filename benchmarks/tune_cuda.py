@@ -1,5 +1,5 @@
 """Rates of the CUDA kernels by strip height and occupancy, to set the tables of gpu/alignment/families/one_thread_per_pair.py and
-slices.py, and their order.
+bit_sliced.py, and their order.
 
 python benchmarks/tune_cuda.py [--records 16000] [--rows 256] [--only linear,affine] [--compiler nvcc]
 """

@@ -39,8 +39,8 @@ _HOMES = {
     "_sequences": ("Sequences", "read"),
     "_sw": ("sw",),
     "_tree": ("Tree", "tree"),
-    "core.errors": ("InputError", "InputWarning", "RunError"),
-    "jobs.engines": ("devices",),
+    "core.common.errors": ("InputError", "InputWarning", "RunError"),
+    "jobs.devices.local_engines": ("devices",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -5,7 +5,7 @@ planes, summed over sites:
 
     DIFFER  popcount(((p0(x) ^ p0(y)) | (p1(x) ^ p1(y)) | ...) & m(x) & m(y))      p: planes of the code's bits, m: called
     AND     popcount(l0(x) & r0(y)) + popcount(l1(x) & r1(y)) + ...
-    RELATE  the sum of what the two genotypes add at sites with calls of both (relationship.py), by the planes of one and of two second
+    RELATE  the sum of what the two genotypes add at sites with calls of both (grm.py), by the planes of one and of two second
             alleles and of calls
 
 DIFFER is the shorter way where a processor has logic to spare; binary tensor cores have AND alone, with a plane for each code. Where a site
@@ -51,7 +51,8 @@ class Need(Enum):
 
 @dataclass(frozen=True)
 class Wanted:
-    """compared: also the sites at which both samples have calls. near: not of every pair, but of those that a rule (choice.py) chooses.
+    """compared: also the sites at which both samples have calls. near: not of every pair, but of those that a rule (pair_selection.py)
+    chooses.
     numbered: a site may have any number of calls, whose codes' bits are planes; otherwise calls are few."""
 
     measure: Measure

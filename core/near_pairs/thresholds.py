@@ -1,4 +1,4 @@
-"""The bound on the edit distance that a user's thresholds make. Pure; proofs in bounds.py."""
+"""The bound on the edit distance that a user's thresholds make. Pure; proofs in core/scoring/edit_bounds.py."""
 
 from __future__ import annotations
 

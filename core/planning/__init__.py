@@ -1,1 +1,1 @@
-"""Planning of all-vs-all work: tiles, bands, costs, memory budgets, shards. Pure."""
+"""Planning of all-vs-all work: tiles, bands, costs, memory budgets, shards."""

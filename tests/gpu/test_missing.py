@@ -14,7 +14,7 @@ from gpualign.gpu.runtime import install_hints as missing
 from gpualign.gpu.runtime import inventory as devices
 from gpualign.gpu.runtime.install_hints import Driver, build_command, find_driver, has_volta
 from gpualign.gpu.runtime.inventory import take_inventory
-from gpualign.jobs.devices import selection as engines
+from gpualign.jobs.devices import local_engines as engines
 
 CUDA13, CUDA12 = Driver(13020, "/usr/lib64"), Driver(12040, "/usr/lib/wsl/lib")
 
