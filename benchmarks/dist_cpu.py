@@ -27,7 +27,7 @@ from common import finish, machine, table, usage, write_fileset, write_outbreak
 
 from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.distance.count_recipe import Measure, Wanted, make_recipe
+from gpualign.core.distance.count_recipe import CountRequest, Measure, make_recipe
 from gpualign.core.distance.engine import Panel, empty_planes
 from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 
@@ -39,7 +39,7 @@ def counting_rate(name: str, samples: int, sites: int, missing: bool) -> float:
     rng = np.random.default_rng(1)
     engine = CpuDistanceEngine(1, name)
     used = frozenset({0, 1, 2, MISSING}) if missing else frozenset({0, 1, 2})
-    wanted = Wanted(Measure.DIFFERENCES, False)
+    wanted = CountRequest(Measure.DIFFERENCES, False)
     counter = engine.prepare(wanted, 4 * samples**2)
     recipe = make_recipe(wanted, used, counter.products_only)
     bits = empty_planes(len(recipe.planes), samples, counter.words(sites))

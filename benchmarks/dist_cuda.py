@@ -21,14 +21,14 @@ from common import finish, machine, table, write_fileset, write_outbreak
 
 from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.distance.count_recipe import Measure, Wanted, make_recipe
+from gpualign.core.distance.count_recipe import CountRequest, Measure, make_recipe
 from gpualign.core.distance.engine import Panel, empty_planes
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.distance.engine import CudaDistanceEngine
 from gpualign.gpu.distance.kernels import MMA, POPC, WGMMA, DistanceKernel, usable_kernels
 from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
-WANTED = Wanted(Measure.DIFFERENCES, True)
+WANTED = CountRequest(Measure.DIFFERENCES, True)
 
 
 def made_up_panel(engine: CudaDistanceEngine, rng: np.random.Generator, samples: int, sites: int, kinds: int, missing: bool) -> Panel:

@@ -21,7 +21,7 @@ from common import Count, finish, least, machine, table
 from gpualign.core.distance.calls import make_samples
 from gpualign.core.distance.output.base import DECIMALS
 from gpualign.core.distance.output.pairs import PairText, write_molten
-from gpualign.core.output.background_file import FileBehind
+from gpualign.core.output.background_file import BackgroundFile
 from gpualign.core.output.formats.mega import write_mega
 from gpualign.core.output.matrix_files import write_matrix_text, write_phylip
 from gpualign.core.output.writer import ByteWriter
@@ -58,7 +58,7 @@ def texts(samples: int) -> dict[str, Write]:
 
 def to_file(path: Path, write: Write, threads: int) -> None:
     with path.open("wb") as file:
-        behind = FileBehind(file)
+        behind = BackgroundFile(file)
         write(behind, threads)
         behind.close()
         os.fsync(file.fileno())

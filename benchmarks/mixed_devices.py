@@ -20,7 +20,7 @@ from pathlib import Path
 
 from common import finish, machine, made_up_dna, made_up_letters, medians, table
 
-from gpualign.gpu.runtime.inventory import take_inventory
+from gpualign.gpu.runtime.inventory import detect_devices
 
 JOBS = {
     "edit distance": ["--edit"],
@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--gpus-alone", action="store_true", help="one GPU and all of them, without the CPU")
     parser.add_argument("--output")
     options = parser.parse_args()
-    gpus = len(take_inventory().usable)
+    gpus = len(detect_devices().usable)
     if not gpus:
         raise SystemExit("this machine has no GPU to use")
     pairs = [("cuda", "cpu,cuda"), *([("cuda:0", "cuda:all"), ("cuda:all", "all")] if gpus > 1 else [])]

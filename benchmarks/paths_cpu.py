@@ -29,7 +29,7 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet, encode
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 
 FEW, FEWER = 64, 20  # records for the slow peers: 2,016 and 190 pairs
@@ -68,8 +68,8 @@ def near_rows(gene: str, runs: int) -> list[list[str]]:
     for length, share, count in NEAR:
         text = (gene * (length // len(gene) + 1))[:length]
         copies = [mutated(rng, text, round(length * (1 - share))) for _ in range(count)]
-        query = encode("query", ["q"], TextColumn.of([text]), DNA)
-        targets = encode("targets", [f"t{i}" for i in range(count)], TextColumn.of(copies), DNA)
+        query = encode("query", ["q"], StringColumn.of([text]), DNA)
+        targets = encode("targets", [f"t{i}" for i in range(count)], StringColumn.of(copies), DNA)
 
         def of_task(options: ScoringOptions, query: SequenceSet = query, targets: SequenceSet = targets) -> float:
             task = Task(query, targets, make_scoring(DNA, options, [query, targets]), detail=Detail.PATH)

@@ -120,7 +120,7 @@ def texts(tiles: Tiles, bands: list[BandResults], threads: list[int], runs: int)
     pairs, rows = sum(band.scores.size for band in bands), []
     untraced = [replace(band, runs=None) for band in bands]
     cases: list[tuple[str, RowFormat, Filter | None]] = [(name, format, None) for name, format in FORMATS.items()]
-    cases.append((f"{CIGARS}, of --min-identity 0.8", FORMATS[CIGARS], Filter(least_identity=0.8)))
+    cases.append((f"{CIGARS}, of --min-identity 0.8", FORMATS[CIGARS], Filter(min_identity=0.8)))
     for name, format, filter in cases:
         some = bands if format.detail is Detail.PATH else untraced
         write(count := Count(), tiles, some, format, 1, filter)

@@ -23,7 +23,7 @@ from simulation import FREE, Excerpt, Gpu, Link, Node, Sink, excerpt, fleet_seco
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER
-from gpualign.core.execution.remote.tile_sizes import Facts, shipped_limits
+from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, shipped_limits
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, make_plan
@@ -189,7 +189,7 @@ class Prediction:
         """(whether results are small, network, seconds) of so many machines with so many GPUs each."""
         task = self.task
         node = prepared_for(task, gpus, self.memory)
-        facts = Facts(node.limits, node.kernel, node.hardware, task.cells_about / node.seconds)
+        facts = WorkerCapabilities(node.limits, node.kernel, node.hardware, task.cells_about / node.seconds)
         limits = shipped_limits(task, facts, nodes, AHEAD * CALLS_A_WORKER * nodes, Budget.of(self.memory))
         part = excerpt(make_plan(task.queries.lengths, task.targets.lengths, Pairing.ABOVE, limits, task.cost), nodes)
         for small in SMALL:

@@ -18,8 +18,8 @@ from itertools import count
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER
-from gpualign.core.execution.retiling import Subtiles
-from gpualign.core.execution.tile_queue import Pulling, Sharing
+from gpualign.core.execution.retiling import TileSplit
+from gpualign.core.execution.tile_queue import LoadBalancing, TileQueue
 from gpualign.core.planning.tile_plan import TILES_AHEAD, Limits, Plan, Tile
 
 IN_FLIGHT = 2
@@ -195,8 +195,8 @@ class _Pool:
     """GPUs of one machine, whose threads pull tiles; and the coordinator, which takes results from a queue
     (core/execution/worker_pool.py)."""
 
-    def __init__(self, part: Excerpt, gpus: Sequence[Gpu], sink: Sink, sharing: Sharing | None) -> None:
-        self._pulling = Pulling(iter(part.tiles), len(gpus), sharing)
+    def __init__(self, part: Excerpt, gpus: Sequence[Gpu], sink: Sink, sharing: LoadBalancing | None) -> None:
+        self._pulling = TileQueue(iter(part.tiles), len(gpus), sharing)
         self._threads = [_GpuThread(gpu) for gpu in gpus]
         self._lone = sharing is None
         self._room = WAITING * len(gpus)
@@ -275,7 +275,7 @@ class _Pool:
             self._deliver(self._blocked.popleft(), now)
 
 
-def pool_seconds(part: Excerpt, gpus: Sequence[Gpu], sink: Sink = FREE, sharing: Sharing | None = None) -> float:
+def pool_seconds(part: Excerpt, gpus: Sequence[Gpu], sink: Sink = FREE, sharing: LoadBalancing | None = None) -> float:
     """Seconds from the start until all is written, by the GPUs of one machine. sharing: as for `run_workers`."""
     pool = _Pool(part, gpus, sink, sharing)
     return _total(part, pool.bands, pool.run())
@@ -362,7 +362,7 @@ def node_seconds(task: Task, limits: Limits, gpus: Sequence[Gpu], sink: Sink = F
         rows, targets = tile.shape
         kind = (rows, targets, tile.cells)
         if kind not in known:
-            parts = len(Subtiles(task, replace(tile, left=2 * tile.cells), limits).tiles)  # another one waits
+            parts = len(TileSplit(task, replace(tile, left=2 * tile.cells), limits).tiles)  # another one waits
             pace = sum(1 / (tile.cells / gpu.rate + parts * gpu.tile_seconds) for gpu in gpus)
             known[kind] = max(1 / pace, sink.gather * rows * targets)
         return known[kind]

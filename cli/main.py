@@ -96,7 +96,7 @@ def run() -> int:
         return result if isinstance(result, int) else 0
     except BaseException as error:
         with suppress(signals.Stopped):  # by somebody who is tired of waiting
-            signals.put_away()
+            signals.run_cleanups()
         # What a library makes of a signal that comes in its midst may be any exception.
         if stopped := signals.ending():
             return _fail(*stopped)

@@ -8,12 +8,12 @@ import numpy as np
 
 from gpualign.core.common.errors import parameter
 from gpualign.core.distance.metrics import CountArray
-from gpualign.core.distance.runner import DistanceTotals, Prepared
+from gpualign.core.distance.runner import DistanceTotals, PreparedDistances
 
 _MOST_NAMED = 5
 
 
-def few_calls(prepared: Prepared) -> str | None:
+def few_calls(prepared: PreparedDistances) -> str | None:
     """Names samples with calls at less than half of the sites, those with the fewest first; None where there are none."""
     ids, sites, called = prepared.samples.ids, prepared.input_sites, prepared.called
     few = np.flatnonzero(2 * called < sites)
@@ -33,7 +33,7 @@ def name_poorest(ids: Sequence[str], called: CountArray, which: CountArray, site
     return ", ".join(named) + (f" and {len(which) - len(worst):,} more" if len(which) > len(worst) else "")
 
 
-def pairs_without_value(prepared: Prepared, totals: DistanceTotals) -> str | None:
+def pairs_without_value(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:
     """Tells how many pairs have no distance, and why; None where there are none."""
     least = prepared.coverage.least
     sites = "have no compared site" if least == 1 else f"have fewer than {least:,} compared sites"
@@ -41,7 +41,7 @@ def pairs_without_value(prepared: Prepared, totals: DistanceTotals) -> str | Non
     return ", ".join(f"{count:,} of {totals.pairs:,} pairs {reason}" for count, reason in reasons if count) or None
 
 
-def pairs_left_out(prepared: Prepared, totals: DistanceTotals) -> str | None:
+def pairs_left_out(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:
     """Tells how many near pairs are left out because they were compared at too few sites, of which samples, and what keeps them; None where
     there are none."""
     if prepared.few is None or totals.left_out is None or not (count := int(totals.left_out.sum())):

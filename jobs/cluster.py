@@ -22,7 +22,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.common.fractions import check_fraction, describe_percentage
 from gpualign.core.common.units import format_bytes
-from gpualign.core.near_pairs.deduplication import Groups, each_alone, group_equal
+from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_equal, no_duplicates
 from gpualign.core.output.matrix import CondensedSink
 from gpualign.core.output.matrix_value import Value
 from gpualign.core.output.memory import MemoryArray
@@ -37,7 +37,7 @@ from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.every_pair import PairsJob, Rows
 from gpualign.jobs.near_pairs import NearJob
 from gpualign.jobs.pairs_as_arrays import passing_parts
-from gpualign.jobs.reporter import UNHEARD, Notes
+from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
 
 METHODS = ("single", "complete", "average", "greedy")
@@ -85,7 +85,7 @@ class Distances(Protocol):
     """Where distances are from, those of records that are different."""
 
     @property
-    def groups(self) -> Groups:
+    def groups(self) -> DuplicateGroups:
         """Which records are copies of each other; near pairs and members are in numbers of groups."""
 
     @property
@@ -155,7 +155,7 @@ class ClusterJob:
         return average(edges, self.cut, lambda members: self.distances.among(members, progress), of)
 
 
-def prepare(inputs: Inputs, options: ClusterOptions, notes: Notes = UNHEARD) -> tuple[ClusterJob, Alignments]:
+def prepare(inputs: Inputs, options: ClusterOptions, notes: Reporter = SILENT) -> tuple[ClusterJob, Alignments]:
     """(the job, the alignments under it) of the records of one set. Raises as `nw.prepare` does, and `InputError` for contradictions."""
     o = options
     edit = o.scoring.edit
@@ -169,7 +169,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, notes: Notes = UNHEARD) -> 
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Of copies that have ambiguity letters alone, columns that count nowhere leave no identity.
     one = scoring.keeps_equals_whole(records.used_codes) and o.ambiguous is not Rule.SKIP
-    groups = group_equal(records) if one else each_alone(records)
+    groups = group_equal(records) if one else no_duplicates(records)
     if groups.repeated:
         notes.detail(f"{groups.repeated:,} records equal to earlier ones")
         distinct = inputs.queries.select(groups.firsts)
@@ -182,7 +182,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, notes: Notes = UNHEARD) -> 
         strand=o.strand,
         ambiguous=o.ambiguous,
     )
-    job = nw.prepare_wanted(inputs, wanted, nw.Wanted(filter, o.identity_definition), notes)
+    job = nw.prepare_filtered(inputs, wanted, nw.Thresholds(filter, o.identity_definition), notes)
     found = Alignments(replace(job.task, queries=records, targets=records), groups, inputs, job, wanted, filter, o.identity_definition)
     return _job(found, o, order), found
 
@@ -193,8 +193,8 @@ def left_for_pairs(records: SequenceSet, memory: int) -> int:
     return max(0, memory - records.nbytes) // 2
 
 
-def prepare_given(
-    given: Given, of_identities: bool, lengths: Integers | None, options: ClusterOptions, notes: Notes = UNHEARD
+def prepare_precomputed(
+    given: Given, of_identities: bool, lengths: Integers | None, options: ClusterOptions, notes: Reporter = SILENT
 ) -> ClusterJob:
     """From distances or identities that are there. lengths: of the records, where they are known. Raises `InputError`."""
     options.check(fractions=of_identities)
@@ -233,7 +233,7 @@ class Alignments:
     """Distances that are computed. task: of all records; groups: of those that are equal; distinct: one record of each; job: of these."""
 
     task: Task
-    groups: Groups
+    groups: DuplicateGroups
     distinct: Inputs
     job: PairsJob | NearJob
     wanted: nw.NwOptions
@@ -257,14 +257,14 @@ class Alignments:
         found = GrowingEdges(len(self.groups), left_for_pairs(self.task.queries, memory))
         for i, j, values in passing_parts(self.job, self.filter, self.definition, progress):
             if len(i):
-                found.add(i, j, 1 - values if self.filter.least_identity is not None else values.astype(np.float64))
+                found.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
         return found.done()
 
     def among(self, members: Integers, progress: GrowingProgress) -> Reals:
         part = self.distinct.queries.select(members)
-        job = nw.prepare(replace(self.distinct, queries=part, targets=part), self.wanted, UNHEARD, self.job.engine)
+        job = nw.prepare(replace(self.distinct, queries=part, targets=part), self.wanted, SILENT, self.job.engine)
         progress.expect(job.plan.cells)
-        of_edits = self.filter.most_score is not None or not self.filter.by_statistics
+        of_edits = self.filter.max_score is not None or not self.filter.by_statistics
         sink = CondensedSink(MemoryArray, job.task, Value("score" if of_edits else "distance", self.definition))
         job.run(sink, progress)
         return sink.matrix.values.astype(np.float64)
@@ -286,9 +286,9 @@ class _Known:
     threshold: Threshold
 
     @property
-    def groups(self) -> Groups:
+    def groups(self) -> DuplicateGroups:
         """Each record for itself: what the distances say of two is all that is known."""
-        return each_alone(self.given.ids)
+        return no_duplicates(self.given.ids)
 
     @property
     def work(self) -> int:

@@ -19,7 +19,7 @@ from gpualign.core.common.fractions import check_fraction, describe_percentage
 from gpualign.core.common.units import format_bytes
 from gpualign.core.distance import runner
 from gpualign.core.distance.calls import Samples
-from gpualign.core.distance.count_recipe import Measure, Wanted
+from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.engine import DistanceEngine
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule, metric_named
@@ -27,10 +27,10 @@ from gpualign.core.distance.output.base import AnySink
 from gpualign.core.distance.output.names import written_samples
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.readers.detection import CallFile, read_calls
-from gpualign.core.distance.runner import DistanceTask, DistanceTotals, Prepared
+from gpualign.core.distance.runner import DistanceTask, DistanceTotals, PreparedDistances
 from gpualign.core.distance.site_filters import SiteFilters, SitesLeft
 from gpualign.core.distance.tables.options import CallOptions
-from gpualign.core.execution.pipeline import UNMARKED, Marks, Progress
+from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress
 from gpualign.core.files.scratch import Scratch, ScratchFiles
 from gpualign.core.output.matrix_files import NumberType
 from gpualign.jobs.call_rate_report import few_calls, pairs_left_out, pairs_without_value
@@ -38,7 +38,7 @@ from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_distance_engine
 from gpualign.jobs.every_pair import Rows, Work
-from gpualign.jobs.reporter import Notes
+from gpualign.jobs.reporter import Reporter
 from gpualign.jobs.sample_selection import SampleFilters, SamplesLeft, check_founders, without_excluded
 from gpualign.jobs.site_selection import chosen_sites
 
@@ -51,7 +51,7 @@ class DistOptions:
     """What is asked for, as the options of the command.
 
     metric: one of `metrics.METRICS`. compared: the number of compared sites is wanted too. least: as for `DistanceTask`; None: 1, and near
-    pairs with less than half of the sites are left out. calls: how they are read. most, added, least_kinship: as for `DistanceTask`.
+    pairs with less than half of the sites are left out. calls: how they are read. most, added, min_kinship: as for `DistanceTask`.
     kernel: "auto", or one of Payne 2010. sites, samples: which are used.
     """
 
@@ -62,7 +62,7 @@ class DistOptions:
     calls: CallOptions = field(default_factory=CallOptions)
     most: float | None = None
     added: bool = False
-    least_kinship: float | None = None
+    min_kinship: float | None = None
     kernel: str = AUTO
     resources: Resources = field(default_factory=Resources)
     sites: SiteFilters = field(default_factory=SiteFilters)
@@ -78,15 +78,15 @@ class DistOptions:
         metric = metric_named(self.metric)
         believed = _believed() if self.least is None and self.most is not None and self.counts_compared else None
         fewest = 1 if self.least is None else self.least
-        task = DistanceTask(metric, self.missing, self.compared, fewest, self.most, self.added, self.least_kinship, believed)
+        task = DistanceTask(metric, self.missing, self.compared, fewest, self.most, self.added, self.min_kinship, believed)
         metric.check_rule(task.missing)
         most, least = parameter("max_distance"), parameter("min_kinship")
         if metric.similarity and self.most is not None:
             raise InputError(f"{most} is of distances, and {parameter('metric', metric.name)} is a {metric.value}; give {least}")
-        if not metric.similarity and self.least_kinship is not None:
+        if not metric.similarity and self.min_kinship is not None:
             raise InputError(f"{least} is of {_similarities()}, and {metric.name} is a distance; give {most}")
-        if self.least_kinship is not None and self.least_kinship > metric.largest:
-            raise InputError(f"{least}: {metric.name} is {metric.largest:g} at most; found {self.least_kinship:g}")
+        if self.min_kinship is not None and self.min_kinship > metric.largest:
+            raise InputError(f"{least}: {metric.name} is {metric.largest:g} at most; found {self.min_kinship:g}")
         if metric.largest == 1 and not metric.similarity:
             check_fraction("max_distance", self.most, meaning=f"a distance by {parameter('metric', metric.name)},")
         if metric.measure is Measure.RELATIONSHIP:
@@ -94,7 +94,7 @@ class DistOptions:
             if r.executor is not None or r.device not in (AUTO, "cpu"):
                 elsewhere = "workers of a cluster" if r.executor is not None else parameter("device", r.device)
                 raise InputError(f"{parameter('metric', metric.name)} is computed by the CPU of this machine, not by {elsewhere}")
-        if self.kernel != AUTO and replace(task.wanted, near=False) != Wanted(Measure.DIFFERENCES, compared=False):
+        if self.kernel != AUTO and replace(task.wanted, near=False) != CountRequest(Measure.DIFFERENCES, compared=False):
             raise InputError(
                 f"{parameter('kernel', self.kernel)} counts differing calls: {parameter('metric', 'hamming')}, without"
                 f" {parameter('compared')} and {parameter('missing', 'as-difference')}"
@@ -128,7 +128,7 @@ class DistJob:
     samples_left: what has become of its samples, None where all are compared
     """
 
-    prepared: Prepared
+    prepared: PreparedDistances
     left: SitesLeft | None = None
     samples_left: SamplesLeft | None = None
 
@@ -177,7 +177,7 @@ class DistJob:
             ("estimate", f"{runner.estimate_seconds(prepared):.1f} s, measured on a sample"),
         ]
 
-    def written_as(self, format: str, notes: Notes) -> DistJob:
+    def written_as(self, format: str, notes: Reporter) -> DistJob:
         """This job with ids as the format holds them; notes where some are changed. Raises `InputError` where two would become equal."""
         samples, changed = written_samples(format, self.samples)
         if changed:
@@ -202,7 +202,7 @@ class DistJob:
         chosen = ("samples", self.samples_left), ("sites", self.left)
         return {name: value for what, left in chosen if left is not None for name, value in _figures(what, left)}
 
-    def run(self, sink: AnySink, progress: Progress, marks: Marks = UNMARKED) -> DistanceTotals:
+    def run(self, sink: AnySink, progress: Progress, marks: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
         """Compute all distances. Raises `RunError` where the hardware fails."""
         return runner.measure(self.prepared, sink, progress, marks)
 
@@ -215,7 +215,7 @@ class DistJob:
         return pairs_left_out(self.prepared, totals)
 
 
-def _has_doubtful(prepared: Prepared) -> bool:
+def _has_doubtful(prepared: PreparedDistances) -> bool:
     """Whether a sample has so few calls that pairs may have less than half of the sites in common (few_sites.py)."""
     return bool((4 * prepared.called < 3 * prepared.input_sites).any())
 
@@ -224,12 +224,12 @@ def _figures(what: str, left: SamplesLeft | SitesLeft) -> list[tuple[str, object
     return [(f"{what}_read", left.read), (f"{what}_left_out", left.out)]
 
 
-def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, notes: Notes) -> Source:
+def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, notes: Reporter) -> Source:
     """Read the calls of one input, or of two with the same sites. Raises `InputError` naming file, record and reason."""
     return read_calls(inputs, options.calls, options.budget().reading, files, notes.warn, options.resources.host_threads)
 
 
-def named_engine(options: DistOptions, notes: Notes) -> DistanceEngine | None:
+def named_engine(options: DistOptions, notes: Reporter) -> DistanceEngine | None:
     """The engine, where it does not depend on what is read: what it lacks is told before that. Raises as `pick_distance_engine` does."""
     if metric_named(options.metric).measure is Measure.RELATIONSHIP:
         from gpualign.cpu.distance.engine import CpuDistanceEngine
@@ -240,7 +240,7 @@ def named_engine(options: DistOptions, notes: Notes) -> DistanceEngine | None:
     return pick_distance_engine(options.resources, notes, options.kernel)
 
 
-def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None, scratch: Scratch, notes: Notes) -> DistJob:
+def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None, scratch: Scratch, notes: Reporter) -> DistJob:
     """Choose samples and sites, make bit planes of their calls and plan the work; the source is not needed any more when this returns.
     engine: see `named_engine`.
 

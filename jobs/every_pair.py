@@ -16,7 +16,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.engine import Engine, Prepared
-from gpualign.core.execution.pipeline import UNMARKED, Closable, Marks, Progress, Sink, Totals
+from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Closable, Progress, Sink, Totals
 from gpualign.core.execution.runner import estimate_rate, pair_bands, plan_task, run_plan
 from gpualign.core.output.pairs import blocks_of
 from gpualign.core.planning.memory_budget import Budget
@@ -24,7 +24,7 @@ from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.results.blocks import Block
 from gpualign.jobs.devices.memory import memory_left, sequence_bytes, text_threads
 from gpualign.jobs.devices.resources import Resources
-from gpualign.jobs.reporter import Notes
+from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
@@ -127,7 +127,7 @@ class PairsJob:
         """The same for the pairs of queries [start, stop) alone."""
         return replace(self, plan=self.plan.part(start, stop))
 
-    def run(self, sink: Sink[Plan, BandResults], progress: Progress, marks: Marks = UNMARKED) -> Totals:
+    def run(self, sink: Sink[Plan, BandResults], progress: Progress, marks: CheckpointListener = NO_CHECKPOINTS) -> Totals:
         """Compute every pair and hand whole bands to the sink, in order."""
         totals = run_plan(self.plan, self.prepared, sink, progress, marks, self.threads)
         return replace(totals, pairs=self.pairs, work=self.work)
@@ -140,15 +140,15 @@ class PairsJob:
 
 
 def prepare_pairs(
-    task: Task, pairing: Pairing, engine: Engine, resources: Resources, notes: Notes, about: str = "", groups: GroupPairs | None = None
+    task: Task, pairing: Pairing, engine: Engine, resources: Resources, notes: Reporter, about: str = "", groups: GroupPairs | None = None
 ) -> PairsJob:
     """Plan the pairs of a task. about: begins what is told of the plan; groups: whose pairs alone are wanted. Raises `RunError` where
     memory is too small."""
     budget = Budget.of(memory_left(task, resources.memory))
     if groups is not None and _is_worth_cutting(task, groups):
-        from gpualign.core.execution.group_pairs import prepare_grouped
+        from gpualign.core.execution.group_pairs import prepare_group_pairs
 
-        prepared: Prepared = prepare_grouped(engine, task, budget, groups)
+        prepared: Prepared = prepare_group_pairs(engine, task, budget, groups)
     else:
         prepared = engine.prepare(task, budget)
     plan = plan_task(prepared, pairing)

@@ -27,7 +27,7 @@ from gpualign.core.results.near_results import NearResults
 
 if TYPE_CHECKING:
     from gpualign.core.execution.engine import Prepared
-    from gpualign.core.near_pairs.deduplication import Groups
+    from gpualign.core.near_pairs.deduplication import DuplicateGroups
     from gpualign.core.planning.group_pairs import GroupPairs
     from gpualign.core.planning.memory_budget import Budget
     from gpualign.jobs.devices.selection import Engines
@@ -86,7 +86,7 @@ class NearWork(Protocol):
     def pairing(self) -> Pairing: ...
 
     @property
-    def groups(self) -> tuple[Groups, Groups]: ...
+    def groups(self) -> tuple[DuplicateGroups, DuplicateGroups]: ...
 
     @property
     def prepared(self) -> Prepared: ...

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.database_index import Built, IndexBuilder
-from gpualign.jobs.reporter import UNHEARD, Notes
+from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import (
     READ_AS_PROTEIN,
     Opened,
@@ -28,7 +28,7 @@ def build(
     output: Callable[[], AbstractContextManager[BinaryIO]],
     folder: Path,
     scratch: Callable[[], BinaryIO],
-    notes: Notes = UNHEARD,
+    notes: Reporter = SILENT,
 ) -> tuple[Built, Alphabet]:
     """Read a database and write its index. output: opens the index's file, when all has been read; scratch: makes an unnamed file in
     `folder`, for as many bytes as the database has letters.

@@ -14,7 +14,7 @@ from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.both_strands import is_better
-from gpualign.core.near_pairs.deduplication import Groups
+from gpualign.core.near_pairs.deduplication import DuplicateGroups
 from gpualign.core.results.blocks import PairBlock
 from gpualign.core.sequences.strands_frames import MINUS, make_strands
 from gpualign.cpu.alignment.single_pair import PairAligner
@@ -26,7 +26,7 @@ _ONE = re.compile(r"(?<!\d)1(?=[A-Z])")
 
 
 @dataclass(frozen=True)
-class Members:
+class MemberAlignments:
     """identities: float64[count], of each record with its representative, nan for representatives. cigars: text[count]; M, I for letters
     of the representative alone and D for those of the record alone, a 1 left out; = where both are the same, * for representatives.
     minus: bool[count], of which records the reverse complement is aligned; cigars are then along that."""
@@ -36,7 +36,7 @@ class Members:
     minus: npt.NDArray[np.bool_] = field(repr=False)
 
 
-def align_members(task: Task, groups: Groups, clustering: Clustering, definition: int, memory: int | None) -> Members:
+def align_members(task: Task, groups: DuplicateGroups, clustering: Clustering, definition: int, memory: int | None) -> MemberAlignments:
     """Align each record with its representative, the earlier of the two as query, as all pairs are, by the better strand where the task is
     of both; of equal records (`groups`) the first. definition: of identities.
 
@@ -53,7 +53,7 @@ def align_members(task: Task, groups: Groups, clustering: Clustering, definition
         if pair not in done:
             done[pair] = _align(task, aligner, *pair, definition)
         identities[record], cigars[record], minus[record] = done[pair]
-    return Members(identities, cigars, minus)
+    return MemberAlignments(identities, cigars, minus)
 
 
 def _align(task: Task, aligner: PairAligner, record: int, representative: int, definition: int) -> tuple[float, str, bool]:

@@ -20,10 +20,10 @@ from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.band_assembly import bands_in_order
 from gpualign.core.execution.engine import Engine, Prepared
 from gpualign.core.execution.near_assembly import NearAssembly, NearBand
-from gpualign.core.execution.pipeline import UNMARKED, Closable, Marks, Progress, Sink, Totals, deliver
+from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Closable, Progress, Sink, Totals, run_pipeline
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.near_pairs.align import align_pairs
-from gpualign.core.near_pairs.deduplication import Expansion, Groups, each_alone, group_equal
+from gpualign.core.near_pairs.deduplication import DuplicateExpansion, DuplicateGroups, group_equal, no_duplicates
 from gpualign.core.output.pairs import blocks_of
 from gpualign.core.planning.cost import ONE_A_PAIR
 from gpualign.core.planning.group_pairs import GroupPairs
@@ -37,7 +37,7 @@ from gpualign.jobs.devices.memory import memory_left, sequence_bytes, text_threa
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.devices.selection import Engines
 from gpualign.jobs.every_pair import Rows, Work, count_tiles
-from gpualign.jobs.reporter import Notes
+from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
     from gpualign.jobs.expected import SampledPairs
@@ -77,7 +77,7 @@ class NearJob:
 
     task: Task
     pairing: Pairing
-    groups: tuple[Groups, Groups]
+    groups: tuple[DuplicateGroups, DuplicateGroups]
     prepared: Prepared
     plan: Plan
     aligner: Prepared | None
@@ -161,10 +161,10 @@ class NearJob:
         job = replace(self.ungrouped(), wanted=self.wanted) if any(groups.repeated for groups in self.groups) else self
         return replace(job, plan=job.plan.part(start, stop))
 
-    def run(self, sink: Sink[Plan, NearResults], progress: Progress, marks: Marks = UNMARKED) -> NearTotals:
+    def run(self, sink: Sink[Plan, NearResults], progress: Progress, marks: CheckpointListener = NO_CHECKPOINTS) -> NearTotals:
         """Decide about every pair and hand those that may pass to the sink, in order."""
         start, left = time.perf_counter(), Counter[str]()
-        deliver(self.plan, self._bands(progress, left), sink, lambda results: results.rows, marks)
+        run_pipeline(self.plan, self._bands(progress, left), sink, lambda results: results.rows, marks)
         return NearTotals(self.pairs, self.work, time.perf_counter() - start, left, sum({id(g): len(g) for g in self.groups}.values()))
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
@@ -203,7 +203,7 @@ class NearJob:
         """From near pairs of distinct records to those of all records, in order; with each up to which query all pairs are there then."""
         queries, targets = self.groups
         shared, with_self = self.pairing is not Pairing.ALL, self.pairing is Pairing.ABOVE_OR_EQUAL
-        expansion = Expansion(queries, targets, shared, with_self, self._at_once)
+        expansion = DuplicateExpansion(queries, targets, shared, with_self, self._at_once)
         (start, end), held = self._rows, list[NearPairs]()
 
         def expanded(stop: int) -> Iterator[tuple[NearPairs, int]]:
@@ -267,7 +267,7 @@ def prepare_near(
     pairing: Pairing,
     engines: Engines,
     resources: Resources,
-    notes: Notes,
+    notes: Reporter,
     about: str = "",
     grouped: bool = True,
 ) -> NearJob:
@@ -278,7 +278,7 @@ def prepare_near(
     left = memory_left(task, resources.memory)
     distances_do = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
     one_set = task.targets is task.queries
-    group = group_equal if grouped else each_alone
+    group = group_equal if grouped else no_duplicates
     targets = group(task.targets)
     if one_set:
         queries = targets

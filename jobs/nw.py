@@ -21,7 +21,7 @@ from gpualign.core.sequences.strands_frames import BOTH
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_global_engine, pick_near_engine, pick_pair_engine
 from gpualign.jobs.every_pair import PairsJob, prepare_pairs
-from gpualign.jobs.reporter import UNHEARD, Notes
+from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ class NwOptions:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Thresholds:
     """Thresholds that the results will have to pass, so that pairs may be left out that cannot. identity_definition: of the identity."""
 
     filter: Filter
     identity_definition: int = DEFAULT
 
 
-def prepare(inputs: Inputs, options: NwOptions, notes: Notes = UNHEARD, engine: Engine | None = None) -> PairsJob:
+def prepare(inputs: Inputs, options: NwOptions, notes: Reporter = SILENT, engine: Engine | None = None) -> PairsJob:
     """Every pair. engine: instead of the one that the options ask for.
 
     Raises `InputError` for a scoring that the sequences do not fit, `RunError` where memory or a device is missing.
@@ -77,8 +77,8 @@ def prepare(inputs: Inputs, options: NwOptions, notes: Notes = UNHEARD, engine: 
     return _every_pair(*_begin(inputs, options, notes, engine), options, notes)
 
 
-def prepare_wanted(
-    inputs: Inputs, options: NwOptions, wanted: Wanted, notes: Notes = UNHEARD, engine: Engine | None = None
+def prepare_filtered(
+    inputs: Inputs, options: NwOptions, wanted: Thresholds, notes: Reporter = SILENT, engine: Engine | None = None
 ) -> PairsJob | NearJob:
     """The pairs that may pass thresholds: those only, where the thresholds bound the edit distance, else every pair. Raises likewise."""
     task, pairing, chosen = begun = _begin(inputs, options, notes, engine)
@@ -110,7 +110,7 @@ def _check_whole_rows(plan: Plan) -> None:
         )
 
 
-def _begin(inputs: Inputs, options: NwOptions, notes: Notes, engine: Engine | None) -> tuple[Task, Pairing, Engine]:
+def _begin(inputs: Inputs, options: NwOptions, notes: Reporter, engine: Engine | None) -> tuple[Task, Pairing, Engine]:
     """What is to be done, and by whom."""
     o = options
     scoring = o.scoring
@@ -131,7 +131,7 @@ def _begin(inputs: Inputs, options: NwOptions, notes: Notes, engine: Engine | No
     return task, o.pairing if inputs.one_set or inputs.added else Pairing.ALL, engine
 
 
-def _count_ambiguous(task: Task, rule: Rule | None, added: bool, notes: Notes) -> Task:
+def _count_ambiguous(task: Task, rule: Rule | None, added: bool, notes: Reporter) -> Task:
     """The task with what ambiguity letters count as, where statistics are wanted, and there are such letters; notes how many records have
     them. rule: None for the alphabet's; added: whether the queries are among the targets."""
     if task.detail is Detail.SCORE:
@@ -179,7 +179,7 @@ def _engines_of(task: Task, bound: EditBound, chosen: Engine, resources: Resourc
 
 
 def _every_pair(
-    task: Task, pairing: Pairing, engine: Engine, options: NwOptions, notes: Notes, groups: GroupPairs | None = None
+    task: Task, pairing: Pairing, engine: Engine, options: NwOptions, notes: Reporter, groups: GroupPairs | None = None
 ) -> PairsJob:
     return prepare_pairs(task, pairing, engine, options.resources, notes, _about(task), groups)
 

@@ -20,7 +20,7 @@ def passing_parts(
 ) -> Iterator[tuple[Integers, Integers, npt.NDArray[Any]]]:
     """(i, j, value) of the pairs that pass, in input order, some at a time: query i and target j have this value.
 
-    value: what the filter asks for, the identity (float64) with `least_identity`, 1 - identity with `most_distance`, or else the score
+    value: what the filter asks for, the identity (float64) with `min_identity`, 1 - identity with `max_distance`, or else the score
     (int32 or int64). definition: of identities. The job's detail must be STATISTICS where the filter is by statistics.
     """
     for block in job.blocks(definition, progress):
@@ -29,7 +29,7 @@ def passing_parts(
         if filter.identity is None:
             values = block.scores[wanted]
         else:
-            values = (block.identity_fraction if filter.most_distance is None else block.distance_fraction)[wanted]
+            values = (block.identity_fraction if filter.max_distance is None else block.distance_fraction)[wanted]
         yield (*block.written_records(wanted), values)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.errors import parameter
 from gpualign.core.scoring.masking import NONE, mask, mask_scoring
-from gpualign.jobs.reporter import Notes
+from gpualign.jobs.reporter import Reporter
 
 
-def mask_queries(task: Task, method: str, notes: Notes, per_record: int = 1, masked_before: bool = False) -> Task:
+def mask_queries(task: Task, method: str, notes: Reporter, per_record: int = 1, masked_before: bool = False) -> Task:
     """The task with masked queries, and with a scoring by which masked letters are worth nothing; notes how many there are.
 
     method: as `check_method` has approved; per_record: queries that are of one record, and are told as one. masked_before: whether letters

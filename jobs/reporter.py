@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class Notes(Protocol):
+class Reporter(Protocol):
     """Receives what a user would want to know."""
 
     def note(self, text: str, /) -> None:
@@ -31,4 +31,4 @@ class Unheard:
         pass
 
 
-UNHEARD = Unheard()
+SILENT = Unheard()

@@ -17,7 +17,7 @@ from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.threads import Workers
 from gpualign.jobs.call_rate_report import name_poorest
-from gpualign.jobs.reporter import Notes
+from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -28,15 +28,15 @@ class SampleFilters:
     """Which samples are left out.
 
     exclude: ids, each with where it was named, for messages
-    least_called: the sites, or the fraction of the sites, at which a sample must have a call; None: any number
+    min_called: the sites, or the fraction of the sites, at which a sample must have a call; None: any number
     """
 
     exclude: Mapping[str, str] = field(default_factory=dict)
-    least_called: int | Fraction | None = None
+    min_called: int | Fraction | None = None
 
     @property
     def given(self) -> bool:
-        return bool(self.exclude) or self.least_called is not None
+        return bool(self.exclude) or self.min_called is not None
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class SamplesLeft:
     def of(cls, read: int, filters: SampleFilters, excluded: int, used: int) -> SamplesLeft:
         """read, excluded, used: samples of the input, those that were excluded by their ids, and those that are left."""
         out = {"exclude": excluded} if filters.exclude else {}
-        return cls(read, out if filters.least_called is None else out | {"min_called": read - excluded - used})
+        return cls(read, out if filters.min_called is None else out | {"min_called": read - excluded - used})
 
 
-def without_excluded(source: Source, filters: SampleFilters, notes: Notes) -> Source:
+def without_excluded(source: Source, filters: SampleFilters, notes: Reporter) -> Source:
     """The source without the samples whose ids are excluded, in either of two inputs. Raises `InputError` for an id that no sample has, and
     where no sample is left."""
     if not filters.exclude:
@@ -74,7 +74,7 @@ def without_excluded(source: Source, filters: SampleFilters, notes: Notes) -> So
     return source.with_samples(keep)
 
 
-def with_enough_calls(source: Source, least: int | Fraction, panel_bytes: int, workers: Workers, notes: Notes) -> Source:
+def with_enough_calls(source: Source, least: int | Fraction, panel_bytes: int, workers: Workers, notes: Reporter) -> Source:
     """The source without the samples that have fewer calls than `least`, a number or a fraction of its sites.
 
     panel_bytes: of calls that are looked at together. Raises `InputError` where no sample is left.
@@ -94,7 +94,7 @@ def with_enough_calls(source: Source, least: int | Fraction, panel_bytes: int, w
     return source.with_samples(keep)
 
 
-def check_founders(samples: Samples, user: str, notes: Notes) -> None:
+def check_founders(samples: Samples, user: str, notes: Reporter) -> None:
     """Note of whom the allele frequencies are that an option uses, where not of all. user: this option. Raises `InputError` where no sample
     is a founder."""
     if samples.founders is None or samples.founders.all():

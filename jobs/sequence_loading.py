@@ -24,7 +24,7 @@ from gpualign.core.sequences.loading import (
     unique_in_files,
 )
 from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
-from gpualign.jobs.reporter import UNHEARD, Notes
+from gpualign.jobs.reporter import SILENT, Reporter
 
 Opened: TypeAlias = tuple[BinaryIO, str]
 """A binary stream, and its name for messages."""
@@ -94,7 +94,7 @@ class Inputs:
         return len(self.targets) + (0 if self.one_set or self.added else len(self.queries))
 
 
-def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, notes: Notes = UNHEARD, local: bool = False) -> Inputs:
+def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, notes: Reporter = SILENT, local: bool = False) -> Inputs:
     """Read one set, or queries and targets, of a file or several each; each file is taken when the one before has been read.
 
     local: targets may hold empty records, which are left out: a database is often somebody else's file. Raises `InputError`.
@@ -131,14 +131,14 @@ def _check_sides(queries: list[RawRecords], targets: list[RawRecords]) -> None:
             )
 
 
-def read_set(files: Iterable[Opened], options: ReadOptions, allow_empty: bool, notes: Notes) -> list[RawRecords]:
+def read_set(files: Iterable[Opened], options: ReadOptions, allow_empty: bool, notes: Reporter) -> list[RawRecords]:
     """Read one set, of a file or several, and say what is out of the ordinary. allow_empty: leave records without letters out. Raises
     `InputError`."""
     some = [_read_file(one, options, notes, allow_empty or options.drop_empty) for one in files]
     return unique_in_files(some, options.allow_duplicates) if len(some) > 1 else some
 
 
-def _read_file(opened: Opened, options: ReadOptions, notes: Notes, allow_empty: bool) -> RawRecords:
+def _read_file(opened: Opened, options: ReadOptions, notes: Reporter, allow_empty: bool) -> RawRecords:
     stream, source = opened
     unknown = options.unknown_letters()
     raw = read_raw(
@@ -153,7 +153,7 @@ def _read_file(opened: Opened, options: ReadOptions, notes: Notes, allow_empty: 
     return raw
 
 
-def check_end(stream: BinaryIO, source: str, unended: str | None, options: ReadOptions, notes: Notes) -> None:
+def check_end(stream: BinaryIO, source: str, unended: str | None, options: ReadOptions, notes: Reporter) -> None:
     """Say of a pipe, or whatever else is no regular file, that its last line has no line end, as where the writer was stopped; unended: the
     last id then. Raises `InputError` if the options are strict, of files too."""
     if unended is None or (not options.strict and is_regular(stream)):
@@ -170,7 +170,7 @@ def add_targets(inputs: Inputs) -> Inputs:
     return Inputs(targets.first(len(inputs.queries)), targets, inputs.alphabet, inputs.how, added=True, masked=inputs.masked)
 
 
-def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions, notes: Notes = UNHEARD) -> Inputs:
+def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions, notes: Reporter = SILENT) -> Inputs:
     """Read queries, of a file or several, for an indexed database, the file `index`. Raises `InputError`."""
     from gpualign.core.sequences.database_index import open_index
 
@@ -209,14 +209,14 @@ def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> 
     return scoring
 
 
-def _note_gaps(raw: RawRecords, notes: Notes) -> None:
+def _note_gaps(raw: RawRecords, notes: Reporter) -> None:
     if raw.gaps.letters:
         notes.note(f"{raw.source}: {describe_gaps(raw.gaps)}")
     if raw.unknown is not None and raw.unknown.letters:
         notes.note(describe_unknown(raw.unknown, raw.source))
 
 
-def note_stops(proteins: Iterable[SequenceSet], notes: Notes) -> None:
+def note_stops(proteins: Iterable[SequenceSet], notes: Reporter) -> None:
     """Tell of the records of all these sets that end in a stop, in one note."""
     stop = PROTEIN.letters.index("*")
     count = total = 0
@@ -235,7 +235,7 @@ def note_stops(proteins: Iterable[SequenceSet], notes: Notes) -> None:
         notes.note(f"{count:,} of {total:,} protein records {which}; * is compared like a letter; to remove it: sed '/^>/!s/\\*$//' FILE")
 
 
-def mask_lower(raw: Iterable[RawRecords], options: ReadOptions, notes: Notes) -> bool:
+def mask_lower(raw: Iterable[RawRecords], options: ReadOptions, notes: Reporter) -> bool:
     """Whether letters in lower case are to be masked, and are there; notes how many."""
     if not options.mask_lower:
         return False

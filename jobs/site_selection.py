@@ -10,7 +10,7 @@ from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.site_filters import SiteFilters, SitesLeft, choose_sites
 from gpualign.core.distance.threads import Workers
 from gpualign.core.files.paths import open_file
-from gpualign.jobs.reporter import Notes
+from gpualign.jobs.reporter import Reporter
 from gpualign.jobs.sample_selection import SampleFilters, check_founders, with_enough_calls
 
 _MOST_NAMED = 5
@@ -33,14 +33,14 @@ def read_intervals(path: str) -> Intervals:
 
 
 def chosen_sites(
-    source: Source, filters: SiteFilters, samples: SampleFilters, panel_bytes: int, threads: int, notes: Notes
+    source: Source, filters: SiteFilters, samples: SampleFilters, panel_bytes: int, threads: int, notes: Reporter
 ) -> tuple[Source, SitesLeft | None]:
     """The source with the sites that pass the filters, without samples that have too few calls at those of regions and mask, and how many
     sites each filter has taken; None where none was given.
 
     Raises `InputError` as `choose_sites` and `with_enough_calls` do, and where no site is left.
     """
-    least = samples.least_called
+    least = samples.min_called
     if not filters.given and least is None:
         return source, None
     with Workers(threads) as workers:

@@ -13,16 +13,16 @@ from gpualign.core.alignment.tile_results import Runs, Statistics
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.execution.engine import Engine
-from gpualign.core.execution.pipeline import UNMARKED, Marks, Totals
+from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Totals
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.evalues import Parameters, SearchSpace, published
 from gpualign.core.scoring.masking import NONE, check_method, method_for
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
-from gpualign.core.search.hit_writer import NOTABLE, HitFilter, HitsWriter, Trace, Unwritten
+from gpualign.core.search.hit_writer import NOTABLE, HitFilter, HitsWriter, SuppressedHits, Trace
 from gpualign.core.search.runner import GrowingProgress, SearchPlan, find_hits, plan_search, run_search
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.core.sequences.strands_frames import BOTH, PLUS, Sides, as_given, make_strands
+from gpualign.core.sequences.strands_frames import BOTH, PLUS, QueryTargetFrames, make_strands, untranslated
 from gpualign.core.sequences.translation import STANDARD
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.alignment.hit_tracing import HitTracer
@@ -32,7 +32,7 @@ from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_local_engine
 from gpualign.jobs.every_pair import Rows, Work, count_sequences, describe_plan, describe_work
 from gpualign.jobs.query_masking import mask_queries
-from gpualign.jobs.reporter import UNHEARD, Notes
+from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
 
 DEFAULT_HITS = 25
@@ -71,8 +71,8 @@ class SwOptions:
         return not (self.min_score is None and self.max_evalue is None and self.min_identity is None)
 
     @property
-    def most_hits(self) -> int | None:
-        """Hits of each query that are told at most; None: all that pass the thresholds."""
+    def hits_per_query(self) -> int | None:
+        """Most hits reported for each query; None: all that pass the thresholds."""
         if self.max_hits is None:
             return None if self.has_threshold else DEFAULT_HITS
         return self.max_hits
@@ -92,7 +92,7 @@ class SearchTotals:
         return {"hits": self.hits, "queries_with_more_hits": self.cut}
 
 
-def local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, notes: Notes) -> Task:
+def local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, notes: Reporter) -> Task:
     """The task of local alignments. Raises `InputError` for a scoring that the sequences do not fit."""
     if isinstance(scoring, ScoringOptions):
         scoring = scoring_of(inputs, scoring, local=True)
@@ -119,7 +119,7 @@ class SearchJob:
     unmasked: SequenceSet
     engine: Engine
     trace_memory: int
-    notes: Notes
+    notes: Reporter
 
     @property
     def sequences(self) -> int:
@@ -150,7 +150,7 @@ class SearchJob:
         """The same for records [start, stop) alone, as queries."""
         return replace(self, search=self.search.part(start, stop))
 
-    def run(self, report: PairsSink, progress: GrowingProgress, marks: Marks = UNMARKED) -> SearchTotals:
+    def run(self, report: PairsSink, progress: GrowingProgress, marks: CheckpointListener = NO_CHECKPOINTS) -> SearchTotals:
         """Find, trace and report the hits of every query. Raises `InputError` where E-values are asked for that cannot be had."""
         with self._writing(report) as (writer, space):
 
@@ -162,7 +162,7 @@ class SearchJob:
             totals = run_search(self.search, space, self.engine, writer, progress, marks)
         hits, cut, notable = (count + before.get(name, 0) for name, count in counts().items())
         if cut:
-            self.notes.note(_describe_unwritten(Unwritten(cut, notable), self.options, len(self.task.queries), space is not None))
+            self.notes.note(_describe_unwritten(SuppressedHits(cut, notable), self.options, len(self.task.queries), space is not None))
         return SearchTotals(totals, hits, cut)
 
     def steps(self, report: PairsSink, progress: GrowingProgress) -> Iterator[None]:
@@ -215,7 +215,7 @@ class SearchJob:
         return SearchSpace(parameters, sides.targets.chance_letters, len(task.targets), sides.strands)
 
 
-def prepare(inputs: Inputs, options: SwOptions, notes: Notes = UNHEARD, engine: Engine | None = None) -> SearchJob:
+def prepare(inputs: Inputs, options: SwOptions, notes: Reporter = SILENT, engine: Engine | None = None) -> SearchJob:
     """engine: instead of the one that the options ask for.
 
     Raises `InputError` for options that the sequences do not fit, `RunError` where memory or a device is missing.
@@ -231,17 +231,17 @@ def prepare(inputs: Inputs, options: SwOptions, notes: Notes = UNHEARD, engine: 
     if engine is None:
         engine = pick_local_engine(o.resources, notes, o.kernel)
     filter = HitFilter(
-        o.most_hits,
+        o.hits_per_query,
         1 if o.min_score is None else o.min_score,
         o.max_evalue,
         inputs.one_set and not o.with_self,
-        Filter(least_identity=o.min_identity),
+        Filter(min_identity=o.min_identity),
     )
     method = o.mask or (NONE if o.evalue == "none" else method_for(task.alphabet))
     if translated is None:
         masked, held = mask_queries(task, method, notes, masked_before=inputs.masked), 0
         strand = o.strand or (BOTH if task.alphabet.name == "dna" else PLUS)
-        sides = Sides(make_strands(masked.queries, task.alphabet, strand), as_given(masked.targets))
+        sides = QueryTargetFrames(make_strands(masked.queries, task.alphabet, strand), untranslated(masked.targets))
         unmasked = sides.queries.sequences
         if masked.queries is not task.queries:
             unmasked = make_strands(task.queries, task.alphabet, strand).sequences
@@ -267,11 +267,11 @@ def _relabelled(trace: Trace, task: Task) -> Trace:
     return again
 
 
-def _describe_unwritten(unwritten: Unwritten, o: SwOptions, queries: int, with_evalues: bool) -> str:
+def _describe_unwritten(unwritten: SuppressedHits, o: SwOptions, queries: int, with_evalues: bool) -> str:
     """What the limit on hits kept back, for people."""
     passing = "hits" if o.min_score is None and o.max_evalue is None else "hits that pass"
-    limit = parameter("max_hits", o.most_hits) + (" by default" if o.max_hits is None else "")
-    text = f"{unwritten.queries:,} of {queries:,} queries have more {passing} than the {o.most_hits:,} that are kept of each ({limit})"
+    limit = parameter("max_hits", o.hits_per_query) + (" by default" if o.max_hits is None else "")
+    text = f"{unwritten.queries:,} of {queries:,} queries have more {passing} than the {o.hits_per_query:,} that are kept of each ({limit})"
     if o.min_identity is not None:
         return f"{text}; {parameter('min_identity')} chose among those"
     if o.has_threshold or not with_evalues:

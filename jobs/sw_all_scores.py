@@ -16,7 +16,7 @@ from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_local_engine
 from gpualign.jobs.every_pair import PairsJob, prepare_pairs
 from gpualign.jobs.query_masking import mask_queries
-from gpualign.jobs.reporter import UNHEARD, Notes
+from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs
 from gpualign.jobs.sw import check_search, local_task
 
@@ -33,7 +33,7 @@ class ScoresOptions:
     kernel: str = AUTO
 
 
-def prepare(inputs: Inputs, options: ScoresOptions, notes: Notes = UNHEARD, engine: Engine | None = None) -> PairsJob:
+def prepare(inputs: Inputs, options: ScoresOptions, notes: Reporter = SILENT, engine: Engine | None = None) -> PairsJob:
     """As `gpualign.jobs.sw.prepare`."""
     o = options
     task = local_task(inputs, o.scoring, notes)

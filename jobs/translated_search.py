@@ -15,9 +15,9 @@ from gpualign.core.sequences.database_index import open_index
 from gpualign.core.sequences.loading import RawRecords, count_letters, encode_all
 from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.core.sequences.strands_frames import BOTH as BOTH_STRANDS
-from gpualign.core.sequences.strands_frames import Sides, as_given, make_frames
+from gpualign.core.sequences.strands_frames import QueryTargetFrames, make_frames, untranslated
 from gpualign.core.sequences.translation import CODON, codon_table
-from gpualign.jobs.reporter import UNHEARD, Notes
+from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs, Opened, ReadOptions, mask_lower, note_stops, read_set
 
 QUERY, TARGET, BOTH = "query", "target", "both"
@@ -29,7 +29,7 @@ _SIDES = ("queries", "targets")
 
 
 def read_translated(
-    opened: Iterable[Iterable[Opened]], which: str, options: ReadOptions, index: str | None = None, notes: Notes = UNHEARD
+    opened: Iterable[Iterable[Opened]], which: str, options: ReadOptions, index: str | None = None, notes: Reporter = SILENT
 ) -> Inputs:
     """Read queries and targets, or of one file both, of which `which` are nucleotides and the others proteins; both stay as they are until
     `translate_inputs`. index: the targets, in place of a second file.
@@ -106,7 +106,7 @@ class Translated:
 
     given: Inputs
     searched: Inputs
-    sides: Sides
+    sides: QueryTargetFrames
 
     @property
     def held(self) -> int:
@@ -115,7 +115,7 @@ class Translated:
         return of_queries + (self.given.targets.nbytes if self.sides.targets.translated and not self.given.one_set else 0)
 
 
-def translate_inputs(inputs: Inputs, which: str, code: int, strand: str | None, notes: Notes = UNHEARD) -> Translated:
+def translate_inputs(inputs: Inputs, which: str, code: int, strand: str | None, notes: Reporter = SILENT) -> Translated:
     """Translate in all frames or, queries, in those of a strand. Targets that are shorter than a codon are left out.
 
     code: a number of NCBI's genetic codes. Raises `InputError` for other numbers, for a strand of queries that are proteins, and for
@@ -132,17 +132,17 @@ def translate_inputs(inputs: Inputs, which: str, code: int, strand: str | None, 
         )
     given = inputs if inputs.one_set or not _TRANSLATED[which][1] else replace(inputs, targets=_long_enough(inputs.targets, notes))
     of_queries, of_targets = (
-        make_frames(sequences, table, of_strand) if translated else as_given(sequences)
+        make_frames(sequences, table, of_strand) if translated else untranslated(sequences)
         for sequences, translated, of_strand in zip(
             (given.queries, given.targets), _TRANSLATED[which], (strand or BOTH_STRANDS, BOTH_STRANDS), strict=True
         )
     )
     what = " and ".join(side for side, translated in zip(_SIDES, _TRANSLATED[which], strict=True) if translated)
     searched = Inputs(of_queries.sequences, of_targets.sequences, PROTEIN, f"{what} translated by genetic code {code}")
-    return Translated(given, searched, Sides(of_queries, of_targets))
+    return Translated(given, searched, QueryTargetFrames(of_queries, of_targets))
 
 
-def _long_enough(targets: SequenceSet, notes: Notes) -> SequenceSet:
+def _long_enough(targets: SequenceSet, notes: Reporter) -> SequenceSet:
     """Targets of a codon or more."""
     kept = np.flatnonzero(targets.lengths >= CODON)
     short = len(targets) - len(kept)

@@ -19,7 +19,7 @@ from gpualign.core.trees.rooting import root_at_midpoint, root_at_outgroup
 from gpualign.core.trees.tree import Tree
 
 if TYPE_CHECKING:
-    from gpualign.jobs.reporter import Notes
+    from gpualign.jobs.reporter import Reporter
 
 METHODS = ("nj", "upgma", "mst")
 
@@ -44,7 +44,7 @@ def check_root(root: str | None, method: str) -> None:
     raise InputError(f"{parameter('root')} is for neighbour joining, whose tree has no root of its own; {why}")
 
 
-def make_tree(given: ListedPairs | MatrixOfPairs, of_identities: bool, method: str, notes: Notes, root: str | None = None) -> Tree:
+def make_tree(given: ListedPairs | MatrixOfPairs, of_identities: bool, method: str, notes: Reporter, root: str | None = None) -> Tree:
     """A tree of all records, by one of `METHODS`; of mst one for each connected part. Identities become 1 - identity.
 
     root: of nj, None (the node in which the last three meet), `MIDPOINT`, or the id of the outgroup. Raises `InputError` where a pair has

@@ -8,8 +8,8 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import Band
 from gpualign.core.distance.bit_planes import pack_panel, used_codes
-from gpualign.core.distance.count_recipe import Measure, Wanted
-from gpualign.core.distance.engine import Counter, DistanceEngine, Panel
+from gpualign.core.distance.count_recipe import CountRequest, Measure
+from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
 from gpualign.core.distance.threads import Workers
 from gpualign.cpu.distance import _distance
 from gpualign.cpu.distance.engine import CpuDistanceEngine
@@ -19,7 +19,7 @@ from gpualign.gpu.runtime.device import Device
 from gpualign.papers.report import Ladder, Section, Step, unpublished
 from gpualign.papers.timing import KernelClock, repeat, wall
 
-_WANTED = Wanted(Measure.DIFFERENCES, compared=False)
+_WANTED = CountRequest(Measure.DIFFERENCES, compared=False)
 _PUBLISHED = {"CPU loop": 44865, "naive": 2140, "coalesced": 1766, "char": 1784, "register": 683, "shared": 26}
 """Milliseconds on a GeForce 9600M GT, and a Core 2 Duo of 2.66 GHz for the loop (figure 4)."""
 
@@ -36,14 +36,14 @@ class Shape:
 SHAPES = {"small": Shape(5, 112, 512), "paper": Shape(25, 112, 512), "large": Shape(5, 1024, 4096)}
 
 
-def _prepared(engine: DistanceEngine, codes: Codes) -> tuple[Counter, Panel]:
+def _prepared(engine: DistanceEngine, codes: Codes) -> tuple[PreparedCounter, Panel]:
     """All pairs are one band."""
     counter = engine.prepare(_WANTED, 4 * len(codes) ** 2)
     with Workers(1) as workers:
         return counter, pack_panel(codes, used_codes(codes, workers), counter, workers)
 
 
-def _count(counter: Counter, panel: Panel) -> object:
+def _count(counter: PreparedCounter, panel: Panel) -> object:
     samples = panel.bits.shape[1]
     return list(counter.run([panel], [Band(0, samples, 0, samples, False)], lambda _: None))
 

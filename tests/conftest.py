@@ -138,9 +138,9 @@ def whole_device():
 
 
 def _gpu(lock):
-    from gpualign.gpu.runtime.inventory import take_inventory
+    from gpualign.gpu.runtime.inventory import detect_devices
 
-    if reason := take_inventory().reason:
+    if reason := detect_devices().reason:
         pytest.skip(reason)
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 

@@ -20,7 +20,7 @@ from gpualign.core.results.blocks import PairBlock
 from gpualign.core.scoring.scoring import Scoring as Costs
 from gpualign.core.sequences.alphabet import ALPHABETS, INVALID, Alphabet, checked_name, detect
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 from gpualign.jobs.pair_alignment import make_aligner
 
 _WIDTH = 80
@@ -136,7 +136,7 @@ def align(
         raise InputError("end_gaps is about global alignments; a local one ends where its score is best")
     letters = [_letters(one, name) for one, name in ((query, "query"), (target, "target"))]
     if checked_name(alphabet) == "auto":
-        alphabet = detect(("the query", "the target"), TextColumn.joined(letters)).name
+        alphabet = detect(("the query", "the target"), StringColumn.joined(letters)).name
     chosen = ALPHABETS[alphabet]
     codes = [_encode(text, name, chosen) for text, name in zip(letters, ("query", "target"), strict=True)]
     aligner, costs, covered = _aligner(alphabet, checked_scoring(scoring, mode == "local"), _MODES[mode], _END_GAPS[end_gaps])
@@ -162,5 +162,5 @@ def _encode(text: bytes, name: str, alphabet: Alphabet) -> Codes:
     encoded = text.translate(_TABLES[alphabet.name])  # for short texts several times as fast as NumPy's look-up
     if _INVALID in encoded:
         raw = np.frombuffer(text, dtype=np.uint8)
-        encode_letters("align", TextColumn(raw, np.array([0, len(raw)])), alphabet, lambda record: name)  # says what is wrong
+        encode_letters("align", StringColumn(raw, np.array([0, len(raw)])), alphabet, lambda record: name)  # says what is wrong
     return np.frombuffer(encoded, dtype=np.uint8)

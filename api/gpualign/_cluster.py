@@ -21,7 +21,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.common.fractions import check_fraction
 from gpualign.core.distance.metrics import METRICS
 from gpualign.core.sequences.strands_frames import BOTH, PLUS
-from gpualign.jobs.cluster import METHODS, ClusterJob, ClusterOptions, prepare, prepare_given
+from gpualign.jobs.cluster import METHODS, ClusterJob, ClusterOptions, prepare, prepare_precomputed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +132,7 @@ def _of_matrix(matrix: Matrix, edit: bool, options: ClusterOptions) -> ClusterJo
     given = pairs_of(matrix, "clusters")
     if matrix.value in METRICS and METRICS[matrix.value].largest == 1:
         check_fraction("max_distance", options.max_distance, meaning=f"a distance by {matrix.value},")
-    return prepare_given(given, matrix.value == "identity", None, options, LOG)
+    return prepare_precomputed(given, matrix.value == "identity", None, options, LOG)
 
 
 def pairs_of(matrix: Matrix, wanted: str) -> MatrixOfPairs:

@@ -34,12 +34,12 @@ from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
 from gpualign.core.output.matrix_value import Value
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.core.results.columns import parse_fields, tell_descriptions
+from gpualign.core.results.columns import fields_needing_descriptions, parse_fields
 from gpualign.core.results.filter import Filter
 from gpualign.core.sequences.strands_frames import BOTH, PLUS
 from gpualign.jobs.every_pair import PairsJob
 from gpualign.jobs.near_pairs import NearJob
-from gpualign.jobs.nw import NwOptions, Wanted, prepare, prepare_wanted
+from gpualign.jobs.nw import NwOptions, Thresholds, prepare, prepare_filtered
 from gpualign.jobs.pairs_as_arrays import passing_pairs
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def pairs(
     options = _options(chosen, end_gaps, strand, rule, detail, Pairing.ABOVE, device, threads, memory, executor)
     inputs = inputs_of(seqs, targets)
     filter = replace(filter, groups=chosen_pairs(inputs))
-    job = prepare_wanted(inputs, options, Wanted(filter, identity_def), LOG)
+    job = prepare_filtered(inputs, options, Thresholds(filter, identity_def), LOG)
     i, j, values = passing_pairs(job, filter, identity_def, _reporter(job, progress))
     return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids), given[0].partition("_")[2])
 
@@ -188,7 +188,7 @@ def iter_pairs(
     """
     names = ",".join(checked_names("fields", fields, "columns"))
     columns = parse_fields(names, edit=checked_scoring(scoring).edit)
-    if lacking := sorted(tell_descriptions(names)):
+    if lacking := sorted(fields_needing_descriptions(names)):
         raise InputError(f"fields: {lacking[0]} is of files; sequences in memory have no descriptions")
     if checked_count("batch", batch, 1) is None:
         raise InputError("batch None: a whole number is wanted")
@@ -201,7 +201,7 @@ def iter_pairs(
     options = _options(scoring, end_gaps, strand, rule, detail, Pairing.ABOVE, device, threads, memory, executor)
     inputs = inputs_of(seqs, targets)
     filter = replace(filter, groups=chosen_pairs(inputs))
-    job = prepare_wanted(inputs, options, Wanted(filter, identity_def), LOG)
+    job = prepare_filtered(inputs, options, Thresholds(filter, identity_def), LOG)
     blocks = job.blocks(identity_def, _reporter(job, progress))
 
     def tables() -> Iterator[Table]:

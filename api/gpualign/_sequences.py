@@ -17,7 +17,7 @@ from gpualign.core.files.paths import open_file
 from gpualign.core.sequences.alphabet import PROTEIN, Alphabet, checked_name
 from gpualign.core.sequences.loading import RawRecords, count_letters, encode_all, read_raw
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions
 
 Path: TypeAlias = "str | PathLike[str]"
@@ -196,7 +196,7 @@ def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> 
         if name in seen:
             raise InputError(f"two sequences have the same id {name!r}; make ids unique")
         seen.add(name)
-    return RawRecords("sequences", TextColumn.of(names), TextColumn.joined(letters), [])
+    return RawRecords("sequences", StringColumn.of(names), StringColumn.joined(letters), [])
 
 
 def inputs_of(queries: Source, targets: Source | None) -> Inputs:

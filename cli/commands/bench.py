@@ -44,7 +44,7 @@ def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
     """
     from pathlib import Path
 
-    from gpualign.cli.terminal.reporter import Messages
+    from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.jobs.devices.local_engines import bench_device
     from gpualign.jobs.devices.resources import checked_resources
     from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
@@ -55,7 +55,7 @@ def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
     from gpualign.papers.host_description import describe_machine
     from gpualign.papers.report import draw_charts, to_json, to_markdown
 
-    messages = Messages.of("bench", quiet)
+    messages = ConsoleReporter.of("bench", quiet)
     checked_resources(device, None, None)
     folder = Path(output)
     with naming_output(folder):

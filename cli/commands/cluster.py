@@ -79,20 +79,20 @@ def cluster(
       gpualign cluster --distances snps.npy --max-distance 12 --method average
     """
     from gpualign.cli.inputs.file_lists import InputFiles, input_files
-    from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, bounds_edits, start_for_pairs
+    from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, start_for_pairs, threshold_bounds_edit_distance
 
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
-        bounded = bounds_edits(edit, identity_def, False, None, min_identity, max_distance, min_coverage)
+        bounded = threshold_bounds_edit_distance(edit, identity_def, False, None, min_identity, max_distance, min_coverage)
         start_for_pairs(device, read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)  # beside the imports that follow
     from gpualign.cli.inputs.precomputed_distances import in_order_of, read_given
     from gpualign.cli.inputs.record_groups import read_ids
-    from gpualign.cli.terminal.reporter import Messages
+    from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.alignment.ambiguity import Rule
     from gpualign.core.common.errors import InputError
     from gpualign.core.scoring import matrices
     from gpualign.core.scoring.scoring import ScoringOptions
-    from gpualign.jobs.cluster import ClusterOptions, prepare, prepare_given
+    from gpualign.jobs.cluster import ClusterOptions, prepare, prepare_precomputed
     from gpualign.jobs.devices.memory import default_memory
     from gpualign.jobs.devices.resources import checked_resources
     from gpualign.jobs.member_alignments import align_members
@@ -101,7 +101,7 @@ def cluster(
     from gpualign.jobs.output.run_summary import counts_of
     from gpualign.jobs.sequence_loading import ReadOptions, read_inputs
 
-    messages = Messages.of("cluster", quiet, verbose, log, summary)
+    messages = ConsoleReporter.of("cluster", quiet, verbose, log, summary)
     if edges is not None and distances is not None:
         raise InputError("--edges and --distances are two sources of the same; give one of them")
     if ids is not None and (edges is None or seqs is not None):
@@ -155,7 +155,7 @@ def cluster(
                 f"{edges} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the sequences"
             )
         inputs, alignments, records = in_order_of(found, inputs), None, list(found.ids)
-        job = prepare_given(found, of_identities, inputs.queries.lengths if inputs else None, options, messages)
+        job = prepare_precomputed(found, of_identities, inputs.queries.lengths if inputs else None, options, messages)
     if dry_run:
         messages.plan([*job.describe(), ("output", expected_clusters(spec, records, inputs, of_identities))])
         return

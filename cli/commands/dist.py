@@ -131,11 +131,11 @@ def dist(
       gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
     """
     from gpualign.cli.inputs.file_lists import input_files
-    from gpualign.jobs.devices.cuda_prestart import distance_seconds, start_early
+    from gpualign.jobs.devices.cuda_prestart import distance_seconds, prestart_cuda
 
     sets = [input_files(one) for one in (samples, others or add) if one is not None]
     named = [path for one in sets for path in one.paths]
-    start_early("cpu" if cluster else device, distance_seconds(named), 0)  # beside the imports that follow
+    prestart_cuda("cpu" if cluster else device, distance_seconds(named), 0)  # beside the imports that follow
     import os
     from contextlib import ExitStack
 
@@ -143,14 +143,14 @@ def dist(
     from gpualign.cli.inputs.samples import sample_files, sample_filters
     from gpualign.cli.inputs.site_options import interval_files, site_filters
     from gpualign.cli.options.cluster import find_resources
-    from gpualign.cli.terminal.reporter import Messages
+    from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.fractions import sites_or_fraction
     from gpualign.core.distance.metrics import MissingRule
     from gpualign.core.distance.output.base import AnySink
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.distance.tables.options import CallOptions, TableType
-    from gpualign.core.execution.pipeline import Marks
+    from gpualign.core.execution.pipeline import CheckpointListener
     from gpualign.core.output.formats.registry import Results
     from gpualign.core.sequences.ids import describe_shared
     from gpualign.jobs.devices.resources import AUTO
@@ -158,10 +158,10 @@ def dist(
     from gpualign.jobs.output.atomic_files import OutputFiles, check_stdin, digest_files
     from gpualign.jobs.output.distances import DistanceWriter, check_value, distance_spec, no_distance
     from gpualign.jobs.output.format_selection import output_paths
-    from gpualign.jobs.output.query_range import Portion
+    from gpualign.jobs.output.query_range import QueryRange
     from gpualign.jobs.output.run_identity import keeping_of
 
-    messages = Messages.of("dist", quiet, verbose, log, summary)
+    messages = ConsoleReporter.of("dist", quiet, verbose, log, summary)
     if add is not None:
         if others is not None:
             raise InputError("--add is for one file, whose samples are compared with each other too; for two files leave it out")
@@ -247,7 +247,7 @@ def dist(
             messages.note(shared)
         written = job.written_as(spec.format, messages)
         queries = len(job.samples.queries)
-        portion = Portion.of(job, queries, shard, spec.path, spec.format, Results.DISTANCES)
+        portion = QueryRange.of(job, queries, shard, spec.path, spec.format, Results.DISTANCES)
         if dry_run:
             from gpualign.jobs.output.expected import expected_distances
 
@@ -275,7 +275,7 @@ def dist(
 
             write_clusters = opened.enter_context(opened_outputs(clustered, files))
 
-        def run(sink: AnySink, marks: Marks) -> DistanceTotals:
+        def run(sink: AnySink, marks: CheckpointListener) -> DistanceTotals:
             nonlocal clustering
             if write_clusters is not None:
                 sink = clustering = ClusteringSink(sink, task.metric.counts, files.scratch)

@@ -43,14 +43,14 @@ def index(
       gpualign index swissprot.fasta.gz -o swissprot.gpa
       gpualign sw query.fa swissprot.gpa
     """
-    from gpualign.cli.terminal.reporter import Messages
+    from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.units import format_bytes
     from gpualign.jobs.index import build
     from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, naming_output, open_input, output_path
     from gpualign.jobs.sequence_loading import ReadOptions
 
-    messages = Messages.of("index", quiet, log=log)
+    messages = ConsoleReporter.of("index", quiet, log=log)
     path = output_path(output)
     if path is None or not is_file_name(path):
         raise InputError(f"-o {output}: an index is a file that can be mapped into memory; name one")

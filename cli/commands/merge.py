@@ -39,13 +39,13 @@ def merge(parts: tuple[str, ...], output: str, log: str | None, quiet: bool) -> 
       for k in 1 2 3 4; do gpualign nw genes.fa -o scores.tsv --shard $k/4; done
       gpualign merge scores.tsv.*-of-4.part -o scores.tsv
     """
-    from gpualign.cli.terminal.reporter import Messages
+    from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
     from gpualign.jobs.output.format_selection import output_paths
     from gpualign.jobs.output.shard_file import MATRIX, ROWS
     from gpualign.jobs.output.shard_merge import Part, in_order
 
-    messages = Messages.of("merge", quiet, log=log)
+    messages = ConsoleReporter.of("merge", quiet, log=log)
     ordered = in_order([Part(path) for path in parts])
     described = ordered[0].described
     path = _checked_path(output, described.format)
@@ -152,14 +152,14 @@ def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles
 def _joined(parts: Sequence[Part], name: str, make: ArrayMaker, shape: tuple[int, int]) -> Array:
     """A matrix of this shape, or the condensed one of as many records, from its parts."""
     from gpualign.core.output.matrix_files import condensed_start
-    from gpualign.core.output.mirroring import Placement
+    from gpualign.core.output.mirroring import MatrixFiller
     from gpualign.jobs.devices.resources import Resources
 
     found, dtype = parts[0].array_type(f"{name}.npy")
     condensed = len(found) == 1
     whole = make((condensed_start(shape[0], shape[0]),) if condensed else shape, dtype)
     out = whole.values
-    placement = None if condensed else Placement(whole, parts[0].described.triangle, Resources().host_threads)
+    placement = None if condensed else MatrixFiller(whole, parts[0].described.triangle, Resources().host_threads)
     for part in parts:
         start, stop = part.described.span
         first = condensed_start(start, shape[0]) if condensed else start

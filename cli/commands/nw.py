@@ -132,28 +132,30 @@ def nw(
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
     from gpualign.cli.inputs.file_lists import input_files
-    from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, bounds_edits, start_for_pairs
+    from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, start_for_pairs, threshold_bounds_edit_distance
 
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
     queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
-    bounded = bounds_edits(edit, identity_def, end_gaps != "penalised", min_score, min_identity, max_distance, min_coverage)
+    bounded = threshold_bounds_edit_distance(
+        edit, identity_def, end_gaps != "penalised", min_score, min_identity, max_distance, min_coverage
+    )
     # Beside the imports that follow.
     start_for_pairs("cpu" if cluster else device, queries, others, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)
     from dataclasses import replace
 
     from gpualign.cli.inputs.record_groups import read_group_pairs
     from gpualign.cli.options.cluster import find_resources
-    from gpualign.cli.terminal.reporter import Messages
+    from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.alignment.ambiguity import Rule, check_rule
     from gpualign.core.alignment.task import EndGaps
     from gpualign.core.common.errors import InputError
     from gpualign.core.planning.tile_plan import Pairing
-    from gpualign.core.results.columns import tell_descriptions
+    from gpualign.core.results.columns import fields_needing_descriptions
     from gpualign.core.scoring import matrices
     from gpualign.core.scoring.scoring import ScoringOptions
     from gpualign.core.sequences.ids import describe_shared
     from gpualign.core.sequences.strands_frames import BOTH
-    from gpualign.jobs.nw import NwOptions, Wanted, prepare_wanted
+    from gpualign.jobs.nw import NwOptions, Thresholds, prepare_filtered
     from gpualign.jobs.output.atomic_files import check_stdin, open_inputs
     from gpualign.jobs.output.format_selection import output_paths
     from gpualign.jobs.output.pairs import OutputOptions, output_spec, write_every_pair
@@ -161,7 +163,7 @@ def nw(
     from gpualign.jobs.record_groups import check_groups
     from gpualign.jobs.sequence_loading import ReadOptions, add_targets, read_inputs
 
-    messages = Messages.of("nw", quiet, verbose, log, summary)
+    messages = ConsoleReporter.of("nw", quiet, verbose, log, summary)
     if add is not None and seqs2 is not None:
         raise InputError("--add is for one file, whose sequences are compared with each other too; for two files leave it out")
     files = [path for one in sets for path in one.everything]
@@ -205,7 +207,7 @@ def nw(
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     inputs = read_inputs(
         (open_inputs(one.paths) for one in sets),
-        ReadOptions(alphabet, allow_duplicates, degap, bool(tell_descriptions(fields)), mask_lower, unknown, drop_empty, strict),
+        ReadOptions(alphabet, allow_duplicates, degap, bool(fields_needing_descriptions(fields)), mask_lower, unknown, drop_empty, strict),
         messages,
     )
     if add is not None:
@@ -220,7 +222,7 @@ def nw(
     if nearest is not None:
         pairing = Pairing.ALL
     options = NwOptions(scoring, EndGaps(end_gaps), spec.detail, pairing, resources, kernel, transfer, traceback == "host", strand, rule)
-    job = prepare_wanted(inputs, options, Wanted(spec.filter, identity_def), messages)
+    job = prepare_filtered(inputs, options, Thresholds(spec.filter, identity_def), messages)
     if job.pairs == 0 and not dry_run:
         messages.note(
             "one sequence makes no pairs (--self aligns it with itself)"

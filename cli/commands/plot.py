@@ -97,7 +97,7 @@ def plot(
     from gpualign.cli.inputs.matrix_sizes import check_size
     from gpualign.cli.inputs.newick import read_tree
     from gpualign.cli.inputs.record_groups import read_columns, read_groups, read_order, split_columns
-    from gpualign.cli.terminal.reporter import Messages
+    from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.suggestions import did_you_mean
     from gpualign.jobs.matrix_memory import DRAWING
@@ -106,7 +106,7 @@ def plot(
     from gpualign.jobs.plotting.heatmap import guess_kind, of_lists
     from gpualign.jobs.plotting.output import Rows, check_order, check_plot, check_style, check_text, write_plot
 
-    messages = Messages.of("plot", quiet)
+    messages = ConsoleReporter.of("plot", quiet)
     for name, text in (("label", label), ("title", title)):
         check_text(name, text)
     picture = check_plot(output)

@@ -115,10 +115,10 @@ def sw(
     queries, targets = sets[0].paths, sets[1].paths if len(sets) > 1 else None
     start_for_pairs("cpu" if cluster else device, queries, targets, LOCAL_CELLS)  # beside the imports that follow
     from gpualign.cli.options.cluster import find_resources
-    from gpualign.cli.terminal.reporter import Messages
+    from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.files.paths import is_index
-    from gpualign.core.results.columns import tell_descriptions
+    from gpualign.core.results.columns import fields_needing_descriptions
     from gpualign.core.scoring import matrices
     from gpualign.core.scoring.scoring import ScoringOptions
     from gpualign.core.sequences.translation import STANDARD
@@ -129,7 +129,7 @@ def sw(
     from gpualign.jobs.output.run_summary import counts_of
     from gpualign.jobs.sequence_loading import ReadOptions, read_inputs, read_with_index
 
-    messages = Messages.of("sw", quiet, verbose, log, summary)
+    messages = ConsoleReporter.of("sw", quiet, verbose, log, summary)
     files = [path for one in sets for path in one.everything]
     check_stdin(*files)
     if with_self and db is not None:
@@ -163,7 +163,7 @@ def sw(
     messages.begin([*files, matrix], output_paths(spec.path, spec.format, db is None, shard), resume)
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None)
-    described = tell_descriptions(fields)
+    described = fields_needing_descriptions(fields)
     reading = ReadOptions(alphabet, allow_duplicates, degap, bool(described), mask_lower, unknown, drop_empty, strict)
     by_index = db is not None and is_index(db)
     if by_index and "ttitle" in described:

@@ -49,7 +49,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
 
     from gpualign.cli.inputs.matrix_sizes import check_size
     from gpualign.cli.inputs.precomputed_distances import read_given
-    from gpualign.cli.terminal.reporter import Messages
+    from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.trees.newick import newick
     from gpualign.core.trees.table import edge_rows
@@ -57,7 +57,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     from gpualign.jobs.output.atomic_files import OutputFiles, naming_output, output_path
     from gpualign.jobs.tree import MIDPOINT, check_libraries, check_root, make_tree
 
-    messages = Messages.of("tree", quiet, log=log)
+    messages = ConsoleReporter.of("tree", quiet, log=log)
     if (matrix is None) == (edges is None):
         raise InputError("give a matrix of distances, or a list of pairs with --edges" + ("; found both" if edges else ""))
     path = output_path(output)

@@ -40,7 +40,7 @@ _LARGEST = 1e100
 
 
 @dataclass(frozen=True)
-class EdgeList:
+class PairList:
     """pairs: with their values, which are identities or distances."""
 
     pairs: ListedPairs
@@ -59,7 +59,7 @@ class _Columns:
     headed: bool
 
 
-def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[str] | None = None, memory: int | None = None) -> EdgeList:
+def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[str] | None = None, memory: int | None = None) -> PairList:
     """Read a list of pairs: a table with a header, which may be repeated, that names the columns query, target and distance, identity or
     score; or, without a header, two ids and a distance. Tabs, commas, semicolons or blanks delimit columns; - is standard input.
 
@@ -84,7 +84,7 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
         elif begun and len(begun[0][1]) == len(first[1]) + 1:
             columns = _after_row_names(columns, begun, first, source)
         found = _parse(itertools.chain(begun, rows), columns, first[1] if columns.headed else None, ids, source, memory)
-    return EdgeList(found, columns.kind == "identity")
+    return PairList(found, columns.kind == "identity")
 
 
 def _refuse_matrix(rows: Sequence[Row], source: str) -> None:

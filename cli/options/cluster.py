@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import click
 
-from gpualign.cli.terminal.reporter import Messages
+from gpualign.cli.terminal.reporter import ConsoleReporter
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.signals import cleaning_up
 from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources
@@ -18,7 +18,7 @@ def find_resources(
     device: str,
     threads: int | None,
     memory: int | None,
-    messages: Messages,
+    messages: ConsoleReporter,
     kernel: str = AUTO,
     traceback: str = "device",
 ) -> Resources:

@@ -35,7 +35,7 @@ class Log:
     def open(self, append: bool) -> None:
         """Begin the file, or go on behind what it holds. Raises `OSError`."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | (0 if append else os.O_TRUNC)
-        with signals.postponed():  # the last words of a run that is ended here wait for those before them
+        with signals.signals_deferred():  # the last words of a run that is ended here wait for those before them
             # A pipe that nobody reads is an error, and not something to wait for.
             number = descriptor_of(self.path)
             self._descriptor = os.open(self.path, flags | os.O_NONBLOCK, 0o666) if number is None else os.dup(number)
@@ -80,7 +80,7 @@ def begin(path: str | None) -> Log | None:
     if _State.log is not None:
         _State.log.close()  # of another command of this process
     _State.log = None if path is None else Log(Path(path))
-    signals.tell_ending(record)
+    signals.set_exit_message_hook(record)
     return _State.log
 
 

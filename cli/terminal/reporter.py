@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from gpualign.jobs.near_pairs import NearTotals
 
 
-class Messages:
+class ConsoleReporter:
     """Implements `gpualign.jobs.output.run_reporter.RunReporter`. verbosity: -1 says nothing but errors, 0 notes and the summary, 1 also
     the plan."""
 
     @classmethod
-    def of(cls, command: str, quiet: bool, verbose: bool = False, log: str | None = None, summary: str | None = None) -> Messages:
+    def of(cls, command: str, quiet: bool, verbose: bool = False, log: str | None = None, summary: str | None = None) -> ConsoleReporter:
         """As -q, -v, --log and --summary ask for. Raises `InputError` for a log or a summary that is no file."""
         return cls(command, -1 if quiet else 1 if verbose else 0, begin(log), summary)
 

@@ -32,7 +32,7 @@ class Hits:
 
 
 @dataclass(frozen=True)
-class Answers:
+class HitBatch:
     """hits: of the next records, of all their strands; records: all before this one have been answered with them."""
 
     hits: Hits

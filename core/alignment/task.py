@@ -18,7 +18,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 if TYPE_CHECKING:
     from gpualign.core.alignment.ambiguity import Ambiguous
     from gpualign.core.scoring.edit_bounds import EditBound
-    from gpualign.core.sequences.strands_frames import Readings
+    from gpualign.core.sequences.strands_frames import FrameSet
 
 
 class Mode(Enum):
@@ -81,7 +81,7 @@ class Task:
     to have. `within` is then for pairs with as many of them as any has."""
 
     @cached_property
-    def strands(self) -> Readings:
+    def strands(self) -> FrameSet:
         """Both strands of the queries."""
         from gpualign.core.sequences.strands_frames import BOTH, make_strands
 

@@ -79,11 +79,11 @@ class Edges:
 
 
 class GrowingEdges:
-    """Near pairs of `count` records, as they are found, in order of their first records. most_bytes: that they may take, None: any."""
+    """Near pairs of `count` records, as they are found, in order of their first records. max_bytes: that they may take, None: any."""
 
-    def __init__(self, count: int, most_bytes: int | None) -> None:
+    def __init__(self, count: int, max_bytes: int | None) -> None:
         self._count = count
-        self._most = (sys.maxsize if most_bytes is None else most_bytes) // PAIR_BYTES
+        self._most = (sys.maxsize if max_bytes is None else max_bytes) // PAIR_BYTES
         self._size = 0
         self._i, self._j = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
         self._distance = np.empty(0, dtype=np.float64)

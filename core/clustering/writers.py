@@ -13,7 +13,7 @@ from gpualign.core.output.writer import ByteWriter
 from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.ids import Names
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 _LINES = 10_000
 
@@ -24,7 +24,7 @@ def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, 
     whole: distances are counts; others have six decimals. Between commas ids are quoted.
     """
     if separator == ",":
-        ids = list(TextColumn.of(ids).quoted)
+        ids = list(StringColumn.of(ids).quoted)
     labels, of = clustering.labels.tolist(), clustering.representatives.tolist()
     sizes, distances = clustering.sizes.tolist(), clustering.distances.tolist()
 

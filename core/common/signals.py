@@ -3,7 +3,7 @@
 SIGINT ends with 130, SIGTERM and SIGHUP with 143. As long as nothing has to be put away the process ends on the spot, because an exception
 in the middle of an import, or of a library's own code, can be swallowed or come out as another one. Within `cleaning_up()` a signal is the
 exception `Stopped` instead; it may come in the first step of the very function that puts things away, so the command's end calls
-`put_away()` for what is left. A second signal is heard when the first is some seconds old, and ends the putting away. A signal that the
+`run_cleanups()` for what is left. A second signal is heard when the first is some seconds old, and ends the putting away. A signal that the
 process was started to ignore (`nohup`, a background job) stays ignored. What comes before `install()`, in the few milliseconds in which
 Python itself starts, is Python's to answer.
 
@@ -107,7 +107,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 @contextmanager
 def cleaning_up(cleaner: Callable[[], object]) -> Iterator[None]:
     """While something has to be put away when a signal comes. cleaner: does so, or what is left of it: when a signal has come, whoever puts
-    away may have been stopped in it, or before its first step, so `put_away` calls the cleaner behind it."""
+    away may have been stopped in it, or before its first step, so `run_cleanups` calls the cleaner behind it."""
     _State.cleaners.append(cleaner)
     try:
         yield
@@ -116,7 +116,7 @@ def cleaning_up(cleaner: Callable[[], object]) -> Iterator[None]:
             _State.cleaners.remove(cleaner)
 
 
-def put_away() -> None:
+def run_cleanups() -> None:
     """What is left to put away when a signal has ended the run, if none has come again: then somebody is tired of waiting for just that.
     One that comes now ends the process on the spot."""
     if _State.name is None:
@@ -130,7 +130,7 @@ def put_away() -> None:
 
 
 @contextmanager
-def postponed() -> Iterator[None]:
+def signals_deferred() -> Iterator[None]:
     """For steps that belong together: a signal waits for the last of them."""
     _State.postponing += 1
     try:
@@ -148,7 +148,7 @@ def uninterrupted() -> Iterator[None]:
     numbers = [getattr(signal, name) for name in _CODES if hasattr(signal, name)]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
-        with postponed():  # the mask is this thread's, and the system gives a signal to any thread
+        with signals_deferred():  # the mask is this thread's, and the system gives a signal to any thread
             yield
             _State.written = True
     finally:
@@ -163,7 +163,7 @@ def ending() -> tuple[str, int] | None:
     return f"{_WORDS[_State.name]}; {advice}", _CODES[_State.name]
 
 
-def tell_ending(told: Callable[[str], None]) -> None:
+def set_exit_message_hook(told: Callable[[str], None]) -> None:
     """Who is also told the message with which a signal ends the process on the spot."""
     _State.told = told
 

@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
-class Aside:
+class BackgroundTask:
     """One action at a time in another thread. alone: held by either thread while it does what both do."""
 
     def __init__(self) -> None:
@@ -53,10 +53,10 @@ class Aside:
 
 
 WAITING = 2
-"""Items of `InOrder` on their way for each thread: one that it is at, and one that waits for its turn."""
+"""Items of `OrderedThreadPool` on their way for each thread: one that it is at, and one that waits for its turn."""
 
 
-class InOrder:
+class OrderedThreadPool:
     """Threads that make something of items, in the order of the items.
 
     They start with the first items that there are several of, none for one thread, and stay for those to come, until `close`: to start
@@ -103,12 +103,12 @@ class InOrder:
 
 def in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
     """What `make` makes of each item, in their order, by so many threads at most, which end with the last item."""
-    pool = InOrder(threads)
+    pool = OrderedThreadPool(threads)
     yield from pool.map(make, items)
     pool.close()
 
 
-class Behind:
+class SerialExecutor:
     """Actions that one thread does, one after the other. begin, end: the first and the last that it does, if any.
 
     Nobody waits for the thread when the program ends: an action may be waiting for somebody who has gone.

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gpualign.core.distance import _sites
 from gpualign.core.distance.count_recipe import make_code_recipe
-from gpualign.core.distance.engine import WORD_BITS, Bits, Counter, Panel, empty_planes
+from gpualign.core.distance.engine import WORD_BITS, Bits, Panel, PreparedCounter, empty_planes
 from gpualign.core.distance.threads import Workers
 
 AlleleNumbers = npt.NDArray[np.uint32]
@@ -27,7 +27,7 @@ def bits_needed(alleles: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.array([max(0, int(k) - 1).bit_length() for k in alleles], dtype=np.int64)
 
 
-def panels_of_loci(bits: npt.NDArray[np.int64], counter: Counter) -> Iterator[Loci]:
+def panels_of_loci(bits: npt.NDArray[np.int64], counter: PreparedCounter) -> Iterator[Loci]:
     """The loci of each panel, those with the most bits first, so that vectors of a kernel are full and few planes are more than needed."""
     order = np.argsort(-bits, kind="stable")
     line = counter.words(1) * WORD_BITS  # sites that a plane's least words have room for
@@ -41,7 +41,7 @@ def panels_of_loci(bits: npt.NDArray[np.int64], counter: Counter) -> Iterator[Lo
             del run[:count]
 
 
-def pack_alleles(numbers: AlleleNumbers, counter: Counter, workers: Workers) -> Iterator[Panel]:
+def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: Workers) -> Iterator[Panel]:
     """Bit planes of numbers of alleles, uint32[samples][loci], `NO_ALLELE` where there is none, as a counter wants them."""
     samples, loci = numbers.shape
     codes = np.empty((loci, samples), dtype=np.uint32)
@@ -52,7 +52,7 @@ def pack_alleles(numbers: AlleleNumbers, counter: Counter, workers: Workers) -> 
         yield _panel(codes, some, int(bits[some].max()), bool(lacking[some].any()), counter, workers)
 
 
-def _panel(codes: AlleleNumbers, loci: Loci, bits: int, missing: bool, counter: Counter, workers: Workers) -> Panel:
+def _panel(codes: AlleleNumbers, loci: Loci, bits: int, missing: bool, counter: PreparedCounter, workers: Workers) -> Panel:
     recipe = make_code_recipe(counter.wanted, bits, missing)
     called = missing and bool(recipe.terms)
     planes: Bits = empty_planes(bits + called, codes.shape[1], counter.words(len(loci)))

@@ -13,7 +13,7 @@ from gpualign.core.distance import _sites
 from gpualign.core.distance.allele_planes import pack_alleles
 from gpualign.core.distance.calls import MISSING, Calls
 from gpualign.core.distance.count_recipe import SECOND_ALLELE, Measure, make_recipe
-from gpualign.core.distance.engine import Bits, Counter, Panel, empty_planes
+from gpualign.core.distance.engine import Bits, Panel, PreparedCounter, empty_planes
 from gpualign.core.distance.threads import Workers
 
 _PLANES_AT_ONCE = 8
@@ -60,7 +60,7 @@ class _Part:
         return int((self.runs[:, 1] - self.runs[:, 0]).sum())
 
 
-def pack_panels(calls: Calls, counter: Counter, workers: Workers) -> Iterator[Panel]:
+def pack_panels(calls: Calls, counter: PreparedCounter, workers: Workers) -> Iterator[Panel]:
     """Bit planes of codes, uint8[samples][sites], or of numbers of alleles, uint32, as a counter wants them, in as many panels as are
     best."""
     if counter.wanted.numbered:
@@ -71,12 +71,12 @@ def pack_panels(calls: Calls, counter: Counter, workers: Workers) -> Iterator[Pa
         yield _pack(codes, part, counter, workers)
 
 
-def pack_panel(codes: Codes, used: frozenset[int], counter: Counter, workers: Workers) -> Panel:
+def pack_panel(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: Workers) -> Panel:
     """Bit planes of codes, uint8[samples][sites], of which `used` occur, as a counter wants them."""
     return _pack(codes, _whole(codes, used), counter, workers)
 
 
-def _parts(codes: Codes, used: frozenset[int], counter: Counter, workers: Workers) -> list[_Part]:
+def _parts(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: Workers) -> list[_Part]:
     """Sites with few calls apart from others, where planes of both take less than planes of all."""
     wanted, whole, reference = counter.wanted, _whole(codes, used), None
     if wanted.apart(used):
@@ -95,7 +95,7 @@ def _parts(codes: Codes, used: frozenset[int], counter: Counter, workers: Worker
     return parts if sum(map(words, parts)) < words(whole) else [whole]
 
 
-def _pays(samples: int, used: frozenset[int], counter: Counter) -> bool:
+def _pays(samples: int, used: frozenset[int], counter: PreparedCounter) -> bool:
     """Whether comparing each sample with half of all takes longer than finding what halves that. Where calls are missing the logic of two
     calls takes hardly less time than that of four, but half of the products are left out."""
     halves = counter.products_only or MISSING not in used
@@ -119,7 +119,7 @@ def _two_calls(codes: Codes, workers: Workers) -> tuple[Codes, npt.NDArray[np.bo
     return one, more.view(np.bool_)
 
 
-def _pack(codes: Codes, part: _Part, counter: Counter, workers: Workers) -> Panel:
+def _pack(codes: Codes, part: _Part, counter: PreparedCounter, workers: Workers) -> Panel:
     samples, sites = len(codes), part.sites
     recipe = make_recipe(counter.wanted, part.used, counter.products_only)
     bits: Bits = empty_planes(len(recipe.planes), samples, counter.words(sites))

@@ -50,7 +50,7 @@ class Need(Enum):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CountRequest:
     """compared: also the sites at which both samples have calls. near: not of every pair, but of those that a rule (pair_selection.py)
     chooses.
     numbered: a site may have any number of calls, whose codes' bits are planes; otherwise calls are few."""
@@ -112,7 +112,7 @@ COUNTS = {
 """Matrices of each measure beside `compared`, as `make_recipe` counts them."""
 
 
-def count_names(wanted: Wanted, products_only: bool) -> tuple[str, ...]:
+def count_names(wanted: CountRequest, products_only: bool) -> tuple[str, ...]:
     """The matrices that recipes of a run fill."""
     if wanted.measure is Measure.DIFFERENCES and products_only:
         return "compared", "matches"
@@ -151,7 +151,7 @@ class _Planes:
         return self.planes.setdefault(frozenset(codes), len(self.planes))
 
 
-def make_recipe(wanted: Wanted, used: frozenset[int], products_only: bool) -> PanelRecipe:
+def make_recipe(wanted: CountRequest, used: frozenset[int], products_only: bool) -> PanelRecipe:
     """For a panel with the codes `used`, MISSING among them where calls are missing; products_only: AND is all there is."""
     calls = sorted(used - {MISSING})
     missing = MISSING in used
@@ -180,7 +180,7 @@ def make_recipe(wanted: Wanted, used: frozenset[int], products_only: bool) -> Pa
     return PanelRecipe(tuple(planes.planes), tuple(terms), tuple(constants))
 
 
-def make_code_recipe(wanted: Wanted, bits: int, missing: bool) -> PanelRecipe:
+def make_code_recipe(wanted: CountRequest, bits: int, missing: bool) -> PanelRecipe:
     """For a panel with calls of any codes: planes 0 .. bits - 1 are the bits of codes, and where calls are `missing` plane `bits` is the
     calls."""
     called = bits if missing else None

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import Band, Bands, CountedBands
-from gpualign.core.distance.count_recipe import PanelRecipe, Wanted, count_names
-from gpualign.core.distance.pair_selection import ChosenPairs, Rule, choose_of_bands
+from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe, count_names
+from gpualign.core.distance.pair_selection import ChosenPairs, PairSelectionRule, choose_of_bands
 
 Bits: TypeAlias = npt.NDArray[np.uint64]
 
@@ -48,18 +48,19 @@ def empty_planes(planes: int, samples: int, words: int) -> Bits:
 
 
 Count: TypeAlias = Callable[[Sequence[Panel], Bands, tuple[str, ...], Callable[[int], None]], CountedBands]
-"""(panels, bands, names of the count matrices, advance) -> counts of each band, summed over panels; see `Counter.run`. A band is asked for
+"""(panels, bands, names of the count matrices, advance) -> counts of each band, summed over panels; see `PreparedCounter.run`. A band is
+asked for
 when all of the one before has been taken; so it is of `Pick`."""
 
 ChosenParts: TypeAlias = Generator[ChosenPairs, None, None]
 """The chosen pairs of bands in turn, of each in one or more parts, in order. Closing it stops all work soon and frees everything."""
 
-Pick: TypeAlias = Callable[[Sequence[Panel], Bands, tuple[str, ...], Rule, Callable[[int], None]], ChosenParts]
-"""(panels, bands, names of the counts, rule, advance) -> the pairs that it chooses; see `Counter.near`."""
+Pick: TypeAlias = Callable[[Sequence[Panel], Bands, tuple[str, ...], PairSelectionRule, Callable[[int], None]], ChosenParts]
+"""(panels, bands, names of the counts, rule, advance) -> the pairs that it chooses; see `PreparedCounter.near`."""
 
 
 @dataclass(frozen=True)
-class Counter:
+class PreparedCounter:
     """An engine that is prepared for what is wanted: all that it decided, as data, and the way to run it.
 
     products_only: recipes must do with Operation.AND. words: from sites to the words of a sample in a plane, as the kernels want them.
@@ -68,7 +69,7 @@ class Counter:
     a second, by estimate.
     """
 
-    wanted: Wanted
+    wanted: CountRequest
     products_only: bool
     words: Callable[[int], int] = field(repr=False)
     band_bytes: int
@@ -88,7 +89,7 @@ class Counter:
         """Counts of each band. advance is told of comparisons (pairs x sites). Raises `RunError` where the hardware fails."""
         return self.count(panels, Bands.of(bands), self.names, advance)
 
-    def near(self, panels: Sequence[Panel], bands: Iterable[Band], rule: Rule, advance: Callable[[int], None]) -> ChosenParts:
+    def near(self, panels: Sequence[Panel], bands: Iterable[Band], rule: PairSelectionRule, advance: Callable[[int], None]) -> ChosenParts:
         """The pairs of each band that a rule chooses. Otherwise as `run`."""
         if self.pick is not None:
             return self.pick(panels, Bands.of(bands), self.names, rule, advance)
@@ -98,5 +99,5 @@ class Counter:
 class DistanceEngine(Protocol):
     """One kind of hardware at work."""
 
-    def prepare(self, wanted: Wanted, memory: int) -> Counter:
+    def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
         """memory: bytes of the host that counts of a band may take, or the pairs that are chosen of it. Asking changes nothing."""

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import Band, Bands, CountMatrix
 from gpualign.core.distance.count_recipe import Operation, PanelRecipe, Term
-from gpualign.core.distance.engine import Counter, Panel
+from gpualign.core.distance.engine import Panel, PreparedCounter
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.pair_selection import COMPARED
 
@@ -66,7 +66,7 @@ def uncounted(called: CountArray, least: int) -> FewSites:
 
 
 def counted(
-    called: CountArray, sites: int, least: int, panels: Sequence[Panel], omitted: int, counter: Counter, memory: int
+    called: CountArray, sites: int, least: int, panels: Sequence[Panel], omitted: int, counter: PreparedCounter, memory: int
 ) -> FewSites | None:
     """Of any samples; None if counting along with the distances takes less, or more than `memory` bytes would be held.
 

@@ -1,4 +1,4 @@
-"""Stretches of chromosomes, as BED files and options name them."""
+"""GenomicIntervals of chromosomes, as BED files and options name them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REGION = re.compile(rf"(?P<name>.+?)(?::(?P<first>[0-9]{{1,{_MOST_DIGITS}}})(?P
 
 
 @dataclass(frozen=True)
-class Stretches:
+class GenomicIntervals:
     """Of one chromosome: start <= place < stop, places counted from 0. numbers: by which messages name them. All int64[stretches]."""
 
     starts: Places = field(repr=False)
@@ -52,7 +52,7 @@ class Intervals:
     """by_chromosome: in the order in which their names come; source: a name for messages; name: of a stretch, by its number. listed: they
     come from a file, which may be for more than one input, and name chromosomes that this one does not have."""
 
-    by_chromosome: dict[str, Stretches]
+    by_chromosome: dict[str, GenomicIntervals]
     source: str
     name: Callable[[int], str] = field(repr=False)
     listed: bool
@@ -63,7 +63,7 @@ class Intervals:
 
 
 class _Rows:
-    """Stretches as they come, in columns of numbers."""
+    """GenomicIntervals as they come, in columns of numbers."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, array[int]] = {}
@@ -73,7 +73,7 @@ class _Rows:
 
     def intervals(self, source: str, name: Callable[[int], str], listed: bool) -> Intervals:
         columns = {chromosome: np.array(some, dtype=np.int64).reshape(-1, 3).T for chromosome, some in self._numbers.items()}
-        return Intervals({chromosome: Stretches(*some) for chromosome, some in columns.items()}, source, name, listed)
+        return Intervals({chromosome: GenomicIntervals(*some) for chromosome, some in columns.items()}, source, name, listed)
 
 
 def read_bed(stream: BinaryIO, source: str) -> Intervals:

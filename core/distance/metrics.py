@@ -19,7 +19,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.distance.calls import Kind
-from gpualign.core.distance.count_recipe import Measure, Wanted
+from gpualign.core.distance.count_recipe import CountRequest, Measure
 
 CountArray: TypeAlias = npt.NDArray[np.signedinteger]
 Values: TypeAlias = npt.NDArray[Any]
@@ -204,9 +204,9 @@ class Metric:
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(np.int32 if self.counts else np.float64)
 
-    def wanted(self, missing: MissingRule, compared: bool, near: bool = False) -> Wanted:
+    def wanted(self, missing: MissingRule, compared: bool, near: bool = False) -> CountRequest:
         """What must be counted; compared: the number of compared sites is written as well; near: only pairs within a threshold are."""
-        return Wanted(self.measure, self.compared or compared or missing is MissingRule.AS_DIFFERENCE, near)
+        return CountRequest(self.measure, self.compared or compared or missing is MissingRule.AS_DIFFERENCE, near)
 
     def check_rule(self, missing: MissingRule) -> None:
         """Raises `InputError` for a rule that the metric is not defined for."""

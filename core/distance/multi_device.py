@@ -13,13 +13,12 @@ import numpy as np
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.distance.bands import Band, Bands, CountedBands
-from gpualign.core.distance.count_recipe import Wanted
-from gpualign.core.distance.engine import ChosenParts, Counter, DistanceEngine, Panel
-from gpualign.core.distance.pair_selection import ChosenPairs, Rule, choose_of_bands, record_bytes
+from gpualign.core.distance.count_recipe import CountRequest
+from gpualign.core.distance.engine import ChosenParts, DistanceEngine, Panel, PreparedCounter
+from gpualign.core.distance.pair_selection import ChosenPairs, PairSelectionRule, choose_of_bands, record_bytes
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.tile_queue import Sharing
-from gpualign.core.execution.worker_pool import Counter as Taken
-from gpualign.core.execution.worker_pool import Worker, run_workers
+from gpualign.core.execution.tile_queue import LoadBalancing
+from gpualign.core.execution.worker_pool import Worker, WorkerPort, run_workers
 from gpualign.core.planning.tile_plan import Band as TileBand
 from gpualign.core.planning.tile_plan import Pairing, Tile
 
@@ -37,7 +36,7 @@ _LOOK_SECONDS = 0.002
 _NOTHING = np.zeros(3, dtype=np.int64)
 """Chosen pairs, lacking ones, undefined ones."""
 
-Begin: TypeAlias = Callable[[Counter, Bands, Callable[[int], None]], Generator[Any, None, None]]
+Begin: TypeAlias = Callable[[PreparedCounter, Bands, Callable[[int], None]], Generator[Any, None, None]]
 """(engine's counter, bands, advance) -> what it gives of each band, in one piece or several, a band's before the next is asked for."""
 
 
@@ -55,7 +54,7 @@ class _Ended(Exception):
     """The run has ended, and an engine is to stop."""
 
 
-class DistancesSideBySide:
+class MultiDeviceDistanceEngine:
     """Implements `gpualign.core.distance.engine.DistanceEngine`.
 
     engines: the first one decides what bands are planned. One that fails is left out while there are others, which do its work. note: told
@@ -68,7 +67,7 @@ class DistancesSideBySide:
         self._engines = engines
         self._note = note
 
-    def prepare(self, wanted: Wanted, memory: int) -> Counter:
+    def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
         # Counts of parts under way take less than their bands were planned with, which is for distances too.
         share = memory // (len(self._engines) + 1)
         counters = [engine.prepare(wanted, share) for engine in self._engines]
@@ -78,7 +77,7 @@ class DistancesSideBySide:
         # Whole chunks of a GPU's kernels are whole vectors of a CPU's too.
         words = max(counters, key=lambda counter: counter.words(1)).words
         run = _Run(counters, share, self._note)
-        return Counter(
+        return PreparedCounter(
             wanted,
             products_only,
             words,
@@ -102,24 +101,24 @@ def _together(names: Sequence[str]) -> str:
 class _Run:
     """counters: of the engines; share: bytes for what one of them has chosen."""
 
-    counters: Sequence[Counter]
+    counters: Sequence[PreparedCounter]
     share: int
     note: Callable[[str], None]
 
     def count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
         """As `gpualign.core.distance.engine.Count`."""
 
-        def begin(counter: Counter, some: Bands, advance: Callable[[int], None]) -> CountedBands:
+        def begin(counter: PreparedCounter, some: Bands, advance: Callable[[int], None]) -> CountedBands:
             return counter.count(panels, some, names, advance)
 
         yield from self._shared(panels, bands, begin, advance, 4 * len(names), None)
 
     def pick(
-        self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: Rule, advance: Callable[[int], None]
+        self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, advance: Callable[[int], None]
     ) -> ChosenParts:
         """As `gpualign.core.distance.engine.Pick`."""
 
-        def begin(counter: Counter, some: Bands, advance: Callable[[int], None]) -> ChosenParts:
+        def begin(counter: PreparedCounter, some: Bands, advance: Callable[[int], None]) -> ChosenParts:
             if counter.pick is not None:
                 return counter.pick(panels, some, names, rule, advance)
             return choose_of_bands(rule, counter.count(panels, some, names, advance))
@@ -140,7 +139,7 @@ class _Run:
         every = list(bands)
         needed = -(-_PARTS * len(self.counters) // max(1, len(every)))
         parts = [part for band in every for part in band.split(max(1, min(needed, band.shape[0] // _LEAST_ROWS)))]
-        line, told = _Line(), _Told(advance)
+        line, told = _OrderedOutput(), _ProgressOnce(advance)
         sites = sum(panel.sites for panel in panels)
         workers = [_worker(number, begin, counter, parts, pair_bytes, most, line, told) for number, counter in enumerate(self.counters)]
 
@@ -148,7 +147,7 @@ class _Run:
             which = f"device {number + 1} of {len(workers)} ({self.counters[number].hardware})"
             self.note(f"{which} is left out, the others do its work: {error.message}")
 
-        sharing = Sharing([counter.rate for counter in self.counters], _UNDER_WAY * len(workers))
+        sharing = LoadBalancing([counter.rate for counter in self.counters], _UNDER_WAY * len(workers))
         results = run_workers(_tiles(parts, sites), workers, 1, "gpualign-distances", lost=lost, sharing=sharing)
         with closing(cast("Closable", results)):
             for share in results:
@@ -168,11 +167,18 @@ def _tiles(parts: Sequence[Band], sites: int) -> Iterator[Tile]:
 
 
 def _worker(
-    number: int, begin: Begin, counter: Counter, parts: Sequence[Band], pair_bytes: int, most: int | None, line: _Line, told: _Told
+    number: int,
+    begin: Begin,
+    counter: PreparedCounter,
+    parts: Sequence[Band],
+    pair_bytes: int,
+    most: int | None,
+    line: _OrderedOutput,
+    told: _ProgressOnce,
 ) -> Worker[_Share]:
     """An engine at parts, which it cuts where they are too large for it."""
 
-    def work(taken: Taken[_Share]) -> None:
+    def work(taken: WorkerPort[_Share]) -> None:
         items: list[Any] = []
         tile: Tile | None = None
 
@@ -214,7 +220,7 @@ def _fitting(part: Band, pairs: int) -> Iterable[Band]:
     return part.split(-(-rows // max(1, pairs // max(1, columns))))
 
 
-class _Line:
+class _OrderedOutput:
     """Puts what engines give into the order of the parts. following: the part whose turn it is. failed: whether an engine has.
 
     Chosen pairs of a part whose turn it is may be handed on before it is done, where they are too many to be held. If its engine then
@@ -265,7 +271,7 @@ class _Line:
         return ChosenPairs(chosen.queries[pairs:], chosen.targets[pairs:], counts, lacking, undefined)
 
 
-class _Told:
+class _ProgressOnce:
     """Tells of work, of what is done again only once."""
 
     def __init__(self, advance: Callable[[int], None]) -> None:

@@ -32,7 +32,7 @@ def record_bytes(counts: int) -> int:
 
 
 @dataclass(frozen=True)
-class Rule:
+class PairSelectionRule:
     """A pair i, j with counts n is chosen where  sum of weights[c] n[c] + offsets[i] + offsets[j] <= most  and  n["compared"] >= least.
 
     All numbers are integers of 64 bits; whoever makes a rule sees to it that no sum leaves them. offsets: int64, of each row of the panels,
@@ -77,7 +77,7 @@ class ChosenPairs:
         return cls(queries[order], targets[order], counts, lacking, undefined, rows)
 
 
-def choose(rule: Rule, band: Band, counts: Mapping[str, CountMatrix]) -> Iterator[ChosenPairs]:
+def choose(rule: PairSelectionRule, band: Band, counts: Mapping[str, CountMatrix]) -> Iterator[ChosenPairs]:
     """The pairs of a band that a rule chooses, by matrices of their counts: int32[rows][targets]; of an upper band each row with later
     ones.
 
@@ -103,7 +103,7 @@ def choose(rule: Rule, band: Band, counts: Mapping[str, CountMatrix]) -> Iterato
 
 
 def count_undefined(
-    rule: Rule, queries: npt.NDArray[np.int64], targets: npt.NDArray[np.int64], upper: bool, counts: Mapping[str, CountMatrix]
+    rule: PairSelectionRule, queries: npt.NDArray[np.int64], targets: npt.NDArray[np.int64], upper: bool, counts: Mapping[str, CountMatrix]
 ) -> int:
     """`ChosenPairs.undefined` of these rows of the panels, by matrices of their counts. upper: pairs of a query with later targets."""
     if not rule.floors:
@@ -120,7 +120,7 @@ def count_undefined(
     return int(np.count_nonzero(below))
 
 
-def choose_of_bands(rule: Rule, counted: CountedBands) -> Generator[ChosenPairs, None, None]:
+def choose_of_bands(rule: PairSelectionRule, counted: CountedBands) -> Generator[ChosenPairs, None, None]:
     """`choose` for each band. Closing it closes `counted`."""
     with closing(counted):
         for band, counts in counted:

@@ -12,11 +12,11 @@ import numpy as np
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, parameter
 from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
-from gpualign.core.distance.count_recipe import PanelRecipe, Wanted
-from gpualign.core.distance.engine import Bits, ChosenParts, Counter, DistanceEngine, Panel, empty_planes
-from gpualign.core.distance.pair_selection import ChosenPairs, Rule, choose_of_bands, record_bytes
+from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe
+from gpualign.core.distance.engine import Bits, ChosenParts, DistanceEngine, Panel, PreparedCounter, empty_planes
+from gpualign.core.distance.pair_selection import ChosenPairs, PairSelectionRule, choose_of_bands, record_bytes
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER, Fleet, Parcel, Part
+from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER, Part, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.engine import describe_fleet
 from gpualign.core.execution.remote.serialization import narrow
 from gpualign.core.execution.remote.tile_sizes import TILE_SECONDS
@@ -45,18 +45,18 @@ class CounterFacts:
 @dataclass(frozen=True)
 class CounterOrder:
     """The first part of a parcel of distances, whose panels are the other ones. settings: for whoever picks the worker's engine; names,
-    rule: as for `Counter.run` and `near`; products_only: whether the recipes make do with that."""
+    rule: as for `PreparedCounter.run` and `near`; products_only: whether the recipes make do with that."""
 
     settings: Any
-    wanted: Wanted
+    wanted: CountRequest
     products_only: bool = False
     names: tuple[str, ...] = ()
-    rule: Rule | None = None
+    rule: PairSelectionRule | None = None
 
 
 @dataclass(frozen=True)
 class Sites:
-    """Asks how many words so many sites take (`Counter.words`)."""
+    """Asks how many words so many sites take (`PreparedCounter.words`)."""
 
     sites: int
 
@@ -104,7 +104,7 @@ class CounterServer:
                 put(band, counts, part, some)
         return {name: narrow(matrix) for name, matrix in counts.items()}
 
-    def _chosen(self, rule: Rule, band: Band, parts: Iterator[Band]) -> Chosen:
+    def _chosen(self, rule: PairSelectionRule, band: Band, parts: Iterator[Band]) -> Chosen:
         counter, names = self._counter, self._order.names
         pairs, stop = list[ChosenPairs](), band.start
         every = list(parts)
@@ -182,15 +182,15 @@ class RemoteDistanceEngine:
     settings: what a worker picks its engine by; it is pickled. threads: of this machine, for making bit planes.
     """
 
-    def __init__(self, fleet: Fleet, settings: object, threads: int) -> None:
+    def __init__(self, fleet: WorkerPoolClient, settings: object, threads: int) -> None:
         self._fleet = fleet
         self._settings = settings
         self._threads = threads
         self._parts: dict[int, tuple[Panel, Part]] = {}
 
-    def prepare(self, wanted: Wanted, memory: int) -> Counter:
+    def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
         """Asks one worker, and waits for the first where there is none. Raises `RunError` where the executor fails."""
-        fleet, parcel = self._fleet, Parcel.of(Part(CounterOrder(self._settings, wanted)))
+        fleet, parcel = self._fleet, SharedArguments.of(Part(CounterOrder(self._settings, wanted)))
         facts: CounterFacts = fleet.ask(parcel, None)
         ahead = AHEAD * CALLS_A_WORKER * fleet.count()
         piece_bytes = max(1, min(_PIECE_BYTES, memory // (2 * ahead)))
@@ -215,7 +215,7 @@ class RemoteDistanceEngine:
                         yield piece.band, counts
 
         def pick(
-            panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], rule: Rule, advance: Callable[[int], None]
+            panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], rule: PairSelectionRule, advance: Callable[[int], None]
         ) -> ChosenParts:
             order = CounterOrder(self._settings, wanted, facts.products_only, names, rule)
             parcel, sites = self._parcel(order, panels), _sites(panels)
@@ -229,13 +229,13 @@ class RemoteDistanceEngine:
 
         # Half of the memory is for pieces on their way.
         hardware, near = f"{describe_fleet(fleet)} {facts.hardware}", pick if wanted.near else None
-        return Counter(wanted, facts.products_only, words, memory // 2, self._threads, facts.kernel, hardware, count, near)
+        return PreparedCounter(wanted, facts.products_only, words, memory // 2, self._threads, facts.kernel, hardware, count, near)
 
-    def _parcel(self, order: CounterOrder, panels: Sequence[Panel]) -> Parcel:
+    def _parcel(self, order: CounterOrder, panels: Sequence[Panel]) -> SharedArguments:
         for panel in panels:
             if id(panel) not in self._parts:
                 self._parts[id(panel)] = panel, Part(_Shipped(panel))
-        return Parcel.of(Part(order), *(self._parts[id(panel)][1] for panel in panels))
+        return SharedArguments.of(Part(order), *(self._parts[id(panel)][1] for panel in panels))
 
     def _cut(self, bands: Iterable[Band], rate: float, a_pair: int = 0, most: int = 0) -> Iterator[_Piece]:
         """rate: pairs a second; a_pair: bytes that come back of each, of which a piece has `most`."""
@@ -249,7 +249,7 @@ class RemoteDistanceEngine:
             for number, part in enumerate(parts, 1):
                 yield _Piece(band, part, number == 1, number == len(parts))
 
-    def _in_order(self, parcel: Parcel, cut: Iterator[_Piece]) -> Iterator[tuple[_Piece, Any]]:
+    def _in_order(self, parcel: SharedArguments, cut: Iterator[_Piece]) -> Iterator[tuple[_Piece, Any]]:
         """Pieces in their order, with what workers answer."""
         early: dict[int, tuple[_Piece, Any]] = {}
         following = 0

@@ -19,19 +19,19 @@ from gpualign.core.distance.bands import Band, CountMatrix
 from gpualign.core.distance.bit_planes import pack_panels
 from gpualign.core.distance.call_coverage import Coverage, fewest_sites
 from gpualign.core.distance.calls import Kind, Samples, count_pairs
-from gpualign.core.distance.count_recipe import Need, Wanted, agreeing_site, count_bytes, keep_counts
-from gpualign.core.distance.engine import Counter, DistanceEngine, Panel
+from gpualign.core.distance.count_recipe import CountRequest, Need, agreeing_site, count_bytes, keep_counts
+from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
 from gpualign.core.distance.few_sites import FewSites, uncounted
 from gpualign.core.distance.few_sites import counted as count_few
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import CountArray, Counts, Metric, MissingRule, Values
 from gpualign.core.distance.output.base import AnySink, BandDistances, NearDistances
-from gpualign.core.distance.pair_selection import ChosenPairs, Rule
+from gpualign.core.distance.pair_selection import ChosenPairs, PairSelectionRule
 from gpualign.core.distance.panel_store import PanelStore
 from gpualign.core.distance.readers.base import Omitted, Selection, Source
 from gpualign.core.distance.threads import Workers
 from gpualign.core.distance.threshold_rules import kinship_rule, near_rule
-from gpualign.core.execution.pipeline import UNMARKED, Marks, Totals, deliver
+from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Totals, run_pipeline
 from gpualign.core.files.scratch import Scratch
 from gpualign.core.output.matrix_files import NumberType
 
@@ -48,7 +48,7 @@ _MOST_SITES = (1 << 31) // 4
 class DistanceTask:
     """What is to be computed. compared: the number of compared sites is written too. least: pairs with fewer compared sites, or with
     less than this fraction of the sites, have no distance. most: only pairs at this distance or nearer are wanted, of one set each
-    once; None: all. added: of two sets, the queries are compared with each other too. least_kinship: only pairs of this kinship or more
+    once; None: all. added: of two sets, the queries are compared with each other too. min_kinship: only pairs of this kinship or more
     are wanted, where the metric is one. believed: pairs at `most` or nearer that were compared at less than this fraction of the sites are
     left out, and counted; None: none are."""
 
@@ -58,17 +58,17 @@ class DistanceTask:
     least: int | Fraction = 1
     most: float | None = None
     added: bool = False
-    least_kinship: float | None = None
+    min_kinship: float | None = None
     believed: Fraction | None = None
 
     @property
     def near(self) -> bool:
         """Whether only some pairs are wanted."""
-        return self.most is not None or self.least_kinship is not None
+        return self.most is not None or self.min_kinship is not None
 
     def keeps(self, values: Values) -> npt.NDArray[np.bool_]:
         """Which pairs are wanted, where only some are; none without a value (NaN)."""
-        kept: npt.NDArray[np.bool_] = values <= self.most if self.most is not None else values >= self.least_kinship
+        kept: npt.NDArray[np.bool_] = values <= self.most if self.most is not None else values >= self.min_kinship
         return kept
 
     def samples_of(self, source: Source) -> Samples:
@@ -76,12 +76,12 @@ class DistanceTask:
         return source.samples.with_added() if self.added else source.samples
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> CountRequest:
         return self.metric.wanted(self.missing, self.compared, self.near)
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedDistances:
     """A task that is ready to be measured: its panels, the memory that they hold, what counts them, and the bands of pairs.
 
     sites: that are compared at most; input_sites: those of the input; omitted: those that no panel has; called: sites of the input with a
@@ -94,7 +94,7 @@ class Prepared:
     samples: Samples
     panels: Sequence[Panel]
     held: int
-    counter: Counter
+    counter: PreparedCounter
     plan: DistancePlan
     sites: int
     input_sites: int
@@ -130,16 +130,16 @@ class Prepared:
         )
         return before_end - before_start
 
-    def part(self, start: int, stop: int) -> Prepared:
+    def part(self, start: int, stop: int) -> PreparedDistances:
         """The same for the pairs of queries [start, stop) alone."""
         return replace(self, plan=self.plan.part(start, stop))
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> PairSelectionRule:
         """Chooses the pairs that can be as near as the task wants them."""
         task = self.task
-        if task.least_kinship is not None:
-            return kinship_rule(task.metric, task.least_kinship, self.constants, self.coverage)
+        if task.min_kinship is not None:
+            return kinship_rule(task.metric, task.min_kinship, self.constants, self.coverage)
         assert task.most is not None
         return near_rule(task.metric, task.missing, task.most, self.counter.names, self.constants, self.sites, self.called, self.coverage)
 
@@ -169,7 +169,7 @@ class DistanceTotals(Totals):
         return {**found, "comparisons_per_second": round(self.rate), **without, **near}
 
 
-def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: DistanceBudget, scratch: Scratch) -> Prepared:
+def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: DistanceBudget, scratch: Scratch) -> PreparedDistances:
     """Turn the source's calls into bit planes, and plan the work on them.
 
     Raises `InputError` for calls that the metric is not for, `RunError` where not even one row of pairs fits the budget.
@@ -211,7 +211,9 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
         panels = [replace(panel, recipe=keep_counts(panel.recipe, counter.names)) for panel in panels]
     dtype = task.metric.dtype if coverage.suffices else np.dtype(np.float64)
     bands = _plan(samples, counter, dtype)
-    return Prepared(task, samples, panels, store.nbytes, counter, bands, counted, source.sites, omitted, called, coverage, dtype, few)
+    return PreparedDistances(
+        task, samples, panels, store.nbytes, counter, bands, counted, source.sites, omitted, called, coverage, dtype, few
+    )
 
 
 def _coverage(samples: Samples, task: DistanceTask, called: CountArray, sites: int, least: int | Fraction) -> Coverage:
@@ -221,13 +223,13 @@ def _coverage(samples: Samples, task: DistanceTask, called: CountArray, sites: i
     return Coverage(queries, targets, samples.upper, sites, fewest_sites(least, sites))
 
 
-def _plan(samples: Samples, counter: Counter, dtype: NumberType) -> DistancePlan:
+def _plan(samples: Samples, counter: PreparedCounter, dtype: NumberType) -> DistancePlan:
     # Beside its counts a band has its distances, and what they are computed from, unless these are of few pairs.
     pair_bytes = sum(count_bytes(name) for name in counter.names) + (0 if counter.wanted.near else 3 * dtype.itemsize)
     return plan_bands(len(samples.queries), len(samples.targets), samples.upper, counter.band_bytes, pair_bytes)
 
 
-def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks = UNMARKED) -> DistanceTotals:
+def measure(prepared: PreparedDistances, sink: AnySink, progress: Progress, marks: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
     """Count every band and hand its distances to the sink."""
     start, lacking, undefined, chosen_pairs = time.perf_counter(), 0, 0, 0
     left_out = None if prepared.task.believed is None else np.zeros(prepared.samples.total, dtype=np.int64)
@@ -262,7 +264,7 @@ def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks 
 
     before = marks.counting(counts)
     bands: Iterator[Any] = near() if near_by_value else matrices()
-    deliver(prepared.samples, bands, sink, lambda found: found.rows, marks)
+    run_pipeline(prepared.samples, bands, sink, lambda found: found.rows, marks)
     pairs, sites = prepared.pairs, prepared.sites
     lacking, undefined, chosen_pairs, out = (count + before.get(name, 0) for name, count in counts().items())
     near_pairs = chosen_pairs if near_by_value else None
@@ -271,7 +273,7 @@ def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks 
     return DistanceTotals(pairs, pairs * sites, seconds, sites, lacking + known, undefined, near_pairs, left_out, earlier)
 
 
-def _counts(prepared: Prepared, raw: dict[str, CountMatrix], queries: CountArray, targets: CountArray) -> Counts:
+def _counts(prepared: PreparedDistances, raw: dict[str, CountMatrix], queries: CountArray, targets: CountArray) -> Counts:
     """queries, targets: rows of the panels, of shapes that go with that of the counts, which are changed."""
     for name, added in prepared.constants.items():
         if added:
@@ -281,7 +283,7 @@ def _counts(prepared: Prepared, raw: dict[str, CountMatrix], queries: CountArray
     return Counts(dict(raw), prepared.sites, of_pairs)
 
 
-def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> BandDistances:
+def _distances(prepared: PreparedDistances, band: Band, raw: dict[str, CountMatrix]) -> BandDistances:
     task, coverage = prepared.task, prepared.coverage
     queries, targets = np.arange(band.start, band.stop)[:, None], np.arange(band.first_target, band.target_stop)[None, :]
     counts = _counts(prepared, raw, queries, targets)
@@ -304,7 +306,7 @@ def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> B
     return BandDistances(band, values, compared, without, undefined)
 
 
-def _near_distances(prepared: Prepared, chosen: ChosenPairs, left_out: CountArray | None) -> NearDistances:
+def _near_distances(prepared: PreparedDistances, chosen: ChosenPairs, left_out: CountArray | None) -> NearDistances:
     """Of the chosen pairs that the metric's formula finds near. All of them have the least compared sites: so the rule chooses. left_out:
     as of `DistanceTotals`, to which those that have too few to be believed are added."""
     task = prepared.task
@@ -321,7 +323,7 @@ def _near_distances(prepared: Prepared, chosen: ChosenPairs, left_out: CountArra
     return NearDistances(chosen.queries[near], targets, values[near], shown, chosen.rows)
 
 
-def estimate_seconds(prepared: Prepared) -> float:
+def estimate_seconds(prepared: PreparedDistances) -> float:
     """Time for counting all bands, measured on a corner of the first one."""
     panels, plan = prepared.panels[:1], prepared.plan
     first = next(plan.bands())
@@ -342,7 +344,7 @@ _SAMPLED, _SAMPLED_ROWS, _SAMPLED_TARGETS = 8, 16, 64
 """Rectangles of a sample, and their rows and targets."""
 
 
-def sample_distances(prepared: Prepared) -> tuple[list[BandDistances] | list[NearDistances], int]:
+def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances] | list[NearDistances], int]:
     """(distances of pairs here and there, or those of them that are near; pairs that were looked at)."""
     samples, bands = prepared.samples, [next(prepared.plan.bands())]
     first, end, queries = samples.first_target, samples.first_target + len(samples.targets), len(samples.queries)

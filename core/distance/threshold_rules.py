@@ -32,7 +32,7 @@ import numpy as np
 from gpualign.core.distance.call_coverage import Coverage
 from gpualign.core.distance.count_recipe import Measure
 from gpualign.core.distance.metrics import CountArray, Metric, MissingRule
-from gpualign.core.distance.pair_selection import COMPARED, FAR, Rule
+from gpualign.core.distance.pair_selection import COMPARED, FAR, PairSelectionRule
 
 SCALE = 1 << 28
 _MOST = 1 << 31
@@ -51,7 +51,7 @@ def near_rule(
     sites: int,
     called: CountArray,
     coverage: Coverage,
-) -> Rule:
+) -> PairSelectionRule:
     """The rule for pairs at `most` or less.
 
     names: what is counted; constants: what is to be added to each count of every pair; sites, called, coverage: as for `runner.Prepared`.
@@ -76,21 +76,21 @@ def near_rule(
     elif whole:
         weights[COMPARED] = weights.get(COMPARED, 0) - whole * of_site
     cap = (counted, known // scale - constants.get(counted, 0)) if counted in names else None
-    return _with_coverage(Rule(weights, bound, offsets, cap=cap), constants, coverage)
+    return _with_coverage(PairSelectionRule(weights, bound, offsets, cap=cap), constants, coverage)
 
 
-def kinship_rule(metric: Metric, least: float, constants: Mapping[str, int], coverage: Coverage) -> Rule:
+def kinship_rule(metric: Metric, least: float, constants: Mapping[str, int], coverage: Coverage) -> PairSelectionRule:
     """The rule for pairs of a kinship of `least` or more; constants, coverage: as for `near_rule`. Relationships are no counts: every pair
     is chosen, and the metric decides."""
     floors = {name: 1 - constants[name] for name in ("query_het", "target_het")} if metric.measure is Measure.KINSHIP else {}
     if least < _LEAST_KINSHIP or not floors:
-        return _with_coverage(Rule({}, 0, floors=floors), constants, coverage)
+        return _with_coverage(PairSelectionRule({}, 0, floors=floors), constants, coverage)
     weight = math.floor(least * SCALE)
     weights = {"ibs0": 2 * SCALE, "both_het": -SCALE, "query_het": weight, "target_het": weight}
-    return _with_coverage(Rule(weights, SCALE, floors=floors), constants, coverage)
+    return _with_coverage(PairSelectionRule(weights, SCALE, floors=floors), constants, coverage)
 
 
-def _with_coverage(rule: Rule, constants: Mapping[str, int], coverage: Coverage) -> Rule:
+def _with_coverage(rule: PairSelectionRule, constants: Mapping[str, int], coverage: Coverage) -> PairSelectionRule:
     """The rule for counts without the constants, and for pairs alone that have enough compared sites."""
     most = rule.most - sum(weight * constants.get(name, 0) for name, weight in rule.weights.items())
     if coverage.suffices:

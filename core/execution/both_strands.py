@@ -36,7 +36,7 @@ from gpualign.core.planning.tile_plan import Band, Limits, Pairing, Tile
 from gpualign.core.scoring.scoring import Scoring
 
 
-class BothStrands:
+class BothStrandsEngine:
     """Implements `gpualign.core.execution.engine.Engine` for tasks with `Task.both_strands`, by an engine that aligns one strand."""
 
     def __init__(self, inner: Engine) -> None:
@@ -62,9 +62,9 @@ class BothStrands:
         return BothStrandsPrepared(task, outer, inner)
 
 
-def with_both_strands(engine: Engine) -> BothStrands:
+def with_both_strands(engine: Engine) -> BothStrandsEngine:
     """The engine for tasks with both strands; itself, where it is one."""
-    return engine if isinstance(engine, BothStrands) else BothStrands(engine)
+    return engine if isinstance(engine, BothStrandsEngine) else BothStrandsEngine(engine)
 
 
 @dataclass(frozen=True)
@@ -228,5 +228,5 @@ def _better_pairs(tile: Tile, found: TilePairs) -> TilePairs:
 
 
 def decode_distances(distances: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
-    """(edit distances, which are of minus strands) of near pairs that `BothStrands` has found."""
+    """(edit distances, which are of minus strands) of near pairs that `BothStrandsEngine` has found."""
     return distances // 2, distances % 2 == 1

@@ -28,7 +28,7 @@ from gpualign.core.planning.pair_rectangles import wanted_rectangles
 from gpualign.core.planning.tile_plan import Band, Limits, Pairing, Tile
 
 
-def prepare_grouped(engine: Engine, task: Task, budget: Budget, groups: GroupPairs) -> GroupedPrepared:
+def prepare_group_pairs(engine: Engine, task: Task, budget: Budget, groups: GroupPairs) -> GroupedPrepared:
     """Raises as `Engine.prepare`."""
     order = np.argsort(groups.queries, kind="stable")
     places = np.empty_like(order)

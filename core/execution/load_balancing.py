@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-DOUBT = 2
+ESTIMATE_SAFETY_FACTOR = 2
 """A worker that has done nothing yet may take so many times as long as estimated: a processor has other things to do."""
 
 
@@ -27,7 +27,7 @@ class _Worker:
     @property
     def doubt(self) -> int:
         """By what its time for a piece is multiplied, to be sure."""
-        return 1 if self._delivered else DOUBT
+        return 1 if self._delivered else ESTIMATE_SAFETY_FACTOR
 
     def rate(self, now: float) -> float:
         """Cells a second: as estimated until something has been delivered, then as measured. It is no faster than it would be if it
@@ -55,7 +55,7 @@ class _Worker:
         self.held -= cells
 
 
-class Dispatch:
+class LoadBalancer:
     """The workers of one job.
 
     rates: cells a second of each, as estimated; they are corrected by what is measured. Times are seconds of any clock that never goes

@@ -14,11 +14,11 @@ from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import Capabilities, Timed, TimedEngine
-from gpualign.core.execution.load_balancing import DOUBT
+from gpualign.core.execution.load_balancing import ESTIMATE_SAFETY_FACTOR
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.retiling import run_within
-from gpualign.core.execution.tile_queue import Sharing
-from gpualign.core.execution.worker_pool import Counter, Worker, run_workers
+from gpualign.core.execution.retiling import run_resplit
+from gpualign.core.execution.tile_queue import LoadBalancing
+from gpualign.core.execution.worker_pool import Worker, WorkerPort, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import TILES_AHEAD, Limits, Tile, row_bytes
 
@@ -62,9 +62,9 @@ class SideBySidePrepared:
         if (tile := next(tiles, None)) is None:
             return
         first, *others = self.parts
-        workers = [_worker(first.run), *(_worker(partial(run_within, part)) for part in others)]
+        workers = [_worker(first.run), *(_worker(partial(run_resplit, part)) for part in others)]
         waiting = (_WAITING if self.task.top is None else _WAITING_HITS) * len(workers)
-        sharing = Sharing([self.task.cells_about / part.seconds for part in self.parts], self._bands(tile))
+        sharing = LoadBalancing([self.task.cells_about / part.seconds for part in self.parts], self._bands(tile))
         results = run_workers(chain([tile], tiles), workers, waiting, "gpualign-engine", lost=self.lost, sharing=sharing)
         with closing(cast("Closable", results)):
             yield from results
@@ -77,7 +77,7 @@ class SideBySidePrepared:
 
 
 def _worker(run: Callable[[Iterator[Tile]], Iterator[TileResult]]) -> Worker[TileResult]:
-    def work(counter: Counter[TileResult]) -> None:
+    def work(counter: WorkerPort[TileResult]) -> None:
         with closing(cast("Closable", results := run(iter(counter.next_tile, None)))):
             for result in results:
                 counter.deliver(result)
@@ -85,7 +85,7 @@ def _worker(run: Callable[[Iterator[Tile]], Iterator[TileResult]]) -> Worker[Til
     return work
 
 
-class SideBySide:
+class MultiDeviceEngine:
     """Implements `gpualign.core.execution.engine.Engine`: engines that pull tiles from one plan, as it suits their speed
     (core/execution/load_balancing.py).
 
@@ -136,7 +136,7 @@ class SideBySide:
         tile = limits.cells_of_tile(int(task.cells_about)) / max(1.0, task.cells_about)
         used: list[Timed] = []
         for _, part in others:
-            if DOUBT * tile * part.seconds <= first.seconds:
+            if ESTIMATE_SAFETY_FACTOR * tile * part.seconds <= first.seconds:
                 used.append(part)
             else:
                 self._detail(f"{part.hardware} is left out: for a tile it may take longer than {first.hardware} for all")

@@ -24,7 +24,7 @@ class Sink(Protocol[Plan, Band]):
         """Called once, when every band has been written."""
 
 
-class Marks(Protocol):
+class CheckpointListener(Protocol):
     """Told how far an output has come, so that another run may go on there."""
 
     def counting(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
@@ -50,7 +50,7 @@ class _Unmarked:
         pass
 
 
-UNMARKED: Marks = _Unmarked()
+NO_CHECKPOINTS: CheckpointListener = _Unmarked()
 """For outputs with which no other run goes on."""
 
 
@@ -97,7 +97,9 @@ P = TypeVar("P")
 B = TypeVar("B")
 
 
-def deliver(plan: P, bands: Iterator[B], sink: Sink[P, B], rows: Callable[[B], int] = lambda band: 0, marks: Marks = UNMARKED) -> None:
+def run_pipeline(
+    plan: P, bands: Iterator[B], sink: Sink[P, B], rows: Callable[[B], int] = lambda band: 0, marks: CheckpointListener = NO_CHECKPOINTS
+) -> None:
     """Hand every band to the sink. rows: up to which query all pairs are there when a band has been written, and no others;
     0: up to none. Told to `marks`.
 

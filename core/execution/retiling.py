@@ -102,7 +102,7 @@ def _empty(task: Task, tile: Tile) -> Whole:
     return _Scores(task, tile) if task.detail is Detail.SCORE else _Alignments(task, tile)
 
 
-class Subtiles:
+class TileSplit:
     """A tile, in tiles of about the size that `limits` ask for, numbered from `first` on, which are the `index`-th band of their run.
 
     They shrink near the end where workers share them: of the tile, or of what it says that follows (`Tile.left`).
@@ -139,16 +139,16 @@ class Subtiles:
         return self._whole.result()
 
 
-def run_within(prepared: Prepared, tiles: Iterator[Tile]) -> Iterator[TileResult]:
+def run_resplit(prepared: Prepared, tiles: Iterator[Tile]) -> Iterator[TileResult]:
     """Results of tiles of any plan, each with a wanted pair at least, in any order, by an engine that cuts them to its own size. The next
     tile is pulled when all of the one before have been taken. Closing the iterator stops all work."""
     task, limits = prepared.task, prepared.limits
-    open_tiles: dict[int, Subtiles] = {}
+    open_tiles: dict[int, TileSplit] = {}
 
     def cut() -> Iterator[Tile]:
         first = 0
         for index, tile in enumerate(tiles):
-            parts = Subtiles(task, tile, limits, first, index)
+            parts = TileSplit(task, tile, limits, first, index)
             first += len(parts.tiles)
             for part in parts.tiles:
                 open_tiles[part.number] = parts

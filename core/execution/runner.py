@@ -13,7 +13,7 @@ from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Task
 from gpualign.core.execution.band_assembly import PairAssembly, bands_in_order
 from gpualign.core.execution.engine import Engine, Prepared
-from gpualign.core.execution.pipeline import UNMARKED, Marks, Progress, Sink, Totals, deliver
+from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress, Sink, Totals, run_pipeline
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan, make_plan
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -47,7 +47,12 @@ def pair_bands(plan: Plan, prepared: Prepared, progress: Progress, threads: int 
 
 
 def run_plan(
-    plan: Plan, prepared: Prepared, sink: Sink[Plan, BandResults], progress: Progress, marks: Marks = UNMARKED, threads: int = 1
+    plan: Plan,
+    prepared: Prepared,
+    sink: Sink[Plan, BandResults],
+    progress: Progress,
+    marks: CheckpointListener = NO_CHECKPOINTS,
+    threads: int = 1,
 ) -> Totals:
     """Compute every tile of the plan and hand whole bands to the sink, in order. threads: as for `pair_bands`."""
 
@@ -56,7 +61,7 @@ def run_plan(
         return band.stop if band.target_stop == plan.targets else 0  # what is written of a query is more than those before it have
 
     start = time.perf_counter()
-    deliver(plan, pair_bands(plan, prepared, progress, threads), sink, rows, marks)
+    run_pipeline(plan, pair_bands(plan, prepared, progress, threads), sink, rows, marks)
     return Totals(plan.pairs, plan.cells, time.perf_counter() - start)
 
 

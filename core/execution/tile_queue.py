@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.execution.load_balancing import Dispatch, Window
+from gpualign.core.execution.load_balancing import LoadBalancer, Window
 from gpualign.core.planning.tile_plan import Tile
 
 
 @dataclass(frozen=True)
-class Sharing:
+class LoadBalancing:
     """How workers of unequal speed share tiles. rates: cells a second of each, as estimated; bands: that may be under way at a time."""
 
     rates: Sequence[float]
@@ -21,8 +21,8 @@ class Sharing:
 class _Rules:
     """Which worker may take which tile."""
 
-    def __init__(self, sharing: Sharing) -> None:
-        self._dispatch, self._window = Dispatch(sharing.rates), Window(sharing.bands)
+    def __init__(self, sharing: LoadBalancing) -> None:
+        self._dispatch, self._window = LoadBalancer(sharing.rates), Window(sharing.bands)
 
     def allow(self, worker: int, tile: Tile, left: int, now: float) -> bool:
         """left: cells that nobody has taken."""
@@ -42,7 +42,7 @@ class _Rules:
         self._dispatch.lose(worker)
 
 
-class Pulling:
+class TileQueue:
     """Tiles that nobody has taken, for `workers` workers.
 
     sharing: of workers that are not alike: one for whom the others would have to wait gets no more tiles
@@ -50,7 +50,7 @@ class Pulling:
     asks gets a tile. Times are seconds of any clock that never goes back.
     """
 
-    def __init__(self, tiles: Iterator[Tile], workers: int, sharing: Sharing | None) -> None:
+    def __init__(self, tiles: Iterator[Tile], workers: int, sharing: LoadBalancing | None) -> None:
         self._tiles = tiles
         self._returned: deque[Tile] = deque()
         self._next: Tile | None = None  # looked at, where that decides who takes it

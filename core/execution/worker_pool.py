@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.tile_queue import Pulling, Sharing
+from gpualign.core.execution.tile_queue import LoadBalancing, TileQueue
 from gpualign.core.planning.tile_plan import Tile
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ Result = TypeVar("Result", bound=OfTile)
 
 
 @dataclass(frozen=True)
-class _Lost:
+class _WorkerFailed:
     """A worker that failed, while others go on."""
 
     worker: int
     error: RunError
 
 
-class _Room:
+class _BoundedBuffer:
     """Of results that wait for the consumer: for `waiting` of the largest tile so far, by its cells.
 
     The memory of a result grows with the cells of its tile. The small tiles near the end of a run, whose number alone would fill the
@@ -71,12 +71,12 @@ class _Room:
 class _Work(Generic[Result]):
     """What all workers of a run share: tiles that nobody has taken, and results that nobody has."""
 
-    def __init__(self, tiles: Iterator[Tile], workers: int, waiting: int, sharing: Sharing | None) -> None:
-        self._pulling = Pulling(tiles, workers, sharing)
+    def __init__(self, tiles: Iterator[Tile], workers: int, waiting: int, sharing: LoadBalancing | None) -> None:
+        self._pulling = TileQueue(tiles, workers, sharing)
         self._changed = threading.Condition()
         self._stop = threading.Event()
-        self.room = _Room(waiting)
-        self.done: queue.SimpleQueue[Result | BaseException | _Lost | None] = queue.SimpleQueue()
+        self.room = _BoundedBuffer(waiting)
+        self.done: queue.SimpleQueue[Result | BaseException | _WorkerFailed | None] = queue.SimpleQueue()
 
     def take(self, worker: int) -> Tile | None:
         """A tile; None where there is none for this worker at the moment, or work is to end."""
@@ -115,7 +115,7 @@ class _Work(Generic[Result]):
         self._stop.set()
 
 
-class Counter(Generic[Result]):
+class WorkerPort(Generic[Result]):
     """Where one worker takes tiles and leaves results. A slow sink slows workers down rather than filling memory."""
 
     def __init__(self, work: _Work[Result], worker: int) -> None:
@@ -142,7 +142,7 @@ class Counter(Generic[Result]):
                 self._work.done.put(result)
                 return
 
-    def tell(self, event: BaseException | _Lost | None) -> None:
+    def tell(self, event: BaseException | _WorkerFailed | None) -> None:
         """Of an error, or of the end of this worker (None)."""
         self._work.done.put(event)
 
@@ -151,13 +151,13 @@ class Counter(Generic[Result]):
         return self._work.stopped()
 
 
-Worker = Callable[[Counter[Result]], None]
+Worker = Callable[[WorkerPort[Result]], None]
 
 
 class _Thread(threading.local):
     """What a thread is at. counter: where it is a worker's."""
 
-    counter: Counter[OfTile] | None = None
+    counter: WorkerPort[OfTile] | None = None
 
 
 _THREAD = _Thread()
@@ -170,10 +170,10 @@ def run_workers(
     name: str,
     stop: Callable[[], None] | None = None,
     lost: Callable[[int, RunError], None] | None = None,
-    sharing: Sharing | None = None,
+    sharing: LoadBalancing | None = None,
 ) -> Iterator[Result]:
     """Results of all tiles in any order, from a thread for each worker. `waiting`: results that may wait for
-    the consumer; of small tiles more, as `_Room` has it.
+    the consumer; of small tiles more, as `_BoundedBuffer` has it.
 
     Raises the first error of a worker. lost: told of a worker, by its number, whose hardware fails (`RunError`) while others are left:
     those do its tiles as well, and may be called again for it. stop: called when the iterator is closed, finished or fails, to end what a
@@ -186,7 +186,7 @@ def run_workers(
     shared = _Work[Result](tiles, len(workers), waiting, sharing)
 
     def work(number: int, worker: Worker[Result]) -> None:
-        counter = Counter(shared, number)
+        counter = WorkerPort(shared, number)
         _THREAD.counter = counter  # type: ignore[assignment]  # it is only asked whether it has stopped
         try:
             worker(counter)
@@ -194,7 +194,7 @@ def run_workers(
                 worker(counter)
         except RunError as error:
             goes_on = lost is not None and shared.lose(number, list(counter.taken.values()))
-            counter.tell(_Lost(number, error) if goes_on else error)
+            counter.tell(_WorkerFailed(number, error) if goes_on else error)
         except BaseException as error:  # handed to the consumer, which raises it
             counter.tell(error)
         counter.tell(None)
@@ -213,7 +213,7 @@ def run_workers(
                 continue
             if item is None:
                 running -= 1
-            elif isinstance(item, _Lost):
+            elif isinstance(item, _WorkerFailed):
                 assert lost is not None
                 lost(item.worker, item.error)
             elif isinstance(item, BaseException):

@@ -191,9 +191,9 @@ def plain_text(stream: BinaryIO) -> PlainText | None:
 
 
 def _ahead(packed: io.RawIOBase) -> io.RawIOBase:
-    from gpualign.core.files.prefetch import ReadAhead
+    from gpualign.core.files.prefetch import PrefetchingReader
 
-    return ReadAhead(packed)
+    return PrefetchingReader(packed)
 
 
 def unpack(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:

@@ -8,7 +8,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpualign.core.common.threads import Behind
+from gpualign.core.common.threads import SerialExecutor
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -18,14 +18,14 @@ _BLOCKS = 3
 """Those that are filled or wait to be: one that is read from, one that is full, one that is being filled."""
 
 
-class ReadAhead(io.RawIOBase):
+class PrefetchingReader(io.RawIOBase):
     """What a stream has left. An error is raised where it is met, behind all that was read before. The thread ends with the stream, or
     when nobody holds this any more; nobody waits for it. For streams that do not wait for anybody: who closes the file below one that
     does would wait as well."""
 
     def __init__(self, stream: io.RawIOBase) -> None:
         self._stream = stream
-        self._thread = Behind("gpualign-read")
+        self._thread = SerialExecutor("gpualign-read")
         weakref.finalize(self, self._thread.stop)
         self._coming: deque[Future[tuple[bytearray, int]]] = deque()
         for _ in range(_BLOCKS):

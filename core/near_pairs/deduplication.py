@@ -16,7 +16,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 
 
 @dataclass(frozen=True)
-class Groups:
+class DuplicateGroups:
     """of: int64[records], the group of each record; groups are numbered by their first records. firsts: int64[groups], those records."""
 
     of: Integers = field(repr=False)
@@ -34,9 +34,9 @@ class Groups:
         """Records that are equal to an earlier one."""
         return self.records - len(self)
 
-    def first(self, records: int) -> Groups:
+    def first(self, records: int) -> DuplicateGroups:
         """The groups of the first records alone."""
-        return Groups(self.of[:records], self.firsts[self.firsts < records])
+        return DuplicateGroups(self.of[:records], self.firsts[self.firsts < records])
 
     @cached_property
     def members(self) -> tuple[Integers, Integers]:
@@ -51,23 +51,23 @@ class Groups:
         return members[starts[1:] - 1]
 
 
-def group_equal(sequences: SequenceSet) -> Groups:
-    """Groups of records with the same codes."""
+def group_equal(sequences: SequenceSet) -> DuplicateGroups:
+    """DuplicateGroups of records with the same codes."""
     again = repeated(sequences.codes, sequences.offsets)
     first = np.ones(len(sequences), dtype=np.bool_)
     first[again[:, 0]] = False
     of = np.cumsum(first) - 1
     of[again[:, 0]] = of[again[:, 1]]
-    return Groups(of, np.flatnonzero(first))
+    return DuplicateGroups(of, np.flatnonzero(first))
 
 
-def each_alone(records: Sized) -> Groups:
+def no_duplicates(records: Sized) -> DuplicateGroups:
     """A group for each record, whether it is equal to others or not."""
     numbers = np.arange(len(records), dtype=np.int64)
-    return Groups(numbers, numbers)
+    return DuplicateGroups(numbers, numbers)
 
 
-class Expansion:
+class DuplicateExpansion:
     """Turns near pairs of groups into near pairs of records, band by band, each with the targets that are wanted of it.
 
     queries, targets: groups of either set. shared: the queries are the first records of the targets, and a query's targets are the later
@@ -78,7 +78,7 @@ class Expansion:
     such record has been. So memory goes with the near pairs of repeated records, those of others leave at once.
     """
 
-    def __init__(self, queries: Groups, targets: Groups, shared: bool, with_self: bool, at_once: int) -> None:
+    def __init__(self, queries: DuplicateGroups, targets: DuplicateGroups, shared: bool, with_self: bool, at_once: int) -> None:
         self._queries = queries
         self._targets = targets
         self._shared = shared
@@ -156,7 +156,7 @@ class Expansion:
         if not self._shared:
             self._held = known.part(self._queries.lasts[known.queries] >= stop)
             return
-        # Groups that no query is of have no records that come as queries.
+        # DuplicateGroups that no query is of have no records that come as queries.
         last = np.full(len(self._targets), -1, dtype=np.int64)
         last[: len(self._queries)] = self._queries.lasts
         wanted = (last[known.queries] >= stop) & (self._targets.lasts[known.targets] >= stop)

@@ -1,6 +1,6 @@
 """Which steps decide about near pairs: chosen by what a sample of the records says they would cost. Pure.
 
-Steps, each of which leaves pairs out and loses none that is within the bound k:
+FilterCascade, each of which leaves pairs out and loses none that is within the bound k:
 
 - lengths: ed >= |m - n|.
 - letter counts: an edit changes the count of a letter by 1, or those of two letters by 1 in opposite directions, so ed is at least the sum
@@ -32,7 +32,7 @@ _SHORT = 4096
 
 
 @dataclass(frozen=True)
-class Steps:
+class FilterCascade:
     """counts: whether letter counts are compared; q, bits: of the sketches, 0 for none; neighbours: letters deleted at most where pairs
     come from joined neighbourhoods instead of all pairs, 0 for none; whole: whether the whole matrix of each pair is computed instead of
     a band, by kernels for all pairs."""
@@ -55,7 +55,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class Left:
+class Survivors:
     """Pairs of a sample: looked at, and left by lengths, letter counts and sketches."""
 
     pairs: int
@@ -63,7 +63,7 @@ class Left:
     by_counts: int
     by_sketches: int
 
-    def describe(self, steps: Steps) -> str:
+    def describe(self, steps: FilterCascade) -> str:
         """For people: the shares of its pairs that these steps leave."""
         told = [("lengths leave", self.by_length)]
         if steps.counts:
@@ -107,16 +107,16 @@ def usual_letters(codes: npt.NDArray[np.uint8]) -> float:
 def candidates(mean_length: float, letters: float, grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
     """(q, bits) worth trying for records of about so many letters: q-grams rare enough to tell records apart, and bits enough not to be
     full of them, where grams(q), those that may differ, leave something to ask for."""
-    least_q = max(2, math.ceil(math.log(max(mean_length, 2)) / math.log(max(letters, 2))))
+    min_q = max(2, math.ceil(math.log(max(mean_length, 2)) / math.log(max(letters, 2))))
     full = 1 << max(6, math.ceil(math.log2(max(mean_length, 1))))
-    for q in range(least_q, least_q + 4):
+    for q in range(min_q, min_q + 4):
         if grams(q) < mean_length:
             for bits in (full, 2 * full, 4 * full, 8 * full):
                 if 64 <= bits <= 1 << 15:
                     yield q, bits
 
 
-def cost(steps: Steps, left: Left, lengths: tuple[float, float], most: int, costs: Costs) -> float:
+def cost(steps: FilterCascade, left: Survivors, lengths: tuple[float, float], most: int, costs: Costs) -> float:
     """Nanoseconds that a pair takes on average, as the sample says. lengths: usual ones, of queries and of targets."""
     aligned = costs.aligned * lengths[0] * lengths[1]
     if steps.whole:
@@ -131,8 +131,8 @@ def cost(steps: Steps, left: Left, lengths: tuple[float, float], most: int, cost
 
 
 def choose(
-    options: Iterator[Steps], measure: Callable[[Steps], Left], lengths: tuple[float, float], most: int, costs: Costs
-) -> tuple[Steps, float, Left]:
+    options: Iterator[FilterCascade], measure: Callable[[FilterCascade], Survivors], lengths: tuple[float, float], most: int, costs: Costs
+) -> tuple[FilterCascade, float, Survivors]:
     """The option that costs least, what it costs, and what it leaves of a sample, as `measure` finds out."""
     found = [(steps, measure(steps)) for steps in options]
     priced = [cost(steps, left, lengths, most, costs) for steps, left in found]

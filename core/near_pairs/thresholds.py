@@ -18,15 +18,15 @@ def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
     """
     free_ends = task.end_gaps is not EndGaps.PENALISED
     bounds: list[EditBound | None] = []
-    if filter.most_score is not None and task.scoring.edit and not free_ends:
-        bounds.append(distance_bound(filter.most_score))
-    if filter.least_score is not None:
+    if filter.max_score is not None and task.scoring.edit and not free_ends:
+        bounds.append(distance_bound(filter.max_score))
+    if filter.min_score is not None:
         letters = distinct(np.concatenate((task.queries.used_codes, task.targets.used_codes)))
         if task.both_strands:
             letters = distinct(np.concatenate((letters, task.alphabet.complement()[letters])))
-        bounds.append(score_bound(filter.least_score, task.scoring, letters, free_ends))
+        bounds.append(score_bound(filter.min_score, task.scoring, letters, free_ends))
     if filter.identity is not None:
-        bounds += _identity_bounds(filter.identity, filter.least_coverage, definition, free_ends, task)
+        bounds += _identity_bounds(filter.identity, filter.min_coverage, definition, free_ends, task)
     lengths = np.array([task.queries.lengths.mean()], dtype=np.int64), np.array([task.targets.lengths.mean()], dtype=np.int64)
     return min((one for one in bounds if one is not None), key=lambda one: int(one.most(*lengths)[0]), default=None)
 

@@ -23,7 +23,7 @@ from gpualign.core.output.writer import ByteWriter
 from gpualign.core.results.blocks import Block
 from gpualign.core.results.columns import Field
 from gpualign.core.results.filter import Filter
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 BATCH_ROWS = 1 << 18
 """Rows of a batch of Arrow, or of a row group of Parquet."""
@@ -37,7 +37,7 @@ _MOST_WAITING = 256
 PARQUET, FILE, STREAM = "parquet", "file", "stream"
 """Containers: Parquet, and of Arrow's IPC formats that of files, which readers map, and that of streams, which they read from a pipe."""
 
-ColumnValues: TypeAlias = "npt.NDArray[Any] | TextColumn"
+ColumnValues: TypeAlias = "npt.NDArray[Any] | StringColumn"
 
 
 def check_pyarrow(format: str) -> None:
@@ -121,7 +121,7 @@ class TableWriter:
 
         arrays, text = [], np.zeros((), dtype=np.int64)
         for column, of_rows in zip(self._columns, values, strict=True):
-            if isinstance(of_rows, TextColumn):
+            if isinstance(of_rows, StringColumn):
                 arrays.append(_texts(of_rows))
                 text = text + np.diff(of_rows.offsets)
             elif column.ids is not None:
@@ -214,7 +214,7 @@ def _refuse_id(column: str, records: Named) -> None:
             ) from None
 
 
-def _texts(column: TextColumn) -> Any:
+def _texts(column: StringColumn) -> Any:
     import pyarrow as pa
 
     return pa.LargeStringArray.from_buffers(len(column.offsets) - 1, pa.py_buffer(column.offsets), pa.py_buffer(column.text))

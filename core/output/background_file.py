@@ -7,7 +7,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
-from gpualign.core.common.threads import Behind
+from gpualign.core.common.threads import SerialExecutor
 from gpualign.core.output.writer import Text
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ _MOST = 64 << 20
 """Bytes that wait, at most, beside those that are being written: text of CIGARs comes in bursts, a band of a GPU at a time."""
 
 
-class FileBehind:
+class BackgroundFile:
     """A file that is written from one end to the other. What is large is written by a thread of its own, in order. After an error nothing
     more is written; it is raised by one of the next calls, at the latest by `flush`, and by all that follow."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._thread: Behind | None = None
+        self._thread: SerialExecutor | None = None
         self._waiting: deque[tuple[Future[int], int]] = deque()
         self._held = 0
         self._error: BaseException | None = None
@@ -36,7 +36,7 @@ class FileBehind:
             if len(data) < _LARGE:
                 self._file.write(data)
                 return
-            self._thread = Behind("gpualign-write")
+            self._thread = SerialExecutor("gpualign-write")
             weakref.finalize(self, self._thread.stop)
         while self._waiting and (self._held + len(data) > _MOST or self._waiting[0][0].done()):
             self._take_one()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 
-from gpualign.core.common.threads import InOrder
+from gpualign.core.common.threads import OrderedThreadPool
 from gpualign.core.output.writer import ByteWriter, Text
 
 MEMBER_TEXT = 0xFF00
@@ -35,13 +35,13 @@ def _member(text: bytes) -> bytes:
     return header + packed + _TRAILER.pack(zlib.crc32(text), len(text))
 
 
-class PackedText:
+class BgzfWriter:
     """A writer of text to a binary file. position: (text, packed bytes) of the members that the file holds already; known: bytes of the
     text written next that are in them; threads: that pack."""
 
     def __init__(self, file: ByteWriter, position: tuple[int, int] = (0, 0), known: int = 0, threads: int = 1) -> None:
         self._file = file
-        self._threads = InOrder(threads)
+        self._threads = OrderedThreadPool(threads)
         self._held = bytearray()
         self._known = known
         self.packed_text, self.packed_bytes = position

@@ -6,7 +6,7 @@ from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Task
 from gpualign.core.output.matrix_files import ArrayMaker, condensed_places, condensed_start, matrix_places
 from gpualign.core.output.matrix_value import SCORES, Value
-from gpualign.core.output.mirroring import Placement
+from gpualign.core.output.mirroring import MatrixFiller
 from gpualign.core.planning.tile_plan import Pairing, Plan
 
 
@@ -45,7 +45,7 @@ class MatrixSink(_ArraySink):
         self._open((stop - start, plan.targets - origin[1]))
         mirror = self._rows is None and plan.pairing is not Pairing.ALL
         self.matrix.places = matrix_places(start, plan.targets - origin[1], mirror)
-        self._placement = Placement(self.matrix, mirror, self._threads, origin)
+        self._placement = MatrixFiller(self.matrix, mirror, self._threads, origin)
 
     def write(self, results: BandResults) -> None:
         band = results.band

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.piece import Piece
-from gpualign.core.output.preallocation import Reservation
+from gpualign.core.output.preallocation import DiskPreallocation
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory, row_blocks, write_pieces
 from gpualign.core.results._rows import format_matrix_rows
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 if TYPE_CHECKING:
     import zipfile
@@ -43,7 +43,7 @@ class Named(Protocol):
     def ids(self) -> Sequence[str]: ...
 
     @property
-    def id_column(self) -> TextColumn: ...
+    def id_column(self) -> StringColumn: ...
 
 
 class NpyArray:
@@ -62,7 +62,7 @@ class NpyArray:
         nbytes = math.prod(shape) * dtype.itemsize
         self._file = file
         self._row_bytes = math.prod(shape[1:]) * dtype.itemsize
-        self._reservation: Reservation | None = None
+        self._reservation: DiskPreallocation | None = None
         self.values: npt.NDArray[Any]
         filled = file.seek(0, os.SEEK_END)
         file.seek(0)
@@ -73,7 +73,7 @@ class NpyArray:
         if nbytes <= _IN_MEMORY:  # an empty file could not be mapped anyway
             self.values = np.zeros(shape, dtype=dtype) if not filled else np.frombuffer(bytearray(file.read()), dtype=dtype).reshape(shape)
         else:
-            self._reservation = Reservation(file, self._offset + nbytes)
+            self._reservation = DiskPreallocation(file, self._offset + nbytes)
             self.values = np.memmap(file, dtype=dtype, mode="r+", offset=self._offset, shape=shape)
 
     def reserve(self, stop: int) -> None:
@@ -174,7 +174,7 @@ def write_matrix_text(
     write_matrix_rows(stream, matrix, _cells(queries, separator), separator, decimals, threads)
 
 
-def _cells(records: Named, separator: str) -> TextColumn:
+def _cells(records: Named, separator: str) -> StringColumn:
     return records.id_column.quoted if separator == "," else records.id_column
 
 
@@ -187,7 +187,7 @@ def write_phylip(stream: ByteWriter, matrix: npt.NDArray[Any], records: Named, d
 def write_matrix_rows(
     stream: ByteWriter,
     matrix: npt.NDArray[Any],
-    ids: TextColumn,
+    ids: StringColumn,
     separator: str,
     decimals: int,
     threads: int,

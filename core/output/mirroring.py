@@ -20,7 +20,7 @@ _AT_ONCE = 256
 """Rows of a call of the compiled function, so that an interrupt waits for a moment alone."""
 
 
-class Placement:
+class MatrixFiller:
     """Puts the values of bands, which come in the order of their rows, in a whole matrix `array`, in so many threads.
 
     mirror: it is symmetric, and values below the diagonal may be anything. Bands are then written as they come, and what is left of the

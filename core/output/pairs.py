@@ -107,9 +107,9 @@ def _of_better_strands(
     """The same where each pair is of one strand or the other: as lists, because a rectangle's rows are one sequence each."""
     from gpualign.core.alignment.aligned_pairs import Aligned
     from gpualign.core.results.hit_blocks import BetterStrandBlock
-    from gpualign.core.sequences.strands_frames import Sides, as_given
+    from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated
 
-    sides = Sides(task.strands, as_given(task.targets))
+    sides = QueryTargetFrames(task.strands, untranslated(task.targets))
     ambiguous = None if task.ambiguous is None else task.ambiguous.of_strands()
     strands = replace(task, queries=task.strands.sequences, both_strands=False, ambiguous=ambiguous)
 

@@ -13,7 +13,7 @@ _MOMENT = 0.1
 _PIECE = 64 << 20
 
 
-class Reservation:
+class DiskPreallocation:
     """Makes sure of room for a file of a known size, so that a full disk is an OSError and not a bus error in the map.
 
     A file system in memory clears what it gives, some 5 GB a second, which devices would have to wait for: it gives the file in parts

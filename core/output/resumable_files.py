@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import BinaryIO
 
-from gpualign.core.output.background_file import FileBehind
-from gpualign.core.output.bgzf import PackedText
+from gpualign.core.output.background_file import BackgroundFile
+from gpualign.core.output.bgzf import BgzfWriter
 from gpualign.core.output.writer import Text
 
-Kept = tuple[int, int, int]
+ResumePosition = tuple[int, int, int]
 """Of a file with which this run goes on: bytes that are kept, text in these, and text in these that will be written again."""
 
 
@@ -29,8 +29,8 @@ class GrowingFile:
 class TextFile:
     """A writer of text, plain. muted: whether what is written stands there already: what comes before the first row."""
 
-    def __init__(self, file: BinaryIO, kept: Kept | None, muted: Callable[[], bool]) -> None:
-        self._file = FileBehind(file)
+    def __init__(self, file: BinaryIO, kept: ResumePosition | None, muted: Callable[[], bool]) -> None:
+        self._file = BackgroundFile(file)
         self._muted = muted
         self._known = kept[2] if kept else 0
         self._end = (kept[1] if kept else 0) - self._known
@@ -60,10 +60,10 @@ class TextFile:
 class PackedFile:
     """The same of text that is packed as gzip. threads: that pack."""
 
-    def __init__(self, file: BinaryIO, kept: Kept | None, muted: Callable[[], bool], threads: int) -> None:
+    def __init__(self, file: BinaryIO, kept: ResumePosition | None, muted: Callable[[], bool], threads: int) -> None:
         self._file = file
         self._muted = muted
-        self._packed = PackedText(file, (kept[1], kept[0]), kept[2], threads) if kept else PackedText(file, threads=threads)
+        self._packed = BgzfWriter(file, (kept[1], kept[0]), kept[2], threads) if kept else BgzfWriter(file, threads=threads)
 
     def write(self, data: Text) -> None:
         if not self._muted():

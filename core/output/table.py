@@ -10,7 +10,7 @@ from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans
-from gpualign.core.common.threads import InOrder
+from gpualign.core.common.threads import OrderedThreadPool
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.output.formats.base import RowFormat
 from gpualign.core.output.pairs import BLOCK_RUNS_OF_CIGARS, PairsSink
@@ -48,7 +48,7 @@ class TableSink(PairsSink):
         super().__init__(stream, task, filter, identity_definition)
         self._format = format
         makers = min(threads, _MAKERS)
-        self._threads = InOrder(makers)
+        self._threads = OrderedThreadPool(makers)
         self.block_threads = -(-threads // makers)
         if not format.has_letters:
             self.block_runs = BLOCK_RUNS_OF_CIGARS

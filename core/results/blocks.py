@@ -18,7 +18,7 @@ from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results._rows import Alignments, Column, format_block
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 if TYPE_CHECKING:
     from gpualign.core.alignment.aligned_pairs import Aligned
@@ -129,11 +129,11 @@ class Block(ABC):
         return given, targets
 
     @abstractmethod
-    def query_text(self, texts: TextColumn) -> Column:
+    def query_text(self, texts: StringColumn) -> Column:
         """A column of texts that go with the records of `task.queries`."""
 
     @abstractmethod
-    def target_text(self, texts: TextColumn) -> Column:
+    def target_text(self, texts: StringColumn) -> Column:
         """A column of texts that go with the records of `task.targets`."""
 
     @abstractmethod
@@ -266,10 +266,10 @@ class PairBlock(Block):
         found: Booleans = np.arange(self._shape[1])[None, :] >= np.array(self._firsts)[:, None]
         return found if keep is None else found & keep
 
-    def query_text(self, texts: TextColumn) -> Column:
+    def query_text(self, texts: StringColumn) -> Column:
         return Column.query_text(texts.text, texts.offsets[self._queries.start :])
 
-    def target_text(self, texts: TextColumn) -> Column:
+    def target_text(self, texts: StringColumn) -> Column:
         return Column.target_text(texts.text, texts.offsets[self._targets.start :])
 
     def query_numbers(self, values: Integers) -> Column:
@@ -358,10 +358,10 @@ class ListBlock(Block):
     def target_records(self) -> Integers:
         return self.listed[1]
 
-    def query_text(self, texts: TextColumn) -> Column:
+    def query_text(self, texts: StringColumn) -> Column:
         return Column.listed_text(texts.text, texts.offsets, self.listed[0])
 
-    def target_text(self, texts: TextColumn) -> Column:
+    def target_text(self, texts: StringColumn) -> Column:
         return Column.listed_text(texts.text, texts.offsets, self.listed[1])
 
     def query_numbers(self, values: Integers) -> Column:
@@ -372,7 +372,7 @@ class ListBlock(Block):
 
     def query_letters(self) -> Column:
         codes = self.task.queries.gather(self.listed[0])
-        return text_column(TextColumn(self.task.alphabet.decoding[codes.text], codes.offsets))
+        return text_column(StringColumn(self.task.alphabet.decoding[codes.text], codes.offsets))
 
     def path_text(self, pair: Pair, kind: str) -> str:
         (place,) = pair
@@ -428,7 +428,7 @@ def _count_by(ambiguous: Ambiguous, task: Task, records: tuple[Integers, Integer
     return recount(task.queries, task.targets, records, statistics, runs, ambiguous.counts_as(task.alphabet))
 
 
-def text_column(texts: TextColumn) -> Column:
+def text_column(texts: StringColumn) -> Column:
     """A column of a text of each listed pair: pairs stand side by side in one row, as targets do."""
     return Column.target_text(texts.text, texts.offsets)
 

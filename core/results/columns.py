@@ -17,7 +17,7 @@ from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
 from gpualign.core.results.hit_blocks import HitBlock, as_hits
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 if TYPE_CHECKING:
     from gpualign.core.common.arrays import Reals
@@ -34,7 +34,7 @@ def target_ids(block: Block) -> Column:
     return block.target_text(block.task.targets.id_column)
 
 
-def described(sequences: SequenceSet) -> TextColumn:
+def described(sequences: SequenceSet) -> StringColumn:
     """Descriptions. Raises `InputError` where they were not read."""
     if sequences.descriptions is None:
         raise InputError(f"{sequences.source}: descriptions of the records are not known; read them from FASTA or FASTQ")
@@ -113,12 +113,12 @@ class Field:
             return np.broadcast_to(self.values(block), block.scores.shape)[block.wanted(keep)]
         return b"".join(block.rows([self.column(block)], keep)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
-    def take_text(self, block: Block, keep: Booleans | None) -> TextColumn:
+    def take_text(self, block: Block, keep: Booleans | None) -> StringColumn:
         """The same texts, not decoded."""
         rows = b"".join(block.rows([self.column(block)], keep))
         ends = np.flatnonzero(np.frombuffer(rows, dtype=np.uint8) == ord("\n"))
         text = rows.translate(None, b"\n")  # which no text holds
-        return TextColumn(np.frombuffer(text, dtype=np.uint8), np.concatenate(([0], ends - np.arange(len(ends)))))
+        return StringColumn(np.frombuffer(text, dtype=np.uint8), np.concatenate(([0], ends - np.arange(len(ends)))))
 
 
 DECIMALS = 6
@@ -144,7 +144,9 @@ def _result(name: str, meaning: str) -> Field:
     return Field(name, meaning, numbers(lambda b: b.scores), values=lambda b: b.scores, dtype=lambda task: task.dtype)
 
 
-def _text(name: str, meaning: str, along: Callable[[Block], Callable[[TextColumn], Column]], texts: Callable[[Block], TextColumn]) -> Field:
+def _text(
+    name: str, meaning: str, along: Callable[[Block], Callable[[StringColumn], Column]], texts: Callable[[Block], StringColumn]
+) -> Field:
     """A field of texts that records have."""
     return Field(name, meaning, lambda block: along(block)(texts(block)), quoted=lambda block: along(block)(texts(block).quoted))
 
@@ -251,7 +253,7 @@ def default_fields(
     return ",".join([*shown, *(["identity"] if min_identity else []), *(["coverage"] if min_coverage else [])])
 
 
-def tell_descriptions(text: str | None) -> set[str]:
+def fields_needing_descriptions(text: str | None) -> set[str]:
     """Those of a comma-separated list of fields that descriptions of records have to be read for."""
     return {"qtitle", "ttitle"} & {name.strip() for name in (text or "").split(",")}
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Filter:
-    """Pairs that are written: least_score <= score <= most_score, identity >= least_identity, 1 - identity <= most_distance, and of
-    either sequence a fraction of least_coverage or more of its letters in pairs, equal or unequal; None is no bound. groups: of records,
+    """Pairs that are written: min_score <= score <= max_score, identity >= min_identity, 1 - identity <= max_distance, and of
+    either sequence a fraction of min_coverage or more of its letters in pairs, equal or unequal; None is no bound. groups: of records,
     whose pairs are wanted or not.
 
     nearest: of each query only so many of them, the nearest first: by distance or identity where those are bounded, else by score; of equal
@@ -27,11 +27,11 @@ class Filter:
     own neighbour.
     """
 
-    least_score: int | None = None
-    most_score: int | None = None
-    least_identity: float | None = None
-    most_distance: float | None = None
-    least_coverage: float | None = None
+    min_score: int | None = None
+    max_score: int | None = None
+    min_identity: float | None = None
+    max_distance: float | None = None
+    min_coverage: float | None = None
     nearest: int | None = None
     same: bool = False
     groups: GroupPairs | None = None
@@ -39,12 +39,12 @@ class Filter:
     @property
     def by_statistics(self) -> bool:
         """Whether more than scores decides."""
-        return any(bound is not None for bound in (self.least_identity, self.most_distance, self.least_coverage))
+        return any(bound is not None for bound in (self.min_identity, self.max_distance, self.min_coverage))
 
     @property
     def identity(self) -> float | None:
         """The identity that a pair has at least if it passes."""
-        bounds = [self.least_identity, None if self.most_distance is None else 1 - self.most_distance]
+        bounds = [self.min_identity, None if self.max_distance is None else 1 - self.max_distance]
         return max((bound for bound in bounds if bound is not None), default=None)
 
     def keeps(self, block: Block) -> Booleans | None:
@@ -55,16 +55,16 @@ class Filter:
         keep = np.ones(found.shape, dtype=bool)
         if self.groups is not None:
             keep &= self.groups.wanted(block.given, block.target_records)
-        if self.least_score is not None:
-            keep &= found >= self.least_score
-        if self.most_score is not None:
-            keep &= found <= self.most_score
-        if self.least_identity is not None:
-            keep &= block.identity_fraction >= self.least_identity
-        if self.most_distance is not None:
-            keep &= block.distance_fraction <= self.most_distance
-        if self.least_coverage is not None:
-            keep &= fraction(*block.paired) >= self.least_coverage
+        if self.min_score is not None:
+            keep &= found >= self.min_score
+        if self.max_score is not None:
+            keep &= found <= self.max_score
+        if self.min_identity is not None:
+            keep &= block.identity_fraction >= self.min_identity
+        if self.max_distance is not None:
+            keep &= block.distance_fraction <= self.max_distance
+        if self.min_coverage is not None:
+            keep &= fraction(*block.paired) >= self.min_coverage
         return keep if self.nearest is None else self._nearest(block, block.wanted(keep), self.nearest)
 
     def _nearest(self, block: Block, keep: Booleans, most: int) -> Booleans:

@@ -14,21 +14,21 @@ from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block, ListBlock, Pair, text_column
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 if TYPE_CHECKING:
     from gpualign.core.alignment.aligned_pairs import Aligned
     from gpualign.core.alignment.hits import Hits
     from gpualign.core.common.arrays import Reals
     from gpualign.core.scoring.evalues import SearchSpace
-    from gpualign.core.sequences.strands_frames import Sides
+    from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
 
 @dataclass(frozen=True)
-class ReadingBlock(ListBlock):
+class FrameBlock(ListBlock):
     """Listed pairs of readings of the records that were given: strands or translations. sides: what the queries and targets are."""
 
-    sides: Sides
+    sides: QueryTargetFrames
 
     @cached_property
     def statistics(self) -> Statistics:
@@ -83,11 +83,11 @@ class ReadingBlock(ListBlock):
 
     def strands(self) -> Column:
         opposite = self.minus != self.target_minus
-        return text_column(TextColumn.of(["-" if minus else "+" for minus in opposite.tolist()]))
+        return text_column(StringColumn.of(["-" if minus else "+" for minus in opposite.tolist()]))
 
 
 @dataclass(frozen=True)
-class BetterStrandBlock(ReadingBlock):
+class BetterStrandBlock(FrameBlock):
     """Pairs of a list, each of its better strand. queries: int64[pairs], of `task.queries`, which are strands; targets: likewise, of
     `task.targets`. results: of those strands."""
 
@@ -115,7 +115,7 @@ class BetterStrandBlock(ReadingBlock):
 
 
 @dataclass(frozen=True)
-class HitBlock(ReadingBlock):
+class HitBlock(FrameBlock):
     """Hits of a search.
 
     space: what E-values are counted in, or None. traced: statistics and paths, `STATISTICS`[hits] and runs of [hits], or None where no
@@ -144,11 +144,11 @@ class HitBlock(ReadingBlock):
 
     def bits(self, form: Callable[[float], str], unknown: str) -> Column:
         known = self._significance
-        return Column.constant(unknown) if known is None else text_column(TextColumn.of([form(value) for value in known[0].tolist()]))
+        return Column.constant(unknown) if known is None else text_column(StringColumn.of([form(value) for value in known[0].tolist()]))
 
     def evalues(self, form: Callable[[float], str], unknown: str) -> Column:
         known = self._significance
-        return Column.constant(unknown) if known is None else text_column(TextColumn.of([form(value) for value in known[1].tolist()]))
+        return Column.constant(unknown) if known is None else text_column(StringColumn.of([form(value) for value in known[1].tolist()]))
 
     def bit_scores(self) -> Reals:
         """Of each hit; NaN where they are not known."""
@@ -171,7 +171,7 @@ class HitBlock(ReadingBlock):
         return self.space.parameters.bits(self.hits.scores), hit_evalues(self.space, self.sides, self.hits)
 
 
-def hit_evalues(space: SearchSpace, sides: Sides, hits: Hits) -> Reals:
+def hit_evalues(space: SearchSpace, sides: QueryTargetFrames, hits: Hits) -> Reals:
     """E-values of hits, float64[hits]."""
     return space.evalues(hits.scores, sides.queries.sequences.lengths[hits.queries], sides.targets.chance_lengths[hits.targets])
 

@@ -8,7 +8,7 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alignment.hits import NO_HITS, Answers, BestTargets, Hits, join_hits
+from gpualign.core.alignment.hits import NO_HITS, BestTargets, HitBatch, Hits, join_hits
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits, TileResult
 from gpualign.core.common.arrays import Integers
@@ -20,14 +20,14 @@ _CHUNK = 1 << 17
 
 
 class BestAssembly:
-    """Gathers the best targets of each query of a band, `task.top` of them; in the end, those that score `least_score` or more. per_record:
+    """Gathers the best targets of each query of a band, `task.top` of them; in the end, those that score `min_score` or more. per_record:
     queries that a record has, its strands, which are all in one band."""
 
-    def __init__(self, task: Task, least_score: int, per_record: int, band: Band) -> None:
+    def __init__(self, task: Task, min_score: int, per_record: int, band: Band) -> None:
         assert task.top is not None
         self._per_record = per_record
         self._band = band
-        self._least_score = max(1, least_score)
+        self._min_score = max(1, min_score)
         self._best = BestTargets(band.stop - band.start, task.top, task.dtype, task.targets.ranks)
 
     def add(self, result: TileResult) -> None:
@@ -35,12 +35,12 @@ class BestAssembly:
         start = self._band.start
         self._best.add(slice(result.tile.query_start - start, result.tile.query_stop - start), result.scores, result.targets)
 
-    def done(self) -> Answers:
+    def done(self) -> HitBatch:
         scores = self._best.scores
-        rows, places = np.nonzero(scores >= self._least_score)
+        rows, places = np.nonzero(scores >= self._min_score)
         queries = (self._band.start + rows).astype(np.int64)
         hits = Hits(queries, self._best.targets[rows, places], scores[rows, places].astype(np.int64))
-        return Answers(hits, self._band.stop // self._per_record)
+        return HitBatch(hits, self._band.stop // self._per_record)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class _Part:
 
 
 @dataclass(frozen=True)
-class Found:
+class QueryHits:
     """The hits of consecutive queries, in their order. queries: int64[]; cut: bool[], which of them have more hits than there are here, and
     none here."""
 
@@ -96,13 +96,13 @@ class PassingAssembly:
             targets = result.targets[rows, columns].astype(np.int32)
             self._parts.append(_Part((rows + place.start).astype(np.int32), targets, scores[rows, columns]))
 
-    def done(self) -> Iterator[Found]:
+    def done(self) -> Iterator[QueryHits]:
         """The band's queries, some at a time."""
         before = np.concatenate(([0], np.cumsum(np.where(self._cut, 0, self._counts))))
         start = 0
         while start < len(self._queries):
             stop = max(start + 1, int(np.searchsorted(before, before[start] + _CHUNK, side="right")) - 1)
-            yield Found(self._hits(start, stop), self._queries[start:stop], self._cut[start:stop])
+            yield QueryHits(self._hits(start, stop), self._queries[start:stop], self._cut[start:stop])
             start = stop
 
     def _hits(self, start: int, stop: int) -> Hits:

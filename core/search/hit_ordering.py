@@ -6,9 +6,9 @@ from collections import deque
 
 import numpy as np
 
-from gpualign.core.alignment.hits import NO_HITS, Answers, Hits, join_hits
+from gpualign.core.alignment.hits import NO_HITS, HitBatch, Hits, join_hits
 from gpualign.core.common.arrays import Integers
-from gpualign.core.search.hit_assembly import Found
+from gpualign.core.search.hit_assembly import QueryHits
 
 
 class HitOrder:
@@ -28,7 +28,7 @@ class HitOrder:
         """The queries, in order, whose hits are still to come."""
         return np.array(self._missing, dtype=np.int64)
 
-    def first(self, found: Found) -> Answers:
+    def first(self, found: QueryHits) -> HitBatch:
         """Take the hits of the next queries that are searched for the first time; cut ones are missing from now on. Returns all hits of the
         next whole records, as far as nothing of them is missing."""
         self._held.append(found.hits)
@@ -36,13 +36,13 @@ class HitOrder:
         self._searched = int(found.queries[-1]) + 1
         return self._release(NO_HITS)
 
-    def again(self, found: Found) -> Answers:
+    def again(self, found: QueryHits) -> HitBatch:
         """The same for the first missing queries, none of which is cut."""
         if found.cut.any() or any(self._missing.popleft() != query for query in found.queries.tolist()):
             raise RuntimeError("hits are missing of queries that were searched again")
         return self._release(found.hits)
 
-    def _release(self, more: Hits) -> Answers:
+    def _release(self, more: Hits) -> HitBatch:
         records = (self._missing[0] if self._missing else self._searched) // self._per_record
         stop = records * self._per_record
         ready, waiting = [NO_HITS], []
@@ -53,4 +53,4 @@ class HitOrder:
                 waiting.append(piece.part(slice(inside, len(piece))))
         self._held = waiting
         hits = join_hits(ready)
-        return Answers(hits.part(np.argsort(hits.queries, kind="stable")), records)
+        return HitBatch(hits.part(np.argsort(hits.queries, kind="stable")), records)

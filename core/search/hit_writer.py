@@ -7,7 +7,7 @@ from dataclasses import field
 
 import numpy as np
 
-from gpualign.core.alignment.hits import Answers, Hits
+from gpualign.core.alignment.hits import HitBatch, Hits
 from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import Runs, Statistics
@@ -17,7 +17,7 @@ from gpualign.core.output.pairs import PairsSink, titles_of
 from gpualign.core.results.filter import Filter
 from gpualign.core.results.hit_blocks import HitBlock, hit_evalues
 from gpualign.core.scoring.evalues import SearchSpace
-from gpualign.core.sequences.strands_frames import Sides
+from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
 _CHUNK = 8192
 """Hits that are traced and written at a time, at most."""
@@ -30,12 +30,12 @@ Trace = Callable[[Hits], tuple[Statistics, Runs]]
 
 @dataclass(frozen=True)
 class HitFilter:
-    """Hits that are written: of the `most` best of each query (None: of all) those that score `least_score` or more, have at most
-    `most_evalue` and are not the query itself, where `without_self`; of traced ones those that `rows` keeps."""
+    """Hits that are written: of the `most` best of each query (None: of all) those that score `min_score` or more, have at most
+    `max_evalue` and are not the query itself, where `without_self`; of traced ones those that `rows` keeps."""
 
     most: int | None
-    least_score: int = 1
-    most_evalue: float | None = None
+    min_score: int = 1
+    max_evalue: float | None = None
     without_self: bool = False
     rows: Filter = field(default_factory=Filter)
 
@@ -43,7 +43,7 @@ class HitFilter:
     def top(self) -> int | None:
         """Targets of each query that have to be known: one more than are written, which tells whether there are more. None: all that
         pass, since of two hits the one of the smaller score may have the smaller E-value."""
-        return None if self.most is None or self.most_evalue is not None else self.most + 1 + self.without_self
+        return None if self.most is None or self.max_evalue is not None else self.most + 1 + self.without_self
 
 
 NOTABLE = 1e-3
@@ -51,7 +51,7 @@ NOTABLE = 1e-3
 
 
 @dataclass
-class Unwritten:
+class SuppressedHits:
     """queries: those with more hits than the filter's `most` that score enough and have a small enough E-value. notable: of them, where no
     threshold of E-values is given, those whose next one has an E-value up to `NOTABLE`."""
 
@@ -70,7 +70,7 @@ class HitsWriter:
         self,
         report: PairsSink,
         task: Task,
-        sides: Sides,
+        sides: QueryTargetFrames,
         filter: HitFilter,
         space: SearchSpace | None,
         trace: Trace | None,
@@ -84,13 +84,13 @@ class HitsWriter:
         self._trace = trace
         self._identity_definition = identity_definition
         self.written = 0
-        self.unwritten = Unwritten()
+        self.unwritten = SuppressedHits()
 
     def begin(self, plan: object) -> None:
         """Write what stands before the first hit."""
         self._report.open()
 
-    def write(self, found: Answers) -> None:
+    def write(self, found: HitBatch) -> None:
         """Take all hits of the next records, of all their readings, that may be written, in order of the queries."""
         hits = self._best_of_readings(found.hits)
         letters = self._task.queries.lengths[hits.queries]
@@ -131,7 +131,7 @@ class HitsWriter:
 
     def _count_unwritten(self, hits: Hits, records: Integers, beyond: Integers) -> None:
         """Those with beyond >= 0 are not written; 0 is the first of a record."""
-        limit = self._filter.most_evalue
+        limit = self._filter.max_evalue
         chosen = beyond == 0 if limit is None else beyond >= 0
         evalues = None if self._space is None else hit_evalues(self._space, self._sides, hits.part(chosen))
         if evalues is not None and limit is not None:
@@ -142,8 +142,8 @@ class HitsWriter:
             self.unwritten.notable += int((evalues <= NOTABLE).sum())
 
     def _write(self, hits: Hits) -> None:
-        if self._space is not None and self._filter.most_evalue is not None:
-            hits = hits.part(hit_evalues(self._space, self._sides, hits) <= self._filter.most_evalue)
+        if self._space is not None and self._filter.max_evalue is not None:
+            hits = hits.part(hit_evalues(self._space, self._sides, hits) <= self._filter.max_evalue)
         if not len(hits):
             return
         traced = None if self._trace is None else self._trace(hits)

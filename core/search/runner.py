@@ -15,22 +15,22 @@ from typing import Protocol
 
 import numpy as np
 
-from gpualign.core.alignment.hits import Answers
+from gpualign.core.alignment.hits import HitBatch
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.band_assembly import bands_in_order
 from gpualign.core.execution.engine import Engine, Prepared
-from gpualign.core.execution.pipeline import UNMARKED, Marks, Progress, Sink, Totals, deliver
+from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress, Sink, Totals, run_pipeline
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.scoring.evalues import SearchSpace
-from gpualign.core.search.hit_assembly import BestAssembly, Found, PassingAssembly
+from gpualign.core.search.hit_assembly import BestAssembly, PassingAssembly, QueryHits
 from gpualign.core.search.hit_ordering import HitOrder
 from gpualign.core.search.hit_writer import HitFilter
-from gpualign.core.search.score_cutoffs import EvalueFloors, score_floors
-from gpualign.core.sequences.strands_frames import Sides
+from gpualign.core.search.score_cutoffs import EvalueScoreCutoffs, score_floors
+from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
 _FIRST = 1000
 """Targets of a query that are kept at first, where every hit above a threshold is wanted."""
@@ -57,7 +57,7 @@ class SearchPlan:
 
     prepared: Prepared
     filter: HitFilter
-    sides: Sides
+    sides: QueryTargetFrames
     plan: Plan
     budget: Budget
     group: int
@@ -72,13 +72,13 @@ class SearchPlan:
         return replace(self, plan=self.plan.part(start * per_record, stop * per_record))
 
 
-def plan_search(task: Task, sides: Sides, filter: HitFilter, engine: Engine, memory: int) -> SearchPlan:
+def plan_search(task: Task, sides: QueryTargetFrames, filter: HitFilter, engine: Engine, memory: int) -> SearchPlan:
     """Plan a search of these queries and targets for an engine with `memory` bytes beyond the sequences."""
     task = replace(task, queries=sides.queries.sequences, targets=sides.targets.sequences)
     targets, group = len(task.targets), len(task.queries)
     if filter.top is not None:
         top = min(filter.top * sides.targets.per_record, targets)  # the best may all be readings of the same records
-    elif filter.most_evalue is None and filter.least_score <= 1:
+    elif filter.max_evalue is None and filter.min_score <= 1:
         top = targets  # whatever has a score may pass
     else:
         top = min(_FIRST, targets)
@@ -95,24 +95,24 @@ def run_search(
     search: SearchPlan,
     space: SearchSpace | None,
     engine: Engine,
-    sink: Sink[Plan, Answers],
+    sink: Sink[Plan, HitBatch],
     progress: GrowingProgress,
-    marks: Marks = UNMARKED,
+    marks: CheckpointListener = NO_CHECKPOINTS,
 ) -> Totals:
     """Hand the hits that may pass the filter to the sink. Work is what was computed, a second time included.
 
     space: what E-values are counted in; there is one where the filter has a threshold of them.
     """
     start, counted = time.perf_counter(), _Counted(progress)
-    deliver(search.plan, find_hits(search, space, engine, counted), sink, lambda answers: answers.records, marks)
+    run_pipeline(search.plan, find_hits(search, space, engine, counted), sink, lambda answers: answers.records, marks)
     return Totals(search.plan.pairs, counted.work, time.perf_counter() - start)
 
 
-def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: GrowingProgress) -> Iterator[Answers]:
+def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: GrowingProgress) -> Iterator[HitBatch]:
     """Hits of whole records, in their order, that may pass the filter; closing the iterator stops all work."""
     plan, prepared = search.plan, search.prepared
     if search.filter.top is not None:
-        begin = partial(BestAssembly, search.task, search.filter.least_score, search.sides.queries.per_record)
+        begin = partial(BestAssembly, search.task, search.filter.min_score, search.sides.queries.per_record)
         return bands_in_order(plan, prepared.run(plan.tiles()), begin, progress)
     return _Passing(search, _floors(search, space), engine, progress).hits()
 
@@ -134,11 +134,11 @@ class _Counted:
 
 def _floors(search: SearchPlan, space: SearchSpace | None) -> Integers:
     by_evalue = None
-    if search.filter.most_evalue is not None:
+    if search.filter.max_evalue is not None:
         assert space is not None
         best = int(search.task.scoring.substitution.max())
-        by_evalue = EvalueFloors(space, search.filter.most_evalue, search.sides.targets.chance_lengths, best)
-    return score_floors(search.task.queries.lengths, search.filter.least_score, by_evalue)
+        by_evalue = EvalueScoreCutoffs(space, search.filter.max_evalue, search.sides.targets.chance_lengths, best)
+    return score_floors(search.task.queries.lengths, search.filter.min_score, by_evalue)
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class _Passing:
     engine: Engine
     progress: GrowingProgress
 
-    def hits(self) -> Iterator[Answers]:
+    def hits(self) -> Iterator[HitBatch]:
         """Search every query of the plan."""
         task, order = self.search.task, HitOrder(self.search.sides.queries.per_record)
         first, end, targets = self.search.plan.start, self.search.plan.end, len(task.targets)
@@ -168,7 +168,7 @@ class _Passing:
                     top = targets
             start = stop
 
-    def _pass(self, numbers: Integers, top: int) -> Iterator[Found]:
+    def _pass(self, numbers: Integers, top: int) -> Iterator[QueryHits]:
         """Search some queries, and keep the `top` best targets of each."""
         task, prepared = self.search.task, self.search.prepared
         if top != task.top or len(numbers) < len(task.queries):

@@ -42,7 +42,7 @@ _KEPT = 64
 """Scores whose E-values with all targets are kept for the next query."""
 
 
-class EvalueFloors:
+class EvalueScoreCutoffs:
     """Floors of a search for E-values up to `most`.
 
     target_lengths: of the database's records, each at least 1; best: the largest score of two letters.
@@ -76,9 +76,9 @@ class EvalueFloors:
         return bool(self._at(score)(query).min() <= self._bound)
 
 
-def score_floors(query_lengths: Integers, least_score: int, by_evalue: EvalueFloors | None) -> Integers:
+def score_floors(query_lengths: Integers, min_score: int, by_evalue: EvalueScoreCutoffs | None) -> Integers:
     """The least score that a hit of each query must have to pass, at least 1: int64[queries]. None: there is no threshold of E-values."""
-    least = max(1, least_score)
+    least = max(1, min_score)
     if by_evalue is None:
         return np.full(len(query_lengths), least, dtype=np.int64)
     distinct, places = np.unique(query_lengths, return_inverse=True)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import count_kinds
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 _COMPLEMENTS = str.maketrans("ACGTRYKMSWBDHVN", "TGCAYRMKSWVHDBN")
 
@@ -156,7 +156,7 @@ class Census:
         self._protein: str | None = None
         self._dna: str | None = None
 
-    def take(self, names: Sequence[str], records: TextColumn, called: Callable[[str], str], kinds: Kinds | None = None) -> None:
+    def take(self, names: Sequence[str], records: StringColumn, called: Callable[[str], str], kinds: Kinds | None = None) -> None:
         """Count some records. called: how messages call a record, by its name; kinds: of all these records, where they are known."""
         if kinds is None:
             kinds = Kinds(*count_kinds(records.text, records.offsets, *KINDS))
@@ -194,7 +194,7 @@ class Census:
         return PROTEIN if self._protein is not None or self._plain < 0.8 * self._letters else DNA
 
 
-def detect(names: Sequence[str], records: TextColumn) -> Alphabet:
+def detect(names: Sequence[str], records: StringColumn) -> Alphabet:
     """The alphabet of a set of records, by their letters.
 
     DNA if no letter is outside the IUPAC nucleotide letters and at least 80 % are A, C, G, T, U or N; protein otherwise.

@@ -33,7 +33,7 @@ from gpualign.core.sequences.alphabet import ALPHABETS, DNA, Alphabet, Census
 from gpualign.core.sequences.loading import Gaps, LowerCase, UnknownLetters, clean, unique
 from gpualign.core.sequences.parser import Records, read_records
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 VERSION = 1
 _PAGE = 4096
@@ -168,13 +168,13 @@ def _checked_places(places: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArr
     return np.asarray(places).astype(np.int64)
 
 
-def _checked_ids(text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], layout: _Layout) -> TextColumn:
+def _checked_ids(text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], layout: _Layout) -> StringColumn:
     """Ids, which have a letter at least and no white space."""
     if ends[0] < 1 or (ends[1:] <= ends[:-1]).any() or ends[-1] != layout.id_bytes:
         raise _Contradiction("the ends of its ids are not ascending, or not those of all ids")
     if text.min() <= ord(" ") and (raw := text.tobytes()).split(None, 1) != [raw]:
         raise _Contradiction("an id holds white space")
-    return TextColumn(np.asarray(text), np.append(0, ends))
+    return StringColumn(np.asarray(text), np.append(0, ends))
 
 
 def _chunks(layout: _Layout) -> Iterator[tuple[int, int]]:
@@ -300,8 +300,8 @@ class IndexBuilder:
         except OSError as error:
             raise RunError(f"cannot write to {self._folder.absolute()}, where the index is made: {error.strerror or error}") from None
 
-    def _stored(self, file: BinaryIO, ends: array[int]) -> TextColumn:
-        return TextColumn(np.memmap(file, dtype=np.uint8, mode="r", shape=(ends[-1],)), np.append(0, np.frombuffer(ends, dtype=np.int64)))
+    def _stored(self, file: BinaryIO, ends: array[int]) -> StringColumn:
+        return StringColumn(np.memmap(file, dtype=np.uint8, mode="r", shape=(ends[-1],)), np.append(0, np.frombuffer(ends, dtype=np.int64)))
 
     def _check_letters(self) -> None:
         letters, ids = self._stored(self._letters, self._ends), self._stored(self._ids, self._id_ends)
@@ -314,11 +314,11 @@ class IndexBuilder:
                 return ids[start + record]
 
             codes = encode_letters(
-                self._source, TextColumn(letters.text[first:last], offsets), self._alphabet, name, self._lower is not None
+                self._source, StringColumn(letters.text[first:last], offsets), self._alphabet, name, self._lower is not None
             )
             self._counts += count_codes(codes)[: len(self._alphabet)]
 
-    def _unique_ids(self) -> TextColumn:
+    def _unique_ids(self) -> StringColumn:
         """Ids in file order, repeated ones numbered or refused."""
         numbers = np.frombuffer(self._numbers, dtype=np.int64)
         return unique(self._stored(self._ids, self._id_ends), numbers, self._source, self._allow_duplicates)

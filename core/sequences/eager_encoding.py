@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class EncodedAhead:
+class EagerEncoding:
     """Of the letters of some records the first `count`, which are codes of `alphabet` (None: not one is)."""
 
     alphabet: Alphabet | None = None

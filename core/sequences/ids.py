@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 _CONTROL = "[\x00-\x1f\x7f\x85\u2028\u2029]"
 """Tabs, all that ends a line somewhere, and what no eye sees."""
@@ -138,5 +138,5 @@ class Names:
         return len(self.ids)
 
     @cached_property
-    def id_column(self) -> TextColumn:
-        return TextColumn.of(self.ids)
+    def id_column(self) -> StringColumn:
+        return StringColumn.of(self.ids)

@@ -15,11 +15,11 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import repeated
 from gpualign.core.sequences.alphabet import ALPHABETS, INVALID, Alphabet, Census, Kinds
-from gpualign.core.sequences.eager_encoding import EncodedAhead
+from gpualign.core.sequences.eager_encoding import EagerEncoding
 from gpualign.core.sequences.ids import file_of, number_repeated, refuse_repeated
 from gpualign.core.sequences.parser import Records, read_records
 from gpualign.core.sequences.sequence_set import SequenceSet, encode
-from gpualign.core.sequences.string_column import TextColumn, join_columns
+from gpualign.core.sequences.string_column import StringColumn, join_columns
 
 _IS_GAP = np.zeros(256, dtype=bool)
 _IS_GAP[list(b"-.")] = True
@@ -32,13 +32,13 @@ class Gaps:
     letters: int = 0
     records: int = 0
 
-    def remove(self, letters: TextColumn) -> TextColumn:
+    def remove(self, letters: StringColumn) -> StringColumn:
         """The letters of records without gaps, which are counted."""
         gaps = _IS_GAP[letters.text]
         before = np.concatenate(([0], np.cumsum(gaps)))[letters.offsets]
         self.letters += int(before[-1])
         self.records += int(np.count_nonzero(np.diff(before)))
-        return TextColumn(letters.text[~gaps], letters.offsets - before)
+        return StringColumn(letters.text[~gaps], letters.offsets - before)
 
 
 @dataclass
@@ -55,14 +55,14 @@ class UnknownLetters:
     total: int = 0
     records: int = 0
 
-    def replace(self, letters: TextColumn) -> TextColumn:
+    def replace(self, letters: StringColumn) -> StringColumn:
         """The letters of records with N or X in the place of unknown ones, which are counted."""
         unknown: npt.NDArray[np.bool_] = self._are_unknown[letters.text]
         before = np.concatenate(([0], np.cumsum(unknown)))[letters.offsets]
         self.letters += int(before[-1])
         self.total += int(letters.offsets[-1])
         self.records += int(np.count_nonzero(np.diff(before)))
-        return TextColumn(np.where(unknown, np.uint8(ord(self.letter)), letters.text), letters.offsets) if before[-1] else letters
+        return StringColumn(np.where(unknown, np.uint8(ord(self.letter)), letters.text), letters.offsets) if before[-1] else letters
 
     @property
     def letter(self) -> str:
@@ -82,15 +82,15 @@ class RawRecords:
     id of a file whose last line has no line end, else None."""
 
     source: str
-    ids: TextColumn
-    letters: TextColumn
+    ids: StringColumn
+    letters: StringColumn
     empty: list[str]
     gaps: Gaps = field(default_factory=Gaps)
     unknown: UnknownLetters | None = None
-    descriptions: TextColumn | None = None
+    descriptions: StringColumn | None = None
     listed: bool = False
     kinds: Kinds | None = None
-    ahead: EncodedAhead | None = None
+    ahead: EagerEncoding | None = None
     unended: str | None = None
 
 
@@ -121,11 +121,11 @@ def clean(
     empty.extend(ids.select(hollow))
     kept = np.flatnonzero(letters.lengths)
     described = records.descriptions.select(kept) if records.descriptions is not None else None
-    letters = TextColumn(letters.text, np.append(0, letters.offsets[kept + 1]))
+    letters = StringColumn(letters.text, np.append(0, letters.offsets[kept + 1]))
     return Records(ids.select(kept), letters, described, kinds=kinds and kinds.among(kept), ahead=records.ahead), kept + before + 1
 
 
-def unique(ids: TextColumn, numbers: npt.NDArray[np.int64], source: str, allow_duplicates: bool) -> TextColumn:
+def unique(ids: StringColumn, numbers: npt.NDArray[np.int64], source: str, allow_duplicates: bool) -> StringColumn:
     """The ids, repeated ones numbered with `allow_duplicates` or else refused. numbers: of the records in their file. Raises
     `InputError`."""
     again = repeated(ids.text, ids.offsets)
@@ -139,7 +139,7 @@ def unique(ids: TextColumn, numbers: npt.NDArray[np.int64], source: str, allow_d
         )
     names = list(ids)
     number_repeated(names, again[:, 0].tolist())
-    return TextColumn.of(names)
+    return StringColumn.of(names)
 
 
 def unique_in_files(files: Sequence[RawRecords], allow_duplicates: bool) -> list[RawRecords]:
@@ -156,7 +156,7 @@ def unique_in_files(files: Sequence[RawRecords], allow_duplicates: bool) -> list
         refuse_repeated(ids[record], file_of(first, known), file_of(record, known))
     names = list(ids)
     number_repeated(names, again[:, 0].tolist())
-    numbered = TextColumn.of(names)
+    numbered = StringColumn.of(names)
     return [replace(raw, ids=numbered[start:stop].tight()) for raw, (start, stop) in zip(files, pairwise(starts), strict=True)]
 
 
@@ -216,7 +216,7 @@ class LowerCase:
     total: int = 0
     whole: list[str] = field(default_factory=list)
 
-    def take(self, ids: TextColumn, letters: TextColumn) -> None:
+    def take(self, ids: StringColumn, letters: StringColumn) -> None:
         """Count those of some records, none of them empty."""
         start = int(letters.offsets[0])
         text = letters.text[start : int(letters.offsets[-1])]

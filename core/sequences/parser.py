@@ -16,8 +16,8 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.files.decompression import Prefixed, text_to_come, unpack
 from gpualign.core.sequences._records import RecordScanner
 from gpualign.core.sequences.alphabet import KINDS, Kinds
-from gpualign.core.sequences.eager_encoding import EncodedAhead
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.eager_encoding import EagerEncoding
+from gpualign.core.sequences.string_column import StringColumn
 
 _CHUNK = 1 << 20
 """Bytes of text in hand; more where one record is longer. New memory takes longer to be had than to be filled."""
@@ -38,12 +38,12 @@ class Records:
     ahead: which letters are codes already, where they were to be. unended: whether they are the last of a file whose last line has no line
     end; there may be none of them then."""
 
-    ids: TextColumn
-    letters: TextColumn
-    descriptions: TextColumn | None = None
+    ids: StringColumn
+    letters: StringColumn
+    descriptions: StringColumn | None = None
     listed: bool = False
     kinds: Kinds | None = None
-    ahead: EncodedAhead | None = None
+    ahead: EagerEncoding | None = None
     unended: bool = False
 
     def __len__(self) -> int:
@@ -89,7 +89,7 @@ def read_records(
     stream.read(len(blank))
     fastq = body.startswith(b"@")
     scanner = RecordScanner(fastq, size if letters is None else 0, described)
-    kinds, ahead = Kinds(), EncodedAhead() if encode_ahead and letters is None else None
+    kinds, ahead = Kinds(), EagerEncoding() if encode_ahead and letters is None else None
     watched = _Watched(stream)
     for _ in _scan(watched, scanner, source, fastq):
         kinds.add(scanner.count_kinds(*KINDS))  # in the caches, and while the next block is unpacked
@@ -137,16 +137,16 @@ def _listed(text: bytes) -> Records | None:
     offsets = np.append(0, ends[np.diff(ends, prepend=0) > 0])  # without empty lines
     if len(offsets) < 3 or np.diff(offsets).max() > _LONGEST_LISTED:
         return None
-    ids = TextColumn(letters, offsets)
-    return Records(ids, TextColumn(letters.copy(), offsets), TextColumn(letters[:0], np.zeros_like(offsets)), listed=True)
+    ids = StringColumn(letters, offsets)
+    return Records(ids, StringColumn(letters.copy(), offsets), StringColumn(letters[:0], np.zeros_like(offsets)), listed=True)
 
 
-def _taken(scanner: RecordScanner, kinds: Kinds, described: bool, ahead: EncodedAhead | None = None) -> Records:
+def _taken(scanner: RecordScanner, kinds: Kinds, described: bool, ahead: EagerEncoding | None = None) -> Records:
     ids, letters, (text, ends) = scanner.take()
     if not described:
-        return Records(TextColumn(*ids), TextColumn(*letters), kinds=kinds, ahead=ahead)
+        return Records(StringColumn(*ids), StringColumn(*letters), kinds=kinds, ahead=ahead)
     text[(text < ord(" ")) | (text == _DELETE)] = ord(" ")  # a tab would be another column
-    return Records(TextColumn(*ids), TextColumn(*letters), TextColumn(text, ends), kinds=kinds, ahead=ahead)
+    return Records(StringColumn(*ids), StringColumn(*letters), StringColumn(text, ends), kinds=kinds, ahead=ahead)
 
 
 def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:

@@ -14,9 +14,9 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import count_codes
 from gpualign.core.sequences._records import encode as encode_into
 from gpualign.core.sequences.alphabet import INVALID, Alphabet
-from gpualign.core.sequences.eager_encoding import EncodedAhead
+from gpualign.core.sequences.eager_encoding import EagerEncoding
 from gpualign.core.sequences.ids import file_of
-from gpualign.core.sequences.string_column import TextColumn, join_columns
+from gpualign.core.sequences.string_column import StringColumn, join_columns
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class SequenceSet:
     offsets: npt.NDArray[np.int64] = field(repr=False)
     places: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     counts: npt.NDArray[np.int64] | None = field(default=None, repr=False)
-    descriptions: TextColumn | None = field(default=None, repr=False)
+    descriptions: StringColumn | None = field(default=None, repr=False)
     parts: tuple[tuple[int, str], ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
@@ -61,8 +61,8 @@ class SequenceSet:
         return int(self.lengths.max(initial=0))
 
     @cached_property
-    def id_column(self) -> TextColumn:
-        return TextColumn.of(self.ids)
+    def id_column(self) -> StringColumn:
+        return StringColumn.of(self.ids)
 
     @cached_property
     def used_codes(self) -> npt.NDArray[np.uint8]:
@@ -83,9 +83,9 @@ class SequenceSet:
         """int64[count]: places in the file."""
         return np.arange(len(self), dtype=np.int64) if self.places is None else self.places
 
-    def gather(self, records: npt.NDArray[np.int64]) -> TextColumn:
+    def gather(self, records: npt.NDArray[np.int64]) -> StringColumn:
         """Codes of some records, back to back in this order."""
-        return TextColumn(self.codes, self.offsets).select(records)
+        return StringColumn(self.codes, self.offsets).select(records)
 
     def select(self, records: npt.NDArray[np.int64]) -> SequenceSet:
         """A set of some records, in this order."""
@@ -110,7 +110,7 @@ def join_sets(sets: Sequence[SequenceSet]) -> SequenceSet:
     first, *others = sets
     if not others:
         return first
-    codes = join_columns(TextColumn(part.codes, part.offsets) for part in sets)
+    codes = join_columns(StringColumn(part.codes, part.offsets) for part in sets)
     ids = join_columns(part.id_column for part in sets)
     texts = [part.descriptions for part in sets if part.descriptions is not None]
     described = join_columns(texts) if len(texts) == len(sets) else None
@@ -123,11 +123,11 @@ def join_sets(sets: Sequence[SequenceSet]) -> SequenceSet:
 def encode(
     source: str,
     ids: Sequence[str],
-    letters: TextColumn,
+    letters: StringColumn,
     alphabet: Alphabet,
-    descriptions: TextColumn | None = None,
+    descriptions: StringColumn | None = None,
     mask_lower: bool = False,
-    ahead: EncodedAhead | None = None,
+    ahead: EagerEncoding | None = None,
 ) -> SequenceSet:
     """Encode records: their codes take the place of the letters where that memory can be written to. mask_lower: letters in lower case
     become N or X. ahead: which letters, in memory that can be written to, are codes already.
@@ -141,7 +141,7 @@ def encode(
 
 
 def encode_letters(
-    source: str, letters: TextColumn, alphabet: Alphabet, name: Callable[[int], str], mask_lower: bool = False, done: int = 0
+    source: str, letters: StringColumn, alphabet: Alphabet, name: Callable[[int], str], mask_lower: bool = False, done: int = 0
 ) -> npt.NDArray[np.uint8]:
     """Codes of the letters of records, in their place as `encode` says, the first `done` of which they have; name(i) is the id of record i.
     Raises `InputError` as it does."""

@@ -24,7 +24,7 @@ _FRAMES = {PLUS: FRAMES[:3], MINUS: FRAMES[3:], BOTH: FRAMES}
 
 
 @dataclass(frozen=True)
-class Readings:
+class FrameSet:
     """sequences: of each record given one for each of `frames`, in this order. frames: below 0 for reverse complements; of translations -3
     to 3, else 1 and -1. given: int64[records], letters of the records; letters: of them that one letter of `sequences` stands for."""
 
@@ -78,11 +78,11 @@ class Readings:
 
 
 @dataclass(frozen=True)
-class Sides:
+class QueryTargetFrames:
     """What the queries and the targets of a search are."""
 
-    queries: Readings
-    targets: Readings
+    queries: FrameSet
+    targets: FrameSet
 
     @property
     def translated(self) -> bool:
@@ -95,15 +95,15 @@ class Sides:
         return 1 if self.translated else self.queries.per_record
 
 
-def as_given(sequences: SequenceSet) -> Readings:
+def untranslated(sequences: SequenceSet) -> FrameSet:
     """The records themselves."""
-    return Readings(sequences, sequences.lengths)
+    return FrameSet(sequences, sequences.lengths)
 
 
-def make_strands(sequences: SequenceSet, alphabet: Alphabet, strand: str) -> Readings:
+def make_strands(sequences: SequenceSet, alphabet: Alphabet, strand: str) -> FrameSet:
     """The queries of a search for "plus", "minus" or "both" strands of nucleotide sequences; proteins have "plus" alone."""
     if strand == PLUS:
-        return as_given(sequences)
+        return untranslated(sequences)
     # Reversing the whole array reverses every record, and their order.
     complements = alphabet.complement()[sequences.codes][::-1]
     total = sequences.offsets[-1]
@@ -118,11 +118,11 @@ def make_strands(sequences: SequenceSet, alphabet: Alphabet, strand: str) -> Rea
     of = np.repeat(np.arange(len(sequences)), len(frames))
     ids, described = sequences.id_column.select(of), sequences.descriptions.select(of) if sequences.descriptions is not None else None
     queries = SequenceSet(sequences.source, ids, np.concatenate(pieces), offsets, descriptions=described)
-    return Readings(queries, sequences.lengths, frames)
+    return FrameSet(queries, sequences.lengths, frames)
 
 
-def make_frames(sequences: SequenceSet, code: npt.NDArray[np.uint8], strand: str) -> Readings:
+def make_frames(sequences: SequenceSet, code: npt.NDArray[np.uint8], strand: str) -> FrameSet:
     """The frames of "plus", "minus" or "both" strands of nucleotide sequences of a codon each at least, translated by a table of
     `gpualign.core.sequences.translation.codon_table`."""
     frames = _FRAMES[strand]
-    return Readings(translate(sequences, frames, code), sequences.lengths, frames, CODON)
+    return FrameSet(translate(sequences, frames, code), sequences.lengths, frames, CODON)

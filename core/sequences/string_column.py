@@ -17,7 +17,7 @@ _QUOTED = np.frombuffer(b',"', dtype=np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
-class TextColumn(Sequence[str]):
+class StringColumn(Sequence[str]):
     """Strings back to back: string i is text[offsets[i]:offsets[i+1]] (uint8[bytes], int64[count + 1]), in UTF-8.
 
     As a sequence it decodes each string when it is asked for; bytes that are not UTF-8 become surrogates, as in names of files.
@@ -27,13 +27,13 @@ class TextColumn(Sequence[str]):
     offsets: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, strings: Sequence[str]) -> TextColumn:
-        if isinstance(strings, TextColumn):
+    def of(cls, strings: Sequence[str]) -> StringColumn:
+        if isinstance(strings, StringColumn):
             return strings
         return cls.joined([s.encode("utf-8", "surrogateescape") for s in strings])
 
     @classmethod
-    def joined(cls, strings: Sequence[bytes]) -> TextColumn:
+    def joined(cls, strings: Sequence[bytes]) -> StringColumn:
         """Of strings that are encoded already."""
         offsets = np.fromiter(accumulate(map(len, strings), initial=0), dtype=np.int64, count=len(strings) + 1)
         return cls(np.frombuffer(b"".join(strings), dtype=np.uint8), offsets)
@@ -45,13 +45,13 @@ class TextColumn(Sequence[str]):
     def __getitem__(self, item: int) -> str: ...
 
     @overload
-    def __getitem__(self, item: slice) -> TextColumn: ...
+    def __getitem__(self, item: slice) -> StringColumn: ...
 
-    def __getitem__(self, item: int | slice) -> str | TextColumn:
+    def __getitem__(self, item: int | slice) -> str | StringColumn:
         if isinstance(item, slice):
             start, stop, step = item.indices(len(self))
             if step == 1:
-                return TextColumn(self.text, self.offsets[start : max(start, stop) + 1])
+                return StringColumn(self.text, self.offsets[start : max(start, stop) + 1])
             return self.select(np.arange(start, stop, step, dtype=np.int64))
         number = range(len(self))[item]
         return self.text[self.offsets[number] : self.offsets[number + 1]].tobytes().decode("utf-8", "surrogateescape")
@@ -66,10 +66,10 @@ class TextColumn(Sequence[str]):
             return (text[a:b] for a, b in pieces)
         return (raw[a:b].decode("utf-8", "surrogateescape") for a, b in pieces)
 
-    def tight(self) -> TextColumn:
+    def tight(self) -> StringColumn:
         """The same, without bytes before the first and behind the last string."""
         first, last = int(self.offsets[0]), int(self.offsets[-1])
-        return self if first == 0 and last == len(self.text) else TextColumn(self.text[first:last].copy(), self.offsets - first)
+        return self if first == 0 and last == len(self.text) else StringColumn(self.text[first:last].copy(), self.offsets - first)
 
     @cached_property
     def lengths(self) -> npt.NDArray[np.int64]:
@@ -77,22 +77,22 @@ class TextColumn(Sequence[str]):
         return np.diff(self.offsets)
 
     @cached_property
-    def quoted(self) -> TextColumn:
+    def quoted(self) -> StringColumn:
         """The same as csv has them: in quotes where a string holds a comma or quotes, which are doubled (RFC 4180)."""
         if not np.isin(self.text[self.offsets[0] : self.offsets[-1]], _QUOTED).any():
             return self
-        return TextColumn.of([_in_quotes(one) for one in self])
+        return StringColumn.of([_in_quotes(one) for one in self])
 
-    def select(self, records: npt.NDArray[np.int64]) -> TextColumn:
+    def select(self, records: npt.NDArray[np.int64]) -> StringColumn:
         """Some of the strings, in this order; one may occur several times. Raises `IndexError` for a number that none has."""
-        return TextColumn(*gather(self.text, self.offsets, records))
+        return StringColumn(*gather(self.text, self.offsets, records))
 
 
 def _in_quotes(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if "," in text or '"' in text else text
 
 
-def join_columns(columns: Iterable[TextColumn]) -> TextColumn:
+def join_columns(columns: Iterable[StringColumn]) -> StringColumn:
     """The strings of all, one column behind the other."""
     given = list(columns)
     if len(given) == 1:
@@ -102,4 +102,4 @@ def join_columns(columns: Iterable[TextColumn]) -> TextColumn:
         pieces.append(one.text[one.offsets[0] : one.offsets[-1]])
         offsets.append(one.offsets[1:] - one.offsets[0] + held)
         held += len(pieces[-1])
-    return TextColumn(np.concatenate(pieces), np.concatenate(offsets))
+    return StringColumn(np.concatenate(pieces), np.concatenate(offsets))

@@ -11,7 +11,7 @@ from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, TooLittleMemory, parameter
 from gpualign.core.execution.engine import Capabilities
-from gpualign.core.execution.worker_pool import Counter, run_workers
+from gpualign.core.execution.worker_pool import WorkerPort, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import MIN_BAND_ROWS, Limits, Tile
 from gpualign.cpu.alignment import _kernels
@@ -85,7 +85,7 @@ class CpuPrepared:
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         compute, cancel = self.begin(), _kernels.Cancel()
 
-        def work(counter: Counter[TileResult]) -> None:
+        def work(counter: WorkerPort[TileResult]) -> None:
             while (tile := counter.next_tile()) is not None:
                 if (result := compute(tile, cancel)) is not None:
                     counter.deliver(result)

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.distance.bands import Band, Bands, CountedBands
-from gpualign.core.distance.count_recipe import Measure, Operation, Wanted
-from gpualign.core.distance.engine import WORD_BITS, ChosenParts, Counter, Panel
+from gpualign.core.distance.count_recipe import CountRequest, Measure, Operation
+from gpualign.core.distance.engine import WORD_BITS, ChosenParts, Panel, PreparedCounter
 from gpualign.core.distance.grm import Relationship, Terms, relating_term, sum_type
-from gpualign.core.distance.pair_selection import ChosenPairs, Rule, choose_of_bands, record_bytes
+from gpualign.core.distance.pair_selection import ChosenPairs, PairSelectionRule, choose_of_bands, record_bytes
 from gpualign.cpu.distance import _distance
 from gpualign.cpu.distance.tiles import TileChooser, count_term, high_tiles, near_tiles, relate_term, wide_tiles
 from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpus
@@ -41,15 +41,17 @@ class CpuDistanceEngine:
         self.threads = threads or max(1, usable_cpus() - spare)
         self.instruction_set = pick_instruction_set([name for name, supported in instruction_sets() if supported], instruction_set)
 
-    def prepare(self, wanted: Wanted, memory: int) -> Counter:
+    def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
         kernel = "bit planes, vector popcount" if self.instruction_set == "avx512popcnt" else "bit planes, carry-save adders"
         hardware = describe_cpu(self.instruction_set, self.threads)
         rate = _RATE * self.threads
         if not wanted.near or wanted.measure is Measure.RELATIONSHIP:
-            return Counter(wanted, False, _padded_words, memory, self.threads, kernel, hardware, self._count, rate=rate)
+            return PreparedCounter(wanted, False, _padded_words, memory, self.threads, kernel, hardware, self._count, rate=rate)
         room = memory // 2  # for chosen pairs, and as much for matrices of counts where these are made
 
-        def pick(panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: Rule, advance: Callable[[int], None]) -> ChosenParts:
+        def pick(
+            panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, advance: Callable[[int], None]
+        ) -> ChosenParts:
             if not all(panel.in_memory for panel in panels):  # they are read once a band, not once a tile
                 yield from choose_of_bands(rule, self._count(panels, bands, names, advance))
                 return
@@ -58,7 +60,7 @@ class CpuDistanceEngine:
                 for band in bands:
                     yield from _near_pairs(chooser, band, room // record_bytes(len(names)), workers, _Once(advance))
 
-        return Counter(wanted, False, _padded_words, room, self.threads, kernel, hardware, self._count, pick, rate)
+        return PreparedCounter(wanted, False, _padded_words, room, self.threads, kernel, hardware, self._count, pick, rate)
 
     def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
         with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:

@@ -12,7 +12,7 @@ from gpualign.core.distance.bands import Band, CountMatrix
 from gpualign.core.distance.count_recipe import Operation, Term
 from gpualign.core.distance.engine import Panel
 from gpualign.core.distance.grm import Terms
-from gpualign.core.distance.pair_selection import COMPARED, ChosenPairs, Rule, count_undefined
+from gpualign.core.distance.pair_selection import COMPARED, ChosenPairs, PairSelectionRule, count_undefined
 from gpualign.cpu.distance import _distance
 
 _TILE_ROWS = 64
@@ -82,7 +82,7 @@ class TileChooser:
     instruction_set: str
     panels: Sequence[Panel]
     names: tuple[str, ...]
-    rule: Rule
+    rule: PairSelectionRule
 
     @cached_property
     def _terms(self) -> list[tuple[Panel, Term]]:

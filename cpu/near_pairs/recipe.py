@@ -10,7 +10,7 @@ import numpy as np
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory
-from gpualign.core.near_pairs.filter_cascade import Costs, Left, Steps, candidates, choose, usual_letters, worth_joining
+from gpualign.core.near_pairs.filter_cascade import Costs, FilterCascade, Survivors, candidates, choose, usual_letters, worth_joining
 from gpualign.core.near_pairs.sampling import sample
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Limits
@@ -55,10 +55,10 @@ class NearRecipe:
     """steps, and what they were chosen for. nanoseconds: what a pair takes, about; near: the fraction of pairs that are, about; 1 where
     that is not known. left: of the sample, where there was one and the steps look at every pair."""
 
-    steps: Steps
+    steps: FilterCascade
     nanoseconds: float
     near: float = 1.0
-    left: Left | None = None
+    left: Survivors | None = None
 
     @property
     def kernel(self) -> str:
@@ -86,10 +86,10 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     def grams(q: int) -> int:
         return max(int(bound.grams(q, *lengths)[0]), int(bound.grams(q, *lengths[::-1])[0]))
 
-    def measure(steps: Steps) -> Left:
+    def measure(steps: FilterCascade) -> Survivors:
         nonlocal near
         if steps.whole or not worth:
-            return Left(1, 1, 1, 1)
+            return Survivors(1, 1, 1, 1)
         one = keep_records(queries, letters, steps)
         other = one if targets is queries else keep_records(targets, letters, steps)
         numbers = np.arange(len(queries), dtype=np.int64)
@@ -98,25 +98,25 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
         found = _near.near_tile(instruction_set, one, other, *places, native_bound(bound), steps.counts, _WHOLE, Cancel())
         assert found is not None  # nobody cancels
         near = (len(found.queries) + 1) / (int(found.steps[0]) + 1)  # one more: a sample may hold none of few
-        return Left(*found.steps.tolist())
+        return Survivors(*found.steps.tolist())
 
-    def fitting() -> Iterator[Steps]:
+    def fitting() -> Iterator[FilterCascade]:
         options = [
-            Steps(),
-            *[Steps(whole=True)] * whole,
-            Steps(counts=True),
-            *(Steps(False, q, bits) for q, bits in candidates(usual[1], usual_letters(targets.codes), grams)),
+            FilterCascade(),
+            *[FilterCascade(whole=True)] * whole,
+            FilterCascade(counts=True),
+            *(FilterCascade(False, q, bits) for q, bits in candidates(usual[1], usual_letters(targets.codes), grams)),
         ]
         yield options[0]
         for steps in options[1:]:
             if near_bytes(task, letters, steps) <= memory:
                 yield steps
 
-    if (needed := near_bytes(task, letters, Steps())) > memory:
+    if (needed := near_bytes(task, letters, FilterCascade())) > memory:
         raise TooLittleMemory(f"the memory budget is too small: records as bits need {needed:,} bytes, {memory:,} are left", needed)
     costs, joined = _COVERED_COSTS if bound.coverage else _COSTS, _joined(task, memory)
     if joined and joined.nanoseconds <= costs.pair:  # no steps look at a pair for less
-        measure(Steps())
+        measure(FilterCascade())
         return replace(joined, near=near)
     steps, nanoseconds, left = choose(fitting(), measure, usual, most, costs)
     every = NearRecipe(steps, nanoseconds, near, left if worth and not steps.whole else None)
@@ -132,7 +132,7 @@ def _joined(task: Task, memory: int) -> NearRecipe | None:
     entries, pairs = join_entries(task, most), len(task.queries) * len(task.targets)
     if entries * _ENTRY_BYTES > memory:
         return None
-    return NearRecipe(Steps(neighbours=most), entries * _ENTRY_NANOSECONDS / pairs)
+    return NearRecipe(FilterCascade(neighbours=most), entries * _ENTRY_NANOSECONDS / pairs)
 
 
 def join_entries(task: Task, most: int) -> int:
@@ -141,7 +141,7 @@ def join_entries(task: Task, most: int) -> int:
     return sum(_neighbours.entries(one.lengths, most) for one in sets)
 
 
-def near_bytes(task: Task, letters: int, steps: Steps) -> int:
+def near_bytes(task: Task, letters: int, steps: FilterCascade) -> int:
     """Memory of what the kernels keep of all records of a task."""
     sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
     planes = max(1, (letters - 1).bit_length())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpualign.core.near_pairs.filter_cascade import Steps
+from gpualign.core.near_pairs.filter_cascade import FilterCascade
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.near_pairs import _near
@@ -18,7 +18,7 @@ def native_bound(bound: EditBound) -> _near.Bound:
     return _near.Bound(bound.per_letter, bound.per_shorter, bound.constant, bound.inside, bound.coverage)
 
 
-def keep_records(sequences: SequenceSet, letters: int, steps: Steps, threads: int = 1) -> _near.Records:
+def keep_records(sequences: SequenceSet, letters: int, steps: FilterCascade, threads: int = 1) -> _near.Records:
     """What the kernels keep of each record."""
     records = _near.Records(sequences.codes, sequences.offsets, letters, steps.q, steps.bits)
     parts = max(1, min(len(sequences), int(sequences.offsets[-1]) // _BUILT_AT_A_TIME))

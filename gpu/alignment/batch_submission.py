@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.batches import Batch
-from gpualign.gpu.alignment.families.base import Placed, Variant
+from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
 from gpualign.gpu.alignment.outputs.base import BatchOutput
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels.argument_structs import QUEUE_BYTES
 from gpualign.gpu.runtime.device import OutOfMemory
-from gpualign.gpu.runtime.stream_buffers import Slot
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class Job:
         return self.layout.nbytes + self.output.device_bytes + QUEUE_BYTES
 
     @property
-    def least_bytes(self) -> int:
+    def min_bytes(self) -> int:
         """Device memory that the batch takes at least."""
         return self.fixed_bytes + self.layout.fewest_slots * self.layout.slot_bytes
 
-    def submit(self, slot: Slot, memory: int) -> None:
+    def submit(self, slot: StreamBuffers, memory: int) -> None:
         """Put the batch on the slot's stream, within `memory` bytes. Raises `OutOfMemory`, with nothing launched.
 
         The slot marks when upload, kernels and download begin, and when the last ends.
@@ -49,7 +49,7 @@ class Job:
             raise OutOfMemory(f"{memory:,} bytes do not hold a batch")
         carry_bytes, edge_bytes = slots * layout.carry_bytes, slots * layout.edge_bytes
         room = (memory - self.fixed_bytes) / max(1, carry_bytes + edge_bytes)  # for each byte of these
-        placed = Placed(
+        placed = DeviceBatch(
             self.batch,
             layout,
             self.recipe,

@@ -13,7 +13,7 @@ from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import Capabilities
-from gpualign.core.execution.worker_pool import Counter, run_workers
+from gpualign.core.execution.worker_pool import WorkerPort, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Limits, Tile
 from gpualign.gpu.alignment.kernel_selection import choose
@@ -22,7 +22,7 @@ from gpualign.gpu.alignment.recipe import Recipe, make_recipe, packed_cell
 from gpualign.gpu.alignment.worker import Finished, Worker
 from gpualign.gpu.near_pairs.engine import CudaNearPrepared, prepare_near
 from gpualign.gpu.runtime.device import Device
-from gpualign.gpu.runtime.device_failures import Lost, telling_of
+from gpualign.gpu.runtime.device_failures import Lost, failure_reporter
 from gpualign.gpu.runtime.host_buffers import ResultPool
 
 _TILE_SECONDS = 0.4
@@ -56,8 +56,8 @@ class CudaPrepared:
         if os.getpid() != self.process:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
-        def worker(device: Device) -> Callable[[Counter[TileResult]], None]:
-            def work(counter: Counter[TileResult]) -> None:
+        def worker(device: Device) -> Callable[[WorkerPort[TileResult]], None]:
+            def work(counter: WorkerPort[TileResult]) -> None:
                 Worker(device, self.pool, self.task, self.recipe, counter.next_tile, counter.deliver, counter.stopped, self.log).run()
 
             return work
@@ -90,7 +90,7 @@ class CudaEngine:
         self._pool = ResultPool()
         self._log = log
         self._host_traceback = host_traceback
-        self._lost = telling_of(self._devices, note)
+        self._lost = failure_reporter(self._devices, note)
         self._process = os.getpid()
 
     @property

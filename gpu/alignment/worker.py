@@ -18,7 +18,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.common.threads import Behind
+from gpualign.core.common.threads import SerialExecutor
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.batch_layout import Layout, Room
 from gpualign.gpu.alignment.batch_submission import Job
@@ -30,7 +30,7 @@ from gpualign.gpu.alignment.outputs.selection import output_of
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.runtime.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
 from gpualign.gpu.runtime.host_buffers import ResultPool
-from gpualign.gpu.runtime.stream_buffers import Slot
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 SHARE_OF_MEMORY = 0.75
 """Of the device's free memory; the rest is for the driver and for others."""
@@ -92,8 +92,8 @@ class Worker:
         self._stopped = stopped
         self._on_finished = on_finished
         self._sequences: list[Memory] = []
-        self._idle: list[Slot] = []
-        self._flying: deque[tuple[Slot, Future[bool]]] = deque()
+        self._idle: list[StreamBuffers] = []
+        self._flying: deque[tuple[StreamBuffers, Future[bool]]] = deque()
         self._abandoned = False
         self._open: dict[int, _OpenTile] = {}
         self._origin: Event | None = None
@@ -103,11 +103,11 @@ class Worker:
         self._device.open()
         copiers = ThreadPoolExecutor(_COPIERS, thread_name_prefix="gpualign-copy")
         self._host = Host(copiers, _COPIERS, self._wait)
-        self._collector = Behind("gpualign-collect", self._device.join, self._device.leave)
+        self._collector = SerialExecutor("gpualign-collect", self._device.join, self._device.leave)
         try:
             self._allowance = int(self._device.free_memory() * SHARE_OF_MEMORY)
             self._resident = self._upload(self._allowance * _RESIDENT_SHARE)
-            self._idle = [Slot(self._device, number) for number in range(_SLOTS)]
+            self._idle = [StreamBuffers(self._device, number) for number in range(_SLOTS)]
             for batch in self._batches():
                 if self._stopped():
                     break
@@ -193,12 +193,12 @@ class Worker:
             fits = self._open[part.tile.number].output.result_bytes(part) <= _LARGEST_RESULT
             if fits or not halves:
                 job = self._job(part, room)
-                fits = job.least_bytes <= room and job.output.host_bytes <= _LARGEST_RESULT
+                fits = job.min_bytes <= room and job.output.host_bytes <= _LARGEST_RESULT
             if halves and not fits:
                 self._open[part.tile.number].batches += 1
                 waiting.extendleft(reversed(halves))
                 continue
-            alone = job.least_bytes > room  # a pair that has the device to itself
+            alone = job.min_bytes > room  # a pair that has the device to itself
             if alone:
                 self._clear()
                 job = self._job(part, self._allowance)
@@ -210,7 +210,7 @@ class Worker:
             try:
                 job.submit(slot, self._allowance if alone else room)
             except OutOfMemory as error:
-                self._shrink(part, job.least_bytes, error)
+                self._shrink(part, job.min_bytes, error)
                 waiting.appendleft(part)
                 continue
             self._flying.append((slot, self._collector.submit(partial(self._collect, slot, job))))
@@ -245,7 +245,7 @@ class Worker:
         for slot in self._idle:
             slot.release()
 
-    def _collect(self, slot: Slot, job: Job) -> bool:
+    def _collect(self, slot: StreamBuffers, job: Job) -> bool:
         """In a thread of its own: wait for a batch, and hand on its tile if that is complete; False where the run ends before."""
         tile = job.batch.tile
         if not self._wait(slot.passed[-1]) or self._abandoned or not job.output.collect(slot, self._host):

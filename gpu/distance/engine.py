@@ -17,9 +17,9 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, parameter
 from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
-from gpualign.core.distance.count_recipe import Operation, Term, Wanted
-from gpualign.core.distance.engine import ChosenParts, Counter, Panel
-from gpualign.core.distance.pair_selection import ChosenPairs, Rule, record_bytes
+from gpualign.core.distance.count_recipe import CountRequest, Operation, Term
+from gpualign.core.distance.engine import ChosenParts, Panel, PreparedCounter
+from gpualign.core.distance.pair_selection import ChosenPairs, PairSelectionRule, record_bytes
 from gpualign.core.distance.threads import Workers
 from gpualign.gpu.distance.kernels import (
     CHUNK_WORDS,
@@ -281,7 +281,7 @@ class _Near:
 
     names: tuple[str, ...]
     held: tuple[str, ...]
-    rule: Rule
+    rule: PairSelectionRule
     capacity: int
 
 
@@ -307,20 +307,22 @@ class CudaDistanceEngine:
         self._kernel = kernel or usable[0]
         self._log = log
 
-    def prepare(self, wanted: Wanted, memory: int) -> Counter:
+    def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
         device_bytes = self._device.total_memory // 4
         hardware, facts = f"cuda ({self._device.name})", self._device.hardware
         kernel, products_only = (DIFFER, False) if wanted.numbered else (self._kernel, True)
         rate = kernel.rate * facts.multiprocessors * facts.clock
         told = self._threads, kernel.title, hardware
         if not wanted.near:
-            return Counter(wanted, products_only, padded_words, min(memory, device_bytes), *told, self._count, rate=rate)
+            return PreparedCounter(wanted, products_only, padded_words, min(memory, device_bytes), *told, self._count, rate=rate)
 
-        def pick(panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: Rule, advance: Callable[[int], None]) -> ChosenParts:
+        def pick(
+            panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, advance: Callable[[int], None]
+        ) -> ChosenParts:
             return self._pick(panels, bands, names, rule, memory // record_bytes(len(names)), advance)
 
         # Counts take no memory of the host.
-        return Counter(wanted, products_only, padded_words, device_bytes, *told, self._count, pick, rate)
+        return PreparedCounter(wanted, products_only, padded_words, device_bytes, *told, self._count, pick, rate)
 
     @contextmanager
     def _opened(self, panels: Sequence[Panel], pairs: int, counts: int, near: _Near | None) -> Iterator[tuple[_Worker, ThreadPoolExecutor]]:
@@ -351,7 +353,13 @@ class CudaDistanceEngine:
                 yield band, pool.submit(worker.count, band, names, advance).result()
 
     def _pick(
-        self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: Rule, most: int, advance: Callable[[int], None]
+        self,
+        panels: Sequence[Panel],
+        bands: Bands,
+        names: tuple[str, ...],
+        rule: PairSelectionRule,
+        most: int,
+        advance: Callable[[int], None],
     ) -> ChosenParts:
         """most: pairs at a time, unless a row has more."""
         following = iter(bands)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from gpualign.core.distance.bands import Band
-from gpualign.core.distance.pair_selection import COMPARED, ChosenPairs, Rule
+from gpualign.core.distance.pair_selection import COMPARED, ChosenPairs, PairSelectionRule
 from gpualign.gpu.kernels.argument_structs import CHOOSE, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.device import Device, Memory, Stream, wait_for
@@ -31,7 +31,7 @@ _PAIRS = 8  # of a thread at a time (kPairs)
 _BLOCKS = 8  # of a multiprocessor
 
 
-def needed_counts(names: Iterable[str], filled: Iterable[str], rule: Rule) -> tuple[str, ...]:
+def needed_counts(names: Iterable[str], filled: Iterable[str], rule: PairSelectionRule) -> tuple[str, ...]:
     """The counts that a device must hold to choose by: those that some term fills, and what must be at least so much. Others are 0."""
     kept = {*filled, *([COMPARED] if rule.least is not None else []), *rule.floors}
     return tuple(name for name in names if name in kept)
@@ -50,11 +50,11 @@ class DeviceChooser:
         allocate: Callable[[int], Memory],
         names: tuple[str, ...],
         held: tuple[str, ...],
-        rule: Rule,
+        rule: PairSelectionRule,
         capacity: int,
     ) -> None:
         self._function = device.function(CHOOSE_PAIRS)
-        self._most_blocks = _BLOCKS * device.hardware.multiprocessors
+        self._max_blocks = _BLOCKS * device.hardware.multiprocessors
         self._stream = stream
         self._names, self._held, self._rule, self._capacity = names, held, rule, capacity
         self._numbers = 2 + len(held)  # of a record
@@ -99,7 +99,7 @@ class DeviceChooser:
         )
         strips = (stop - start) * -(-columns // (_THREADS * _PAIRS))
         stream.fill(self._totals.address, 0, _TOTALS_BYTES)
-        stream.launch(self._function, max(1, min(strips, self._most_blocks)), _THREADS, filled)
+        stream.launch(self._function, max(1, min(strips, self._max_blocks)), _THREADS, filled)
         stream.download(self._staged_totals, self._totals.address)
         self._wait()
         found, lacking, undefined = self._staged_totals.view(np.int64).tolist()

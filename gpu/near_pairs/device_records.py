@@ -14,7 +14,7 @@ from gpualign.gpu.near_pairs.kernels import RECORDS, THREADS
 from gpualign.gpu.near_pairs.recipe import NearRecipe
 from gpualign.gpu.near_pairs.sketches import hash_shift
 from gpualign.gpu.runtime.device import Device, Memory, wait_for
-from gpualign.gpu.runtime.stream_buffers import Slot
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _PIECE_LETTERS = 32 << 20  # that are copied to a device at a time, about
 _WAVES = 8  # of blocks that fill a device
@@ -41,7 +41,7 @@ class DeviceRecords:
     queries, targets: `NEAR_RECORDS`. Free it before the device is closed.
     """
 
-    def __init__(self, device: Device, slots: list[Slot], task: Task, recipe: NearRecipe) -> None:
+    def __init__(self, device: Device, slots: list[StreamBuffers], task: Task, recipe: NearRecipe) -> None:
         self._device = device
         self._slots = slots
         self._recipe = recipe

@@ -12,7 +12,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.worker_pool import Counter, run_workers
+from gpualign.core.execution.worker_pool import WorkerPort, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Limits, Tile
 from gpualign.gpu.near_pairs.kernels import LENGTHS, Screen, has_tensor_cores, screens
@@ -55,8 +55,8 @@ class CudaNearPrepared:
         if os.getpid() != self.process:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
-        def worker(device: Device, screen: Screen) -> Callable[[Counter[TileResult]], None]:
-            def work(counter: Counter[TileResult]) -> None:
+        def worker(device: Device, screen: Screen) -> Callable[[WorkerPort[TileResult]], None]:
+            def work(counter: WorkerPort[TileResult]) -> None:
                 tools = counter.next_tile, counter.deliver, counter.stopped
                 NearWorker(device, self.task, self.recipe, screen, self.found, *tools, self.log).run()
 

@@ -25,7 +25,7 @@ from gpualign.gpu.near_pairs.device_records import DeviceRecords
 from gpualign.gpu.near_pairs.kernels import GATHER, THREADS, Screen, verifier
 from gpualign.gpu.near_pairs.recipe import NearRecipe
 from gpualign.gpu.near_pairs.rectangles import Rectangle, Rows
-from gpualign.gpu.runtime.stream_buffers import Slot
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _GATHER_WAVES = 4  # of blocks that fill a device
 _LEAST_DOWNLOAD = 1 << 16  # bytes of a pinned buffer: they are dear to make, so they grow by doubling
@@ -62,7 +62,7 @@ class Launcher:
         self._bound = arguments(NEAR_BOUND, **{name: getattr(bound, name) for name in NEAR_BOUND.names or ()})
         self._screen = screen
 
-    def submit(self, slot: Slot, rectangle: Rectangle, rows: Rows, capacity: Capacity, scratch: int) -> None:
+    def submit(self, slot: StreamBuffers, rectangle: Rectangle, rows: Rows, capacity: Capacity, scratch: int) -> None:
         """Put everything on the slot's stream; scratch: bytes for bands of distances. `slot.passed` has its beginning, its screen's end,
         its verification's end, and its own. Raises `OutOfMemory`, with nothing launched."""
         count, sketch_bytes = sum(rectangle.shape), self._recipe.sketch_bytes
@@ -132,13 +132,13 @@ class Launcher:
         slot.mark()
 
     @staticmethod
-    def counts(slot: Slot) -> Counts:
+    def counts(slot: StreamBuffers) -> Counts:
         """Of the rectangle that has passed."""
         found = slot.host("queue", NEAR_COUNTERS.itemsize).view(NEAR_COUNTERS)[0]
         return Counts(int(found["candidates"]), int(found["found"]), int(found["unwanted"]))
 
     @staticmethod
-    def download(slot: Slot, count: int) -> None:
+    def download(slot: StreamBuffers, count: int) -> None:
         """Fetch so many pairs; they are there when `slot.passed` is."""
         nbytes = count * NEAR_DISTANCE.itemsize
         slot.host("found", max(_LEAST_DOWNLOAD, 1 << (nbytes - 1).bit_length()))
@@ -146,7 +146,7 @@ class Launcher:
         slot.mark()
 
     @staticmethod
-    def pairs(slot: Slot, count: int) -> NearPairs:
+    def pairs(slot: StreamBuffers, count: int) -> NearPairs:
         """The pairs that have been fetched."""
         found = slot.host("found", count * NEAR_DISTANCE.itemsize).view(np.int32).reshape(count, 3).astype(np.int64)
         return NearPairs(*np.ascontiguousarray(found.T))

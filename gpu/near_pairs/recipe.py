@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.near_pairs.filter_cascade import Costs, Left, Steps, candidates, choose, usual_letters
+from gpualign.core.near_pairs.filter_cascade import Costs, FilterCascade, Survivors, candidates, choose, usual_letters
 from gpualign.core.near_pairs.sampling import sample
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -36,12 +36,12 @@ class NearRecipe:
     """steps, and what they were chosen for. nanoseconds: what a pair takes, about. ranks: uint8[256], of codes among the `letters` that are
     in use. left: of the sample, where there was one."""
 
-    steps: Steps
+    steps: FilterCascade
     nanoseconds: float
     bound: EditBound
     letters: int
     ranks: npt.NDArray[np.uint8] = field(repr=False)
-    left: Left | None = None
+    left: Survivors | None = None
 
     @property
     def planes(self) -> int:
@@ -74,21 +74,23 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
     def grams(q: int) -> int:
         return max(int(bound.grams(q, *lengths)[0]), int(bound.grams(q, *lengths[::-1])[0]))
 
-    def measure(steps: Steps) -> Left:
-        return _left(steps, queries, targets, bound, ranks, len(used)) if worth else Left(1, 1, 1, 1)
+    def measure(steps: FilterCascade) -> Survivors:
+        return _left(steps, queries, targets, bound, ranks, len(used)) if worth else Survivors(1, 1, 1, 1)
 
-    def options() -> Iterator[Steps]:
-        yield Steps()
+    def options() -> Iterator[FilterCascade]:
+        yield FilterCascade()
         if worth:
             tried = candidates(usual[1], usual_letters(targets.codes), grams)
             for q, bits in dict.fromkeys((q, max(bits, _LEAST_BITS)) for q, bits in tried):
-                yield Steps(q=q, bits=bits)
+                yield FilterCascade(q=q, bits=bits)
 
     steps, nanoseconds, left = choose(options(), measure, usual, most, costs)
     return NearRecipe(steps, nanoseconds, bound, len(used), ranks, left if worth else None)
 
 
-def _left(steps: Steps, queries: SequenceSet, targets: SequenceSet, bound: EditBound, ranks: npt.NDArray[np.uint8], radix: int) -> Left:
+def _left(
+    steps: FilterCascade, queries: SequenceSet, targets: SequenceSet, bound: EditBound, ranks: npt.NDArray[np.uint8], radix: int
+) -> Survivors:
     """What steps leave of pairs of different records."""
     m, n = queries.lengths[:, None], targets.lengths[None, :]
     most = bound.most(m, n)
@@ -102,4 +104,4 @@ def _left(steps: Steps, queries: SequenceSet, targets: SequenceSet, bound: EditB
         common = ours @ theirs.T
         passing &= ours.sum(axis=1)[:, None] - common <= bound.grams(steps.q, m, n)
         passing &= theirs.sum(axis=1)[None, :] - common <= bound.grams(steps.q, n, m)
-    return Left(pairs, by_length, by_length, int(passing.sum()))
+    return Survivors(pairs, by_length, by_length, int(passing.sum()))

@@ -20,7 +20,7 @@ from gpualign.gpu.near_pairs.launcher import PAIR_BYTES, Capacity, Counts, Launc
 from gpualign.gpu.near_pairs.recipe import NearRecipe
 from gpualign.gpu.near_pairs.rectangles import Rectangle, Rows, make_rows, whole_tile
 from gpualign.gpu.runtime.device import Device, OutOfMemory, wait_for
-from gpualign.gpu.runtime.stream_buffers import Slot
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _SLOTS = 2
 _POLL_SECONDS = 0.0002
@@ -52,7 +52,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class _Flight:
-    slot: Slot
+    slot: StreamBuffers
     rectangle: Rectangle
     rows: Rows
     capacity: Capacity
@@ -85,7 +85,7 @@ class NearWorker:
         self._deliver = deliver
         self._stopped = stopped
         self._log = log
-        self._idle: list[Slot] = []
+        self._idle: list[StreamBuffers] = []
         self._flying: deque[_Flight] = deque()
         self._waiting: deque[Rectangle] = deque()
         self._open: dict[int, _OpenTile] = {}
@@ -96,7 +96,7 @@ class NearWorker:
         self._device.open()
         records: DeviceRecords | None = None
         try:
-            self._idle = [Slot(self._device, number) for number in range(_SLOTS)]
+            self._idle = [StreamBuffers(self._device, number) for number in range(_SLOTS)]
             room = int(self._device.free_memory() * SHARE_OF_MEMORY)
             if (needed := device_bytes(self._task, self._recipe)) >= room:
                 raise RunError(
@@ -179,7 +179,7 @@ class NearWorker:
         else:
             self._keep(flight, counts)
 
-    def _passed(self, slot: Slot) -> bool:
+    def _passed(self, slot: StreamBuffers) -> bool:
         """Wait until the slot has passed; False where the run was stopped before."""
         return wait_for(slot.passed[-1], _POLL_SECONDS, self._stopped)
 

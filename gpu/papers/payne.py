@@ -14,8 +14,8 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.distance.count_recipe import Operation, Wanted
-from gpualign.core.distance.engine import WORD_BITS, Counter, Panel
+from gpualign.core.distance.count_recipe import CountRequest, Operation
+from gpualign.core.distance.engine import WORD_BITS, Panel, PreparedCounter
 from gpualign.gpu.kernels.argument_structs import PAYNE, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.papers.base import OneDevice
@@ -86,13 +86,15 @@ class PayneEngine(OneDevice):
         self._block = block
         self._kernel = Kernel("payne.cu", f"payne_{method}", (("THREADS", str(block)),))
 
-    def prepare(self, wanted: Wanted, memory: int) -> Counter:
+    def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
         if wanted.numbered:
             raise InputError(
                 f"the kernels of Payne 2010 compare genotypes and letters, not alleles of loci; leave out {parameter('kernel')}"
             )
         band_bytes = min(memory, self._device.total_memory // 4)
-        return Counter(wanted, False, _padded_words, band_bytes, self._threads, f"Payne 2010, {self._method}", self.describe(), self._count)
+        return PreparedCounter(
+            wanted, False, _padded_words, band_bytes, self._threads, f"Payne 2010, {self._method}", self.describe(), self._count
+        )
 
     def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
         if names != ("differences",):

@@ -11,7 +11,7 @@ Lost = Callable[[int, RunError], None]
 """Told of a device, by its place among those of an engine, and of its error."""
 
 
-def telling_of(devices: Sequence[Device], note: Callable[[str], None] | None) -> Lost:
+def failure_reporter(devices: Sequence[Device], note: Callable[[str], None] | None) -> Lost:
     """note: told of it in words for people."""
 
     def lost(number: int, error: RunError) -> None:

@@ -43,7 +43,7 @@ class Inventory:
         return [n for n, device in enumerate(self.devices) if device.compute_capability >= _LEAST_CAPABILITY]
 
 
-def take_inventory(mending: bool = True) -> Inventory:
+def detect_devices(mending: bool = True) -> Inventory:
     """Look at this machine; starts no context. mending: the remedy is told, which may depend on what only a started driver knows."""
     from gpualign.gpu.runtime.install_hints import OTHER_DEVICE, RESTART_DRIVER, SHOW_DEVICE, version_text
 

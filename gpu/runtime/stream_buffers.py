@@ -19,7 +19,7 @@ _SMALL = 16 << 20
 _STOP = 0x3F  # every byte of the queue's counter: as many units as no queue has
 
 
-class Slot:
+class StreamBuffers:
     """Buffers have names; they grow as batches need and are kept for the next. Growing waits for what the device is at, so that there is
     more room than asked for where that is cheap. Whatever makes room raises `OutOfMemory`.
 

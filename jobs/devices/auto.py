@@ -12,7 +12,7 @@ from gpualign.core.execution.engine import Capabilities, Timed, TimedEngine
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.jobs.devices.cuda_prestart import CUDA_START
-from gpualign.jobs.reporter import Notes
+from gpualign.jobs.reporter import Reporter
 
 _CUDA_CELLS, _CUDA_EDIT_CELLS = 4e12, 2e13
 """Cells a second, of most tasks and of edit distances on a data centre's GPU. Of jobs so large that this matters a CPU is far behind
@@ -32,7 +32,7 @@ _PLANES = 0.1
 """Seconds more until products begin: calls are laid out as planes and sent."""
 
 
-def cuda_is_sooner(comparisons: float, threads: int) -> bool:
+def cuda_is_faster(comparisons: float, threads: int) -> bool:
     """For distances."""
     return comparisons / (threads * _CPU_COMPARED) > CUDA_START + _PLANES + comparisons / _CUDA_COMPARED
 
@@ -51,7 +51,7 @@ def _has_begun() -> bool:
     return start is not None and start.has_begun()
 
 
-class SoonerEngine:
+class AutoDeviceEngine:
     """Implements `gpualign.core.execution.engine.Engine`: prepares each task for the one or the other.
 
     cpu: the CPU's. gpu: makes the CUDA engine, or None where there is no GPU; asked only when the CPU takes longer than CUDA to start.
@@ -59,7 +59,7 @@ class SoonerEngine:
 
     capabilities: Capabilities = CpuEngine.capabilities
 
-    def __init__(self, cpu: CpuEngine, gpu: Callable[[], TimedEngine | None], notes: Notes) -> None:
+    def __init__(self, cpu: CpuEngine, gpu: Callable[[], TimedEngine | None], notes: Reporter) -> None:
         self._cpu = cpu
         self._make_gpu = gpu
         self._notes = notes

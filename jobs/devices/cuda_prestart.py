@@ -54,14 +54,14 @@ def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float
     return pairs_letters * (0.5 if targets is None else 1) * _NEAR_LETTER / usable_cpus()
 
 
-def bounds_edits(
+def threshold_bounds_edit_distance(
     edit: bool,
     definition: int,
     free_ends: bool,
-    least_score: int | None,
-    least_identity: float | None,
-    most_distance: float | None,
-    least_coverage: float | None,
+    min_score: int | None,
+    min_identity: float | None,
+    max_distance: float | None,
+    min_coverage: float | None,
 ) -> bool:
     """Whether thresholds (None: not asked for) leave out pairs unseen, as `gpualign.core.near_pairs.thresholds.edit_bound` has it, which
     takes
@@ -70,9 +70,9 @@ def bounds_edits(
     edit: whether scores, and so distances, are edit distances, which else are made of identities. definition: of the identity. free_ends:
     whether gaps at the ends cost nothing.
     """
-    score = least_score is not None or (most_distance is not None and edit)
-    identity = least_identity is not None or (most_distance is not None and not edit)
-    covered = definition in (1, 2, 4) and least_coverage is not None
+    score = min_score is not None or (max_distance is not None and edit)
+    identity = min_identity is not None or (max_distance is not None and not edit)
+    covered = definition in (1, 2, 4) and min_coverage is not None
     return (score and not (edit and free_ends)) or (identity and (definition == 0 or (definition in (1, 4) and not free_ends) or covered))
 
 
@@ -136,14 +136,14 @@ def _bytes(path: str) -> float:
 
 def start_for_pairs(device: str, queries: Sequence[str], targets: Sequence[str] | None, core_cells: float, bounded: bool = False) -> None:
     """For pairs of two sets of files, or of one (None). core_cells: that a core aligns in a second; bounded: whether thresholds leave out
-    pairs unseen. Raises as `start_early` does."""
+    pairs unseen. Raises as `prestart_cuda` does."""
     seconds = 0.0
     if device == "auto" and find_spec("pycuda") is not None:  # else nobody asks
         seconds = near_seconds(queries, targets) if bounded else alignment_seconds(queries, targets, core_cells)
-    start_early(device, seconds, seconds)
+    prestart_cuda(device, seconds, seconds)
 
 
-def start_early(device: str, cpu_seconds: float, surely: float) -> None:
+def prestart_cuda(device: str, cpu_seconds: float, surely: float) -> None:
     """cpu_seconds: what the CPU would take for the work, about; surely: the same, as far as that is known. Raises `InputError` for what is
     no device's name."""
     if device == "cpu" or (device == "auto" and cpu_seconds < CUDA_START) or find_spec("pycuda") is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.jobs.devices.resources import ALL, AUTO, Resources
-from gpualign.jobs.reporter import Notes
+from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
     from gpualign.core.distance.engine import DistanceEngine
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 
-def _gpus(device: str, notes: Notes, note: str = "using the CPU") -> Inventory | None:
+def _gpus(device: str, notes: Reporter, note: str = "using the CPU") -> Inventory | None:
     """The GPUs for a checked device, or None where the CPU is to do the work: then `note` and the reason are told, unless it was asked
     for. Raises `RunError` where CUDA is asked for and cannot be had."""
     if device == "cpu":
         return None
-    from gpualign.gpu.runtime.inventory import take_inventory
+    from gpualign.gpu.runtime.inventory import detect_devices
 
     asked_for = device not in (AUTO, ALL)
-    inventory = take_inventory(mending=asked_for)  # of others that there is a remedy is told, not which
+    inventory = detect_devices(mending=asked_for)  # of others that there is a remedy is told, not which
     if inventory.reason is None:
         return inventory
     if asked_for:
@@ -64,7 +64,7 @@ def _may_choose(resources: Resources) -> bool:
     return resources.device == AUTO and find_spec("pycuda") is not None
 
 
-def pick_own_engine(resources: Resources, notes: Notes, host_traceback: bool = False) -> TimedEngine:
+def pick_own_engine(resources: Resources, notes: Reporter, host_traceback: bool = False) -> TimedEngine:
     """The same of this machine, whatever executor there is."""
     mixed = _is_mixed(resources.device)
     if mixed and host_traceback:
@@ -79,17 +79,17 @@ def pick_own_engine(resources: Resources, notes: Notes, host_traceback: bool = F
         return None
 
     if _may_choose(resources) and not host_traceback:
-        from gpualign.jobs.devices.auto import SoonerEngine
+        from gpualign.jobs.devices.auto import AutoDeviceEngine
 
-        return SoonerEngine(cpu_engine(resources), cuda, notes)
+        return AutoDeviceEngine(cpu_engine(resources), cuda, notes)
     found = cuda()
     if found and not mixed:
         return found
     if found is None:
         return cpu_engine(resources)
-    from gpualign.core.execution.multi_device import SideBySide
+    from gpualign.core.execution.multi_device import MultiDeviceEngine
 
-    return SideBySide([found, cpu_engine(resources, spare=found.device_count)], notes.note, notes.detail)
+    return MultiDeviceEngine([found, cpu_engine(resources, spare=found.device_count)], notes.note, notes.detail)
 
 
 def cpu_engine(resources: Resources, spare: int = 0) -> CpuEngine:
@@ -99,7 +99,7 @@ def cpu_engine(resources: Resources, spare: int = 0) -> CpuEngine:
     return CpuEngine(resources.threads, spare=resources.spare + spare)
 
 
-def pick_own_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO, comparisons: float | None = None) -> DistanceEngine:
+def pick_own_distance_engine(resources: Resources, notes: Reporter, kernel: str = AUTO, comparisons: float | None = None) -> DistanceEngine:
     """Likewise, of this machine."""
     from gpualign.cpu.distance.engine import CpuDistanceEngine
 
@@ -108,9 +108,9 @@ def pick_own_distance_engine(resources: Resources, notes: Notes, kernel: str = A
 
         return PayneEngine(paper_device(resources.device, parameter("kernel", kernel)), kernel, resources.host_threads)
     if comparisons is not None and _may_choose(resources):
-        from gpualign.jobs.devices.auto import cuda_is_sooner
+        from gpualign.jobs.devices.auto import cuda_is_faster
 
-        if not cuda_is_sooner(comparisons, resources.host_threads):
+        if not cuda_is_faster(comparisons, resources.host_threads):
             notes.detail("on the CPU, which takes less time than CUDA to start")
             return CpuDistanceEngine(resources.threads, spare=resources.spare)
     engines: list[DistanceEngine] = []
@@ -124,24 +124,24 @@ def pick_own_distance_engine(resources: Resources, notes: Notes, kernel: str = A
         engines.append(CpuDistanceEngine(resources.threads, spare=resources.spare + len(engines)))
     if len(engines) == 1:
         return engines[0]
-    from gpualign.core.distance.multi_device import DistancesSideBySide
+    from gpualign.core.distance.multi_device import MultiDeviceDistanceEngine
 
-    return DistancesSideBySide(engines, notes.note)
+    return MultiDeviceDistanceEngine(engines, notes.note)
 
 
 def paper_device(device: str, what: str) -> CudaDevice:
     """The device of a paper's kernels; what: for messages. Raises `InputError` for other than one GPU, `RunError` where there is none."""
-    from gpualign.gpu.runtime.inventory import take_inventory, the_device
+    from gpualign.gpu.runtime.inventory import detect_devices, the_device
 
     if device == "cpu" or "all" in device or "," in device:
         raise InputError(f"{what} is for one GPU; it cannot be combined with {parameter('device', device)}")
-    inventory = take_inventory()
+    inventory = detect_devices()
     if inventory.reason is not None:
         raise RunError(_missing(what, inventory))
     return the_device(_named(device), inventory)
 
 
-def bench_device(device: str, notes: Notes) -> CudaDevice | None:
+def bench_device(device: str, notes: Reporter) -> CudaDevice | None:
     """The GPU to measure, or None where there is none, or the CPU is asked for. Raises as `paper_device` does."""
     if device not in (AUTO, "cpu"):
         return paper_device(device, "bench")
@@ -154,7 +154,7 @@ def bench_device(device: str, notes: Notes) -> CudaDevice | None:
 
 def devices() -> list[str]:
     """Names of what this machine can compute with: "cpu", then "cuda:0" and so on for each usable GPU."""
-    from gpualign.gpu.runtime.inventory import take_inventory
+    from gpualign.gpu.runtime.inventory import detect_devices
 
-    inventory = take_inventory()
+    inventory = detect_devices()
     return ["cpu", *(f"cuda:{number}" for number in inventory.usable if inventory.reason is None)]

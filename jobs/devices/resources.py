@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import parameter
 from gpualign.core.common.units import format_bytes
-from gpualign.jobs.reporter import UNHEARD, Notes
+from gpualign.jobs.reporter import SILENT, Reporter
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -48,7 +48,7 @@ class Resources:
         return replace(self, threads=self.worker_threads, executor=None)
 
 
-def checked_resources(device: str, threads: int | None, memory: int | None, notes: Notes = UNHEARD) -> Resources:
+def checked_resources(device: str, threads: int | None, memory: int | None, notes: Reporter = SILENT) -> Resources:
     """No more threads than this machine has processors, which is noted, and so is memory that this process may not have. Raises
     `InputError` for what is no device's name."""
     if device not in (AUTO, "cpu"):

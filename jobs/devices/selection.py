@@ -8,14 +8,14 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.jobs.devices.local_engines import cpu_engine, paper_device, pick_own_distance_engine, pick_own_engine
 from gpualign.jobs.devices.resources import AUTO, Resources
-from gpualign.jobs.reporter import Notes
+from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
     from gpualign.core.distance.engine import DistanceEngine
     from gpualign.core.execution.engine import Engine
 
 
-def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False) -> Engine:
+def pick_engine(resources: Resources, notes: Reporter, host_traceback: bool = False) -> Engine:
     """The engine for checked resources; host_traceback is for CUDA alone. Raises `RunError` where CUDA is asked for and cannot be had,
     `InputError` where host_traceback cannot be combined with the devices."""
     if resources.executor is not None:
@@ -25,7 +25,7 @@ def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False
     return pick_own_engine(resources, notes, host_traceback)
 
 
-def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO, comparisons: float | None = None) -> DistanceEngine:
+def pick_distance_engine(resources: Resources, notes: Reporter, kernel: str = AUTO, comparisons: float | None = None) -> DistanceEngine:
     """The engine of `dist`; kernel: "auto", or one of Payne 2010; comparisons: to be made, by which the device "auto" decides. Raises
     likewise."""
     if resources.executor is not None:
@@ -35,7 +35,7 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO,
     return pick_own_distance_engine(resources, notes, kernel, comparisons)
 
 
-def pick_global_engine(resources: Resources, notes: Notes, host_traceback: bool, kernel: str, transfer: str | None) -> Engine:
+def pick_global_engine(resources: Resources, notes: Reporter, host_traceback: bool, kernel: str, transfer: str | None) -> Engine:
     """The engine of `nw`; kernel: "auto", or one of Li 2014. Raises as `pick_engine` and `paper_device` do."""
     if kernel == AUTO:
         if transfer is not None:
@@ -67,7 +67,7 @@ def pick_pair_engine(resources: Resources, engine: Engine) -> Engine:
     return engine if isinstance(engine, CpuEngine) else cpu_engine(resources)
 
 
-def pick_local_engine(resources: Resources, notes: Notes, kernel: str) -> Engine:
+def pick_local_engine(resources: Resources, notes: Reporter, kernel: str) -> Engine:
     """The engine of `sw`; kernel: "auto", or one of Munekawa 2008. Raises likewise."""
     if kernel == AUTO:
         return pick_engine(resources, notes)

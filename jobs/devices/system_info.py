@@ -12,7 +12,7 @@ from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 from gpualign.cpu.processor import usable_cpus
 from gpualign.gpu.runtime import install_hints as missing
 from gpualign.gpu.runtime.compilers.selection import found_compilers
-from gpualign.gpu.runtime.inventory import take_inventory
+from gpualign.gpu.runtime.inventory import detect_devices
 from gpualign.gpu.runtime.kernel_cache import cache_folder
 from gpualign.jobs.every_pair import Rows
 
@@ -24,7 +24,7 @@ def describe_machine() -> Rows:
     for s in instruction_sets():
         state = "in use" if s.name == in_use else "runs here" if s.supported else "not on this processor"
         sets.append(f"{s.name} ({state})")
-    inventory = take_inventory()
+    inventory = detect_devices()
     cached = list(cache_folder().glob("*.cubin"))
     rows = [
         ("gpualign", __version__),

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.common.signals import cleaning_up, postponed, uninterrupted
-from gpualign.core.execution.pipeline import UNMARKED, Marks
+from gpualign.core.common.signals import cleaning_up, signals_deferred, uninterrupted
+from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener
 from gpualign.core.files.paths import descriptor_of, open_file
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker, NpyArray, NumberType
     from gpualign.core.output.resumable_files import TextFile
     from gpualign.core.output.writer import ByteWriter
-    from gpualign.jobs.output.checkpoint import Resumption, TextKind
-    from gpualign.jobs.output.commit import Unnamed
-    from gpualign.jobs.output.run_identity import Keeping
+    from gpualign.jobs.output.checkpoint import CheckpointedOutput, TextKind
+    from gpualign.jobs.output.commit import PendingFile
+    from gpualign.jobs.output.run_identity import ResumePolicy
 
 STDIO = "-"
 STDIN_NAME = "standard input"
@@ -177,10 +177,10 @@ class OutputFiles:
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
         self._stack = ExitStack()
-        self._pending: list[Unnamed] = []
+        self._pending: list[PendingFile] = []
         self._direct: list[Path | None] = []  # what is written under its name: standard output, devices and pipes
         self._complete: list[Path] = []  # what an earlier run has written, which lacked but names
-        self._resumption: Resumption | None = None
+        self._resumption: CheckpointedOutput | None = None
         self._resumed: Path | None = None
         self._refused = False  # the input was wrong: nothing to go on with
         self._succeeded = False
@@ -232,8 +232,8 @@ class OutputFiles:
                 one.file.flush()
                 if resumption is not None and resumption.has_journal and one.final is not None:
                     os.fsync(one.file.fileno())
-        beside: list[Unnamed] = []
-        elsewhere: list[Unnamed] = []  # of these the journal does not tell: pictures
+        beside: list[PendingFile] = []
+        elsewhere: list[PendingFile] = []  # of these the journal does not tell: pictures
         for one in files:
             (beside if output is not None and (one.final or output).parent == output.parent else elsewhere).append(one)
         with uninterrupted():
@@ -245,27 +245,27 @@ class OutputFiles:
             self._finish(one.final.parent for one in files if one.final is not None)
 
     def _rename(self, parts: Iterable[tuple[Path, Path | None]]) -> None:
-        from gpualign.jobs.output.commit import take_name
+        from gpualign.jobs.output.commit import commit
 
         for part, final in parts:
             with naming_output(final or self._resumed):
-                take_name(part, final)
+                commit(part, final)
 
     def _finish(self, folders: Iterable[Path]) -> None:
         if self._resumption is not None:
             with naming_output(self._resumed):
                 self._resumption.finish(set(folders))
 
-    def resumable(self, path: Path | None, keeping: Keeping | None, span: tuple[int, int]) -> Marks | None:
+    def resumable(self, path: Path | None, keeping: ResumePolicy | None, span: tuple[int, int]) -> CheckpointListener | None:
         """From here on another run can go on with the output `path`, where that is a file and there is `keeping`; what is returned is told
         how far it is, None: it is complete now, as all of it was there but for names. span: its queries, start and stop. Raises
         `InputError` where this run cannot go on with what is there."""
         with naming_output(path):
             if path is None or keeping is None or not _is_plain(path):
-                return UNMARKED
-        from gpualign.jobs.output.checkpoint import Resumption
+                return NO_CHECKPOINTS
+        from gpualign.jobs.output.checkpoint import CheckpointedOutput
 
-        self._resumed, self._resumption = path, Resumption(path, keeping, span, self._note)
+        self._resumed, self._resumption = path, CheckpointedOutput(path, keeping, span, self._note)
         if self._resumption.left is None:
             return self._resumption
         self._complete = self._resumption.complete_files
@@ -300,13 +300,13 @@ class OutputFiles:
                 self._direct.append(path)
                 number = descriptor_of(path)
                 return cast(BinaryIO, self._stack.enter_context(open(path if number is None else os.dup(number), "wb")))
-            from gpualign.jobs.output.commit import Unnamed
-            from gpualign.jobs.output.stale_files import create_part, remove_leftovers
+            from gpualign.jobs.output.commit import PendingFile
+            from gpualign.jobs.output.stale_files import create_part, remove_stale_part_files
 
-            remove_leftovers(path, self._note)
-            with postponed():  # what a signal leaves here nobody knows of
+            remove_stale_part_files(path, self._note)
+            with signals_deferred():  # what a signal leaves here nobody knows of
                 file, part = create_part(path)
-                self._pending.append(Unnamed(file, part, path))
+                self._pending.append(PendingFile(file, part, path))
         return file
 
     def array(self, name: str, final: Path | None, beside: Path | None) -> tuple[ArrayMaker, BinaryIO]:
@@ -371,14 +371,14 @@ class OutputFiles:
         import tempfile
 
         folder = beside.parent if beside is not None and is_file_name(beside) else None
-        with postponed():
+        with signals_deferred():
             return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=folder)))
 
     def named_scratch(self, suffix: str) -> tuple[BinaryIO, str]:
         """The same with a name, for libraries that open files themselves: (file, path)."""
         import tempfile
 
-        with postponed():
+        with signals_deferred():
             file = self._stack.enter_context(tempfile.NamedTemporaryFile(suffix=suffix))  # noqa: SIM115  closed with the stack
         return cast(BinaryIO, file), file.name
 
@@ -386,9 +386,9 @@ class OutputFiles:
     def text(self, path: Path | None) -> Iterator[ByteWriter]:
         """A writer of bytes to a file, gzip by its suffix, or to standard output (None)."""
         if path is not None and path.suffix == ".gz":
-            from gpualign.core.output.bgzf import PackedText
+            from gpualign.core.output.bgzf import BgzfWriter
 
-            packed = PackedText(self.open(path), threads=_packers())
+            packed = BgzfWriter(self.open(path), threads=_packers())
             yield packed
             packed.finish()
             return
@@ -396,9 +396,9 @@ class OutputFiles:
             if path is None or path in self._direct:
                 yield stream  # of a pipe that nobody reads the end would have to wait for the other thread
                 return
-            from gpualign.core.output.background_file import FileBehind
+            from gpualign.core.output.background_file import BackgroundFile
 
-            behind = FileBehind(stream)
+            behind = BackgroundFile(stream)
             yield behind
             behind.close()
 

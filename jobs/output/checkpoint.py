@@ -19,7 +19,7 @@ from typing import BinaryIO, Protocol, TypeVar, cast
 from gpualign.core.common import signals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError, for_command_line, parameter
-from gpualign.core.common.threads import Aside
+from gpualign.core.common.threads import BackgroundTask
 from gpualign.core.files.journal import (
     SUMMED,
     Complete,
@@ -37,10 +37,10 @@ from gpualign.core.files.journal import (
 )
 from gpualign.core.files.piece import Piece
 from gpualign.core.output.matrix_files import NpyArray
-from gpualign.core.output.resumable_files import Kept
-from gpualign.jobs.output.commit import Unnamed, sync_folder, without_names
-from gpualign.jobs.output.run_identity import Keeping
-from gpualign.jobs.output.stale_files import Lock, create_part, is_file, is_ours, lock, remove_leftovers
+from gpualign.core.output.resumable_files import ResumePosition
+from gpualign.jobs.output.commit import PendingFile, sync_folder, without_names
+from gpualign.jobs.output.run_identity import ResumePolicy
+from gpualign.jobs.output.stale_files import Lock, create_part, is_file, is_ours, lock, remove_stale_part_files
 
 _WAIT = 2.0
 """Seconds after which a run is worth a journal."""
@@ -66,19 +66,19 @@ class Growing(Protocol):
 
 W = TypeVar("W", bound=Growing)
 
-TextKind = Callable[[BinaryIO, Kept | None, Callable[[], bool]], W]
+TextKind = Callable[[BinaryIO, ResumePosition | None, Callable[[], bool]], W]
 """A writer of text on a file, as those of core/output/resumable_files.py are made."""
 
 
 @dataclass
-class _Store(Unnamed):
+class _Store(PendingFile):
     """A file of the output, or of what it is made of."""
 
     writer: Growing | NpyArray | None = None
 
 
-class Resumption:
-    """The files of one output. Implements `gpualign.core.execution.pipeline.Marks`.
+class CheckpointedOutput:
+    """The files of one output. Implements `gpualign.core.execution.pipeline.CheckpointListener`.
 
     span: its queries, start and stop. rows: queries that are complete from the beginning on, when it begins. left: of an output that is
     complete, what has yet to take its name, as for `naming.take_name`, and nothing else is to be done than that and `finish`; None: of any
@@ -86,7 +86,7 @@ class Resumption:
     what is there is of another run.
     """
 
-    def __init__(self, path: Path, keeping: Keeping, span: tuple[int, int], note: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, keeping: ResumePolicy, span: tuple[int, int], note: Callable[[str], None]) -> None:
         self._path = path
         self._span = span
         self._keeping = keeping
@@ -97,7 +97,7 @@ class Resumption:
         self._identity: Identity | None = None
         self._resumed: Resumed | None = None
         self._start = self._marked = self._synced = time.monotonic()
-        self._aside = Aside()  # waits for the disk
+        self._aside = BackgroundTask()  # waits for the disk
         self._begun: Mark | None = None
         self._rows = 0
         self._counts: Callable[[], Mapping[str, int]] = dict  # of what this run has written
@@ -186,17 +186,17 @@ class Resumption:
                     if one.piece.checksum(file.fileno()) != one.check:
                         raise _damaged(part, f"is not what its journal says, between its bytes {one.piece.start:,} and {one.piece.stop:,}")
 
-    def store(self, name: str = "", final: Path | None = None) -> tuple[BinaryIO, Kept | None]:
+    def store(self, name: str = "", final: Path | None = None) -> tuple[BinaryIO, ResumePosition | None]:
         """(a file, readable and writable; how much of it holds, as `Resumed.files` has it, None: it is new or has its full size).
 
         name: what it is among the files of the output; final: the name it takes in the end, None: it is thrown away.
         """
         if self._resumed is None:
             hidden = self._path.with_name(f"{self._path.name}{name and '.' + name}")
-            remove_leftovers(hidden, self._note)
+            remove_stale_part_files(hidden, self._note)
             if self._emptied is not None:
                 self._lasting(name).unlink(missing_ok=True)
-            with signals.postponed():  # what a signal leaves here nobody knows of
+            with signals.signals_deferred():  # what a signal leaves here nobody knows of
                 file, part = create_part(hidden)
                 self._stores[name] = _Store(file, part, final)
             return file, None
@@ -249,7 +249,7 @@ class Resumption:
         self._rows, self._marked = rows, now
         self._write_mark(mark)
         if self._journal is not None and not self._aside.busy and now - self._synced >= _SYNC_PAUSE:
-            with signals.postponed():  # a thread that a signal keeps from starting cannot be waited for
+            with signals.signals_deferred():  # a thread that a signal keeps from starting cannot be waited for
                 self._aside.begin(partial(self._sync, self._journal, rows))
 
     def _take(self, rows: int) -> Mark:
@@ -293,7 +293,7 @@ class Resumption:
             self._silent = True  # the input has gone, and no run can go on without it
             return
         assert self._begun is not None
-        with signals.postponed():
+        with signals.signals_deferred():
             self._journal, self._emptied = self._emptied or self._new_journal(), None
             if self._journal is None:
                 self._silent = True  # of another run that came before
@@ -341,7 +341,7 @@ class Resumption:
         self._synced = time.monotonic()
 
     @property
-    def stores(self) -> Sequence[Unnamed]:
+    def stores(self) -> Sequence[PendingFile]:
         """The files that were asked for."""
         return list(self._stores.values())
 
@@ -350,7 +350,7 @@ class Resumption:
         """Whether one says what is done."""
         return self._journal is not None
 
-    def complete(self, files: Iterable[Unnamed]) -> None:
+    def complete(self, files: Iterable[PendingFile]) -> None:
         """All is on the disk, and these files, beside the output, are about to take their names."""
         if self._journal is None:
             return

@@ -16,7 +16,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.units import format_bytes
 from gpualign.core.output.formats.registry import Results
-from gpualign.jobs.member_alignments import Members
+from gpualign.jobs.member_alignments import MemberAlignments
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 from gpualign.jobs.output.format_selection import container_of, pick_format
 from gpualign.jobs.sequence_loading import Inputs
@@ -82,7 +82,7 @@ class Clustered:
     ids: Sequence[str]
     clustering: Clustering
     sequences: Inputs | None
-    members: Members | None
+    members: MemberAlignments | None
     of_identities: bool
 
     @property

@@ -25,7 +25,7 @@ def kept_of(output: Path, path: Path) -> bool:
 
 
 @dataclass
-class Unnamed:
+class PendingFile:
     """A file on its way. part: its name now; final: the name that it will have, None: it is thrown away."""
 
     file: BinaryIO
@@ -38,7 +38,7 @@ class Unnamed:
         return Finished(self.part.name, None if self.final is None else self.final.name, found.st_size, found.st_mtime_ns)
 
 
-def take_name(part: Path, final: Path | None) -> None:
+def commit(part: Path, final: Path | None) -> None:
     """Or be thrown away."""
     if final is None:
         part.unlink(missing_ok=True)
@@ -61,7 +61,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def without_names(files: Iterable[Finished], output: Path, journal: Path) -> list[tuple[Path, Path | None]]:
-    """What of a complete output has yet to take its name: parts and names, as for `take_name`. files: of its journal.
+    """What of a complete output has yet to take its name: parts and names, as for `commit`. files: of its journal.
 
     Raises `InputError` where a file that should be there is not what it was, and for names that no such output has.
     """

@@ -15,7 +15,7 @@ from gpualign.core.distance.output.base import DECIMALS, AnySink
 from gpualign.core.distance.output.matrix import CondensedSink, MatrixSink
 from gpualign.core.distance.output.pairs import NearPairsSink, PairsSink, PairText
 from gpualign.core.distance.runner import DistanceTotals
-from gpualign.core.execution.pipeline import Marks
+from gpualign.core.execution.pipeline import CheckpointListener
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.output.matrix_files import ArrayMaker, NumberType
 from gpualign.jobs.output.atomic_files import STDIO, naming_output
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gpualign.core.output.sparse import Spools
     from gpualign.core.output.writer import ByteWriter
     from gpualign.jobs.dist import DistJob
-    from gpualign.jobs.output.query_range import Writing
+    from gpualign.jobs.output.query_range import OutputSession
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def distance_spec(
     output: str,
     format: str | None,
     most: float | None,
-    least_kinship: float | None,
+    min_kinship: float | None,
     compared: bool,
     one_set: bool,
     added: bool = False,
@@ -91,14 +91,14 @@ def distance_spec(
     shard: Shard | None = None,
     plot: str | None = None,
     condensed: bool = False,
-    least_given: bool = False,
+    min_given: bool = False,
 ) -> DistanceSpec:
-    """Check what the user asked for. added: as for `DistanceSpec`; least_given: compared sites decide which pairs have a distance, and
+    """Check what the user asked for. added: as for `DistanceSpec`; min_given: compared sites decide which pairs have a distance, and
     tables with names of columns show how many there are. Raises `InputError` for contradictions and unknown suffixes."""
     format, path = pick_format(output, format, Results.DISTANCES)
     check_resume(resume, path, format, Results.DISTANCES)
     check_shard(shard, path, format, Results.DISTANCES, plot)
-    threshold = parameter("max_distance") if most is not None else parameter("min_kinship") if least_kinship is not None else None
+    threshold = parameter("max_distance") if most is not None else parameter("min_kinship") if min_kinship is not None else None
     if threshold is not None and not FORMATS[format].keeps_any_pairs:
         raise InputError(f"{threshold} writes a table of pairs, as {_lists()}; {format} holds every pair")
     if most is not None and most < 0:
@@ -111,7 +111,7 @@ def distance_spec(
         check_condensed(format, one_set)
     format = with_separator(format, path)
     spec = DistanceSpec(format, path, threshold, compared, added, container_of(format, path), condensed)
-    if least_given and spec.of_pairs and spec.layout is not Layout.SPARSE and format != "molten":
+    if min_given and spec.of_pairs and spec.layout is not Layout.SPARSE and format != "molten":
         spec = replace(spec, compared=True)
     if compared and spec.layout is Layout.SPARSE:
         raise InputError(f"{parameter('compared')}: {format} holds one number a pair; write parquet, arrow or molten, or a second file")
@@ -166,7 +166,7 @@ def no_distance(spec: DistanceSpec, job: DistJob) -> str:
     return f"they have no {metric.value} ({shown})"
 
 
-Run = Callable[[AnySink, Marks], DistanceTotals]
+Run = Callable[[AnySink, CheckpointListener], DistanceTotals]
 """Carries out a job with a sink, told to marks."""
 
 
@@ -187,7 +187,7 @@ class DistanceWriter:
     dtype: of the distances, float64 where some of them may not be defined. threads: that write a matrix, or make text.
     """
 
-    def __init__(self, spec: DistanceSpec, metric: Metric, dtype: NumberType, writing: Writing, threads: int) -> None:
+    def __init__(self, spec: DistanceSpec, metric: Metric, dtype: NumberType, writing: OutputSession, threads: int) -> None:
         self._spec = spec
         self._metric = metric
         self._dtype = dtype

@@ -170,15 +170,15 @@ def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
 
 def expected_hits(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_width: Callable[[Path | None], int]) -> str:
     """The size of the hits of queries [start, stop), for people: by those of the first ones, as many as are searched in a moment."""
-    from gpualign.jobs.reporter import UNHEARD
+    from gpualign.jobs.reporter import SILENT
 
     (start, stop), targets = span, len(job.task.targets)
-    most = (stop - start) * min(targets, job.options.most_hits or targets)
+    most = (stop - start) * min(targets, job.options.hits_per_query or targets)
     work = job.row_work[start:stop]
     if not len(work) or work[0] > _LONGEST_SEARCH:
         return f"{most:,} rows at most, of a size that is not known: to search one query would take too long"
     count = max(1, int(np.searchsorted(np.cumsum(work), _SEARCHED_CELLS, side="right")))
-    quiet = replace(job, notes=UNHEARD)
+    quiet = replace(job, notes=SILENT)
 
     def searched(queries: int) -> tuple[int, int]:
         stream, hits = Counted(), 0

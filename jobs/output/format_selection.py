@@ -16,13 +16,13 @@ from gpualign.jobs.output.specs import Rows
 
 if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
-    from gpualign.core.execution.pipeline import Marks
+    from gpualign.core.execution.pipeline import CheckpointListener
     from gpualign.core.output.matrix_files import Named
     from gpualign.core.output.pairs import PairsSink
     from gpualign.core.output.writer import ByteWriter
     from gpualign.core.results.columns import Field
     from gpualign.core.results.filter import Filter
-    from gpualign.jobs.output.query_range import Writing
+    from gpualign.jobs.output.query_range import OutputSession
     from gpualign.jobs.output.shards import Shard
 
 
@@ -122,14 +122,14 @@ def tell_of_names(format: str, task: Task, note: Callable[[str], None]) -> None:
 
 @contextmanager
 def opened_rows(
-    writing: Writing,
+    writing: OutputSession,
     task: Task,
     rows: Rows | None,
     width: Callable[[Path | None], int],
     filter: Filter | None = None,
     identity_definition: int = DEFAULT,
     threads: int = 1,
-) -> Iterator[tuple[PairsSink, Marks]]:
+) -> Iterator[tuple[PairsSink, CheckpointListener]]:
     """What writes pairs to an output as these rows, None: in blocks for people; and what is to be told how far it is. width: tells how many
     characters lines for people have in an output; threads: that make text of rows."""
     from gpualign.core.output.formats.typed import TypedTable

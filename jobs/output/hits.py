@@ -10,7 +10,7 @@ from gpualign.core.output.formats.registry import FORMATS, Results, formats_of
 from gpualign.core.results.columns import hit_fields, parse_fields
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 from gpualign.jobs.output.format_selection import check_fields, opened_rows, pick_format, rows_of, tell_of_names
-from gpualign.jobs.output.query_range import Portion
+from gpualign.jobs.output.query_range import QueryRange
 from gpualign.jobs.output.run_identity import check_resume, keeping_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.shards import Shard, check_shard
@@ -72,7 +72,7 @@ def hit_spec(o: HitOptions) -> HitSpec:
 
 def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReporter) -> None:
     """Carry out a search and write its hits; a dry run prints the plan instead."""
-    portion = Portion.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.HITS)
+    portion = QueryRange.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.HITS)
     if dry_run:
         from gpualign.jobs.output.expected import expected_hits
 

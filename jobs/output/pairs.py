@@ -13,7 +13,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.fractions import check_fraction
-from gpualign.core.execution.pipeline import Marks, Sink, Totals
+from gpualign.core.execution.pipeline import CheckpointListener, Sink, Totals
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.output.matrix_value import Value
 from gpualign.core.output.pairs import PairsSink
@@ -31,7 +31,7 @@ from gpualign.jobs.output.format_selection import (
     tell_of_names,
     with_separator,
 )
-from gpualign.jobs.output.query_range import Portion
+from gpualign.jobs.output.query_range import QueryRange
 from gpualign.jobs.output.run_identity import check_resume, keeping_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.shards import Shard, check_shard
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from gpualign.core.output.matrix import CondensedSink, MatrixSink
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
     from gpualign.jobs.near_pairs import NearJob
-    from gpualign.jobs.output.query_range import Writing
+    from gpualign.jobs.output.query_range import OutputSession
 
 
-Run = Callable[[Sink[Plan, Any], Marks], Totals]
+Run = Callable[[Sink[Plan, Any], CheckpointListener], Totals]
 """Carries out a job with a sink, told to marks."""
 
 
@@ -89,15 +89,15 @@ def _filter(o: OutputOptions, edit: bool, same: bool) -> Filter:
         )
     check_fraction("min_identity", o.min_identity)
     check_fraction("min_coverage", o.min_coverage)
-    most_edits = most_distance = None
+    max_edits = max_distance = None
     if o.max_distance is not None and edit:
         if o.max_distance != int(o.max_distance) or o.max_distance < 0:
             raise InputError(f"{parameter('max_distance')}: edit distances are whole numbers from 0 on; found {o.max_distance:g}")
-        most_edits = int(o.max_distance)
+        max_edits = int(o.max_distance)
     elif o.max_distance is not None:
         check_fraction("max_distance", o.max_distance, meaning=f"1 - identity, unless {parameter('edit')} counts letters,")
-        most_distance = o.max_distance
-    return Filter(o.min_score, most_edits, o.min_identity, most_distance, o.min_coverage, o.nearest, same and o.nearest is not None)
+        max_distance = o.max_distance
+    return Filter(o.min_score, max_edits, o.min_identity, max_distance, o.min_coverage, o.nearest, same and o.nearest is not None)
 
 
 def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, added: bool = False) -> OutputSpec:
@@ -171,7 +171,7 @@ def write_every_pair(
 ) -> None:
     """Carry out a job, which is of so many records, and write all that it computes; a dry run prints the plan instead. threads: that write
     a matrix; drawing: a picture of the matrix."""
-    portion = Portion.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.PAIRS)
+    portion = QueryRange.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.PAIRS)
     if dry_run:
         from gpualign.jobs.output.expected import expected_pairs
 
@@ -188,7 +188,7 @@ def write_every_pair(
                 return
             rest, results = writing.rest(job), dict[str, object](sequences=sequences)
 
-            def run(sink: Sink[Plan, Any], marks: Marks) -> Totals:
+            def run(sink: Sink[Plan, Any], marks: CheckpointListener) -> Totals:
                 counter = sink if isinstance(sink, PairsSink) and spec.filter != Filter() else None
                 if counter is not None:
                     counter.kept = 0
@@ -217,7 +217,7 @@ def write_every_pair(
 
 
 def _write(
-    spec: OutputSpec, job: PairsJob | NearJob, writing: Writing, run: Run, threads: int, width: Callable[[Path | None], int]
+    spec: OutputSpec, job: PairsJob | NearJob, writing: OutputSession, run: Run, threads: int, width: Callable[[Path | None], int]
 ) -> tuple[Totals, npt.NDArray[Any] | None]:
     """(totals, the matrix or condensed matrix that was written; None for rows, and for a part). All of the output appears, or nothing.
     width: as for `opened_rows`."""

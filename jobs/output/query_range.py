@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.execution.pipeline import Marks
+from gpualign.core.execution.pipeline import CheckpointListener
 from gpualign.core.output.formats.registry import Results
 from gpualign.jobs.output.atomic_files import OutputFiles
-from gpualign.jobs.output.run_identity import Keeping, can_resume
+from gpualign.jobs.output.run_identity import ResumePolicy, can_resume
 
 if TYPE_CHECKING:
     from gpualign.core.output.writer import ByteWriter
@@ -44,7 +44,7 @@ class Counted(Job, Protocol):
 
 
 @dataclass(frozen=True)
-class Portion:
+class QueryRange:
     """What of a job a run is asked for. queries: of the whole job; span: those that it writes, start and stop; shard: the share that they
     are, None: all. path: what is written, None: standard output; format, results: of the output of the whole job, and what it is of."""
 
@@ -56,7 +56,7 @@ class Portion:
     results: Results
 
     @classmethod
-    def of(cls, job: Job, queries: int, shard: Shard | None, output: Path | None, format: str, results: Results) -> Portion:
+    def of(cls, job: Job, queries: int, shard: Shard | None, output: Path | None, format: str, results: Results) -> QueryRange:
         """output: of the whole job. What cannot be had in shares is refused before (`check_shard`)."""
         if shard is None:
             return cls(queries, (0, queries), None, output, format, results)
@@ -69,8 +69,8 @@ class Portion:
         return job if span == (0, self.queries) else job.part(*span)
 
     def begin(
-        self, files: OutputFiles, keeping: Keeping | None, note: Callable[[str], None], picture: Path | None = None
-    ) -> Writing | None:
+        self, files: OutputFiles, keeping: ResumePolicy | None, note: Callable[[str], None], picture: Path | None = None
+    ) -> OutputSession | None:
         """None: nothing is left to do, and that is told. keeping: None where no other run can go on; picture: that is to be drawn of the
         output. Raises `InputError` where this one cannot go on with what is there."""
         marks = files.resumable(self.path, keeping if can_resume(self.format, self.results) else None, self.span)
@@ -84,18 +84,18 @@ class Portion:
             from gpualign.jobs.output.shard_file import PartFile
 
             part = PartFile.of(files, self.path, keeping, self.shard, self.span, self.format)
-        return Writing(self, files, files.rows_done, marks, part)
+        return OutputSession(self, files, files.rows_done, marks, part)
 
 
 @dataclass(frozen=True)
-class Writing:
+class OutputSession:
     """A portion on its way. done: queries before this one are there; marks: told how far it is; part: the part file that is written, None:
     the output itself."""
 
-    portion: Portion
+    portion: QueryRange
     files: OutputFiles
     done: int
-    marks: Marks
+    marks: CheckpointListener
     part: PartFile | None
 
     @property
@@ -115,7 +115,7 @@ class Writing:
         return self.portion.cut(job, self.done)
 
     @contextmanager
-    def text(self) -> Iterator[tuple[ByteWriter, Marks]]:
+    def text(self) -> Iterator[tuple[ByteWriter, CheckpointListener]]:
         """A writer of text that grows query by query, and what is to be told how far it is."""
         if self.part is not None:
             with self.part.rows(self.marks) as growing:

@@ -48,7 +48,7 @@ class Invocation:
 
 
 @dataclass(frozen=True)
-class Keeping:
+class ResumePolicy:
     """resume: whether to go on with what is there. identity: says what the run is; seconds: that this takes, about, the first time; words:
     of its command line."""
 
@@ -73,7 +73,7 @@ def can_resume(format: str, results: Results) -> bool:
     return FORMATS[format].layouts[results] is not Layout.COLUMNS
 
 
-def keeping_of(invocation: Invocation, resume: bool, rows: int, digest: Callable[[], str], nbytes: int) -> Keeping:
+def keeping_of(invocation: Invocation, resume: bool, rows: int, digest: Callable[[], str], nbytes: int) -> ResumePolicy:
     """For a command that is being carried out. rows: queries; digest: of its input, of so many bytes."""
     found = invocation.parameters.items()
     given = {name: value for name, value in sorted(found) if name not in _OF_NO_ACCOUNT and value is not None and value is not False}
@@ -88,10 +88,10 @@ def keeping_of(invocation: Invocation, resume: bool, rows: int, digest: Callable
 
         return Identity(__version__, invocation.command, options, " ".join([digest(), *inputs]), rows)
 
-    return Keeping(resume, identity, nbytes / _DIGEST_BYTES, invocation.words)
+    return ResumePolicy(resume, identity, nbytes / _DIGEST_BYTES, invocation.words)
 
 
-def keeping_of_task(invocation: Invocation, resume: bool, task: Task, groups: GroupPairs | None = None) -> Keeping:
+def keeping_of_task(invocation: Invocation, resume: bool, task: Task, groups: GroupPairs | None = None) -> ResumePolicy:
     """The same of alignments. groups: whose pairs alone are wanted."""
 
     from gpualign.jobs.devices.memory import sequence_bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from gpualign.jobs.output.stages import StageTimer
-from gpualign.jobs.reporter import Notes
+from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.run_summary import RunSummary
 
 
-class RunReporter(Notes, Protocol):
+class RunReporter(Reporter, Protocol):
     """Receives, beside notes, the progress and the results of a run."""
 
     @property

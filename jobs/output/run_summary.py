@@ -16,7 +16,7 @@ from gpualign.jobs.output.atomic_files import STDIN_NAME, STDIO, ClosedPipe, Out
 from gpualign.jobs.output.stages import PLANNING, WRITING
 
 if TYPE_CHECKING:
-    from gpualign.core.common.threads import Aside
+    from gpualign.core.common.threads import BackgroundTask
     from gpualign.jobs.devices.resources import Resources
     from gpualign.jobs.output.run_identity import Invocation
     from gpualign.jobs.output.stages import StageTimer
@@ -49,7 +49,7 @@ class RunSummary:
         self._counts: Mapping[str, Counts] = {}
         self._resolved: dict[str, object] = {}
         self._digests: dict[str, tuple[str, int]] = {}
-        self._digesting: Aside | None = None
+        self._digesting: BackgroundTask | None = None
 
     def begin(self, inputs: Iterable[str | None]) -> None:
         """inputs: of the run; what is no file is a name of something else. Raises `RunError` where the summary could not be written."""
@@ -63,13 +63,13 @@ class RunSummary:
         self._stages.enter(PLANNING)
         if self.path is None:
             return
-        from gpualign.core.common.threads import Aside
+        from gpualign.core.common.threads import BackgroundTask
         from gpualign.jobs.devices.memory import default_memory
 
         self._counts = counts
         self._resolved = {"threads": resources.host_threads, "memory": resources.memory or default_memory(), **resolved}
-        self._digesting = Aside()
-        with signals.postponed():  # a thread that a signal keeps from starting cannot be waited for
+        self._digesting = BackgroundTask()
+        with signals.signals_deferred():  # a thread that a signal keeps from starting cannot be waited for
             self._digesting.begin(self._digest)
 
     def resolve(self, **resolved: object) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.execution.pipeline import Marks
+from gpualign.core.execution.pipeline import CheckpointListener
 from gpualign.core.files.journal import Identity
 from gpualign.core.output.matrix_files import Named, id_lists, write_ids
 from gpualign.core.output.resumable_files import TextFile
@@ -31,7 +31,7 @@ from gpualign.jobs.output.atomic_files import OutputFiles
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
-    from gpualign.jobs.output.run_identity import Keeping
+    from gpualign.jobs.output.run_identity import ResumePolicy
     from gpualign.jobs.output.shards import Shard
     from gpualign.jobs.output.specs import MatrixSpec
 
@@ -66,9 +66,9 @@ class Description:
 
 
 class _Headed:
-    """Marks that also tell how much text stands before the first row."""
+    """CheckpointListener that also tell how much text stands before the first row."""
 
-    def __init__(self, marks: Marks, text: TextFile) -> None:
+    def __init__(self, marks: CheckpointListener, text: TextFile) -> None:
         self._marks = marks
         self._text = text
         self.header = 0
@@ -98,7 +98,7 @@ class PartFile:
 
     @classmethod
     def of(
-        cls, files: OutputFiles, path: Path | None, keeping: Keeping | None, shard: Shard, span: tuple[int, int], format: str
+        cls, files: OutputFiles, path: Path | None, keeping: ResumePolicy | None, shard: Shard, span: tuple[int, int], format: str
     ) -> PartFile:
         """The part of a run that was checked (`check_shard`)."""
         assert path is not None
@@ -106,7 +106,7 @@ class PartFile:
         return cls(files, path, keeping.identity(), (shard.number, shard.count), span, format)
 
     @contextmanager
-    def rows(self, marks: Marks) -> Iterator[tuple[TextFile, Marks]]:
+    def rows(self, marks: CheckpointListener) -> Iterator[tuple[TextFile, CheckpointListener]]:
         """A writer of rows, and what is to be told how far they are; the part is written in the end."""
         text, file = self.files.growing_text("rows", self.path)
         self._members["rows"] = file

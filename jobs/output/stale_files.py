@@ -31,7 +31,7 @@ def create_part(path: Path) -> tuple[BinaryIO, Path]:
         os.close(descriptor)
 
 
-def remove_leftovers(path: Path, note: Callable[[str], None]) -> None:
+def remove_stale_part_files(path: Path, note: Callable[[str], None]) -> None:
     """Remove the parts of `path` that no run is writing any more, and tell of them. Parts of other users are left alone."""
     for name in glob.glob(f".{glob.escape(path.name)}.????????.part", root_dir=path.parent):
         part = path.parent / name

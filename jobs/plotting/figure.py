@@ -13,7 +13,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.jobs.plotting.figure_layout import DIAGONAL, LABEL, MISSING, SMALL, TITLE, Parts, number_size, ticks, wrapped
 from gpualign.jobs.plotting.group_colours import Coloured, strips_of
 from gpualign.jobs.plotting.heatmap import SIMILARITIES, DrawnTree, HeatMap, Order, Scale, block_means, shown_text
-from gpualign.jobs.plotting.legends import draw_bar, draw_legends, legends_of, most_entries
+from gpualign.jobs.plotting.legends import draw_bar, draw_legends, legends_of, max_entries
 
 if TYPE_CHECKING:
     from gpualign.jobs.plotting.quantities import Quantity
@@ -48,7 +48,7 @@ def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequen
     if order.tree is not None:
         axes = parts.place(figure, 0.1, 0, parts.tree, parts.high)
         _draw_tree(axes, parts, order.tree, heat.exponent)
-    strips = strips_of(groups, most_entries(parts))
+    strips = strips_of(groups, max_entries(parts))
     if strips:
         _draw_strips(parts.place(figure, parts.left - 0.05 - parts.strips, 0, parts.strips, parts.high), strips, order)
     colours = _colours(heat, style.cmap, scale)

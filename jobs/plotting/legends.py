@@ -97,7 +97,7 @@ def legends_of(heat: HeatMap, apart: bool, groups: Sequence[Coloured]) -> Iterat
         yield Legend(shown_text(strip.title), [*entries, *([("none", "#ffffff")] if None in strip.rows else [])], strip.gradient)
 
 
-def most_entries(parts: Parts) -> int:
+def max_entries(parts: Parts) -> int:
     """Lines of a legend as high as the matrix, or as the bar of colours where that is higher, but for its title and a line of rows without
     a group."""
     return int(max(parts.high, parts.bar) / _LINE) - 2

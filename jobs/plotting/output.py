@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpualign.core.trees.tree import Tree
     from gpualign.jobs.plotting.quantities import Quantity
     from gpualign.jobs.record_groups import Grouping
-    from gpualign.jobs.reporter import Notes
+    from gpualign.jobs.reporter import Reporter
 
 _FORMATS = ("png", "svg", "pdf")
 _DOTS_PER_INCH = 300
@@ -117,7 +117,7 @@ def missing_libraries(*names: str) -> str:
 
 
 def write_plot(
-    file: BinaryIO, picture: Picture, heat: HeatMap, notes: Notes, style: Style | None = None, shown: Rows | None = None
+    file: BinaryIO, picture: Picture, heat: HeatMap, notes: Reporter, style: Style | None = None, shown: Rows | None = None
 ) -> None:
     """Put in order and draw into `file`, which is open; reports both to `notes`. Raises `InputError` where there is nothing to scale the
     colours by, and as `Rows.order` does."""

@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any, cast
 
 from gpualign.core.common.errors import InputError, RunError, parameter
-from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER, Fleet
+from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER, WorkerPoolClient
 from gpualign.core.execution.remote.protocol import Answer
 from gpualign.jobs.devices.resources import Resources
-from gpualign.jobs.reporter import Notes
+from gpualign.jobs.reporter import Reporter
 
 MPI = "mpi"
 _LOCAL = re.compile(r"dask:([0-9]+)")
@@ -49,7 +49,7 @@ def check_cluster(name: str) -> None:
 
 
 @contextmanager
-def open_cluster(name: str, resources: Resources, notes: Notes) -> Iterator[Resources | None]:
+def open_cluster(name: str, resources: Resources, notes: Reporter) -> Iterator[Resources | None]:
     """The resources with the executor that a checked name asks for, until the context is left. None: this process is a worker of MPI, and
     has served its coordinator to the end.
 
@@ -141,7 +141,7 @@ def _missing(name: str, package: str, error: ImportError) -> InputError:
     return InputError(f"{parameter('cluster', name)} needs {package} ({error}): pip install 'gpualign[cluster]'")
 
 
-def _connected(name: str, notes: Notes) -> Any:
+def _connected(name: str, notes: Reporter) -> Any:
     """A client of the scheduler at an address. Results come straight from the workers: through the scheduler they would be copied twice
     more; Dask does that where a worker cannot be reached."""
     import distributed
@@ -174,17 +174,17 @@ def _enter_mpi(stack: ExitStack) -> Executor | None:
     return cast("Executor | None", stack.enter_context(MPICommExecutor(mpi.COMM_WORLD, root=0)))  # the standard library's interface
 
 
-def fleet_of(resources: Resources, serve: Callable[..., Answer], notes: Notes) -> Fleet:
+def fleet_of(resources: Resources, serve: Callable[..., Answer], notes: Reporter) -> WorkerPoolClient:
     """The workers of the resources' executor, which run `serve`."""
     executor: Any = resources.executor
     if type(executor).__module__.startswith("distributed."):
         return _dask_fleet(executor, serve, notes)
     # Of mpi4py and of the standard library; any other one does not tell.
     names = "num_workers", "_max_workers"
-    return Fleet(executor, serve, lambda: next((getattr(executor, name) for name in names if hasattr(executor, name)), None))
+    return WorkerPoolClient(executor, serve, lambda: next((getattr(executor, name) for name in names if hasattr(executor, name)), None))
 
 
-def _dask_fleet(executor: Any, serve: Callable[..., Answer], notes: Notes) -> Fleet:
+def _dask_fleet(executor: Any, serve: Callable[..., Answer], notes: Reporter) -> WorkerPoolClient:
     from distributed import fire_and_forget
 
     client = executor._client
@@ -207,4 +207,4 @@ def _dask_fleet(executor: Any, serve: Callable[..., Answer], notes: Notes) -> Fl
             fire_and_forget(client.submit(len, shared, workers=[worker], allow_other_workers=True, pure=False))
         return shared
 
-    return Fleet(executor, serve, workers, share, check, notes.note)
+    return WorkerPoolClient(executor, serve, workers, share, check, notes.note)

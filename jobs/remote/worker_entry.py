@@ -24,15 +24,15 @@ from gpualign.jobs.devices.local_engines import pick_own_distance_engine, pick_o
 from gpualign.jobs.devices.memory import default_memory, memory_left
 from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources
 from gpualign.jobs.remote.executors import fleet_of
-from gpualign.jobs.reporter import UNHEARD, Notes
+from gpualign.jobs.reporter import SILENT, Reporter
 
 
-def remote_engine(resources: Resources, notes: Notes) -> RemoteEngine:
+def remote_engine(resources: Resources, notes: Reporter) -> RemoteEngine:
     """Alignments, on the workers of the resources' executor."""
     return RemoteEngine(fleet_of(resources, serve, notes), resources.of_worker())
 
 
-def remote_distance_engine(resources: Resources, notes: Notes) -> RemoteDistanceEngine:
+def remote_distance_engine(resources: Resources, notes: Reporter) -> RemoteDistanceEngine:
     """Distances, likewise."""
     return RemoteDistanceEngine(fleet_of(resources, serve, notes), resources.of_worker(), resources.host_threads)
 
@@ -66,7 +66,7 @@ def _here(asked: Resources) -> Resources:
 
 
 def _open_task(task: Task, resources: Resources) -> TaskServer:
-    prepared = pick_own_engine(resources, UNHEARD).prepare(task, Budget.of(memory_left(task, resources.memory)))
+    prepared = pick_own_engine(resources, SILENT).prepare(task, Budget.of(memory_left(task, resources.memory)))
     rate = (task.cells_about if task.within is None else task.pairs_about) / max(prepared.seconds, 1e-9)
     if isinstance(prepared, CpuPrepared):
         compute = prepared.begin()  # once, and not for each run: it may look at all records
@@ -77,7 +77,7 @@ def _open_task(task: Task, resources: Resources) -> TaskServer:
 
 def _open_panels(order: CounterOrder, panels: list[Panel], resources: Resources) -> Opened:
     memory = DistanceBudget.of(resources.memory or default_memory(), sum(panel.bits.nbytes for panel in panels)).counts
-    engine = pick_own_distance_engine(resources, UNHEARD)
+    engine = pick_own_distance_engine(resources, SILENT)
     if resources.device == AUTO and panels and engine.prepare(order.wanted, memory).products_only and not order.products_only:
         engine = CpuDistanceEngine(
             resources.threads, spare=resources.spare

@@ -20,7 +20,7 @@ from gpualign.gpu.alignment.families import bit_sliced as slices
 from gpualign.gpu.alignment.families import one_thread_per_pair as threads
 from gpualign.gpu.alignment.families import warp_chain as chain
 from gpualign.gpu.alignment.recipe import H16X2, make_recipe
-from gpualign.gpu.runtime.inventory import take_inventory
+from gpualign.gpu.runtime.inventory import detect_devices
 
 
 def compare(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **more):
@@ -141,7 +141,7 @@ def test_batches_without_a_wanted_pair(rng, monkeypatch):
 @pytest.mark.gpu
 @pytest.mark.parametrize("scheme", ["default", "linear", "edit"])
 def test_lengths_to_4000_and_real_genes(rng, scheme, real_data):
-    if reason := take_inventory().reason:
+    if reason := detect_devices().reason:
         pytest.skip(reason)
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
@@ -154,7 +154,7 @@ def test_lengths_to_4000_and_real_genes(rng, scheme, real_data):
 @pytest.mark.gpu
 @pytest.mark.parametrize("scheme", ["default", "edit"])
 def test_a_pair_of_100_kb_in_two_gigabytes(rng, scheme, monkeypatch):
-    if reason := take_inventory().reason:
+    if reason := detect_devices().reason:
         pytest.skip(reason)
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
@@ -193,7 +193,7 @@ def genes_102(real_data, tmp_path_factory):
     ids=["table", "free", "edit sam", "linear paf", "distances"],
 )
 def test_the_command_writes_the_same_bytes_as_on_the_cpu(genes_102, options):
-    if reason := take_inventory().reason:
+    if reason := detect_devices().reason:
         pytest.skip(reason)
 
     def written(*device):

@@ -14,7 +14,7 @@ from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.loading import RawRecords, encode_all, read_raw
 from gpualign.core.sequences.sequence_set import encode
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 from gpualign.cpu.alignment.local_recipe import make_local_recipe
 
@@ -112,7 +112,9 @@ def real_proteins(folder, count):
         raw = read_raw(stream, path.name)
     chosen = np.linspace(0, len(raw.ids) - 1, count).astype(int).tolist()
     letters = [raw.letters[i].upper() for i in chosen]
-    _, (sequences,) = encode_all([RawRecords("real", TextColumn.of([raw.ids[i] for i in chosen]), TextColumn.of(letters), [])], "protein")
+    _, (sequences,) = encode_all(
+        [RawRecords("real", StringColumn.of([raw.ids[i] for i in chosen]), StringColumn.of(letters), [])], "protein"
+    )
     return sequences, letters
 
 
@@ -133,7 +135,7 @@ def test_parasail_on_real_proteins(real_data, gap_open, gap_extend):
 def test_biopython_on_random_proteins(rng):
     letters = "ARNDCQEGHILKMFPSTWYVBZX"
     texts = ["".join(rng.choice(list(letters), rng.integers(1, 120))) for _ in range(25)]
-    sequences = encode("random", [f"s{i}" for i in range(25)], TextColumn.of(texts), PROTEIN)
+    sequences = encode("random", [f"s{i}" for i in range(25)], StringColumn.of(texts), PROTEIN)
     aligner = PairwiseAligner(mode="local", open_gap_score=-11, extend_gap_score=-1)
     aligner.substitution_matrix = substitution_matrices.load("BLOSUM62")
     scores = local(sequences, sequences, make_scoring(PROTEIN, ScoringOptions(), [sequences]))

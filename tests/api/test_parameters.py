@@ -1,4 +1,4 @@
-"""Messages name parameters; each face spells them in its own way."""
+"""ConsoleReporter name parameters; each face spells them in its own way."""
 
 import ast
 import pickle
@@ -10,7 +10,7 @@ import pytest
 
 import gpualign
 from gpualign._execution_options import LOG
-from gpualign.cli.terminal.reporter import Messages
+from gpualign.cli.terminal.reporter import ConsoleReporter
 from gpualign.core.common import memory
 from gpualign.core.common.cgroups import Limits
 from gpualign.core.common.errors import InputError, InputWarning, RunError, TooLittleMemory, for_command_line, for_python, parameter
@@ -34,7 +34,7 @@ def test_each_face_spells_parameters():
 
 
 def test_notes_on_the_command_line(capsys):
-    messages = Messages.of("dist", False)
+    messages = ConsoleReporter.of("dist", False)
     messages.warn(TEXT)
     messages.note(TEXT)
     assert capsys.readouterr().err.splitlines() == [f"gpualign dist: {for_command_line(TEXT)}"] * 2

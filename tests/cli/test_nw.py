@@ -171,9 +171,9 @@ def test_signals_end_it_within_a_second_and_leave_nothing(long_job, tmp_path, si
 
 @pytest.fixture
 def real_inventory():
-    from gpualign.gpu.runtime.inventory import take_inventory
+    from gpualign.gpu.runtime.inventory import detect_devices
 
-    return take_inventory()
+    return detect_devices()
 
 
 def test_notes_go_to_stderr_and_quiet_drops_them(real_inventory):

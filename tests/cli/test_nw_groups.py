@@ -9,7 +9,7 @@ from work import sequence_set
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.errors import InputError
-from gpualign.core.execution.group_pairs import prepare_grouped
+from gpualign.core.execution.group_pairs import prepare_group_pairs
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning import pair_rectangles as rectangles
 from gpualign.core.planning.group_pairs import GroupPairs
@@ -149,7 +149,7 @@ def test_only_wanted_pairs_are_computed(monkeypatch, pairing, within, exact):
             "gpualign.core.execution.group_pairs.wanted_rectangles", lambda *given: rectangles.wanted_rectangles(*given[:-1], 1000)
         )
     task = Task(sequences, sequences, make_scoring(DNA, ScoringOptions()))
-    prepared = prepare_grouped(CpuEngine(1), task, Budget.of(1 << 30), groups)
+    prepared = prepare_group_pairs(CpuEngine(1), task, Budget.of(1 << 30), groups)
     record = Recorded(prepared.inner)
     object.__setattr__(prepared, "inner", record)
     empty = list(prepared.run(plan_task(prepared, pairing).tiles()))

@@ -19,10 +19,10 @@ import gpualign
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.allele_planes import panels_of_loci
 from gpualign.core.distance.calls import Kind
-from gpualign.core.distance.count_recipe import Measure, Wanted
+from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.multi_device import DistancesSideBySide
+from gpualign.core.distance.multi_device import MultiDeviceDistanceEngine
 from gpualign.core.distance.output.matrix import MatrixSink
 from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.distance.readers.table import read_tables
@@ -180,7 +180,7 @@ def test_more_alleles_than_16_bits_hold(rng):
 
 
 def test_panels_take_no_more_planes_than_their_loci_need():
-    counter = CpuDistanceEngine(1).prepare(Wanted(Measure.DIFFERENCES, False, numbered=True), 1 << 20)
+    counter = CpuDistanceEngine(1).prepare(CountRequest(Measure.DIFFERENCES, False, numbered=True), 1 << 20)
     bits = np.repeat([3, 9, 1], [700, 600, 1300])
     panels = list(panels_of_loci(bits, counter))
     np.testing.assert_array_equal(np.sort(np.concatenate(panels)), np.arange(2600))
@@ -196,7 +196,7 @@ def test_engines_side_by_side(rng):
             return replace(super().prepare(wanted, memory), words=lambda sites: -(-sites // 1024) * 16)
 
     alleles = some_alleles(rng, 300, 40, 9, 0.1)
-    both = DistancesSideBySide([CpuDistanceEngine(1), Wide(1)], pytest.fail)
+    both = MultiDeviceDistanceEngine([CpuDistanceEngine(1), Wide(1)], pytest.fail)
     np.testing.assert_array_equal(distances(source_of(alleles), engine=both)[0], distances(source_of(alleles))[0])
 
 
@@ -360,7 +360,7 @@ def test_what_does_not_go_with_alleles(cgmlst, tmp_path):
         with pytest.raises(InputError, match=message):
             gpualign_here("dist", *words)
     with pytest.raises(InputError, match="not alleles of loci; leave out --kernel"):
-        PayneEngine(HostDevice(), "naive", 1).prepare(Wanted(Measure.DIFFERENCES, False, numbered=True), 1 << 20)
+        PayneEngine(HostDevice(), "naive", 1).prepare(CountRequest(Measure.DIFFERENCES, False, numbered=True), 1 << 20)
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import MISSING, Kind
-from gpualign.core.distance.count_recipe import Measure, Operation, PanelRecipe, Term, Wanted, make_code_recipe
+from gpualign.core.distance.count_recipe import CountRequest, Measure, Operation, PanelRecipe, Term, make_code_recipe
 from gpualign.core.distance.engine import Panel
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.multi_device import DistancesSideBySide
+from gpualign.core.distance.multi_device import MultiDeviceDistanceEngine
 from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.cpu.distance.engine import CpuDistanceEngine
@@ -64,7 +64,7 @@ def test_two_sets(rng, engine, queries):
 
 
 def side_by_side(engines, note=lambda text: None):
-    return DistancesSideBySide(list(engines), note)
+    return MultiDeviceDistanceEngine(list(engines), note)
 
 
 @pytest.fixture
@@ -386,11 +386,11 @@ def test_alleles_of_many_bits(rng, device):
     bits = rng.integers(0, 1 << 63, (33, 70, CHUNK_WORDS), dtype=np.uint64)
     bits[:32, 40:] = bits[:32, :30]
     bits[13, 45, 3] ^= np.uint64(5)
-    recipe = make_code_recipe(Wanted(Measure.DIFFERENCES, True, numbered=True), 32, True)
+    recipe = make_code_recipe(CountRequest(Measure.DIFFERENCES, True, numbered=True), 32, True)
     panel, band = Panel(bits, 1024, recipe), Band(0, 70, 0, 70, False)
     found = []
     for one in (engine, CpuDistanceEngine(1)):
-        counter = one.prepare(Wanted(Measure.DIFFERENCES, True, numbered=True), 1 << 26)
+        counter = one.prepare(CountRequest(Measure.DIFFERENCES, True, numbered=True), 1 << 26)
         ((_, counts),) = list(counter.run([panel], [band], lambda _: None))
         found.append(counts)
     for name in ("differences", "compared"):

@@ -15,7 +15,7 @@ from gpualign.core.common.errors import RunError
 from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.multi_device import DistancesSideBySide
+from gpualign.core.distance.multi_device import MultiDeviceDistanceEngine
 from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.distance.engine import CudaDistanceEngine
@@ -61,7 +61,7 @@ class Watched:
 
 @pytest.fixture
 def told():
-    return Told(lambda engines, note, _: DistancesSideBySide(engines, note))
+    return Told(lambda engines, note, _: MultiDeviceDistanceEngine(engines, note))
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.pair_selection import FAR, Rule, choose
+from gpualign.core.distance.pair_selection import FAR, PairSelectionRule, choose
 from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 
 VARIANTS = [name for name, supported in instruction_sets() if supported]
@@ -112,7 +112,7 @@ def test_a_rule_by_its_definition(rng):
     counts = {name: rng.integers(0, 30, (6, 9), dtype=np.int32) for name in ("compared", "matches")}
     offsets = rng.integers(0, 9, 20)
     offsets[[5, 14]] = FAR
-    rule = Rule({"compared": 3, "matches": -2}, 40, offsets, 7, floors={"matches": 4, "compared": 9})
+    rule = PairSelectionRule({"compared": 3, "matches": -2}, 40, offsets, 7, floors={"matches": 4, "compared": 9})
     for band in (Band(4, 10, 11, 20, False), Band(4, 10, 4, 13, True)):
         found = list(choose(rule, band, counts))
         pairs, lacking, undefined = [], 0, 0

@@ -17,11 +17,11 @@ from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.runtime import prestart as start
 from gpualign.jobs.devices import selection as engines
-from gpualign.jobs.devices.auto import SoonerEngine, cuda_is_sooner, cuda_seconds
+from gpualign.jobs.devices.auto import AutoDeviceEngine, cuda_is_faster, cuda_seconds
 from gpualign.jobs.devices.cuda_prestart import CUDA_START
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.devices.selection import pick_distance_engine, pick_engine
-from gpualign.jobs.reporter import UNHEARD
+from gpualign.jobs.reporter import SILENT
 
 BUDGET = Budget(1 << 28, 1 << 28)
 
@@ -53,7 +53,7 @@ def test_little_work_asks_for_no_gpu(small):
     def never():
         raise AssertionError("CUDA was looked for")
 
-    prepared = SoonerEngine(CpuEngine(2), never, UNHEARD).prepare(small, BUDGET)
+    prepared = AutoDeviceEngine(CpuEngine(2), never, SILENT).prepare(small, BUDGET)
     assert prepared.hardware.startswith("cpu")
     assert 0 < prepared.seconds < CUDA_START
 
@@ -61,7 +61,7 @@ def test_little_work_asks_for_no_gpu(small):
 @pytest.mark.parametrize("detail", [Detail.SCORE, Detail.PATH])
 def test_much_work_is_cudas(small, slow, detail):
     asked = []
-    engine = SoonerEngine(CpuEngine(2), lambda: asked.append(1) or Cuda(), UNHEARD)
+    engine = AutoDeviceEngine(CpuEngine(2), lambda: asked.append(1) or Cuda(), SILENT)
     task = Task(small.queries, small.targets, small.scoring, detail=detail, alphabet=DNA)
     assert [engine.prepare(task, BUDGET) for _ in range(2)] == ["cuda", "cuda"]
     assert asked == [1]
@@ -74,20 +74,20 @@ def test_cuda_that_has_begun_is_taken_for_less_work(small, monkeypatch, begun, t
     monkeypatch.setattr(
         "gpualign.cpu.alignment.engine._RATE_DIFFERENCE", small.cells_about / (CUDA_START * CpuEngine(1).instruction_set.vector_bytes / 32)
     )
-    prepared = SoonerEngine(CpuEngine(1), Cuda, UNHEARD).prepare(small, BUDGET)
+    prepared = AutoDeviceEngine(CpuEngine(1), Cuda, SILENT).prepare(small, BUDGET)
     assert (prepared if prepared == "cuda" else "cpu") == taken
 
 
 @pytest.mark.parametrize("gpu", [None, Cuda("it cannot")])
 def test_without_a_gpu_that_can_the_cpu_does_it(small, slow, gpu):
-    assert SoonerEngine(CpuEngine(2), lambda: gpu, UNHEARD).prepare(small, BUDGET).hardware.startswith("cpu")
+    assert AutoDeviceEngine(CpuEngine(2), lambda: gpu, SILENT).prepare(small, BUDGET).hardware.startswith("cpu")
 
 
 def test_what_the_cpu_has_no_memory_for(small):
     tiny = Budget(1000, 1000)
-    assert SoonerEngine(CpuEngine(2), Cuda, UNHEARD).prepare(small, tiny) == "cuda"
+    assert AutoDeviceEngine(CpuEngine(2), Cuda, SILENT).prepare(small, tiny) == "cuda"
     with pytest.raises(RunError, match="memory budget is too small"):
-        SoonerEngine(CpuEngine(2), lambda: None, UNHEARD).prepare(small, tiny)
+        AutoDeviceEngine(CpuEngine(2), lambda: None, SILENT).prepare(small, tiny)
 
 
 def test_near_pairs_cost_by_pairs(rng):
@@ -104,21 +104,21 @@ def test_near_pairs_cost_by_pairs(rng):
 
 
 def test_distances():
-    assert not cuda_is_sooner(1e9, 1)
-    assert cuda_is_sooner(1e15, 64)
-    assert not cuda_is_sooner(5e11, 16)
+    assert not cuda_is_faster(1e9, 1)
+    assert cuda_is_faster(1e15, 64)
+    assert not cuda_is_faster(5e11, 16)
 
 
 @pytest.mark.parametrize("device", ["auto", "cpu"])
 def test_distances_of_few_calls_start_no_cuda(monkeypatch, device):
     monkeypatch.setattr(engines, "find_spec", lambda name: object())
     monkeypatch.setitem(sys.modules, "pycuda.driver", None)
-    assert isinstance(pick_distance_engine(Resources(device, 2), UNHEARD, comparisons=1e6), CpuDistanceEngine)
+    assert isinstance(pick_distance_engine(Resources(device, 2), SILENT, comparisons=1e6), CpuDistanceEngine)
 
 
 def test_auto_is_the_cpu_where_there_is_no_pycuda(monkeypatch):
     monkeypatch.setattr(engines, "find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "pycuda", None)
-    assert isinstance(pick_engine(Resources("auto", 1), UNHEARD), CpuEngine)
+    assert isinstance(pick_engine(Resources("auto", 1), SILENT), CpuEngine)
     monkeypatch.setattr(engines, "find_spec", lambda name: object())
-    assert isinstance(pick_engine(Resources("auto", 1), UNHEARD), SoonerEngine)
+    assert isinstance(pick_engine(Resources("auto", 1), SILENT), AutoDeviceEngine)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.execution.load_balancing import Dispatch, Window
+from gpualign.core.execution.load_balancing import LoadBalancer, Window
 
 RATES = st.lists(st.floats(0.01, 100), min_size=1, max_size=5)
 PIECES = st.lists(st.integers(1, 1000), max_size=40)
@@ -15,7 +15,7 @@ PIECES = st.lists(st.integers(1, 1000), max_size=40)
 
 def simulate(rates, pieces, estimates=None, ahead=1, failing=None):
     """(seconds until all is done, pieces of each worker). ahead: that a worker has at a time; failing: (worker, second)."""
-    dispatch = Dispatch(estimates or rates)
+    dispatch = LoadBalancer(estimates or rates)
     left, now, done = list(pieces), 0.0, [[] for _ in rates]
     held = [[] for _ in rates]  # pieces of each in turn; the first is being done
     alive = set(range(len(rates)))
@@ -99,7 +99,7 @@ def test_half_the_speed_that_was_estimated_makes_nobody_wait(rate, pieces, share
 
 def test_a_worker_that_is_late_is_taken_for_slow():
     """What it holds has taken ten times as long as it should have: it is no faster than that."""
-    dispatch = Dispatch([10.0, 9.0])
+    dispatch = LoadBalancer([10.0, 9.0])
     dispatch.take(0, 100, 0.0)
     assert not dispatch.may_take(1, 100, 100, 9.0)
     assert dispatch.may_take(1, 100, 100, 100.0)
@@ -108,7 +108,7 @@ def test_a_worker_that_is_late_is_taken_for_slow():
 def test_rates_are_above_zero():
     for rates in ([], [1.0, 0.0]):
         with pytest.raises(ValueError, match="above 0"):
-            Dispatch(rates)
+            LoadBalancer(rates)
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=12), st.integers(1, 5), st.randoms())

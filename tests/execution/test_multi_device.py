@@ -13,7 +13,7 @@ from work import CollectPaths, collect, edit, two_valued
 
 from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.multi_device import SideBySide
+from gpualign.core.execution.multi_device import MultiDeviceEngine
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
@@ -63,7 +63,7 @@ class Small:
 
 @pytest.fixture
 def told():
-    return Told(SideBySide)
+    return Told(MultiDeviceEngine)
 
 
 @pytest.mark.parametrize("pairing", list(Pairing))

@@ -24,13 +24,13 @@ from gpualign.core.common.errors import RunError
 from gpualign.core.distance import remote as distance_remote
 from gpualign.core.distance.bit_planes import pack_panels
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.distance.count_recipe import Measure, Wanted
+from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.remote import CounterOrder, RemoteDistanceEngine
 from gpualign.core.distance.threads import Workers as Threads
 from gpualign.core.execution.remote import worker as node_module
-from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER, Fleet, Parcel, Part
+from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER, Part, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.engine import RemoteEngine
-from gpualign.core.execution.remote.tile_sizes import Facts, shipped_limits
+from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, shipped_limits
 from gpualign.core.execution.remote.worker import Node
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
@@ -70,7 +70,7 @@ class Workers:
     @contextmanager
     def fleet(self):
         with ThreadPoolExecutor(len(self.nodes)) as threads:
-            yield Fleet(threads, self.serve, lambda: len(self.nodes))
+            yield WorkerPoolClient(threads, self.serve, lambda: len(self.nodes))
 
 
 @pytest.fixture
@@ -149,10 +149,10 @@ def test_calls_on_their_way_are_bounded_and_closing_waits_for_none():
         return Workers(1, doubling).nodes[0].answer(replace(call, sent=call.parts), pickle.dumps(2))
 
     with ThreadPoolExecutor(2) as threads:
-        fleet = Fleet(threads, serve, lambda: 2)
+        fleet = WorkerPoolClient(threads, serve, lambda: 2)
         taken = []
         items = (taken.append(k) or k for k in range(1000))
-        answers = fleet.stream(Parcel.of(Part(2)), items, lambda k: k)
+        answers = fleet.stream(SharedArguments.of(Part(2)), items, lambda k: k)
         go_on.set()
         first = list(islice(answers, 3))
         go_on.clear()
@@ -177,7 +177,7 @@ def test_no_answer_waits_long_for_an_earlier_one():
         return Workers(1, doubling).nodes[0].answer(replace(call, sent=call.parts), pickle.dumps(2))
 
     with ThreadPoolExecutor(8) as threads:
-        answers = Fleet(threads, serve, lambda: 8).stream(Parcel.of(Part(2)), range(100), lambda k: k)
+        answers = WorkerPoolClient(threads, serve, lambda: 8).stream(SharedArguments.of(Part(2)), range(100), lambda k: k)
         order = [item for item, _ in answers]
     assert sorted(order) == list(range(100))
     assert max(order[: order.index(0)]) < AHEAD * CALLS_A_WORKER * 8
@@ -223,7 +223,7 @@ def test_a_call_that_fails_is_sent_once_more(failures):
         return serve
 
     with Workers(2, open).fleet() as fleet:
-        answers = fleet.stream(Parcel.of(Part(1)), range(10), lambda k: k)
+        answers = fleet.stream(SharedArguments.of(Part(1)), range(10), lambda k: k)
         if failures == 1:
             assert sorted(item for item, _ in answers) == list(range(10))
         else:
@@ -250,11 +250,11 @@ class Losing(ThreadPoolExecutor):
 def test_calls_that_the_executor_loses_are_sent_again():
     shared = []
     with Losing(3) as threads:
-        fleet = Fleet(threads, Workers(1, doubling).serve, lambda: 1, lambda pickled: shared.append(1) or pickled)
-        assert sorted(fleet.stream(Parcel.of(Part(2)), range(20), lambda k: k)) == [(k, 2 * k) for k in range(20)]
+        fleet = WorkerPoolClient(threads, Workers(1, doubling).serve, lambda: 1, lambda pickled: shared.append(1) or pickled)
+        assert sorted(fleet.stream(SharedArguments.of(Part(2)), range(20), lambda k: k)) == [(k, 2 * k) for k in range(20)]
     assert len(shared) > 1, "what was shared may be lost too"
     with Losing(1) as threads, pytest.raises(RunError, match="cancelled the same work"):
-        list(Fleet(threads, Workers(1, doubling).serve, lambda: 1).stream(Parcel.of(Part(2)), range(20), lambda k: k))
+        list(WorkerPoolClient(threads, Workers(1, doubling).serve, lambda: 1).stream(SharedArguments.of(Part(2)), range(20), lambda k: k))
 
 
 def test_what_an_executor_raises_is_told():
@@ -266,7 +266,7 @@ def test_what_an_executor_raises_is_told():
                 return future
 
         with Failing(1) as threads, pytest.raises(RunError) as told:
-            list(Fleet(threads, doubling, lambda: None).stream(Parcel.of(Part(2)), range(2), lambda k: k))
+            list(WorkerPoolClient(threads, doubling, lambda: None).stream(SharedArguments.of(Part(2)), range(2), lambda k: k))
         return str(told.value)
 
     assert "a worker has ended" in fails(BrokenExecutor("killed"))
@@ -275,7 +275,7 @@ def test_what_an_executor_raises_is_told():
     done = ThreadPoolExecutor(1)
     done.shutdown()
     with pytest.raises(RunError, match="takes no more work"):
-        Fleet(done, doubling, lambda: 1).ask(Parcel.of(Part(2)), 1)
+        WorkerPoolClient(done, doubling, lambda: 1).ask(SharedArguments.of(Part(2)), 1)
 
 
 def test_tiles_fit_the_memory(sets, rng):
@@ -284,7 +284,7 @@ def test_tiles_fit_the_memory(sets, rng):
     for each in (task, paths):
         for workers in (1, 3, 64):
             for results in (1 << 20, 1 << 24):
-                facts = Facts(CpuEngine(1).prepare(each, Budget.of(MEMORY)).limits, "", "", 1e12)
+                facts = WorkerCapabilities(CpuEngine(1).prepare(each, Budget.of(MEMORY)).limits, "", "", 1e12)
                 ahead = 4 * workers
                 limits = shipped_limits(each, facts, workers, ahead, Budget(results, results))
                 plan = plan_task(_Planned(each, limits), Pairing.ALL)
@@ -366,7 +366,7 @@ def test_workers_with_gpus(rng, sets, gpus):
 @pytest.mark.slow
 def test_a_gpu_among_cpus_does_without(rng, gpus):
     """Bit planes are made for the first worker's engine; binary tensor cores want others."""
-    wanted = Wanted(Measure.DIFFERENCES, compared=True)
+    wanted = CountRequest(Measure.DIFFERENCES, compared=True)
     counter = CpuDistanceEngine(1).prepare(wanted, MEMORY)
     with Threads(1) as threads:
         panel = next(pack_panels(random_codes(rng, 9, 100), counter, threads))

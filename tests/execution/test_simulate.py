@@ -11,9 +11,9 @@ from simulate import AFFINE, EDIT, SHORT, Fit, check_rows, prepared_for, task_of
 from simulation import Gpu, Link, Node, Sink, excerpt, fleet_seconds, node_seconds, pool_seconds, whole
 
 from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER
-from gpualign.core.execution.retiling import Subtiles
+from gpualign.core.execution.retiling import TileSplit
 from gpualign.core.execution.runner import plan_task
-from gpualign.core.execution.tile_queue import Sharing
+from gpualign.core.execution.tile_queue import LoadBalancing
 from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
 
 RATE = 1e9
@@ -107,7 +107,7 @@ def test_nobody_waits_for_a_slow_gpu_by_the_rules_of_the_dispatcher():
     part = whole(plan_of(2))
     slow = [Gpu(RATE), Gpu(RATE / 1000)]
     alone = plan_of(1).cells / RATE
-    assert pool_seconds(part, slow, sharing=Sharing([RATE, RATE / 1000], 100)) <= alone * (1 + 1e-9)
+    assert pool_seconds(part, slow, sharing=LoadBalancing([RATE, RATE / 1000], 100)) <= alone * (1 + 1e-9)
     assert pool_seconds(part, slow) > 2 * alone
 
 
@@ -143,7 +143,7 @@ def test_a_node_cuts_what_it_is_sent():
     tile = max(plan_of(1, tile_cells=10**8).tiles(), key=lambda tile: tile.cells)
     limits = Limits(1 << 40, 0, 4, 16, 10**6, 100)
     assert node_seconds(task, limits, [Gpu(RATE)] * 4)(tile) == pytest.approx(tile.cells / RATE / 4)
-    pieces = len(Subtiles(task, tile, limits).tiles)
+    pieces = len(TileSplit(task, tile, limits).tiles)
     assert pieces >= tile.cells / 10**6
     assert node_seconds(task, limits, [Gpu(RATE, 0.5)] * 2)(tile) == pytest.approx((tile.cells / RATE + 0.5 * pieces) / 2)
     rows, targets = tile.shape

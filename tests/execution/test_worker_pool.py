@@ -8,8 +8,8 @@ import pytest
 from command import LIMIT
 
 from gpualign.core.common.errors import RunError
-from gpualign.core.common.threads import Aside
-from gpualign.core.execution.tile_queue import Sharing
+from gpualign.core.common.threads import BackgroundTask
+from gpualign.core.execution.tile_queue import LoadBalancing
 from gpualign.core.execution.worker_pool import run_workers
 
 WAITING = 3
@@ -188,7 +188,7 @@ def noted(into, seconds=0.0):
 def test_a_worker_that_would_be_waited_for_takes_nothing():
     """By the estimate it takes years for a tile, and there are a hundred: however long the other one stands still meanwhile."""
     slow, quick = [], []
-    found = run_workers(pieces(100), [noted(slow), noted(quick, 0.0001)], WAITING, "test", sharing=Sharing([1e-9, 1000.0], 100))
+    found = run_workers(pieces(100), [noted(slow), noted(quick, 0.0001)], WAITING, "test", sharing=LoadBalancing([1e-9, 1000.0], 100))
     assert numbers(found) == list(range(100))
     assert slow == []
     assert quick == list(range(100))
@@ -203,7 +203,7 @@ def test_a_worker_that_has_refused_does_what_another_gives_back():
         raise RunError("lost")
 
     told = []
-    sharing = Sharing([1.0, 1000.0], 10)
+    sharing = LoadBalancing([1.0, 1000.0], 10)
     found = run_workers(pieces(9, 3), [noted(slow), fails], WAITING, "test", lost=lambda *what: told.append(what), sharing=sharing)
     assert numbers(found) == list(range(9))
     assert sorted(slow) == list(range(9))
@@ -228,7 +228,7 @@ def test_no_band_is_begun_far_ahead_of_one_that_is_not_done():
         waits.set()  # nothing more for it at the moment
 
     waits = threading.Event()
-    found = run_workers(pieces(60, 2), [holds, quick], 100, "test", sharing=Sharing([1e-3, 1e-3], 4))
+    found = run_workers(pieces(60, 2), [holds, quick], 100, "test", sharing=LoadBalancing([1e-3, 1e-3], 4))
     first = next(found).tile.number
     assert first > 0
     assert numbers(found) == [k for k in range(60) if k != first]
@@ -267,7 +267,7 @@ def test_one_action_at_a_time_is_done_aside():
         assert gate.wait(LIMIT)
         done.append(number)
 
-    aside = Aside()
+    aside = BackgroundTask()
     assert not aside.busy
     aside.begin(lambda: act(1))
     assert begun.wait(LIMIT)
@@ -281,7 +281,7 @@ def test_one_action_at_a_time_is_done_aside():
 
 
 def test_what_an_action_aside_raises_is_raised_once():
-    aside = Aside()
+    aside = BackgroundTask()
 
     def fails():
         raise OSError("a disk that fails")

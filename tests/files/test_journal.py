@@ -25,7 +25,7 @@ from gpualign.core.files.journal import (
     synced_line,
 )
 from gpualign.core.files.piece import Piece
-from gpualign.core.output.bgzf import MEMBER_TEXT, PackedText
+from gpualign.core.output.bgzf import MEMBER_TEXT, BgzfWriter
 
 ONE = Identity("1.0", "nw", {"match": 5}, "abc", 100)
 
@@ -220,7 +220,7 @@ def test_packed_text_is_gzip_whatever_is_written_at_a_time(texts, random):
     found = []
     for pieces in (texts, [text]):
         file = io.BytesIO()
-        packed = PackedText(file, threads=2)
+        packed = BgzfWriter(file, threads=2)
         for piece in pieces:
             packed.write(piece)
         assert (packed.text, packed.packed_text) == (len(text), len(text) // MEMBER_TEXT * MEMBER_TEXT)
@@ -231,10 +231,10 @@ def test_packed_text_is_gzip_whatever_is_written_at_a_time(texts, random):
     assert found[0] == found[1]
     # A run that goes on behind the whole members, with text that is written again.
     file = io.BytesIO()
-    packed = PackedText(file)
+    packed = BgzfWriter(file)
     packed.write(text[: (cut := random.randint(0, len(text)))])
     again = random.randint(0, packed.packed_text)
-    rest = PackedText(file, (packed.packed_text, packed.packed_bytes), packed.packed_text - again)
+    rest = BgzfWriter(file, (packed.packed_text, packed.packed_bytes), packed.packed_text - again)
     rest.write(text[again : again + cut // 2])
     rest.write(text[again + cut // 2 :])
     rest.finish()

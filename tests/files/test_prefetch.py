@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from gpualign.core.common.errors import InputError
 from gpualign.core.files import decompression as unpack
 from gpualign.core.files import prefetch as read_ahead
-from gpualign.core.files.prefetch import ReadAhead
+from gpualign.core.files.prefetch import PrefetchingReader
 from gpualign.core.sequences.loading import read_raw
 
 if sys.version_info >= (3, 14):
@@ -167,7 +167,7 @@ class Endless(io.RawIOBase):
 
 def test_memory_is_bounded_and_the_thread_of_a_stream_that_is_given_up_ends():
     stream = Endless()
-    ahead = ReadAhead(stream)
+    ahead = PrefetchingReader(stream)
     assert ahead.read(10) == bytes(10)
     end = time.monotonic() + LIMIT
     while stream.asked < read_ahead._BLOCKS:
@@ -188,7 +188,7 @@ def test_an_error_comes_behind_what_was_read_before():
                 raise OSError("gone")
             return 100
 
-    ahead = ReadAhead(Broken())
+    ahead = PrefetchingReader(Broken())
     assert [len(ahead.read(80)) for _ in range(4)] == [80, 20, 80, 20]
     with pytest.raises(OSError, match="gone"):
         ahead.read(1)
@@ -211,7 +211,7 @@ def test_who_waits_can_be_interrupted():
     def interrupt(number, frame):
         raise Interrupted
 
-    ahead = ReadAhead(Waiting())
+    ahead = PrefetchingReader(Waiting())
     before = signal.signal(signal.SIGINT, interrupt)  # where the tests run in the background, it is ignored
     try:
         with pytest.raises(Interrupted):  # noqa: PT012  the signal may come before it waits

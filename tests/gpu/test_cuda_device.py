@@ -19,7 +19,7 @@ from gpualign.core.sequences.loading import encode_all, read_raw
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.factory import make_engine
-from gpualign.gpu.runtime.inventory import take_inventory
+from gpualign.gpu.runtime.inventory import detect_devices
 
 pytestmark = [pytest.mark.gpu, pytest.mark.slow]
 
@@ -152,7 +152,7 @@ def test_a_stopped_run_ends_soon_and_frees_the_device(rng, whole_device):
 
 
 def test_a_device_that_is_not_there():
-    inventory = take_inventory()
+    inventory = detect_devices()
     if inventory.reason:
         pytest.skip(inventory.reason)
     with pytest.raises(RunError, match="there is no CUDA device 99"):

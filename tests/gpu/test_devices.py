@@ -7,7 +7,7 @@ import pytest
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.gpu.factory import make_engine
 from gpualign.gpu.runtime.compilers import selection as choice
-from gpualign.gpu.runtime.inventory import DeviceFacts, Inventory, split_selection, take_inventory
+from gpualign.gpu.runtime.inventory import DeviceFacts, Inventory, detect_devices, split_selection
 
 OLD = DeviceFacts("old", 1 << 30, (6, 1))
 NEW = DeviceFacts("new", 1 << 30, (8, 0))
@@ -115,19 +115,19 @@ def test_the_inventory_says_what_is_missing(monkeypatch, tmp_path):
     found = [types.SimpleNamespace(title="nvcc 13.0", version=(13, 0), path="/usr/bin/nvcc", knows=lambda arch: arch == "sm_80")]
     monkeypatch.setattr(choice, "found_compilers", lambda: iter(found))
     fake_pycuda(monkeypatch, [])
-    assert take_inventory().reason == "the CUDA driver reports no device"
-    assert "docker run --gpus all" in take_inventory().remedy
-    assert "CUDA_VISIBLE_DEVICES" in take_inventory().remedy
+    assert detect_devices().reason == "the CUDA driver reports no device"
+    assert "docker run --gpus all" in detect_devices().remedy
+    assert "CUDA_VISIBLE_DEVICES" in detect_devices().remedy
     fake_pycuda(monkeypatch, [OLD])
-    assert "7.0 or newer" in take_inventory().reason
-    assert take_inventory().remedy.endswith("a machine with a Volta (2017) or a newer GPU")
+    assert "7.0 or newer" in detect_devices().reason
+    assert detect_devices().remedy.endswith("a machine with a Volta (2017) or a newer GPU")
     fake_pycuda(monkeypatch, [NEW])
-    assert take_inventory() == Inventory([NEW], "13.1", None)
+    assert detect_devices() == Inventory([NEW], "13.1", None)
     found.clear()
-    assert take_inventory().reason == "no CUDA compiler for sm_80: neither NVRTC nor nvcc was found"
-    assert take_inventory().remedy == "pip install -U 'nvidia-cuda-nvrtc<14'"
+    assert detect_devices().reason == "no CUDA compiler for sm_80: neither NVRTC nor nvcc was found"
+    assert detect_devices().remedy == "pip install -U 'nvidia-cuda-nvrtc<14'"
     (tmp_path / "threads-sm_80-0.cubin").write_bytes(b"")
-    assert take_inventory().reason is None
+    assert detect_devices().reason is None
 
 
 def test_a_driver_that_does_not_start_is_quoted(monkeypatch):
@@ -138,5 +138,5 @@ def test_a_driver_that_does_not_start_is_quoted(monkeypatch):
         raise RuntimeError("cuInit failed: made up")
 
     monkeypatch.setattr(pycuda.driver, "init", init)
-    assert take_inventory().reason == "the CUDA driver cannot be used: cuInit failed: made up"
-    assert "restart the machine if its driver was updated" in take_inventory().remedy
+    assert detect_devices().reason == "the CUDA driver cannot be used: cuInit failed: made up"
+    assert "restart the machine if its driver was updated" in detect_devices().remedy

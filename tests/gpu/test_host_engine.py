@@ -105,7 +105,7 @@ def test_a_pair_that_takes_most_of_the_memory_has_the_device_to_itself(rng, monk
     needed, submit = [], job.Job.submit
 
     def spy(self, slot, memory):
-        needed.append(self.least_bytes)
+        needed.append(self.min_bytes)
         submit(self, slot, memory)
 
     monkeypatch.setattr(job.Job, "submit", spy)

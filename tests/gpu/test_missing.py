@@ -13,7 +13,7 @@ from gpualign.core.common.errors import RunError
 from gpualign.gpu.runtime import install_hints as missing
 from gpualign.gpu.runtime import inventory as devices
 from gpualign.gpu.runtime.install_hints import Driver, build_command, find_driver, has_volta
-from gpualign.gpu.runtime.inventory import take_inventory
+from gpualign.gpu.runtime.inventory import detect_devices
 from gpualign.jobs.devices import local_engines as engines
 
 CUDA13, CUDA12 = Driver(13020, "/usr/lib64"), Driver(12040, "/usr/lib/wsl/lib")
@@ -60,7 +60,7 @@ def test_pycuda_is_built_with_headers_of_the_drivers_version(monkeypatch, driver
 )
 def test_what_comes_first_is_told_first(monkeypatch, without_pycuda, driver, reason, remedy):
     monkeypatch.setattr(missing, "find_driver", lambda: driver)
-    inventory = take_inventory()
+    inventory = detect_devices()
     assert inventory.reason == reason
     assert inventory.remedy.startswith(remedy)
     assert inventory.driver == (driver and driver.title)
@@ -69,7 +69,7 @@ def test_what_comes_first_is_told_first(monkeypatch, without_pycuda, driver, rea
 def test_a_volta_takes_the_compiler_and_the_headers_of_cuda_12(monkeypatch, without_pycuda):
     monkeypatch.setattr(missing, "find_driver", lambda: CUDA13)
     monkeypatch.setattr(missing, "has_volta", lambda: True)
-    command = take_inventory().remedy
+    command = detect_devices().remedy
     assert command.startswith("pip install 'gpualign[cuda12]' && pip install ")
     assert [folder.split("/")[-2] for folder in settings(command)["CUDA_INC_DIR"]] == ["cuda_runtime", "cuda_profiler_api"]
 
@@ -87,7 +87,7 @@ def test_a_run_that_the_cpu_does_starts_no_driver(monkeypatch, without_pycuda):
 def test_a_gpu_is_expected_where_the_system_has_its_device(monkeypatch, without_pycuda, node):
     monkeypatch.setattr(missing, "find_driver", lambda: CUDA13)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: node)
-    assert take_inventory().expected is node
+    assert detect_devices().expected is node
 
 
 def test_a_pycuda_that_cannot_be_loaded_is_built_anew(monkeypatch, tmp_path):
@@ -99,7 +99,7 @@ def test_a_pycuda_that_cannot_be_loaded_is_built_anew(monkeypatch, tmp_path):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(missing, "find_driver", lambda: CUDA12)
-    inventory = take_inventory()
+    inventory = detect_devices()
     assert inventory.reason == "PyCUDA cannot be loaded: undefined symbol: cuCtxCreate_v4"
     assert inventory.remedy.startswith("pip uninstall -y pycuda && pip install 'gpualign[cuda12]'")
     sys.modules.pop("pycuda", None)

@@ -28,10 +28,10 @@ from gpualign.jobs.devices.cuda_prestart import (
     EDIT_CELLS,
     GLOBAL_CELLS,
     alignment_seconds,
-    bounds_edits,
     distance_seconds,
     near_seconds,
-    start_early,
+    prestart_cuda,
+    threshold_bounds_edit_distance,
 )
 
 
@@ -101,24 +101,24 @@ def test_a_command_starts_what_its_device_may_need(monkeypatch, device, contexts
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    start_early(device, CUDA_START, 0)
+    prestart_cuda(device, CUDA_START, 0)
     assert started == ([] if contexts is None else [contexts])
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: False)
-    start_early(device, CUDA_START, 0)
+    prestart_cuda(device, CUDA_START, 0)
     assert len(started) == (contexts is not None)
 
 
 def test_a_device_that_is_none_is_refused(monkeypatch):
     monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: name)
     with pytest.raises(InputError, match="expected auto, cpu, cuda"):
-        start_early("gpu:0", 0, 0)
+        prestart_cuda("gpu:0", 0, 0)
 
 
 def test_nothing_starts_without_pycuda(monkeypatch):
     monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: None)
     monkeypatch.setattr(devices, "start_cuda", lambda numbers: pytest.fail("started"))
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    start_early("cuda", 9, 9)
+    prestart_cuda("cuda", 9, 9)
 
 
 def test_little_work_starts_nothing_by_itself(monkeypatch):
@@ -126,9 +126,9 @@ def test_little_work_starts_nothing_by_itself(monkeypatch):
     monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    start_early("auto", CUDA_START / 2, CUDA_START / 2)
+    prestart_cuda("auto", CUDA_START / 2, CUDA_START / 2)
     assert started == []
-    start_early("cuda", CUDA_START / 2, 0)
+    prestart_cuda("cuda", CUDA_START / 2, 0)
     assert started == [[0]]
 
 
@@ -137,9 +137,9 @@ def test_much_work_starts_what_it_will_need(monkeypatch):
     monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    start_early("auto", 0.9 * CUDA_START, 0.9 * CUDA_START)
-    start_early("auto", CUDA_START, CUDA_START)
-    start_early("auto", 9 * CUDA_START, 0.9 * CUDA_START)
+    prestart_cuda("auto", 0.9 * CUDA_START, 0.9 * CUDA_START)
+    prestart_cuda("auto", CUDA_START, CUDA_START)
+    prestart_cuda("auto", 9 * CUDA_START, 0.9 * CUDA_START)
     assert started == [[0], []]
 
 
@@ -207,10 +207,10 @@ def test_what_leaves_pairs_out_is_known_before_all_else(definition, end_gaps):
     for edit, score, identity, coverage in itertools.product([False, True], repeat=4):
         scoring = make_scoring(DNA, ScoringOptions(edit=edit), [records])
         task = Task(records, records, scoring, end_gaps=end_gaps, alphabet=DNA)
-        found = Filter(most_score=5 if edit and score else None, least_score=40 if score and not edit else None)
-        found = replace(found, least_identity=0.9 if identity else None, least_coverage=0.8 if coverage else None)
-        given = found.least_score, found.least_identity, found.most_score, found.least_coverage
-        known = bounds_edits(edit, definition, end_gaps is not EndGaps.PENALISED, *given)
+        found = Filter(max_score=5 if edit and score else None, min_score=40 if score and not edit else None)
+        found = replace(found, min_identity=0.9 if identity else None, min_coverage=0.8 if coverage else None)
+        given = found.min_score, found.min_identity, found.max_score, found.min_coverage
+        known = threshold_bounds_edit_distance(edit, definition, end_gaps is not EndGaps.PENALISED, *given)
         assert known == (edit_bound(found, task, definition) is not None)
 
 

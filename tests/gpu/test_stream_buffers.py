@@ -5,7 +5,7 @@ from host_device import HostDevice
 
 from gpualign.gpu.runtime import stream_buffers as slots
 from gpualign.gpu.runtime.device import OutOfMemory
-from gpualign.gpu.runtime.stream_buffers import Slot
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 
 class Counting(HostDevice):
@@ -26,7 +26,7 @@ class Counting(HostDevice):
 
 def test_wishes_that_grow_a_little_are_met_once():
     device = Counting()
-    slot = Slot(device, 0)
+    slot = StreamBuffers(device, 0)
     places = {slot.address("results", nbytes) for nbytes in range(100_000, 200_000, 10_000)}
     assert len(places) == 1
     assert device.asked == [200_192]
@@ -40,7 +40,7 @@ def test_wishes_that_grow_a_little_are_met_once():
 def test_large_buffers_are_as_large_as_asked_until_they_grow(monkeypatch):
     monkeypatch.setattr(slots, "_SMALL", 1000)
     device = Counting()
-    slot = Slot(device, 0)
+    slot = StreamBuffers(device, 0)
     for nbytes in (25_600, 25_601, 30_000, 33_000):
         slot.address("directions", nbytes, most=1000)
     assert device.asked == [25_600, 32_256, 41_472]
@@ -49,13 +49,13 @@ def test_large_buffers_are_as_large_as_asked_until_they_grow(monkeypatch):
 @pytest.mark.parametrize(("most", "made"), [(1 << 20, 51_200), (40_960, 40_960), (25_600, 25_600), (0, 25_600)])
 def test_a_buffer_takes_no_more_than_it_may(most, made):
     device = Counting()
-    Slot(device, 0).address("kept", 25_600, most=most)
+    StreamBuffers(device, 0).address("kept", 25_600, most=most)
     assert device.asked == [made]
 
 
 def test_where_memory_is_short_it_is_as_asked():
     device = Counting(limit=30_000)
-    slot = Slot(device, 0)
+    slot = StreamBuffers(device, 0)
     slot.address("results", 25_600)
     assert device.asked == [51_200, 25_600]
     assert device.used == 25_600

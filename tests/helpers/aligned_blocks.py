@@ -3,7 +3,7 @@
 from itertools import groupby
 
 import numpy as np
-from relatives import relatives
+from relatives import related_sets
 from work import run_paths, two_valued
 
 from gpualign.core.alignment.band_results import BandResults
@@ -12,11 +12,11 @@ from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
 from gpualign.core.planning.tile_plan import Band, Pairing
 from gpualign.core.results.blocks import PairBlock
-from gpualign.core.results.columns import FIELDS, tell_descriptions
+from gpualign.core.results.columns import FIELDS, fields_needing_descriptions
 from gpualign.core.results.hit_blocks import HitBlock
-from gpualign.core.sequences.strands_frames import Sides, as_given
+from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated
 
-OF_PAIRS = [field for field in FIELDS.values() if not field.of_hits and not tell_descriptions(field.name)]
+OF_PAIRS = [field for field in FIELDS.values() if not field.of_hits and not fields_needing_descriptions(field.name)]
 SCHEME = two_valued(4, 5, -4, 10, 1)
 
 
@@ -30,9 +30,8 @@ class Aligned:
     """Pairs of records, aligned; parts of them as either type of block."""
 
     def __init__(self, rng, stranded=None):
-        self.queries = relatives(rng, 12, 90, 4)
-        self.targets = relatives(rng, 12, 90, 4)
-        self.sides = Sides(stranded(self.queries) if stranded else as_given(self.queries), as_given(self.targets))
+        self.queries, self.targets = related_sets(rng, [12, 12], 90, 4)
+        self.sides = QueryTargetFrames(stranded(self.queries) if stranded else untranslated(self.queries), untranslated(self.targets))
         self.task = Task(self.sides.queries.sequences, self.targets, SCHEME, detail=Detail.PATH, end_gaps=EndGaps.FREE)
         self.found = run_paths(self.task.queries, self.targets, SCHEME, EndGaps.FREE)
 

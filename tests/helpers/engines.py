@@ -21,18 +21,18 @@ def one_thread(monkeypatch):
 
 def three_threads(monkeypatch):
     """Whatever the machine has. Tiles are single rows and finished out of order, so that a few sequences are work for all three."""
-    from gpualign.core.execution.worker_pool import Counter
+    from gpualign.core.execution.worker_pool import WorkerPort
     from gpualign.cpu.alignment import engine
     from gpualign.cpu.distance import tiles as distance_tiles
 
-    next_tile = Counter.next_tile
+    next_tile = WorkerPort.next_tile
 
     def dawdling(counter):
         if (tile := next_tile(counter)) is not None:
             time.sleep(0.001 * (3 - tile.query_start % 3))
         return tile
 
-    monkeypatch.setattr(Counter, "next_tile", dawdling)
+    monkeypatch.setattr(WorkerPort, "next_tile", dawdling)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     for kind in ("DIFFERENCE", "BITSLICED", "PATHS", "LOCAL"):
         monkeypatch.setattr(engine, f"_TILE_CELLS_{kind}", 1)
@@ -50,7 +50,7 @@ def cuda_on_host(monkeypatch):
     from gpualign.gpu.runtime import inventory as devices
 
     found = devices.Inventory([devices.DeviceFacts("host", 1 << 28, (7, 0))], "13.0", None)
-    monkeypatch.setattr(devices, "take_inventory", lambda mending=True: found)
+    monkeypatch.setattr(devices, "detect_devices", lambda mending=True: found)
     for module in (devices, factory):
         monkeypatch.setattr(module, "selected_devices", lambda text, inventory: [HostDevice()])
     return EngineChoice(("--device", "cuda"), ", cuda (host)")
@@ -58,14 +58,14 @@ def cuda_on_host(monkeypatch):
 
 def side_by_side(monkeypatch):
     """The same beside the CPU: small tiles, that whoever asks first gets."""
-    from gpualign.core.execution.load_balancing import Dispatch
+    from gpualign.core.execution.load_balancing import LoadBalancer
     from gpualign.gpu.alignment import engine
 
     cuda_on_host(monkeypatch)
     monkeypatch.setattr(engine, "_TILE_SECONDS", 1e-7)
     monkeypatch.setattr(engine, "_BAND_ROWS", 3)
     monkeypatch.setattr(engine, "_LANES", 1)
-    monkeypatch.setattr(Dispatch, "may_take", lambda *_: True)
+    monkeypatch.setattr(LoadBalancer, "may_take", lambda *_: True)
     return EngineChoice(("--device", "all"), ", cuda (host)")
 
 

@@ -12,7 +12,7 @@ from work import edit, records, sequence_set
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.runner import plan_task
-from gpualign.core.near_pairs.filter_cascade import Left, Steps
+from gpualign.core.near_pairs.filter_cascade import FilterCascade, Survivors
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound
@@ -82,7 +82,7 @@ def use(monkeypatch):
     """Makes the engine take these steps, whatever it would have chosen."""
 
     def to(steps):
-        monkeypatch.setattr(recipe_module, "choose", lambda options, measure, lengths, most, costs: (steps, 1.0, Left(1, 1, 1, 1)))
+        monkeypatch.setattr(recipe_module, "choose", lambda options, measure, lengths, most, costs: (steps, 1.0, Survivors(1, 1, 1, 1)))
 
     return to
 
@@ -100,10 +100,10 @@ def families(rng, kinds, longest, edits):
     return sequence_set([np.asarray(record, dtype=np.uint8) for record in few])
 
 
-SKETCHES = Steps(q=4, bits=1024)
+SKETCHES = FilterCascade(q=4, bits=1024)
 
 
-@pytest.mark.parametrize("steps", [Steps(), SKETCHES], ids=["lengths", "sketches"])
+@pytest.mark.parametrize("steps", [FilterCascade(), SKETCHES], ids=["lengths", "sketches"])
 @pytest.mark.parametrize("most", [0, 1, 5, 20])
 def test_every_pair_within_a_distance(rng, device, use, steps, most):
     use(steps)
@@ -120,7 +120,7 @@ def test_any_number_of_letters(rng, device, use, kinds):
 
 @pytest.mark.parametrize("most", [63, 64, 127, 128, 255, 256, 300])
 def test_bands_of_several_words(rng, device, use, most):
-    use(Steps())
+    use(FilterCascade())
     base = rng.integers(0, 4, 400)
     few = [base, base[most:], base[: len(base) - most], base[most + 1 :], base[: len(base) - most - 1]]
     few += [np.concatenate([rng.integers(0, 4, n), base]) for n in (most // 2, most, most + 1)]
@@ -134,7 +134,7 @@ def test_bands_of_several_words(rng, device, use, most):
 
 def test_bands_in_memory(rng, device, use):
     """More words than a thread has registers."""
-    use(Steps())
+    use(FilterCascade())
     assert verifier(2, 9).scratch_bytes > 0
     base = rng.integers(0, 4, 700)
     few = sequence_set([base, base[540:], base[520:], edited(rng, base, 300, 4), rng.integers(0, 4, 700), rng.integers(0, 4, 200)])
@@ -153,7 +153,7 @@ def test_bands_in_memory(rng, device, use):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("steps", [Steps(), SKETCHES], ids=["lengths", "sketches"])
+@pytest.mark.parametrize("steps", [FilterCascade(), SKETCHES], ids=["lengths", "sketches"])
 def test_bounds_that_depend_on_the_lengths(rng, device, use, steps, bound):
     use(steps)
     few = families(rng, 4, 130, 9)
@@ -199,13 +199,13 @@ def test_lists_that_are_too_short_lose_nothing(rng, device, use, monkeypatch, ca
 
 @pytest.mark.gpu
 def test_every_screen_of_a_device(rng, device, use, monkeypatch):
-    use(Steps(q=5, bits=2048))
+    use(FilterCascade(q=5, bits=2048))
     many = clusters(rng, 900, 300, 40)
     found = []
     for screen in screens(device.arch):
         monkeypatch.setattr(prepared_module, "screens", lambda arch, one=screen: (one,))
         found.append(near_pairs(many, many, distance_bound(30), Pairing.ABOVE, [device]))
-    use(Steps())
+    use(FilterCascade())
     assert all(one == found[0] for one in found)
     assert near_pairs(many, many, distance_bound(30), Pairing.ABOVE, [device])[0] == found[0][0]
 
@@ -278,7 +278,7 @@ def test_a_sample_chooses_sketches_and_is_the_same_each_time(rng):
     assert one.steps.q > 0
     assert one.steps.bits % 1024 == 0
     wide = recipe_module.make_near_recipe(Task(many, many, edit(4), within=distance_bound(149)), True)
-    assert wide.steps == Steps()
+    assert wide.steps == FilterCascade()
 
 
 def test_a_sample_counts_what_steps_leave(rng):
@@ -288,7 +288,9 @@ def test_a_sample_counts_what_steps_leave(rng):
     near = 2 * len(plain_pairs(many, many, bound, Pairing.ABOVE))
     assert left.pairs == 30 * 29
     assert left.pairs >= left.by_length >= left.by_sketches >= near
-    assert recipe_module._left(Steps(), many, many, bound, ranks, 4) == Left(left.pairs, left.by_length, left.by_length, left.by_length)
+    assert recipe_module._left(FilterCascade(), many, many, bound, ranks, 4) == Survivors(
+        left.pairs, left.by_length, left.by_length, left.by_length
+    )
 
 
 @on_the_host

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from gpualign.core.alignment.task import Task
-from gpualign.core.near_pairs.filter_cascade import Steps
+from gpualign.core.near_pairs.filter_cascade import FilterCascade
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
@@ -13,7 +13,7 @@ from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.near_pairs.recipe import NearRecipe, near_limits
 
-SKETCHED = NearRecipe(Steps(q=4, bits=256), nanoseconds=1.5, near=1e-5)
+SKETCHED = NearRecipe(FilterCascade(q=4, bits=256), nanoseconds=1.5, near=1e-5)
 
 
 def task_of(count):

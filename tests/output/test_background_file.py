@@ -9,7 +9,7 @@ import time
 import pytest
 from command import LIMIT
 
-from gpualign.core.output.background_file import FileBehind
+from gpualign.core.output.background_file import BackgroundFile
 
 
 class Slow(io.BytesIO):
@@ -32,7 +32,7 @@ def writers():
 
 def test_all_of_it_is_there_in_order(rng):
     file = Slow()
-    behind = FileBehind(file)
+    behind = BackgroundFile(file)
     pieces = [rng.bytes(int(n)) for n in rng.choice([1, 1000, 300_000, 2_000_000, 20_000_000], 40, p=[0.2, 0.3, 0.3, 0.15, 0.05])]
     written = b""
     for k, piece in enumerate(pieces):
@@ -49,7 +49,7 @@ def test_all_of_it_is_there_in_order(rng):
 
 def test_little_text_starts_no_thread():
     file = io.BytesIO()
-    behind = FileBehind(file)
+    behind = BackgroundFile(file)
     for _ in range(1000):
         behind.write(b"a row\n")
     assert not writers()
@@ -63,8 +63,8 @@ def test_an_error_is_raised_by_a_later_call():
             behind.write(bytes(1 << 20))
 
     with pytest.raises(OSError, match="No space left"):
-        fill(FileBehind(Slow(room=10 << 20)))
-    behind = FileBehind(Slow(room=1 << 20))
+        fill(BackgroundFile(Slow(room=10 << 20)))
+    behind = BackgroundFile(Slow(room=1 << 20))
     behind.write(bytes(2 << 20))
     with pytest.raises(OSError, match="No space left"):
         behind.close()
@@ -72,7 +72,7 @@ def test_an_error_is_raised_by_a_later_call():
 
 def test_nothing_follows_an_error():
     file = Slow(room=3 << 20)
-    behind = FileBehind(file)
+    behind = BackgroundFile(file)
     for size in (2, 2, 1):  # the last one would fit
         behind.write(bytes(size << 20))
     for _ in range(2):
@@ -84,7 +84,7 @@ def test_nothing_follows_an_error():
 def test_memory_is_bounded():
     """Who writes waits where the file is slow."""
     file = Slow()
-    behind = FileBehind(file)
+    behind = BackgroundFile(file)
     for k in range(200):
         behind.write(bytes(1 << 20))
         assert k + 1 - file.tell() // (1 << 20) <= 66
@@ -92,7 +92,7 @@ def test_memory_is_bounded():
 
 
 def test_the_thread_of_a_file_that_is_given_up_ends():
-    behind = FileBehind(Slow())
+    behind = BackgroundFile(Slow())
     behind.write(bytes(1 << 20))
     assert writers()
     del behind

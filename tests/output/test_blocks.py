@@ -27,7 +27,7 @@ from gpualign.core.scoring.evalues import SearchSpace, published
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.strands_frames import make_strands
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 OF_HITS = [field for field in FIELDS.values() if field.of_hits]
 
@@ -85,7 +85,7 @@ def test_filters(aligned):
     rectangle, hits = aligned.rectangle(rows, columns), aligned.hits([(i, j) for i in rows for j in columns])
     score, identity = (np.unique(values)[1:-1] for values in (hits.scores, hits.identity_fraction))
     score, identity = int(score[len(score) // 2]), float(identity[len(identity) // 2])
-    for filter in (Filter(score), Filter(most_score=score), Filter(least_identity=identity), Filter(0, most_distance=1 - identity)):
+    for filter in (Filter(score), Filter(max_score=score), Filter(min_identity=identity), Filter(0, max_distance=1 - identity)):
         keep = filter.keeps(hits)
         np.testing.assert_array_equal(keep, filter.keeps(rectangle).ravel())
         assert 0 < keep.sum() < len(keep)
@@ -199,13 +199,13 @@ def test_cigars_of_any_runs(rng, cuts):
 @pytest.mark.parametrize("field", OF_HITS, ids=lambda field: field.name)
 def test_pairs_have_no_columns_of_hits(aligned, field):
     block = aligned.rectangle(range(2), range(2))
-    with pytest.raises(TypeError, match="only hits have"):
+    with pytest.raises(TypeError, match="only hits of a search"):
         field.column(block)
     assert block.significance((0, 0)) is None
 
 
 def test_text_of_listed_records():
-    texts = TextColumn.of(["a", "", "long one"])
+    texts = StringColumn.of(["a", "", "long one"])
     column = Column.listed_text(texts.text, texts.offsets, np.array([2, 0, 0, 1, 2]))
     assert format_block([column], 0, 1, 5, [0], None) == [b"long one\na\na\n\nlong one\n"]
     for record in (-1, 3):

@@ -12,7 +12,7 @@ from eager import eager_here, marked
 
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.files.journal import Finished, Identity
-from gpualign.jobs.output.checkpoint import Resumption
+from gpualign.jobs.output.checkpoint import CheckpointedOutput
 from gpualign.jobs.output.commit import without_names
 
 WORDS = ["dist", "x.aln", "--compared", "-o", "x.npy", "--device", "cpu"]
@@ -203,7 +203,7 @@ def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
     monkeypatch.setattr("gpualign.jobs.output.checkpoint._SYNC_PAUSE", 0)
     written, asked, fsync = threading.Event(), threading.Event(), os.fsync
     monkeypatch.setattr(os, "fsync", lambda number: (asked.set(), written.wait(LIMIT), fsync(number)))
-    found = Resumption(tmp_path / "x.npy", Kept(), (0, 100), print)
+    found = CheckpointedOutput(tmp_path / "x.npy", Kept(), (0, 100), print)
     found.store("", tmp_path / "x.npy")[0].write(b"some")
     found.begun()
     for rows in (10, 20, 30):
@@ -228,7 +228,7 @@ def test_a_disk_that_fails_ends_the_run(tmp_path, eager, monkeypatch):
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(os, "fsync", fails)
-    found = Resumption(tmp_path / "x.npy", Kept(), (0, 100), print)
+    found = CheckpointedOutput(tmp_path / "x.npy", Kept(), (0, 100), print)
     found.store("", tmp_path / "x.npy")
     found.begun()
     found.mark(1)

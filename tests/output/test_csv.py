@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command import GPUALIGN, gpualign, gpualign_here, shell
 
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 STRANGE = ["a,1", 'b"2', '"c"', "d", ',"']
 """Ids that csv has to quote, and one that it does not."""
@@ -139,9 +139,9 @@ def test_a_table_goes_on(strange):
 
 
 def test_quoting():
-    column = TextColumn.of(["a", "b,c", 'd"e', ""])
+    column = StringColumn.of(["a", "b,c", 'd"e', ""])
     assert list(column.quoted) == ["a", '"b,c"', '"d""e"', ""]
-    plain = TextColumn.of(["a", "b c"])
+    plain = StringColumn.of(["a", "b c"])
     assert plain.quoted is plain
     assert column[1:2].quoted[0] == '"b,c"'
     assert column[:1].quoted is not column

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gpualign.core.common._placing import copy_rows, mirror_rows, put_columns
 from gpualign.core.output import mirroring as placing
-from gpualign.core.output.mirroring import Placement
+from gpualign.core.output.mirroring import MatrixFiller
 
 TYPES = [np.int8, np.int16, np.int32, np.int64, np.float32, np.float64]
 SIZES = st.one_of(st.sampled_from([0, 1]), st.integers(2, 20), st.integers(63, 130))
@@ -61,7 +61,7 @@ def test_bands_make_the_matrix(rows, columns, mirror, dtype, panel, together, th
         patch.setattr(placing, "_TOGETHER", together)
         patch.setattr(placing, "_AT_ONCE", 1 + together // 2)
         array = Reserved(out)
-        placement = Placement(array, mirror, threads)
+        placement = MatrixFiller(array, mirror, threads)
         for (start, stop), (first, last) in bands(rng, *values.shape, mirror, panel):
             part = values[start:stop, first:last]
             if rng.integers(2):
@@ -76,7 +76,7 @@ def test_bands_make_the_matrix(rows, columns, mirror, dtype, panel, together, th
 def test_rows_that_are_there_are_mirrored_before_the_end(rng, monkeypatch):
     monkeypatch.setattr(placing, "_TOGETHER", 10)
     values, out = numbers(rng, (30, 30), np.int32), np.zeros((30, 30), np.int32)
-    placement = Placement(Reserved(out), True)
+    placement = MatrixFiller(Reserved(out), True)
     for start in range(0, 24, 4):
         placement.place(values[start : start + 4, start:], (start, start + 4), (start, 30))
     np.testing.assert_array_equal(out[:24], mirrored(values)[:24])
@@ -85,7 +85,7 @@ def test_rows_that_are_there_are_mirrored_before_the_end(rng, monkeypatch):
 def test_little_is_left_to_mirror_at_the_end(rng, monkeypatch):
     monkeypatch.setattr(placing, "_AT_ONCE", 2)
     values, out = numbers(rng, (30, 30), np.int32), np.zeros((30, 30), np.int32)
-    placement = Placement(Reserved(out), True)
+    placement = MatrixFiller(Reserved(out), True)
     for start in range(0, 28, 4):
         placement.place(values[start : start + 4, start:], (start, start + 4), (start, 30))
     np.testing.assert_array_equal(out[:28], mirrored(values)[:28])

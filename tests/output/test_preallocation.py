@@ -10,7 +10,7 @@ from command import LIMIT
 
 from gpualign.core.output import preallocation as reserving
 from gpualign.core.output.matrix_files import NpyArray
-from gpualign.core.output.preallocation import Reservation
+from gpualign.core.output.preallocation import DiskPreallocation
 
 SIZE = 10_000_000
 
@@ -28,7 +28,7 @@ def asked(monkeypatch):
 def test_all_is_reserved_with_the_first_rows_where_that_takes_no_time(tmp_path, asked, monkeypatch):
     monkeypatch.setattr(reserving, "_MOMENT", LIMIT)
     with open(tmp_path / "x", "w+b") as file:
-        room = Reservation(file, SIZE)
+        room = DiskPreallocation(file, SIZE)
         assert asked == []  # nothing that the first kernels would wait for
         room.up_to(10)
         before = list(asked)
@@ -42,7 +42,7 @@ def test_all_is_reserved_with_the_first_rows_where_that_takes_no_time(tmp_path, 
 def test_a_slow_file_system_is_asked_as_it_is_written(tmp_path, asked, monkeypatch):
     monkeypatch.setattr(reserving, "_MOMENT", 0.0)
     with open(tmp_path / "x", "w+b") as file:
-        room = Reservation(file, SIZE)
+        room = DiskPreallocation(file, SIZE)
         assert os.fstat(file.fileno()).st_size == SIZE
         assert asked == []
         for stop in (10, 500, 5_000_001, 900_000, SIZE, SIZE):
@@ -56,23 +56,23 @@ def test_a_disk_that_is_clearly_full_is_told_before_any_work(tmp_path, monkeypat
     blocks = SimpleNamespace(f_blocks=100, f_bfree=1000, f_frsize=4096)
     monkeypatch.setattr(os, "fstatvfs", lambda file: blocks)
     with open(tmp_path / "x", "w+b") as file:
-        Reservation(file, 4096 * 1000)
+        DiskPreallocation(file, 4096 * 1000)
         file.truncate(0)
         with pytest.raises(OSError, match="No space left") as error:
-            Reservation(file, 4096 * 1000 + 1)
+            DiskPreallocation(file, 4096 * 1000 + 1)
         assert error.value.errno == errno.ENOSPC
         blocks.f_blocks = 0  # of a file system without a size
-        Reservation(file, 4096 * 1000 + 1)
+        DiskPreallocation(file, 4096 * 1000 + 1)
 
 
 def test_what_a_file_has_already_is_not_asked_for_again(tmp_path, monkeypatch):
     """Of a run that goes on."""
     with open(tmp_path / "x", "w+b") as file:
-        Reservation(file, SIZE).up_to(SIZE)
+        DiskPreallocation(file, SIZE).up_to(SIZE)
         file.write(b"there")
         file.flush()
         monkeypatch.setattr(os, "fstatvfs", lambda file: SimpleNamespace(f_blocks=100, f_bfree=1, f_frsize=4096))
-        Reservation(file, SIZE).up_to(SIZE)
+        DiskPreallocation(file, SIZE).up_to(SIZE)
     assert (tmp_path / "x").read_bytes()[:6] == b"there\0"
 
 
@@ -80,7 +80,7 @@ def test_systems_without_the_call_write_the_file(tmp_path, monkeypatch):
     monkeypatch.delattr(os, "posix_fallocate")
     with open(tmp_path / "x", "w+b") as file:
         file.write(b"head")
-        Reservation(file, SIZE).up_to(SIZE)
+        DiskPreallocation(file, SIZE).up_to(SIZE)
     assert (tmp_path / "x").read_bytes() == b"head" + bytes(SIZE - 4)
 
 

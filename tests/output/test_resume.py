@@ -244,11 +244,11 @@ def before(call):
         if taken[0] == %d: os._exit(9)
         return call(*given, **more)
     return step
-complete = r.Resumption.complete
+complete = r.CheckpointedOutput.complete
 def completed(self, files):
     complete(self, files)
     os.replace, pathlib.Path.unlink = before(os.replace), before(pathlib.Path.unlink)
-r.Resumption.complete = before(completed)
+r.CheckpointedOutput.complete = before(completed)
 """
 """A run that kills itself before one of the last steps: the last line of the journal, and each name that is taken or goes."""
 

@@ -301,7 +301,11 @@ def stopped_at_the_end(monkeypatch, *words):
 
 
 @pytest.mark.parametrize(
-    ("words", "digest"), [(["nw", "genes.fa"], "core.record.digest_of"), (["dist", "core.aln"], "jobs.output.atomic_files.digest_files")]
+    ("words", "digest"),
+    [
+        (["nw", "genes.fa"], "core.alignment.fingerprint.digest_of"),
+        (["dist", "core.aln"], "jobs.output.atomic_files.digest_files"),
+    ],
 )
 def test_the_digest_of_the_input_is_taken_once(folder, eager, monkeypatch, words, digest):
     """A share asks for it, a journal does, and so does a run that goes on."""

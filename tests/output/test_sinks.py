@@ -13,7 +13,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import STATISTICS, TileScores
 from gpualign.core.common.scatter import put
 from gpualign.core.execution.band_assembly import PairAssembly, bands_in_order
-from gpualign.core.execution.pipeline import deliver
+from gpualign.core.execution.pipeline import run_pipeline
 from gpualign.core.execution.runner import Discard
 from gpualign.core.output.formats.tsv import Tsv
 from gpualign.core.output.matrix import MatrixSink
@@ -37,7 +37,7 @@ def results(plan, order):
 
 
 def fill(sink, task, plan, order):
-    deliver(plan, bands_in_order(plan, results(plan, order), partial(PairAssembly, task, 2), Discard()), sink)
+    run_pipeline(plan, bands_in_order(plan, results(plan, order), partial(PairAssembly, task, 2), Discard()), sink)
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.sampled_from(Pairing), st.integers(0, 2**32), st.integers(1, 20), st.integers(1, 3000))
@@ -148,7 +148,7 @@ def test_an_error_in_the_sink_closes_the_source(rng):
             raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        deliver(plan, bands_in_order(plan, source(), partial(PairAssembly, task, 2), Discard()), Full())
+        run_pipeline(plan, bands_in_order(plan, source(), partial(PairAssembly, task, 2), Discard()), Full())
     assert closed
 
 

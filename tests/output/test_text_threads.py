@@ -13,7 +13,7 @@ from aligned_blocks import OF_PAIRS, Aligned
 from command import GPUALIGN, LIMIT, gpualign, shell
 from processes import started
 
-from gpualign.core.common.threads import WAITING, InOrder, in_order
+from gpualign.core.common.threads import WAITING, OrderedThreadPool, in_order
 from gpualign.core.output.formats.blast6 import M8
 from gpualign.core.output.formats.fasta import AlignedFasta
 from gpualign.core.output.formats.paf import Paf
@@ -64,10 +64,10 @@ def written(aligned, bands, format, threads, filter=None, run_bytes=1 << 20):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("least_identity", [None, 0.6])
-def test_any_number_of_threads_and_any_blocks(aligned, bands, monkeypatch, format, least_identity):
+@pytest.mark.parametrize("min_identity", [None, 0.6])
+def test_any_number_of_threads_and_any_blocks(aligned, bands, monkeypatch, format, min_identity):
     """In SAM, which row of a query is its primary alignment depends on the rows before."""
-    filter = Filter(least_identity=least_identity)
+    filter = Filter(min_identity=min_identity)
     expected = written(aligned, bands, format, 1, filter)
     assert len(expected.splitlines()) > 50
     for pairs, run_bytes in ((1, 1 << 20), (30, 1 << 20), (1000, 300), (1000, 1 << 20)):
@@ -160,7 +160,7 @@ def test_an_error_stands_where_its_result_would(threads):
 
 
 def test_threads_stay_for_other_items():
-    pool, names = InOrder(3), set()
+    pool, names = OrderedThreadPool(3), set()
 
     def noted(number):
         names.add(threading.current_thread().name)
@@ -174,7 +174,7 @@ def test_threads_stay_for_other_items():
 
 
 def test_an_error_of_a_single_item_ends_the_threads_of_earlier_ones():
-    pool, work = InOrder(3), Work(bad=7)
+    pool, work = OrderedThreadPool(3), Work(bad=7)
     assert list(pool.map(work.square, range(5))) == [0, 1, 4, 9, 16]
     with pytest.raises(ValueError, match="no square of 7"):
         list(pool.map(work.square, [7]))

@@ -13,7 +13,7 @@ from goldens import CORE, FAILED, GENES_DB, GENES_QUERY, OLD, ONE, SNPS, TWO
 from gpualign.core.output import arrow
 from gpualign.core.results.columns import FIELDS
 from gpualign.core.sequences.ids import Names
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 pytestmark = pytest.mark.slow
 
@@ -237,7 +237,7 @@ def test_batches_are_cut_by_rows_and_text_alone(monkeypatch, rng, container):
         table = arrow.TableWriter(stream := io.BytesIO(), container, columns)
         table.begin()
         for start, stop in zip([0, *cuts], [*cuts, count], strict=True):
-            table.write([records[start:stop], numbers[start:stop], TextColumn.of(words[start:stop])])
+            table.write([records[start:stop], numbers[start:stop], StringColumn.of(words[start:stop])])
         table.finish()
         return stream.getvalue()
 

@@ -52,9 +52,9 @@ def test_refusals(arguments, message):
 
 
 def test_without_a_gpu_the_reason_is_told():
-    from gpualign.gpu.runtime.inventory import take_inventory
+    from gpualign.gpu.runtime.inventory import detect_devices
 
-    reason = take_inventory().reason
+    reason = detect_devices().reason
     if reason is None:
         pytest.skip("this machine has a GPU")
     done = gpualign(*DIST, "--kernel", "shared", check=False)

@@ -12,7 +12,7 @@ from work import sequence_set, two_valued
 from gpualign.core.alignment.identity import identity
 from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.alignment.tile_results import STATISTICS
-from gpualign.core.near_pairs.filter_cascade import Costs, Left, Steps, candidates, choose, usual_letters
+from gpualign.core.near_pairs.filter_cascade import Costs, FilterCascade, Survivors, candidates, choose, usual_letters
 from gpualign.core.near_pairs.thresholds import edit_bound, what_would_bound
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.edit_bounds import columns_bound, covered_bound, distance_bound, matches_bound, score_bound
@@ -129,21 +129,21 @@ def test_a_few_other_letters_change_no_q(rng):
 def test_alignments_to_come_are_worth_larger_sketches():
     """Where a pair that sketches leave is aligned, it costs more than many words of them."""
     left = {0: 100, 2048: 30, 8192: 20, 16384: 18}
-    options = [Steps(), Steps(q=8, bits=2048), Steps(q=8, bits=8192), Steps(q=8, bits=16384)]
+    options = [FilterCascade(), FilterCascade(q=8, bits=2048), FilterCascade(q=8, bits=8192), FilterCascade(q=8, bits=16384)]
 
     def chosen(aligned):
         costs = Costs(pair=0.5, counts=2.0, word=0.25, column=0.001, cell=1.0, aligned=aligned)
-        return choose(iter(options), lambda steps: Left(100, 100, 100, left[steps.bits]), (100.0, 100.0), 10, costs)[0].bits
+        return choose(iter(options), lambda steps: Survivors(100, 100, 100, left[steps.bits]), (100.0, 100.0), 10, costs)[0].bits
 
     assert [chosen(aligned) for aligned in (0.0, 0.05, 1.0)] == [0, 8192, 16384]
 
 
 def test_what_a_sample_leaves_is_told():
-    left = Left(20_000, 10_600, 5000, 129)
-    assert left.describe(Steps()) == "of a sample lengths leave 53 %"
-    assert Left(1000, 999, 0, 0).describe(Steps()) == "of a sample lengths leave 100 %"
-    assert left.describe(Steps(counts=True)) == "of a sample lengths leave 53 %, letter counts 25 %"
-    assert left.describe(Steps(q=8, bits=4096)) == "of a sample lengths leave 53 %, q-grams 0.65 %"
+    left = Survivors(20_000, 10_600, 5000, 129)
+    assert left.describe(FilterCascade()) == "of a sample lengths leave 53 %"
+    assert Survivors(1000, 999, 0, 0).describe(FilterCascade()) == "of a sample lengths leave 100 %"
+    assert left.describe(FilterCascade(counts=True)) == "of a sample lengths leave 53 %, letter counts 25 %"
+    assert left.describe(FilterCascade(q=8, bits=4096)) == "of a sample lengths leave 53 %, q-grams 0.65 %"
 
 
 def test_scores_that_bound_nothing(rng):
@@ -154,17 +154,17 @@ def test_scores_that_bound_nothing(rng):
 @pytest.mark.parametrize(
     ("filter", "definition", "end_gaps", "bounded"),
     [
-        (Filter(most_score=3), 2, EndGaps.PENALISED, True),
-        (Filter(most_score=3), 2, EndGaps.FREE, False),
-        (Filter(least_identity=0.97), 0, EndGaps.FREE, True),
-        (Filter(least_identity=0.97), 1, EndGaps.PENALISED, True),
-        (Filter(least_identity=0.97), 1, EndGaps.QUERY, False),
-        (Filter(least_identity=0.97), 2, EndGaps.PENALISED, False),
-        (Filter(most_distance=0.03), 2, EndGaps.PENALISED, False),
-        (Filter(most_distance=0.03), 4, EndGaps.PENALISED, True),
-        (Filter(least_identity=0.97), 3, EndGaps.PENALISED, False),
-        (Filter(least_identity=0.97, least_coverage=0.9), 2, EndGaps.FREE, True),
-        (Filter(least_coverage=0.9), 2, EndGaps.PENALISED, False),
+        (Filter(max_score=3), 2, EndGaps.PENALISED, True),
+        (Filter(max_score=3), 2, EndGaps.FREE, False),
+        (Filter(min_identity=0.97), 0, EndGaps.FREE, True),
+        (Filter(min_identity=0.97), 1, EndGaps.PENALISED, True),
+        (Filter(min_identity=0.97), 1, EndGaps.QUERY, False),
+        (Filter(min_identity=0.97), 2, EndGaps.PENALISED, False),
+        (Filter(max_distance=0.03), 2, EndGaps.PENALISED, False),
+        (Filter(max_distance=0.03), 4, EndGaps.PENALISED, True),
+        (Filter(min_identity=0.97), 3, EndGaps.PENALISED, False),
+        (Filter(min_identity=0.97, min_coverage=0.9), 2, EndGaps.FREE, True),
+        (Filter(min_coverage=0.9), 2, EndGaps.PENALISED, False),
     ],
 )
 def test_what_thresholds_bound(rng, filter, definition, end_gaps, bounded):
@@ -177,8 +177,8 @@ def test_what_thresholds_bound(rng, filter, definition, end_gaps, bounded):
 def test_the_closest_bound_counts():
     records = sequence_set([[0, 1, 2, 3] * 25] * 2)
     task = Task(records, records, SCHEMES["edit"], detail=Detail.STATISTICS)
-    assert edit_bound(Filter(most_score=2, least_identity=0.9), task, 1) == distance_bound(2)
-    assert edit_bound(Filter(most_score=90, least_identity=0.9), task, 1) == columns_bound(0.9)
+    assert edit_bound(Filter(max_score=2, min_identity=0.9), task, 1) == distance_bound(2)
+    assert edit_bound(Filter(max_score=90, min_identity=0.9), task, 1) == columns_bound(0.9)
 
 
 def test_coverage_filters_what_is_written(rng):
@@ -193,6 +193,6 @@ def test_coverage_filters_what_is_written(rng):
     task = Task(records, records, SCHEMES["edit"], detail=Detail.STATISTICS)
     pairs = NearPairs(np.array([0, 0]), np.array([1, 1]), np.zeros(2, dtype=np.int64))
     block = NearBlock(task, 2, pairs, Aligned(np.zeros(2, dtype=np.int32), found, None))
-    assert Filter(least_coverage=0.4).keeps(block).tolist() == [True, True]
-    assert Filter(least_coverage=0.5).keeps(block).tolist() == [True, False]
-    assert Filter(least_coverage=0.7).keeps(block).tolist() == [False, False]
+    assert Filter(min_coverage=0.4).keeps(block).tolist() == [True, True]
+    assert Filter(min_coverage=0.5).keeps(block).tolist() == [True, False]
+    assert Filter(min_coverage=0.7).keeps(block).tolist() == [False, False]

@@ -16,14 +16,14 @@ from gpualign.core.scoring.masking import check_method, find_intervals, mask, ma
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.sequence_set import encode
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 METHODS = {"seg": PROTEIN, "dust": DNA}
 ORACLES = {"seg": masking_oracle.seg, "dust": masking_oracle.dust}
 
 
 def encoded(texts, method):
-    return encode("test", [f"r{i}" for i in range(len(texts))], TextColumn.of(texts), METHODS[method])
+    return encode("test", [f"r{i}" for i in range(len(texts))], StringColumn.of(texts), METHODS[method])
 
 
 def intervals(texts, method):

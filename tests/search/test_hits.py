@@ -9,7 +9,7 @@ from gpualign.core.alignment.hits import best_targets, order_best
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.sequence_set import encode
 from gpualign.core.sequences.strands_frames import make_strands
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 
 @given(st.data(), st.integers(1, 4), st.integers(1, 30), st.integers(1, 35), st.sampled_from([3, 2**31 - 1, 2**40]))
@@ -30,7 +30,7 @@ def test_targets_are_records_and_their_places_break_ties():
 
 
 def test_strands():
-    sequences = encode("test", ["a", "b"], TextColumn.joined([b"AACGTRYN", b"gattaca"]), DNA)
+    sequences = encode("test", ["a", "b"], StringColumn.joined([b"AACGTRYN", b"gattaca"]), DNA)
     both = make_strands(sequences, DNA, "both")
     letters = np.frombuffer(DNA.letters.encode(), dtype=np.uint8)
     texts = [
@@ -45,7 +45,7 @@ def test_strands():
     minus = make_strands(sequences, DNA, "minus")
     assert minus.sequences.codes.tolist() == [*both.sequences.codes[8:16], *both.sequences.codes[23:]]
     assert minus.is_minus(np.arange(2)).all()
-    proteins = encode("test", ["p"], TextColumn.joined([b"MKV"]), PROTEIN)
+    proteins = encode("test", ["p"], StringColumn.joined([b"MKV"]), PROTEIN)
     assert make_strands(proteins, PROTEIN, "plus").sequences is proteins
 
 

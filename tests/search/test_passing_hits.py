@@ -14,11 +14,11 @@ from gpualign.core.common.errors import RunError
 from gpualign.core.scoring.evalues import SearchSpace, published
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.search import runner
-from gpualign.core.search.hit_assembly import Found
+from gpualign.core.search.hit_assembly import QueryHits
 from gpualign.core.search.hit_ordering import HitOrder
 from gpualign.core.search.hit_writer import HitFilter, HitsWriter
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
-from gpualign.core.sequences.strands_frames import Sides, as_given, make_strands
+from gpualign.core.sequences.strands_frames import QueryTargetFrames, make_strands, untranslated
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment.engine import CudaEngine
 
@@ -56,7 +56,7 @@ class Progress:
 
 def search(queries, targets, scheme, filter, engine, space=None, strand="plus", memory=1 << 28):
     stranded = make_strands(queries, DNA, strand)
-    sides = Sides(stranded, as_given(targets))
+    sides = QueryTargetFrames(stranded, untranslated(targets))
     planned = runner.plan_search(Task(queries, targets, scheme, Mode.LOCAL), sides, filter, engine, memory)
     report, progress = Report(), Progress()
     progress.expect(planned.plan.cells)
@@ -75,12 +75,12 @@ def expected(queries, targets, scheme, filter, space=None, strand="plus"):
     scores = run_scores(stranded.sequences, targets, scheme, mode=Mode.LOCAL).reshape(len(queries), -1, len(targets)).max(axis=1)
     rows = []
     for record, row in enumerate(scores):
-        order = [t for t in sorted(range(len(targets)), key=lambda t, row=row: (-row[t], t)) if row[t] >= max(1, filter.least_score)]
+        order = [t for t in sorted(range(len(targets)), key=lambda t, row=row: (-row[t], t)) if row[t] >= max(1, filter.min_score)]
         if filter.without_self:
             order.remove(record)
         for target in order[: filter.most]:
             lengths = np.array([queries.lengths[record]]), np.array([targets.lengths[target]])
-            if filter.most_evalue is None or space.evalues(row[[target]], *lengths)[0] <= filter.most_evalue:
+            if filter.max_evalue is None or space.evalues(row[[target]], *lengths)[0] <= filter.max_evalue:
                 rows.append((record, target, int(row[target])))
     return rows
 
@@ -181,7 +181,7 @@ def test_the_limit_says_what_it_kept_back(family):
     for filter in (HitFilter(7), HitFilter(7, 100)):
         rows, unwritten, _ = search(queries, targets, SCHEME, filter, CpuEngine(1), space)
         assert rows == expected(queries, targets, SCHEME, filter)
-        every = expected(queries, targets, SCHEME, HitFilter(None, filter.least_score))
+        every = expected(queries, targets, SCHEME, HitFilter(None, filter.min_score))
         by_record = [[hit for hit in every if hit[0] == record] for record in range(len(queries))]
         assert unwritten.queries == sum(len(hits) > 7 for hits in by_record) > 2
         following = [hits[7] for hits in by_record if len(hits) > 7]
@@ -207,7 +207,7 @@ def hits_of(*queries):
 
 
 def found(hits, start, stop, *cut):
-    return Found(hits_of(*hits), np.arange(start, stop), np.isin(np.arange(start, stop), cut))
+    return QueryHits(hits_of(*hits), np.arange(start, stop), np.isin(np.arange(start, stop), cut))
 
 
 def test_hits_leave_in_order_and_as_soon_as_they_can():

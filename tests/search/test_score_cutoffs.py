@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gpualign.core.scoring.evalues import Parameters, SearchSpace, _published, published
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
-from gpualign.core.search.score_cutoffs import EvalueFloors, score_floors
+from gpualign.core.search.score_cutoffs import EvalueScoreCutoffs, score_floors
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 
 BLOSUM = make_scoring(PROTEIN, ScoringOptions(), local=True)
@@ -36,7 +36,7 @@ def test_no_score_below_the_floor_passes(targets, query, most, best, least):
     """Against every score that any of the targets can have; and a score that is below nothing that passes is no floor."""
     targets = np.array(targets)
     for space in spaces(targets, len(targets)):
-        floor = int(score_floors(np.array([query]), least, EvalueFloors(space, most, targets, best))[0])
+        floor = int(score_floors(np.array([query]), least, EvalueScoreCutoffs(space, most, targets, best))[0])
         lengths = np.unique(targets)
         # As many as a target's own letters allow, so that the floor is not lower than the least that passes.
         scores = np.concatenate([np.arange(1, best * length + 1) for length in lengths])

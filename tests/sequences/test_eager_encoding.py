@@ -13,9 +13,9 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.sequences import parser as records
 from gpualign.core.sequences._records import RecordScanner
 from gpualign.core.sequences.alphabet import ALPHABETS, DNA, INVALID, PROTEIN, Kinds, MixedAlphabets, detect
-from gpualign.core.sequences.eager_encoding import EncodedAhead
+from gpualign.core.sequences.eager_encoding import EagerEncoding
 from gpualign.core.sequences.loading import LowerCase, encode_all, read_raw
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 LETTERS = ("ACGT", "ACGTN", "ACGTURYKMSWBDHVN", "acgtn", "ACGTacgt", "MKVLAEDF", "ARNDCQEGHILKMFPSTWYVBZXUOJ*", "mkvl*", "ACGT-", "AC1")
 CLEAR = "ACGTTGCA" * 8
@@ -35,7 +35,7 @@ def expected_codes(texts, alphabet, masked):
     if not texts:
         return "x: no records with letters"
     try:
-        chosen = ALPHABETS[alphabet] if alphabet != "auto" else detect(list(texts), TextColumn.of(list(texts.values())))
+        chosen = ALPHABETS[alphabet] if alphabet != "auto" else detect(list(texts), StringColumn.of(list(texts.values())))
     except MixedAlphabets:
         return "mixed alphabets"
     codes = {name: chosen.encoding_of(masked)[list(text.encode())].tolist() for name, text in texts.items()}
@@ -84,7 +84,7 @@ def test_any_records(texts, alphabet, masked, degap, width):
     ("texts", "likely"), [([CLEAR, CLEAR], DNA), (["MEEPQ", "EFL*"], PROTEIN), (["ACGT"] * 20, None), ([CLEAR, "EFL"], None)]
 )
 def test_the_first_letters_tell(texts, likely):
-    scanner, ahead, kinds = RecordScanner(False, 0), EncodedAhead(), Kinds()
+    scanner, ahead, kinds = RecordScanner(False, 0), EagerEncoding(), Kinds()
     data = "".join(f">r{i}\n{text}\n" for i, text in enumerate(texts)).encode()
     scanner.feed(np.frombuffer(data, dtype=np.uint8), True)
     kinds.add(scanner.count_kinds(*records.KINDS))
@@ -94,7 +94,7 @@ def test_the_first_letters_tell(texts, likely):
 
 
 def test_up_to_the_first_letter_that_a_code_does_not_tell():
-    scanner, ahead, kinds = RecordScanner(False, 0), EncodedAhead(), Kinds()
+    scanner, ahead, kinds = RecordScanner(False, 0), EagerEncoding(), Kinds()
     for text in (CLEAR, "ACGTu", CLEAR):
         scanner.append(b"r", text.encode())
         kinds.add(scanner.count_kinds(*records.KINDS))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.decompression import text_to_come, unpack
 from gpualign.core.sequences.loading import encode_all, read_raw
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -209,7 +209,7 @@ def test_some_of_many_texts(rng, longest):
     """In any order, some of them several times; long ones are copied another way than short ones."""
     texts = ["".join(map(chr, rng.integers(65, 91, rng.integers(0, longest)))) for _ in range(50)]
     chosen = rng.integers(0, len(texts), 70)
-    found = TextColumn.of(texts).select(chosen)
+    found = StringColumn.of(texts).select(chosen)
     ends = pairwise(found.offsets.tolist())
     assert [found.text[a:b].tobytes().decode() for a, b in ends] == [texts[k] for k in chosen]
-    assert len(TextColumn.of(texts).select(chosen[:0]).text) == 0
+    assert len(StringColumn.of(texts).select(chosen[:0]).text) == 0

@@ -15,7 +15,7 @@ from gpualign.core.sequences import _records
 from gpualign.core.sequences import parser as records
 from gpualign.core.sequences.alphabet import KINDS
 from gpualign.core.sequences.parser import read_records
-from gpualign.core.sequences.string_column import TextColumn, join_columns
+from gpualign.core.sequences.string_column import StringColumn, join_columns
 
 CHUNKS = [1, 2, 3, 7, 16, 61, 4 << 20]
 
@@ -174,7 +174,7 @@ def test_memory_that_there_is_none_of_is_not_reserved():
 
 @given(st.lists(st.binary(max_size=5), min_size=1, max_size=40))
 def test_repeated_strings(strings):
-    column = TextColumn.joined(strings)
+    column = StringColumn.joined(strings)
     expected = [[k, strings.index(one)] for k, one in enumerate(strings) if strings.index(one) < k]
     assert _records.repeated(column.text, column.offsets).tolist() == expected
 
@@ -183,7 +183,7 @@ def test_repeated_strings(strings):
 def test_repeated_strings_that_nearly_ascend(numbers, distinct):
     """By length and bytes, as names with numbers do; equal neighbours do not."""
     names = [f"r{number}" for number in sorted(set(numbers) if distinct else numbers)]
-    column = TextColumn.of(names)
+    column = StringColumn.of(names)
     expected = [[k, names.index(one)] for k, one in enumerate(names) if names.index(one) < k]
     assert _records.repeated(column.text, column.offsets).tolist() == expected
 
@@ -197,7 +197,7 @@ def test_counts_codes(data, start):
 def test_repeated_strings_of_many(rng):
     """In many parts of their hashes."""
     numbers = rng.integers(0, 30_000, 40_000)
-    column = TextColumn.of([str(number) for number in numbers])
+    column = StringColumn.of([str(number) for number in numbers])
     _, firsts, of = np.unique(numbers, return_index=True, return_inverse=True)
     again = np.flatnonzero(firsts[of] != np.arange(len(numbers)))
     assert (_records.repeated(column.text, column.offsets) == np.stack((again, firsts[of[again]]), axis=1)).all()
@@ -212,7 +212,7 @@ def test_offsets_that_do_not_fit_are_refused():
 
 @given(st.lists(st.text(max_size=4), max_size=12), st.integers(-14, 14), st.integers(-14, 14), st.sampled_from([1, 2, -1, -3]))
 def test_a_column_is_a_sequence_of_its_strings(strings, start, stop, step):
-    column = TextColumn.of(strings)
+    column = StringColumn.of(strings)
     assert list(column) == strings
     assert [column[k] for k in range(-len(strings), len(strings))] == strings * 2
     part = column[start:stop:step]
@@ -229,7 +229,7 @@ def test_gathers_strings_of_a_column(data):
     picked = data.draw(st.lists(st.integers(0, len(strings) - 1), max_size=60))
     if data.draw(st.booleans()):  # neighbours
         picked = sorted(set(picked))
-    column = TextColumn.joined([b"before", *strings, b"behind"])[1:-1]
+    column = StringColumn.joined([b"before", *strings, b"behind"])[1:-1]
     found = column.select(np.array(picked, dtype=np.int64))
     assert [found.text[a:b].tobytes() for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)] == [strings[k] for k in picked]
     assert found.text.flags.writeable
@@ -239,7 +239,7 @@ def test_gathers_strings_of_a_column(data):
 def test_gathers_many_strings(rng):
     """More than a large page of memory, of which most are neighbours."""
     lengths = rng.integers(0, 300, 40_000)
-    column = TextColumn(rng.integers(0, 256, lengths.sum(), dtype=np.uint8), np.concatenate(([0], np.cumsum(lengths))))
+    column = StringColumn(rng.integers(0, 256, lengths.sum(), dtype=np.uint8), np.concatenate(([0], np.cumsum(lengths))))
     picked = np.flatnonzero(rng.random(40_000) < 0.95)
     places = np.repeat(np.isin(np.arange(40_000), picked), lengths)
     found = column.select(picked)

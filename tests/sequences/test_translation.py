@@ -9,7 +9,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.sequences import translation
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 from gpualign.core.sequences.translation import FRAMES, codon_table, translate
 
 
@@ -17,7 +17,7 @@ def nucleotides(rng, lengths, ambiguous=0.1):
     letters = rng.choice(15, int(sum(lengths)), p=[(1 - ambiguous) / 4] * 4 + [ambiguous / 11] * 11).astype(np.uint8)
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     ids = [f"r{i}" for i in range(len(lengths))]
-    return SequenceSet("test", ids, letters, offsets, places=rng.permutation(len(lengths)), descriptions=TextColumn.of(ids))
+    return SequenceSet("test", ids, letters, offsets, places=rng.permutation(len(lengths)), descriptions=StringColumn.of(ids))
 
 
 def texts(sequences, alphabet):

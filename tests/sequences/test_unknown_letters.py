@@ -8,7 +8,7 @@ import gpualign as python
 from gpualign.core.common.errors import InputError
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.loading import UnknownLetters
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 
 def masked(rng, letter, records=6, length=120, share=0.04):
@@ -89,7 +89,7 @@ def test_translated_searches_replace_nucleotides_alone(tmp_path):
 def test_what_is_replaced(alphabet, text, expected, count):
     unknown = UnknownLetters(alphabet)
     raw = np.frombuffer(text.encode(), np.uint8)
-    assert unknown.replace(TextColumn(raw, np.array([0, len(raw)]))).text.tobytes().decode() == expected
+    assert unknown.replace(StringColumn(raw, np.array([0, len(raw)]))).text.tobytes().decode() == expected
     assert (unknown.letters, unknown.total, unknown.records) == (count, len(raw), 1)
 
 

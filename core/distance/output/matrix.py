@@ -11,7 +11,7 @@ from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.output.base import BandDistances
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray, NumberType, Places, condensed_places, condensed_start, matrix_places
-from gpualign.core.output.mirroring import Placement
+from gpualign.core.output.mirroring import MatrixFiller
 
 
 class _ArraySink:
@@ -71,7 +71,7 @@ class MatrixSink(_ArraySink):
         origin = start, start if samples.one_set else 0
         mirror, columns = samples.one_set and self._rows is None, len(samples.targets) - origin[1]
         self._open((stop - start, columns), matrix_places(start, columns, mirror))
-        self._placements = {array: Placement(array, mirror, self._threads, origin) for array in self._arrays}
+        self._placements = {array: MatrixFiller(array, mirror, self._threads, origin) for array in self._arrays}
 
     def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
         columns = band.first_target - self._first_target, band.target_stop - self._first_target

@@ -11,7 +11,7 @@ from gpualign.core.distance.output.base import BandDistances, NearDistances
 from gpualign.core.output.matrix_files import Named
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory, row_blocks, write_pieces
 from gpualign.core.results._rows import Column, format_block
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 _BLOCK_CELLS = 1 << 18
 
@@ -26,7 +26,7 @@ class PairText:
     headed: bool = False
     value: str = "distance"
 
-    def cells(self, ids: TextColumn) -> TextColumn:
+    def cells(self, ids: StringColumn) -> StringColumn:
         """Ids as they are written."""
         return ids.quoted if self.separator == "," else ids
 
@@ -36,7 +36,7 @@ class PairText:
         return (self.separator.join(names) + "\n").encode() if self.headed else b""
 
 
-def _listed(ids: TextColumn, which: CountArray) -> Column:
+def _listed(ids: StringColumn, which: CountArray) -> Column:
     return Column.listed_text(ids.text, ids.offsets, np.ascontiguousarray(which, np.int64))
 
 

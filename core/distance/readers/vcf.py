@@ -24,7 +24,7 @@ import numpy as np
 
 import gpualign
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.common.threads import Aside
+from gpualign.core.common.threads import BackgroundTask
 from gpualign.core.distance.calls import Kind, make_samples
 from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.readers import vcf_records
@@ -54,7 +54,7 @@ class _File:
         self.ids: list[str] = []
         self.store = RowStore(0, memory, scratch)
         _refuse_truncated(path, source)
-        lines, aside = VcfLines(path, source), Aside()
+        lines, aside = VcfLines(path, source), BackgroundTask()
         aside.begin(lines.check)
         try:
             self._read(path, memory, scratch)

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.remote.protocol import Answer, Call, Done, Failed, Lacking, software
+from gpualign.core.execution.remote.protocol import Answer, Call, Done, Failed, MissingArguments, software
 
 Item = TypeVar("Item")
 
@@ -55,14 +55,14 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Parcel:
+class SharedArguments:
     """Parts, by a name that no other parcel has."""
 
     name: str
     parts: tuple[Part, ...]
 
     @classmethod
-    def of(cls, *parts: Part) -> Parcel:
+    def of(cls, *parts: Part) -> SharedArguments:
         return cls(uuid.uuid4().hex, parts)
 
 
@@ -82,7 +82,7 @@ def _unchecked() -> None:
 
 
 @dataclass(frozen=True)
-class Fleet:
+class WorkerPoolClient:
     """Workers that serve calls.
 
     serve: what they run, as `Node.answer`; a function that a worker can import by its name. workers: counts them, None where that is not
@@ -102,12 +102,12 @@ class Fleet:
         found = self.workers()
         return _UNKNOWN_WORKERS if found is None else max(1, found)
 
-    def ask(self, parcel: Parcel, request: Any) -> Any:
+    def ask(self, parcel: SharedArguments, request: Any) -> Any:
         """What one worker answers. Raises as `stream` does."""
         return next(self.stream(parcel, [request], lambda item: item, first=True))[1]
 
     def stream(
-        self, parcel: Parcel, items: Iterable[Item], request: Callable[[Item], Any], first: bool = False
+        self, parcel: SharedArguments, items: Iterable[Item], request: Callable[[Item], Any], first: bool = False
     ) -> Iterator[tuple[Item, Any]]:
         """(item, what a worker answers to its request) in the order of the answers. Items are taken as workers become free, and none long
         before earlier ones are answered. When the iterator is closed, finished or fails, what no worker has begun is cancelled, and the
@@ -150,7 +150,7 @@ class Fleet:
             for future in waiting:
                 future.cancel()
 
-    def _submit(self, parcel: Parcel, sent: _Sent[Item]) -> Future[Answer]:
+    def _submit(self, parcel: SharedArguments, sent: _Sent[Item]) -> Future[Answer]:
         parts = [part for part in parcel.parts if part.name in sent.parts]
         names = tuple(part.name for part in parcel.parts)
         call = Call(software(), next(_numbers), parcel.name, names, tuple(part.name for part in parts), sent.request)
@@ -161,7 +161,7 @@ class Fleet:
         except Exception as error:
             raise RunError(f"the cluster takes no more work: {_described(error)}") from error
 
-    def _answer(self, future: Future[Answer], parcel: Parcel, sent: _Sent[Item]) -> Done | None:
+    def _answer(self, future: Future[Answer], parcel: SharedArguments, sent: _Sent[Item]) -> Done | None:
         """None: the call is to be sent again. Raises `RunError`."""
         try:
             answer = future.result()
@@ -181,7 +181,7 @@ class Fleet:
             raise RunError(f"a worker of the cluster failed: {_described(error)}") from error
         if isinstance(answer, Done):
             return answer
-        if isinstance(answer, Lacking):
+        if isinstance(answer, MissingArguments):
             sent.parts.update(answer.parts)
             return None
         assert isinstance(answer, Failed)

@@ -14,9 +14,9 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER, Fleet, Parcel, Part
+from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER, Part, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.serialization import pack_tile, unpack_result
-from gpualign.core.execution.remote.tile_sizes import Facts, shipped_limits
+from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, shipped_limits
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Limits, Tile
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -53,8 +53,8 @@ class RemotePrepared:
     limits: Limits
     kernel: str
     hardware: str
-    fleet: Fleet = field(repr=False)
-    parcel: Parcel = field(repr=False)
+    fleet: WorkerPoolClient = field(repr=False)
+    parcel: SharedArguments = field(repr=False)
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         with closing(cast("Closable", answers := self.fleet.stream(self.parcel, tiles, pack_tile))):
@@ -71,7 +71,7 @@ class RemoteEngine:
     # A worker whose own hardware cannot do a task has a CPU that can.
     capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
 
-    def __init__(self, fleet: Fleet, settings: object) -> None:
+    def __init__(self, fleet: WorkerPoolClient, settings: object) -> None:
         self._fleet = fleet
         self._settings = settings
         self._parts: list[tuple[SequenceSet, Part]] = []
@@ -83,8 +83,8 @@ class RemoteEngine:
         rest = {one.name: getattr(task, one.name) for one in fields(task) if one.name not in (*_SETS, *_OF_BLOCKS)}
         sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
         order = Part(TaskOrder(self._settings, rest, digest_of(task)))
-        parcel = Parcel.of(order, *map(self._part, sets))
-        facts: Facts = self._fleet.ask(parcel, None)
+        parcel = SharedArguments.of(order, *map(self._part, sets))
+        facts: WorkerCapabilities = self._fleet.ask(parcel, None)
         workers = self._fleet.count()
         limits = shipped_limits(task, facts, workers, AHEAD * CALLS_A_WORKER * workers, budget)
         return RemotePrepared(task, limits, facts.kernel, f"{describe_fleet(self._fleet)} {facts.hardware}", self._fleet, parcel)
@@ -98,7 +98,7 @@ class RemoteEngine:
         return part
 
 
-def describe_fleet(fleet: Fleet) -> str:
+def describe_fleet(fleet: WorkerPoolClient) -> str:
     """How many workers there are, before what each of them has: for people."""
     found = fleet.workers()
     return "workers, each" if found is None else "1 worker," if found == 1 else f"{found} workers, each"

@@ -39,7 +39,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Lacking:
+class MissingArguments:
     """The worker has not got these parts."""
 
     parts: tuple[str, ...]
@@ -54,7 +54,7 @@ class Failed:
     again: bool
 
 
-Answer: TypeAlias = Done | Lacking | Failed
+Answer: TypeAlias = Done | MissingArguments | Failed
 
 
 def software() -> str:

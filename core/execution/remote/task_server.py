@@ -14,16 +14,16 @@ from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.execution.engine import Prepared
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.remote.serialization import PackedTile, TileMaker, pack_result
-from gpualign.core.execution.remote.tile_sizes import Facts
-from gpualign.core.execution.retiling import run_within
+from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities
+from gpualign.core.execution.retiling import run_resplit
 from gpualign.core.planning.tile_plan import Tile
 
 
 class TaskServer:
-    """Answers a tile with its result, None with the facts. rate: as in `Facts`."""
+    """Answers a tile with its result, None with the facts. rate: as in `WorkerCapabilities`."""
 
     def __init__(self, prepared: Prepared, rate: float) -> None:
-        self._facts = Facts(prepared.limits, prepared.kernel, prepared.hardware, rate)
+        self._facts = WorkerCapabilities(prepared.limits, prepared.kernel, prepared.hardware, rate)
         self._tiles = TileMaker(prepared.task)
         self._run = _Run(prepared)
 
@@ -57,7 +57,7 @@ class _Run:
         while self._has_more():
             begun: dict[int, Future[TileResult]] = {}
             try:
-                with closing(cast("Closable", results := run_within(self._prepared, self._tiles(begun)))):
+                with closing(cast("Closable", results := run_resplit(self._prepared, self._tiles(begun)))):
                     for result in results:
                         begun.pop(id(result.tile)).set_result(result)
             except BaseException as error:  # each caller raises it

@@ -20,7 +20,7 @@ _BANDS_A_WORKER = 4
 
 
 @dataclass(frozen=True)
-class Facts:
+class WorkerCapabilities:
     """What a worker tells of a task that it has prepared. limits, kernel, hardware: as of `Prepared`; rate: cells a second, about (where
     pairs are what costs, these)."""
 
@@ -30,7 +30,7 @@ class Facts:
     rate: float
 
 
-def shipped_limits(task: Task, facts: Facts, workers: int, ahead: int, budget: Budget) -> Limits:
+def shipped_limits(task: Task, facts: WorkerCapabilities, workers: int, ahead: int, budget: Budget) -> Limits:
     """Limits for so many workers of this kind. ahead: results that the coordinator holds at most, each of a tile; they fit a third of the
     budget's results, beside the bands that are being filled."""
     tile_bytes = max(1, min(_TILE_BYTES, budget.results // (3 * ahead)))

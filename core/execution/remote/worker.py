@@ -9,7 +9,7 @@ from typing import Any
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import GpualignError
-from gpualign.core.execution.remote.protocol import Answer, Call, Done, Failed, Lacking, software, this_worker
+from gpualign.core.execution.remote.protocol import Answer, Call, Done, Failed, MissingArguments, software, this_worker
 
 _KEPT = 2
 """Parcels that a worker keeps: a search goes back and forth between two."""
@@ -42,7 +42,7 @@ class Node:
             with self._lock:
                 if call.parcel not in self._kept:
                     if lacking := self._take(call, payload):
-                        return Lacking(lacking)
+                        return MissingArguments(lacking)
                     self._kept[call.parcel] = _Kept(call.parts, self._open([self._parts[name] for name in call.parts]))
                 kept = self._kept[call.parcel] = self._kept.pop(call.parcel)
             return Done(kept.serve(call.request))

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from gpualign.core.output.matrix_files import Named, write_matrix_rows
 from gpualign.core.output.writer import ByteWriter
-from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.string_column import StringColumn
 
 
 def write_mega(stream: ByteWriter, names: Named, values: npt.NDArray[Any], title: str, decimals: int, threads: int = 1) -> None:
@@ -19,5 +19,5 @@ def write_mega(stream: ByteWriter, names: Named, values: npt.NDArray[Any], title
     stream.write(f"#mega\n!Title: {title};\n!Format DataType=Distance DataFormat=LowerLeft NTaxa={len(names.ids)};\n\n".encode())
     stream.write("".join(f"[{k}] #{name}\n" for k, name in enumerate(names.ids, 1)).encode("utf-8", "surrogateescape"))
     stream.write(b"\n")
-    labels = TextColumn.of([f"[{k}]" for k in range(1, len(names.ids) + 1)])
+    labels = StringColumn.of([f"[{k}]" for k in range(1, len(names.ids) + 1)])
     write_matrix_rows(stream, values, labels, " ", decimals, threads, "?", below=True)

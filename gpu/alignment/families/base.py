@@ -32,7 +32,7 @@ class Launcher(Protocol):
     def launch(self, kernel: Kernel, grid: int, threads: int, filled: np.void) -> None: ...
 
 
-class WayBack(Protocol):
+class Traceback(Protocol):
     """What follows the launch of an alignment kernel."""
 
     def trace(self, struct: np.dtype[np.void], forward: np.void, units: int, **more: int) -> None:
@@ -41,7 +41,7 @@ class WayBack(Protocol):
 
 
 @dataclass(frozen=True)
-class Placed:
+class DeviceBatch:
     """A batch whose memory is there: addresses on the device.
 
     arrays: of each array of the layout, and of the codes and offsets of queries and targets; packed: room for targets as pack.cu
@@ -136,7 +136,7 @@ class Variant(ABC):
         """The layout of a batch, with the family's own arrays beside `arrays`."""
 
     @abstractmethod
-    def launch(self, placed: Placed, launcher: Launcher, way_back: WayBack) -> None:
+    def launch(self, placed: DeviceBatch, launcher: Launcher, way_back: Traceback) -> None:
         """All kernels of a batch up to its scores, or its paths."""
 
     def diagonal_bands(self, cells: float, longest: int, hardware: Hardware) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.recurrence_forms import UnaryForm
 from gpualign.gpu.alignment.batch_layout import Layout, Room
-from gpualign.gpu.alignment.families.base import Extent, Launcher, Placed, Variant, WayBack, best_rows
+from gpualign.gpu.alignment.families.base import DeviceBatch, Extent, Launcher, Traceback, Variant, best_rows
 from gpualign.gpu.alignment.families.bit_slice_lanes import make_lanes
 from gpualign.gpu.alignment.families.strip_queue import Queued, greatest_of_each, pack, pipeline, starts
 from gpualign.gpu.alignment.recipe import Recipe
@@ -113,7 +113,7 @@ class Slices(Queued):
         # A lane reads on behind its own targets while other lanes of the item have longer ones, and ahead of the last columns.
         return self.in_queue(arrays, (int(words[-1]) + (most + together) * width) * 4, _THREADS, most, schedule)
 
-    def launch(self, placed: Placed, launcher: Launcher, way_back: WayBack) -> None:
+    def launch(self, placed: DeviceBatch, launcher: Launcher, way_back: Traceback) -> None:
         layout, recipe = placed.layout, placed.recipe
         groups, items = len(layout.arrays["group_columns"]), len(layout.arrays["item_strips"])
         pack(

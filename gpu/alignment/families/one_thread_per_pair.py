@@ -13,7 +13,7 @@ from gpualign.core.sequences.alphabet import DNA
 from gpualign.gpu.alignment.batch_layout import Layout, Room
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families import rebased_scores as rebased
-from gpualign.gpu.alignment.families.base import Extent, Launcher, Placed, Variant, WayBack, best_rows
+from gpualign.gpu.alignment.families.base import DeviceBatch, Extent, Launcher, Traceback, Variant, best_rows
 from gpualign.gpu.alignment.families.strip_queue import Queued, greatest_of_each, pack, pipeline, starts, wanted_items
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels import argument_structs as structs
@@ -115,7 +115,7 @@ class Threads(Queued):
             return layout
         return replace(layout, matrices=len(items) * self.pairs, matrix_stride=layout.carry_stride // self.carries * self.words)
 
-    def launch(self, placed: Placed, launcher: Launcher, way_back: WayBack) -> None:
+    def launch(self, placed: DeviceBatch, launcher: Launcher, way_back: Traceback) -> None:
         layout = placed.layout
         blocks, items = len(layout.arrays["block_columns"]), len(layout.arrays["items"])
         pack(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.alignment.batch_layout import Layout
-from gpualign.gpu.alignment.families.base import Launcher, Placed, Variant
+from gpualign.gpu.alignment.families.base import DeviceBatch, Launcher, Variant
 from gpualign.gpu.alignment.recipe import Lengths
 from gpualign.gpu.alignment.strip_schedule import Schedule
 from gpualign.gpu.kernels import argument_structs as structs
@@ -125,7 +125,7 @@ def _backwards(block: int, stop: int, queries: int) -> npt.NDArray[np.int32]:
     return np.arange(stop * queries - 1, block * queries - 1, -1, dtype=np.int32)
 
 
-def pipeline(placed: Placed) -> np.void:
+def pipeline(placed: DeviceBatch) -> np.void:
     """The arguments of the queue."""
     layout = placed.layout
     return arguments(
@@ -139,7 +139,7 @@ def pipeline(placed: Placed) -> np.void:
     )
 
 
-def pack(placed: Placed, launcher: Launcher, kernel: Kernel, struct: np.dtype[np.void], units: int, **values: int) -> None:
+def pack(placed: DeviceBatch, launcher: Launcher, kernel: Kernel, struct: np.dtype[np.void], units: int, **values: int) -> None:
     """Launch a kernel of pack.cu on the batch's targets."""
     filled = arguments(
         struct,

@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.alignment.batch_layout import Layout, Room
-from gpualign.gpu.alignment.families.base import Extent, Launcher, Placed, Variant, WayBack
+from gpualign.gpu.alignment.families.base import DeviceBatch, Extent, Launcher, Traceback, Variant
 from gpualign.gpu.alignment.recipe import Lengths, Recipe
 from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import QUEUE_BYTES, Arrays, arguments
@@ -76,7 +76,7 @@ class Chained(Variant):
             edge_bytes=edges * self.carry_bytes,
         )
 
-    def launch(self, placed: Placed, launcher: Launcher, way_back: WayBack) -> None:
+    def launch(self, placed: DeviceBatch, launcher: Launcher, way_back: Traceback) -> None:
         """Launches of as many pairs as there are slots, one after the other."""
         layout, pairs = placed.layout, placed.slots
         handed_bytes = 4 * self.handed_words(layout.carry_stride)

@@ -15,9 +15,9 @@ from gpualign.core.common._placing import copy_rows
 from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.batches import Batch
-from gpualign.gpu.alignment.families.base import Placed, Variant, WayBack
+from gpualign.gpu.alignment.families.base import DeviceBatch, Traceback, Variant
 from gpualign.gpu.runtime.device import Event
-from gpualign.gpu.runtime.stream_buffers import Slot
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _COPIED = 4096
 """Bytes that are copied as a row."""
@@ -63,32 +63,32 @@ class BatchOutput(ABC):
         """Memory on the device."""
 
     @abstractmethod
-    def reserve(self, slot: Slot) -> int:
+    def reserve(self, slot: StreamBuffers) -> int:
         """Make room; the address of the scores that the alignment kernel is to write. Raises `OutOfMemory`."""
 
-    def way_back(self, slot: Slot, variant: Variant, placed: Placed) -> WayBack:
+    def way_back(self, slot: StreamBuffers, variant: Variant, placed: DeviceBatch) -> Traceback:
         """What follows each launch of the alignment kernel; makes room for it. Raises `OutOfMemory`."""
         return NoWayBack()
 
     @abstractmethod
-    def clear(self, slot: Slot, needed: bool) -> None:
+    def clear(self, slot: StreamBuffers, needed: bool) -> None:
         """Before the kernels. needed: by the alignment kernel."""
 
-    def finish(self, slot: Slot, placed: Placed) -> None:
+    def finish(self, slot: StreamBuffers, placed: DeviceBatch) -> None:
         """Launch what follows the alignment kernels of the whole batch."""
         return
 
     @abstractmethod
-    def download(self, slot: Slot) -> None:
+    def download(self, slot: StreamBuffers) -> None:
         """Put the copies on the stream."""
 
     @abstractmethod
-    def collect(self, slot: Slot, host: Host) -> bool:
+    def collect(self, slot: StreamBuffers, host: Host) -> bool:
         """Merge a batch that has finished into its tile; copies, as the slot's buffers are for the next. False: the run was stopped."""
 
 
 class NoWayBack:
-    """Implements `WayBack`: scores alone are wanted."""
+    """Implements `Traceback`: scores alone are wanted."""
 
     def trace(self, struct: np.dtype[np.void], forward: np.void, units: int, **more: int) -> None:
         return

@@ -15,14 +15,14 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.batches import Batch
-from gpualign.gpu.alignment.families.base import Placed, Variant
+from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
 from gpualign.gpu.alignment.outputs.base import BatchOutput, Host
 from gpualign.gpu.alignment.outputs.scores import BatchScores
 from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import aligned, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.host_buffers import Scores
-from gpualign.gpu.runtime.stream_buffers import Slot
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 SELECT = Kernel("select.cu", "select_hits")
 _SELECT_THREADS = 512
@@ -59,17 +59,17 @@ class BatchHits(BatchOutput):
     def device_bytes(self) -> int:
         return aligned(self.host_bytes) + aligned(self._score_bytes)
 
-    def reserve(self, slot: Slot) -> int:
+    def reserve(self, slot: StreamBuffers) -> int:
         slot.load(SELECT)
         slot.host("results", self.host_bytes)
         slot.address("results", self.host_bytes)
         return slot.address("scores", self._score_bytes)
 
-    def clear(self, slot: Slot, needed: bool) -> None:
+    def clear(self, slot: StreamBuffers, needed: bool) -> None:
         if needed:
             slot.fill(slot.address("scores", self._score_bytes), 0, self._score_bytes)
 
-    def finish(self, slot: Slot, placed: Placed) -> None:
+    def finish(self, slot: StreamBuffers, placed: DeviceBatch) -> None:
         results = slot.address("results", self.host_bytes)
         filled = arguments(
             structs.SELECT,
@@ -83,10 +83,10 @@ class BatchHits(BatchOutput):
         )
         slot.launch(SELECT, min(self.rows, 4 * slot.multiprocessors), _SELECT_THREADS, filled)
 
-    def download(self, slot: Slot) -> None:
+    def download(self, slot: StreamBuffers) -> None:
         slot.download("results", self.host_bytes)
 
-    def collect(self, slot: Slot, host: Host) -> bool:
+    def collect(self, slot: StreamBuffers, host: Host) -> bool:
         found = slot.host("results", self.host_bytes).view(np.int32).reshape(2, self.rows, self.hits)
         self.merge(found[0], found[1])
         return True

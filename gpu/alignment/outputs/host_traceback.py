@@ -14,7 +14,7 @@ from gpualign.core.alignment.tile_results import STATISTICS, Runs
 from gpualign.core.scoring.recurrence_forms import usable_pairs
 from gpualign.gpu.alignment.outputs.base import Host
 from gpualign.gpu.alignment.outputs.paths import BatchPaths, PathResults
-from gpualign.gpu.runtime.stream_buffers import Slot
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _LETTERS = 32
 
@@ -30,7 +30,7 @@ class BatchMatrices(BatchPaths):
     def device_bytes(self) -> int:
         return super().device_bytes + self.layout.matrix_bytes
 
-    def reserve(self, slot: Slot) -> int:
+    def reserve(self, slot: StreamBuffers) -> int:
         slot.host("directions", self.layout.matrix_bytes)
         return super().reserve(slot)
 
@@ -38,12 +38,12 @@ class BatchMatrices(BatchPaths):
         """Of all of them."""
         return self.layout.matrix_bytes
 
-    def download(self, slot: Slot) -> None:
+    def download(self, slot: StreamBuffers) -> None:
         super().download(slot)
         if self.layout.matrix_bytes:
             slot.download("directions", self.layout.matrix_bytes)
 
-    def collect(self, slot: Slot, host: Host) -> bool:
+    def collect(self, slot: StreamBuffers, host: Host) -> bool:
         found = self.results(slot.host("results", self._result_bytes), np.zeros(0, dtype=np.uint8))
         self.merge(self.batch, self._traced(found, slot.host("directions", self.layout.matrix_bytes).view(np.uint32), host), host)
         return True

@@ -14,14 +14,14 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.batches import Batch
-from gpualign.gpu.alignment.families.base import Placed, Variant
+from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
 from gpualign.gpu.alignment.outputs.base import BatchOutput, Host
 from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import aligned, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.device import Bytes
 from gpualign.gpu.runtime.host_buffers import ResultPool, Scores
-from gpualign.gpu.runtime.stream_buffers import Slot
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _CURSOR_BYTES = 8
 RUNS_PIECE = 16
@@ -44,7 +44,7 @@ class PathResults:
 class TraceLaunch:
     """Implements `WayBack`. path: arguments; grid: blocks at most."""
 
-    slot: Slot
+    slot: StreamBuffers
     kernel: Kernel
     path: np.void
     grid: int
@@ -97,11 +97,11 @@ class BatchPaths(BatchOutput):
     def device_bytes(self) -> int:
         return aligned(self._result_bytes) + 2 * aligned(self._run_bytes)
 
-    def reserve(self, slot: Slot) -> int:
+    def reserve(self, slot: StreamBuffers) -> int:
         slot.host("results", self._result_bytes)
         return slot.address("results", self._result_bytes)
 
-    def clear(self, slot: Slot, needed: bool) -> None:
+    def clear(self, slot: StreamBuffers, needed: bool) -> None:
         """Always: the kernels count runs with the cursor, and leave out unwanted pairs."""
         slot.fill(slot.address("results", self._result_bytes), 0, self._result_bytes)
 
@@ -109,7 +109,7 @@ class BatchPaths(BatchOutput):
         """Of the directions of `traced` threads on the way back."""
         return traced * self.variant.tile * self.variant.words * 4
 
-    def way_back(self, slot: Slot, variant: Variant, placed: Placed) -> TraceLaunch:
+    def way_back(self, slot: StreamBuffers, variant: Variant, placed: DeviceBatch) -> TraceLaunch:
         kernel, threads = variant.trace, variant.trace_threads(self.layout)
         assert kernel is not None  # variants of a recipe with paths have one
         grid = max(1, min(slot.blocks(kernel, threads), self.layout.units * variant.pairs))
@@ -126,10 +126,10 @@ class BatchPaths(BatchOutput):
         )
         return TraceLaunch(slot, kernel, path, grid, threads)
 
-    def download(self, slot: Slot) -> None:
+    def download(self, slot: StreamBuffers) -> None:
         slot.download("results", self._result_bytes)
 
-    def collect(self, slot: Slot, host: Host) -> bool:
+    def collect(self, slot: StreamBuffers, host: Host) -> bool:
         """Runs are fetched now that their length is known."""
         results = slot.host("results", self._result_bytes)
         used = int(self.array(results, "cursor", np.uint64)[0])

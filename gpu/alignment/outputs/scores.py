@@ -19,7 +19,7 @@ from gpualign.gpu.alignment.outputs.base import BatchOutput, Host
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels.argument_structs import aligned
 from gpualign.gpu.runtime.host_buffers import ResultPool, Scores
-from gpualign.gpu.runtime.stream_buffers import Slot
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,18 @@ class BatchScores(BatchOutput):
     def device_bytes(self) -> int:
         return aligned(self.host_bytes)
 
-    def reserve(self, slot: Slot) -> int:
+    def reserve(self, slot: StreamBuffers) -> int:
         slot.host("results", self.host_bytes)
         return slot.address("results", self.host_bytes)
 
-    def clear(self, slot: Slot, needed: bool) -> None:
+    def clear(self, slot: StreamBuffers, needed: bool) -> None:
         if needed:
             slot.fill(slot.address("results", self.host_bytes), 0, self.host_bytes)
 
-    def download(self, slot: Slot) -> None:
+    def download(self, slot: StreamBuffers) -> None:
         slot.download("results", self.host_bytes)
 
-    def collect(self, slot: Slot, host: Host) -> bool:
+    def collect(self, slot: StreamBuffers, host: Host) -> bool:
         self.merge(slot.host("results", self.host_bytes).view(self.dtype).reshape(self.shape), host)
         return True
 
