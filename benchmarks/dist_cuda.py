@@ -51,7 +51,7 @@ def made_up_panel(engine: CudaDistanceEngine, rng: np.random.Generator, samples:
 
 
 def kernel_rate(
-    device: CudaDevice, kernel: DistanceKernel, panel: Panel, upper: bool, repeats: int = 3
+    device: CudaDevice, kernel: DistanceKernel, panel: Panel, upper_triangle: bool, repeats: int = 3
 ) -> tuple[float, dict[str, np.ndarray]]:
     """(comparisons a second in kernels, counts) of the best of some runs."""
     times: list[tuple[float, int]] = []
@@ -62,7 +62,7 @@ def kernel_rate(
         times.clear()
         engine = CudaDistanceEngine(device, 1, kernel, lambda seconds, work: times.append((seconds, work)))
         counter = engine.prepare(WANTED, 4 * samples**2)
-        ((_, counts),) = counter.run([panel], [Band(0, samples, 0, samples, upper)], lambda work: None)
+        ((_, counts),) = counter.run([panel], [Band(0, samples, 0, samples, upper_triangle)], lambda work: None)
         best = min(best, sum(seconds for seconds, _ in times))
     return sum(work for _, work in times) / best, counts
 
@@ -106,7 +106,7 @@ def main() -> None:
             engine = CudaDistanceEngine(device, 1, kernel)
             panel = made_up_panel(engine, rng, samples, options.sites, kinds, missing)
             ordered, counts = kernel_rate(device, kernel, panel, False)
-            upper, _ = kernel_rate(device, kernel, panel, True)
+            upper_triangle, _ = kernel_rate(device, kernel, panel, True)
             few = Panel(np.ascontiguousarray(panel.bits[:, :64]), panel.sites, panel.recipe)
             # The planes are those of products alone, which the CPU can do too.
             products = replace(CpuDistanceEngine(8).prepare(WANTED, 4 * 64**2), products_only=True)
@@ -119,7 +119,7 @@ def main() -> None:
                     "1/8" if missing else "none",
                     f"{samples:,}",
                     f"{ordered / 1e12:,.0f}",
-                    f"{upper / 1e12:,.0f}",
+                    f"{upper_triangle / 1e12:,.0f}",
                     "yes" if same else "NO",
                 ]
             )

@@ -190,7 +190,7 @@ class DistJob:
         """What the pairs of each query take, about: float64[queries]."""
         samples = self.samples
         targets = len(samples.targets)
-        return targets - np.arange(len(samples.queries), dtype=np.float64) * samples.upper
+        return targets - np.arange(len(samples.queries), dtype=np.float64) * samples.upper_triangle
 
     def part(self, start: int, stop: int) -> DistJob:
         """The same for the pairs of queries [start, stop) alone."""

@@ -172,7 +172,7 @@ def _of_records(job: NearWork, found: NearPairs) -> NearPairs:
         queries, targets = np.minimum(queries, targets), np.maximum(queries, targets)
     pairs = NearPairs(queries, targets, found.distances)
     if job.wanted is not None:
-        pairs = pairs.part(job.wanted.wanted(queries, targets))
+        pairs = pairs.part(job.wanted.selects(queries, targets))
     return pairs.in_order() if len(pairs) else pairs
 
 
@@ -206,7 +206,7 @@ def _drawn_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None) -> Nea
         wanted: Integers | range = range(first, len(task.targets))
         if groups is not None:
             every = np.arange(first, len(task.targets), dtype=np.int64)
-            wanted = every[groups.wanted(np.array([query]), every)]
+            wanted = every[groups.selects(np.array([query]), every)]
         places = sorted(random.sample(range(len(wanted)), min(_TARGETS, len(wanted))))
         targets = np.array([wanted[place] for place in places], dtype=np.int64)
         found.append(NearPairs(np.full(len(targets), query, dtype=np.int64), targets, np.zeros(len(targets), dtype=np.int64)))

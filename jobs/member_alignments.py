@@ -29,11 +29,11 @@ _ONE = re.compile(r"(?<!\d)1(?=[A-Z])")
 class MemberAlignments:
     """identities: float64[count], of each record with its representative, nan for representatives. cigars: text[count]; M, I for letters
     of the representative alone and D for those of the record alone, a 1 left out; = where both are the same, * for representatives.
-    minus: bool[count], of which records the reverse complement is aligned; cigars are then along that."""
+    is_reverse_complement: bool[count], of which records the reverse complement is aligned; cigars are then along that."""
 
     identities: Reals = field(repr=False)
     cigars: list[str] = field(repr=False)
-    minus: npt.NDArray[np.bool_] = field(repr=False)
+    is_reverse_complement: npt.NDArray[np.bool_] = field(repr=False)
 
 
 def align_members(task: Task, groups: DuplicateGroups, clustering: Clustering, definition: int, memory: int | None) -> MemberAlignments:
@@ -45,15 +45,15 @@ def align_members(task: Task, groups: DuplicateGroups, clustering: Clustering, d
     aligner = PairAligner(task.scoring, task.alphabet, Mode.GLOBAL, EndGaps.PENALISED, (memory or default_memory()) // 2)
     records = np.arange(len(task.queries))
     of = clustering.representatives[clustering.labels]
-    identities, cigars, minus = np.full(len(records), np.nan), ["*"] * len(records), np.zeros(len(records), dtype=np.bool_)
+    identities, cigars, is_reverse_complement = np.full(len(records), np.nan), ["*"] * len(records), np.zeros(len(records), dtype=np.bool_)
     done: dict[tuple[int, int], tuple[float, str, bool]] = {}
     firsts = groups.firsts[groups.of]
     for record, representative in zip(records[of != records].tolist(), of[of != records].tolist(), strict=True):
         pair = int(firsts[record]), int(firsts[representative])
         if pair not in done:
             done[pair] = _align(task, aligner, *pair, definition)
-        identities[record], cigars[record], minus[record] = done[pair]
-    return MemberAlignments(identities, cigars, minus)
+        identities[record], cigars[record], is_reverse_complement[record] = done[pair]
+    return MemberAlignments(identities, cigars, is_reverse_complement)
 
 
 def _align(task: Task, aligner: PairAligner, record: int, representative: int, definition: int) -> tuple[float, str, bool]:
@@ -62,21 +62,21 @@ def _align(task: Task, aligner: PairAligner, record: int, representative: int, d
     if np.array_equal(query.codes, target.codes):
         return 1.0, "=", False
     found = aligner.align(query.codes, target.codes)
-    minus = False
+    is_reverse_complement = False
     if task.both_strands:
         turned = make_strands(query, task.alphabet, MINUS).sequences
         other = aligner.align(turned.codes, target.codes)
-        minus = bool(is_better(task.scoring, other.scores, found.scores)[0, 0])
-        if minus:
+        is_reverse_complement = bool(is_better(task.scoring, other.scores, found.scores)[0, 0])
+        if is_reverse_complement:
             query, found = turned, other
     rule = None if task.ambiguous is None else find_ambiguous(task.ambiguous.rule, task.alphabet, query, target)
     pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet, ambiguous=rule)
     block = PairBlock(pair, definition, found)
     identity = float(block.identity_fraction[0, 0])
     cigar = _ONE.sub("", block.path_text((0, 0), "cigar_m"))
-    if minus and np.array_equal(query.codes, target.codes):
+    if is_reverse_complement and np.array_equal(query.codes, target.codes):
         return identity, "=", True
     if representative > record:
-        return identity, cigar.translate(_SWAPPED), minus
+        return identity, cigar.translate(_SWAPPED), is_reverse_complement
     # The representative is the query; where both are turned, it lies as it is.
-    return identity, "".join(_RUN.findall(cigar)[::-1]) if minus else cigar, minus
+    return identity, "".join(_RUN.findall(cigar)[::-1]) if is_reverse_complement else cigar, is_reverse_complement

@@ -190,7 +190,7 @@ class NearJob:
             rows = 0
             for pairs, rows in records:
                 if self.wanted is not None:
-                    pairs = pairs.part(self.wanted.wanted(pairs.queries, pairs.targets))
+                    pairs = pairs.part(self.wanted.selects(pairs.queries, pairs.targets))
                 if len(pairs):
                     held.append(pairs)
                 if sum(map(len, held)) >= min(_ALIGNED_TOGETHER, self._at_once) or self.aligner is None or not held:
@@ -240,8 +240,8 @@ class NearJob:
             return Aligned(pairs.distances.astype(self.task.dtype), None, None)
         from gpualign.core.execution.both_strands import decode_distances
 
-        distances, minus = decode_distances(pairs.distances)
-        return Aligned(distances.astype(self.task.dtype), None, None, minus)
+        distances, is_reverse_complement = decode_distances(pairs.distances)
+        return Aligned(distances.astype(self.task.dtype), None, None, is_reverse_complement)
 
 
 def describe_bound(task: Task) -> str:

@@ -24,7 +24,7 @@ def passing_parts(
     (int32 or int64). definition: of identities. The job's detail must be STATISTICS where the filter is by statistics.
     """
     for block in job.blocks(definition, progress):
-        wanted = block.wanted(filter.keeps(block))
+        wanted = block.selected(filter.mask(block))
         values: npt.NDArray[Any]
         if filter.identity is None:
             values = block.scores[wanted]

@@ -209,7 +209,7 @@ def iter_pairs(
         room = batch
         with closing(cast("Any", blocks)):
             for block in blocks:
-                keep = filter.keeps(block)
+                keep = filter.mask(block)
                 found = {column.name: column.take(block, keep) for column in columns}
                 start, rows = 0, len(found[columns[0].name])
                 while start < rows:

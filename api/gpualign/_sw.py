@@ -146,8 +146,8 @@ class _Gather(PairsSink):
         super().__init__(Nowhere(), job.task)
         self.blocks: list[tuple[Block, Booleans | None]] = []
 
-    def write_block(self, block: Block, keep: Booleans | None) -> None:
-        self.blocks.append((block, keep))
+    def write_block(self, block: Block, mask: Booleans | None) -> None:
+        self.blocks.append((block, mask))
 
 
 def _found(job: SearchJob, columns: list[Field], reporter: Reporter) -> Iterator[Hits]:
@@ -161,10 +161,10 @@ def _found(job: SearchJob, columns: list[Field], reporter: Reporter) -> Iterator
 
     with closing(cast("Any", job.steps(report, reporter))) as steps:
         for _ in steps:
-            for block, keep in report.blocks:
-                wanted = block.wanted(keep)
-                given = block.given[wanted]
-                found = {one.name: one.take(block, keep) for one in columns}
+            for block, mask in report.blocks:
+                wanted = block.selected(mask)
+                given = block.query_records[wanted]
+                found = {one.name: one.take(block, mask) for one in columns}
                 starts = np.flatnonzero(np.diff(given, prepend=-1))
                 for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(given)], strict=True):
                     while following < int(given[start]):

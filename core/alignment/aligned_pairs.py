@@ -17,10 +17,10 @@ class Aligned:
     scores: npt.NDArray[np.signedinteger]
     statistics: Statistics | None
     runs: Runs | None
-    minus: npt.NDArray[np.bool_] | None = None
+    is_reverse_complement: npt.NDArray[np.bool_] | None = None
 
     def part(self, which: npt.NDArray[np.int64]) -> Aligned:
         """Those of some of the pairs; one may come several times."""
         statistics = None if self.statistics is None else self.statistics[which]
-        minus = None if self.minus is None else self.minus[which]
+        minus = None if self.is_reverse_complement is None else self.is_reverse_complement[which]
         return Aligned(self.scores[which], statistics, self.runs and self.runs.part(which), minus)

@@ -25,7 +25,7 @@ class BandResults:
     scores: Scores
     statistics: Statistics | None
     runs: Runs | None
-    minus: npt.NDArray[np.bool_] | None = None
+    is_reverse_complement: npt.NDArray[np.bool_] | None = None
 
     def part(self, rows: slice, columns: slice) -> BandResults:
         """The results of some queries and targets, counted within the band, as those of a band that has no others."""
@@ -38,5 +38,5 @@ class BandResults:
             target_stop=band.first_target + columns.stop,
         )
         statistics = None if self.statistics is None else self.statistics[part]
-        minus = None if self.minus is None else self.minus[part]
+        minus = None if self.is_reverse_complement is None else self.is_reverse_complement[part]
         return BandResults(band, self.scores[part], statistics, self.runs and self.runs.part(part), minus)

@@ -30,7 +30,7 @@ class NearPairs:
     def part(self, which: Any) -> NearPairs:  # whatever indexes an array
         return NearPairs(self.queries[which], self.targets[which], self.distances[which])
 
-    def turned(self) -> NearPairs:
+    def transposed(self) -> NearPairs:
         """Each pair the other way round."""
         return NearPairs(self.targets, self.queries, self.distances)
 

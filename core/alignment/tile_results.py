@@ -71,7 +71,7 @@ class TileScores:
 
     tile: Tile
     scores: npt.NDArray[np.signedinteger] = field(repr=False)
-    minus: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    is_reverse_complement: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class TileAlignments:
     scores: npt.NDArray[np.signedinteger] = field(repr=False)
     statistics: Statistics = field(repr=False)
     runs: Runs | None = field(default=None, repr=False)
-    minus: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    is_reverse_complement: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

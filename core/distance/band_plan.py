@@ -17,7 +17,7 @@ class DistancePlan:
 
     queries: int
     targets: int
-    upper: bool
+    upper_triangle: bool
     rows: int
     pair_bytes: int
     start: int = 0
@@ -34,10 +34,10 @@ class DistancePlan:
 
     def bands(self) -> Iterator[Band]:
         """In order. Targets of a second set come behind the queries in the panels."""
-        first = 0 if self.upper else self.queries
+        first = 0 if self.upper_triangle else self.queries
         for start in range(self.start, self.end, self.rows):
             stop = min(self.end, start + self.rows)
-            yield Band(start, stop, start if self.upper else first, first + self.targets, self.upper)
+            yield Band(start, stop, start if self.upper_triangle else first, first + self.targets, self.upper_triangle)
 
     @property
     def count(self) -> int:
@@ -54,7 +54,7 @@ class DistancePlan:
         return sum(band.pairs for band in self.bands())
 
 
-def plan_bands(queries: int, targets: int, upper: bool, memory: int, pair_bytes: int) -> DistancePlan:
+def plan_bands(queries: int, targets: int, upper_triangle: bool, memory: int, pair_bytes: int) -> DistancePlan:
     """Bands of about equally many rows. Raises `TooLittleMemory` where not even one row fits."""
     most = memory // max(1, targets * pair_bytes)
     if most < 1:
@@ -63,4 +63,4 @@ def plan_bands(queries: int, targets: int, upper: bool, memory: int, pair_bytes:
             f"the memory budget is too small: a row of {targets:,} pairs takes {needed:,} bytes, {memory:,} are left", needed
         )
     bands = -(-queries // min(most, queries))
-    return DistancePlan(queries, targets, upper, -(-queries // bands), pair_bytes)
+    return DistancePlan(queries, targets, upper_triangle, -(-queries // bands), pair_bytes)

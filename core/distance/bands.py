@@ -20,19 +20,19 @@ class Band(Rect):
     """A rectangle of the rows of panels. upper: only pairs of a row with a later one, or itself, are wanted; the others may hold
     anything."""
 
-    upper: bool
+    upper_triangle: bool
 
     @property
     def pairs(self) -> int:
         """Pairs that are wanted."""
         rows, columns = self.shape
-        if not self.upper:
+        if not self.upper_triangle:
             return rows * columns
         return sum(self.target_stop - max(self.first_target, row) for row in range(self.start, min(self.stop, self.target_stop)))
 
     def rows(self, start: int, stop: int) -> Band:
         """These rows, with the targets that they want."""
-        first = max(start, self.first_target) if self.upper else self.first_target
+        first = max(start, self.first_target) if self.upper_triangle else self.first_target
         return replace(self, start=start, stop=stop, first_target=first)
 
     def halves(self) -> tuple[Band, Band]:
@@ -50,7 +50,7 @@ class Band(Rect):
         out: list[Band] = []
         rows, columns = self.shape
         # Of one set, row r of a band that begins on the diagonal has columns - r pairs.
-        weights = [columns - r if self.upper else columns for r in range(rows)]
+        weights = [columns - r if self.upper_triangle else columns for r in range(rows)]
         total, done, start = sum(weights), 0, 0
         for row, weight in enumerate(weights, 1):
             done += weight

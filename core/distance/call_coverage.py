@@ -32,7 +32,7 @@ class Coverage:
 
     queries: CountArray = field(repr=False)
     targets: CountArray = field(repr=False)
-    upper: bool
+    upper_triangle: bool
     sites: int
     least: int
 
@@ -55,13 +55,13 @@ class Coverage:
     def lacking_pairs(self) -> int:
         """Pairs of which a sample alone has fewer than `least` calls; none of a sample with itself where that is not wanted."""
         queries, targets = (int(np.count_nonzero(called >= self.least)) for called in (self.queries, self.targets))
-        return count_pairs(len(self.queries), len(self.targets), self.upper) - count_pairs(queries, targets, self.upper)
+        return count_pairs(len(self.queries), len(self.targets), self.upper_triangle) - count_pairs(queries, targets, self.upper_triangle)
 
     def _always(self, queries: CountArray, targets: CountArray) -> bool:
         """Whether the two with the fewest calls have enough in common; a sample has all of its sites with itself."""
         if not len(queries) or not len(targets):
             return True
-        if self.upper:
+        if self.upper_triangle:
             # No pair has fewer calls than that of the poorest query and the poorest of all others.
             targets = np.append(np.delete(targets, queries.argmin()), self.sites)
         return int(queries.min()) + int(targets.min()) - self.sites >= self.least

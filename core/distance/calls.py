@@ -43,10 +43,10 @@ class Kind(Enum):
 
 def alleles_of(code: int) -> tuple[int, int]:
     """The two alleles of a genotype's code, the lower first."""
-    upper = 0
-    while (upper + 1) * (upper + 2) // 2 <= code:
-        upper += 1
-    return code - upper * (upper + 1) // 2, upper
+    upper_triangle = 0
+    while (upper_triangle + 1) * (upper_triangle + 2) // 2 <= code:
+        upper_triangle += 1
+    return code - upper_triangle * (upper_triangle + 1) // 2, upper_triangle
 
 
 def letter_table(every_letter: bool) -> Codes:
@@ -103,28 +103,28 @@ class Samples:
         return self.targets is self.queries
 
     @property
-    def upper(self) -> bool:
+    def upper_triangle(self) -> bool:
         """Whether the queries are among the targets, as the first of them: pairs of a query with later targets are wanted."""
         return self.one_set or self.added
 
     @property
     def total(self) -> int:
-        return len(self.targets) + (0 if self.upper else len(self.queries))
+        return len(self.targets) + (0 if self.upper_triangle else len(self.queries))
 
     @property
     def first_target(self) -> int:
         """The row of the first target."""
-        return 0 if self.upper else len(self.queries)
+        return 0 if self.upper_triangle else len(self.queries)
 
     @property
     def ids(self) -> list[str]:
         """Of all rows."""
-        return self.targets.ids if self.upper else self.queries.ids + self.targets.ids
+        return self.targets.ids if self.upper_triangle else self.queries.ids + self.targets.ids
 
     @property
     def pairs(self) -> int:
         """Pairs whose distance is wanted."""
-        return count_pairs(len(self.queries), len(self.targets), self.upper)
+        return count_pairs(len(self.queries), len(self.targets), self.upper_triangle)
 
     def only(self, keep: npt.NDArray[np.bool_]) -> Samples:
         """Some of the samples of one input or of two, in their order: bool[rows]."""
@@ -138,9 +138,9 @@ class Samples:
         return Samples(self.queries, Names(self.ids), added=True, founders=self.founders)
 
 
-def count_pairs(queries: int, targets: int, upper: bool) -> int:
+def count_pairs(queries: int, targets: int, upper_triangle: bool) -> int:
     """Pairs of queries and targets; upper: the queries are the first of the targets, each with later ones alone."""
-    return queries * targets - (queries * (queries + 1) // 2 if upper else 0)
+    return queries * targets - (queries * (queries + 1) // 2 if upper_triangle else 0)
 
 
 def make_samples(queries: list[str], targets: list[str] | None = None) -> Samples:

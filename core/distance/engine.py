@@ -85,15 +85,17 @@ class PreparedCounter:
         """The matrices that are counted."""
         return count_names(self.wanted, self.products_only)
 
-    def run(self, panels: Sequence[Panel], bands: Iterable[Band], advance: Callable[[int], None]) -> CountedBands:
+    def run(self, panels: Sequence[Panel], bands: Iterable[Band], on_progress: Callable[[int], None]) -> CountedBands:
         """Counts of each band. advance is told of comparisons (pairs x sites). Raises `RunError` where the hardware fails."""
-        return self.count(panels, Bands.of(bands), self.names, advance)
+        return self.count(panels, Bands.of(bands), self.names, on_progress)
 
-    def near(self, panels: Sequence[Panel], bands: Iterable[Band], rule: PairSelectionRule, advance: Callable[[int], None]) -> ChosenParts:
+    def near(
+        self, panels: Sequence[Panel], bands: Iterable[Band], rule: PairSelectionRule, on_progress: Callable[[int], None]
+    ) -> ChosenParts:
         """The pairs of each band that a rule chooses. Otherwise as `run`."""
         if self.pick is not None:
-            return self.pick(panels, Bands.of(bands), self.names, rule, advance)
-        return choose_of_bands(rule, self.run(panels, bands, advance))
+            return self.pick(panels, Bands.of(bands), self.names, rule, on_progress)
+        return choose_of_bands(rule, self.run(panels, bands, on_progress))
 
 
 class DistanceEngine(Protocol):

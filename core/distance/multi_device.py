@@ -105,33 +105,33 @@ class _Run:
     share: int
     note: Callable[[str], None]
 
-    def count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
+    def count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], on_progress: Callable[[int], None]) -> CountedBands:
         """As `gpualign.core.distance.engine.Count`."""
 
-        def begin(counter: PreparedCounter, some: Bands, advance: Callable[[int], None]) -> CountedBands:
-            return counter.count(panels, some, names, advance)
+        def begin(counter: PreparedCounter, some: Bands, on_progress: Callable[[int], None]) -> CountedBands:
+            return counter.count(panels, some, names, on_progress)
 
-        yield from self._shared(panels, bands, begin, advance, 4 * len(names), None)
+        yield from self._shared(panels, bands, begin, on_progress, 4 * len(names), None)
 
     def pick(
-        self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, advance: Callable[[int], None]
+        self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
     ) -> ChosenParts:
         """As `gpualign.core.distance.engine.Pick`."""
 
-        def begin(counter: PreparedCounter, some: Bands, advance: Callable[[int], None]) -> ChosenParts:
+        def begin(counter: PreparedCounter, some: Bands, on_progress: Callable[[int], None]) -> ChosenParts:
             if counter.pick is not None:
-                return counter.pick(panels, some, names, rule, advance)
-            return choose_of_bands(rule, counter.count(panels, some, names, advance))
+                return counter.pick(panels, some, names, rule, on_progress)
+            return choose_of_bands(rule, counter.count(panels, some, names, on_progress))
 
         most = max(1, self.share // record_bytes(len(names)))
-        yield from self._shared(panels, bands, begin, advance, 4 * len(names), most)
+        yield from self._shared(panels, bands, begin, on_progress, 4 * len(names), most)
 
     def _shared(
         self,
         panels: Sequence[Panel],
         bands: Bands,
         begin: Begin,
-        advance: Callable[[int], None],
+        on_progress: Callable[[int], None],
         pair_bytes: int,
         most: int | None,
     ) -> Generator[Any, None, None]:
@@ -139,7 +139,7 @@ class _Run:
         every = list(bands)
         needed = -(-_PARTS * len(self.counters) // max(1, len(every)))
         parts = [part for band in every for part in band.split(max(1, min(needed, band.shape[0] // _LEAST_ROWS)))]
-        line, told = _OrderedOutput(), _ProgressOnce(advance)
+        line, told = _OrderedOutput(), _ProgressOnce(on_progress)
         sites = sum(panel.sites for panel in panels)
         workers = [_worker(number, begin, counter, parts, pair_bytes, most, line, told) for number, counter in enumerate(self.counters)]
 
@@ -190,7 +190,7 @@ def _worker(
                 taken.deliver(_Share(tile, number, items, True))  # whoever asks for the next band has given all of this one
                 items = []
 
-        def advance(work: int) -> None:
+        def on_progress(work: int) -> None:
             if taken.stopped():
                 raise _Ended
             assert tile is not None
@@ -198,7 +198,7 @@ def _worker(
 
         largest = Bands.of(parts)
         try:
-            with closing(begin(counter, Bands(bands(), largest.pairs, largest.columns), advance)) as given:
+            with closing(begin(counter, Bands(bands(), largest.pairs, largest.columns), on_progress)) as given:
                 for item in given:
                     assert tile is not None
                     items.append(item)
@@ -274,8 +274,8 @@ class _OrderedOutput:
 class _ProgressOnce:
     """Tells of work, of what is done again only once."""
 
-    def __init__(self, advance: Callable[[int], None]) -> None:
-        self._advance = advance
+    def __init__(self, on_progress: Callable[[int], None]) -> None:
+        self._advance = on_progress
         self._most: dict[int, int] = {}
         self._now: dict[int, int] = {}
 

@@ -94,16 +94,20 @@ def choose(rule: PairSelectionRule, band: Band, counts: Mapping[str, CountMatrix
             total += weight * counts[name][some].astype(np.int64)
         if rule.offsets is not None:
             total += rule.offsets[queries][:, None] + rule.offsets[targets][None, :]
-        wanted = targets[None, :] > queries[:, None] if band.upper else np.ones(total.shape, dtype=np.bool_)
+        wanted = targets[None, :] > queries[:, None] if band.upper_triangle else np.ones(total.shape, dtype=np.bool_)
         lacks = wanted & (counts[COMPARED][some] < rule.least) if rule.least is not None else np.zeros(total.shape, dtype=np.bool_)
         i, j = np.nonzero(wanted & ~lacks & (total <= rule.most))
         found = {name: matrix[some][i, j] for name, matrix in counts.items()}
-        undefined = count_undefined(rule, queries, targets, band.upper, {name: matrix[some] for name, matrix in counts.items()})
+        undefined = count_undefined(rule, queries, targets, band.upper_triangle, {name: matrix[some] for name, matrix in counts.items()})
         yield ChosenPairs(queries[i], targets[j], found, int(np.count_nonzero(lacks)), undefined, band.start + some.stop)
 
 
 def count_undefined(
-    rule: PairSelectionRule, queries: npt.NDArray[np.int64], targets: npt.NDArray[np.int64], upper: bool, counts: Mapping[str, CountMatrix]
+    rule: PairSelectionRule,
+    queries: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.int64],
+    upper_triangle: bool,
+    counts: Mapping[str, CountMatrix],
 ) -> int:
     """`ChosenPairs.undefined` of these rows of the panels, by matrices of their counts. upper: pairs of a query with later targets."""
     if not rule.floors:
@@ -115,7 +119,7 @@ def count_undefined(
         below &= counts[COMPARED] >= rule.least
     if rule.offsets is not None:
         below &= rule.offsets[queries][:, None] + rule.offsets[targets][None, :] < FAR
-    if upper:
+    if upper_triangle:
         below &= targets[None, :] > queries[:, None]
     return int(np.count_nonzero(below))
 

@@ -200,7 +200,9 @@ class RemoteDistanceEngine:
             found: int = fleet.ask(parcel, Sites(sites))
             return found
 
-        def count(panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
+        def count(
+            panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], on_progress: Callable[[int], None]
+        ) -> CountedBands:
             order = CounterOrder(self._settings, wanted, facts.products_only, names)
             parcel, sites = self._parcel(order, panels), _sites(panels)
             cut = partial(self._cut, rate=facts.rate / max(1, sites), a_pair=4 * len(names), most=piece_bytes)
@@ -210,12 +212,16 @@ class RemoteDistanceEngine:
                     if piece.first:
                         counts = {name: np.zeros(piece.band.shape, dtype=np.int32) for name in names}
                     put(piece.band, counts, piece.part, some)
-                    advance(piece.part.pairs * sites)
+                    on_progress(piece.part.pairs * sites)
                     if piece.last:
                         yield piece.band, counts
 
         def pick(
-            panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], rule: PairSelectionRule, advance: Callable[[int], None]
+            panels: Sequence[Panel],
+            bands: Iterable[Band],
+            names: tuple[str, ...],
+            rule: PairSelectionRule,
+            on_progress: Callable[[int], None],
         ) -> ChosenParts:
             order = CounterOrder(self._settings, wanted, facts.products_only, names, rule)
             parcel, sites = self._parcel(order, panels), _sites(panels)
@@ -225,7 +231,7 @@ class RemoteDistanceEngine:
                     while chosen.stop < piece.part.stop:  # there are too many for one answer
                         chosen = fleet.ask(parcel, piece.part.rows(chosen.stop, piece.part.stop))
                         yield from chosen.pairs
-                    advance(piece.part.pairs * sites)
+                    on_progress(piece.part.pairs * sites)
 
         # Half of the memory is for pieces on their way.
         hardware, near = f"{describe_fleet(fleet)} {facts.hardware}", pick if wanted.near else None

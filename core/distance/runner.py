@@ -126,7 +126,7 @@ class PreparedDistances:
     def pairs(self) -> int:
         """Whose distance is wanted."""
         before_end, before_start = (
-            count_pairs(row, len(self.samples.targets), self.samples.upper) for row in (self.plan.end, self.plan.start)
+            count_pairs(row, len(self.samples.targets), self.samples.upper_triangle) for row in (self.plan.end, self.plan.start)
         )
         return before_end - before_start
 
@@ -220,13 +220,13 @@ def _coverage(samples: Samples, task: DistanceTask, called: CountArray, sites: i
     """sites: that are compared; under a rule other than pairwise, in every pair. least: as of `DistanceTask`."""
     of_pairs = called if task.missing is MissingRule.PAIRWISE else np.full(samples.total, sites, dtype=np.int64)
     queries, targets = of_pairs[: len(samples.queries)], of_pairs[samples.first_target :]
-    return Coverage(queries, targets, samples.upper, sites, fewest_sites(least, sites))
+    return Coverage(queries, targets, samples.upper_triangle, sites, fewest_sites(least, sites))
 
 
 def _plan(samples: Samples, counter: PreparedCounter, dtype: NumberType) -> DistancePlan:
     # Beside its counts a band has its distances, and what they are computed from, unless these are of few pairs.
     pair_bytes = sum(count_bytes(name) for name in counter.names) + (0 if counter.wanted.near else 3 * dtype.itemsize)
-    return plan_bands(len(samples.queries), len(samples.targets), samples.upper, counter.band_bytes, pair_bytes)
+    return plan_bands(len(samples.queries), len(samples.targets), samples.upper_triangle, counter.band_bytes, pair_bytes)
 
 
 def measure(prepared: PreparedDistances, sink: AnySink, progress: Progress, marks: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
@@ -291,7 +291,7 @@ def _distances(prepared: PreparedDistances, band: Band, raw: dict[str, CountMatr
 
     def count(pairs: npt.NDArray[np.bool_]) -> int:
         """Those of them that are wanted."""
-        return int(np.count_nonzero(np.triu(pairs, 1 + band.start - band.first_target) if band.upper else pairs))
+        return int(np.count_nonzero(np.triu(pairs, 1 + band.start - band.first_target) if band.upper_triangle else pairs))
 
     if not coverage.suffices:
         if coverage.decides:
@@ -351,8 +351,8 @@ def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances] |
     if min(queries, len(samples.targets)) > 2 * _SAMPLED_TARGETS:
         bands = []
         for place in range(_SAMPLED):  # rows of the first half, so that each has enough later targets
-            start = (queries // (2 if samples.upper else 1) - _SAMPLED_ROWS) * place // _SAMPLED
-            low = start + _SAMPLED_ROWS if samples.upper else first
+            start = (queries // (2 if samples.upper_triangle else 1) - _SAMPLED_ROWS) * place // _SAMPLED
+            low = start + _SAMPLED_ROWS if samples.upper_triangle else first
             target = low + (end - low - _SAMPLED_TARGETS) * (_SAMPLED - place) // _SAMPLED
             bands.append(Band(start, start + _SAMPLED_ROWS, target, target + _SAMPLED_TARGETS, False))
     looked_at = sum(_wanted(band) for band in bands)
@@ -366,6 +366,6 @@ def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances] |
 def _wanted(band: Band) -> int:
     """Pairs, none of them of a row with itself."""
     rows, columns = band.shape
-    if not band.upper:
+    if not band.upper_triangle:
         return rows * columns
     return sum(max(0, band.target_stop - max(band.first_target, row + 1)) for row in range(band.start, band.stop))

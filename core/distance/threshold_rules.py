@@ -97,6 +97,6 @@ def _with_coverage(rule: PairSelectionRule, constants: Mapping[str, int], covera
         return replace(rule, most=most)
     if not coverage.decides:
         return replace(rule, most=most, least=coverage.least - constants.get(COMPARED, 0))
-    alone = [coverage.targets] if coverage.upper else [coverage.queries, coverage.targets]
+    alone = [coverage.targets] if coverage.upper_triangle else [coverage.queries, coverage.targets]
     far = np.where(np.concatenate(alone) < coverage.least, FAR, 0)
     return replace(rule, most=most, offsets=far if rule.offsets is None else np.where(far > 0, far, rule.offsets))

@@ -85,7 +85,7 @@ class PairAssembly:
 
                 put(self._scores, start, columns, result.scores.astype(self._dtype, copy=False), self._threads)
         if self._minus is not None:
-            self._minus[start:stop, place] = result.minus
+            self._minus[start:stop, place] = result.is_reverse_complement
         if isinstance(result, TileAlignments) and self._statistics is not None:
             from gpualign.core.common.scatter import put
 

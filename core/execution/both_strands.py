@@ -31,7 +31,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.engine import Capabilities, Engine, Prepared
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.pair_rectangles import wanted_rectangles
+from gpualign.core.planning.pair_rectangles import selected_rectangles
 from gpualign.core.planning.tile_plan import Band, Limits, Pairing, Tile
 from gpualign.core.scoring.scoring import Scoring
 
@@ -138,7 +138,7 @@ def _rectangles(task: Task, limits: Limits, tile: Tile) -> Iterator[_Rectangle]:
         return
 
     rows, lengths = np.arange(tile.query_start, tile.query_stop), (task.queries.lengths, task.targets.lengths)
-    for start, stop, columns in wanted_rectangles(tile, rows, np.arange(tile.target_count), lengths, task.cost, limits.lanes):
+    for start, stop, columns in selected_rectangles(tile, rows, np.arange(tile.target_count), lengths, task.cost, limits.lanes):
         cells = task.cost.cells(lengths[0][rows[start:stop]], lengths[1][tile.targets[columns]])
         yield _Rectangle(tile.query_start + start, tile.query_start + stop, columns, cells)
 
@@ -179,7 +179,7 @@ class _OpenTile:
             self._whole = TileScores(self._tile, self._scores, self._minus)  # until the last part is there
         assert part.columns is not None
         place = np.ix_(np.arange(part.start, part.stop) - self._tile.query_start, part.columns)
-        self._scores[place], self._minus[place] = better.scores, better.minus
+        self._scores[place], self._minus[place] = better.scores, better.is_reverse_complement
         if isinstance(better, TileAlignments):
             self._statistics[place] = better.statistics
             if better.runs is not None:

@@ -24,7 +24,7 @@ from gpualign.core.execution.engine import Engine, Prepared
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.planning.group_pairs import GroupPairs
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.pair_rectangles import wanted_rectangles
+from gpualign.core.planning.pair_rectangles import selected_rectangles
 from gpualign.core.planning.tile_plan import Band, Limits, Pairing, Tile
 
 
@@ -93,7 +93,7 @@ class GroupedPrepared:
         for group in np.unique(own).tolist():
             rows = np.flatnonzero(own == group) + tile.query_start
             some = np.flatnonzero((theirs == group) == self.groups.within)
-            for start, stop, columns in wanted_rectangles(tile, rows, some, lengths, task.cost, lanes):
+            for start, stop, columns in selected_rectangles(tile, rows, some, lengths, task.cost, lanes):
                 part, targets, number = rows[start:stop], tile.targets[columns], next(numbers)
                 place = int(self.places[part[0]]), int(self.places[part[-1]]) + 1
                 gathered.parts[number] = part - tile.query_start, columns
@@ -138,7 +138,7 @@ class _OpenTile:
         place = np.ix_(*self.parts.pop(result.tile.number))
         self._scores[place] = result.scores
         if self._minus is not None:
-            self._minus[place] = result.minus
+            self._minus[place] = result.is_reverse_complement
         if isinstance(result, TileAlignments) and self._statistics is not None:
             self._statistics[place] = result.statistics
             if self._runs is not None and result.runs is not None:

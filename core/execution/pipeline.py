@@ -31,7 +31,7 @@ class CheckpointListener(Protocol):
         """Told how to ask what a summary counts of all that has been written, at any mark; returns what runs before this one, with which it
         goes on, have come to, {} where there are none."""
 
-    def begun(self) -> None:
+    def header_written(self) -> None:
         """What stands before the first band has been written."""
 
     def mark(self, rows: int) -> None:
@@ -43,7 +43,7 @@ class _Unmarked:
     def counting(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
         return {}
 
-    def begun(self) -> None:
+    def header_written(self) -> None:
         pass
 
     def mark(self, rows: int) -> None:
@@ -106,7 +106,7 @@ def run_pipeline(
     Whatever happens, `bands` is closed, so that an error in the sink stops the engine's workers at once.
     """
     sink.begin(plan)
-    marks.begun()
+    marks.header_written()
     with closing(cast("Closable", bands)):
         for band in bands:
             sink.write(band)

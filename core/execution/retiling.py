@@ -118,7 +118,7 @@ class TileSplit:
             for start, stop in bands
             for cut in plan.cuts(start, stop, tile.targets, later + tile.cells * (tile.query_stop - start) // tile.shape[0])
         ]
-        wanted = [(*cut, cells) for cut in cuts if (cells := plan.wanted_cells(*cut[:2], tile.targets[slice(*cut[2:])]))]
+        wanted = [(*cut, cells) for cut in cuts if (cells := plan.selected_cells(*cut[:2], tile.targets[slice(*cut[2:])]))]
         band = Band(tile.query_start, tile.query_stop, tile.band.first_target, tile.band.target_stop, index, len(wanted))
         self._whole = _empty(task, tile)
         self._places: dict[int, tuple[int, int]] = {}

@@ -142,7 +142,7 @@ class WorkerPort(Generic[Result]):
                 self._work.done.put(result)
                 return
 
-    def tell(self, event: BaseException | _WorkerFailed | None) -> None:
+    def report(self, event: BaseException | _WorkerFailed | None) -> None:
         """Of an error, or of the end of this worker (None)."""
         self._work.done.put(event)
 
@@ -194,10 +194,10 @@ def run_workers(
                 worker(counter)
         except RunError as error:
             goes_on = lost is not None and shared.lose(number, list(counter.taken.values()))
-            counter.tell(_WorkerFailed(number, error) if goes_on else error)
+            counter.report(_WorkerFailed(number, error) if goes_on else error)
         except BaseException as error:  # handed to the consumer, which raises it
-            counter.tell(error)
-        counter.tell(None)
+            counter.report(error)
+        counter.report(None)
 
     threads = [threading.Thread(target=work, args=pair, name=f"{name}-{pair[0]}", daemon=True) for pair in enumerate(workers)]
     for thread in threads:

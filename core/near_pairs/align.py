@@ -33,8 +33,8 @@ def align_pairs(prepared: Prepared, pairs: NearPairs) -> Aligned:
             assert isinstance(result, TileScores | TileAlignments)
             place = places.pop(result.tile.number)
             scores[place] = result.scores[0]
-            if minus is not None and result.minus is not None:
-                minus[place] = result.minus[0]
+            if minus is not None and result.is_reverse_complement is not None:
+                minus[place] = result.is_reverse_complement[0]
             if isinstance(result, TileAlignments) and statistics is not None:
                 statistics[place] = result.statistics[0]
                 if runs is not None and result.runs is not None:

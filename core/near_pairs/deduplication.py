@@ -146,7 +146,7 @@ class DuplicateExpansion:
         parts = [self._held, found]
         if self._shared:
             # Only a group with a record behind the first one of the other is a target of that.
-            parts.append(found.part(self._targets.lasts[found.queries] > self._targets.firsts[found.targets]).turned())
+            parts.append(found.part(self._targets.lasts[found.queries] > self._targets.firsts[found.targets]).transposed())
             new = np.arange(*np.searchsorted(self._queries.firsts, (start, stop)), dtype=np.int64)
             parts.append(NearPairs(new, new, np.zeros(len(new), dtype=np.int64)))  # a group's records are equal
         return join_pairs(parts)

@@ -248,13 +248,13 @@ class ArrowSink(PairsSink):
     def open(self) -> None:
         self._table.begin()
 
-    def write_block(self, block: Block, keep: Booleans | None) -> None:
-        records = dict(zip(("query", "target"), block.written_records(keep), strict=True))
+    def write_block(self, block: Block, mask: Booleans | None) -> None:
+        records = dict(zip(("query", "target"), block.written_records(mask), strict=True))
 
         def values(field: Field) -> ColumnValues:
             if field.side is not None:
                 return records[field.side]
-            return np.asarray(field.take(block, keep)) if field.values is not None else field.take_text(block, keep)
+            return np.asarray(field.take(block, mask)) if field.values is not None else field.take_text(block, mask)
 
         self._table.write([values(field) for field in self._fields])
 

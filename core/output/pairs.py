@@ -114,18 +114,18 @@ def _of_better_strands(
     strands = replace(task, queries=task.strands.sequences, both_strands=False, ambiguous=ambiguous)
 
     def block(queries: Integers, targets: Integers, aligned: Aligned) -> Block:
-        assert aligned.minus is not None
-        return BetterStrandBlock(strands, identity_definition, sides, 2 * queries + aligned.minus, targets, aligned)
+        assert aligned.is_reverse_complement is not None
+        return BetterStrandBlock(strands, identity_definition, sides, 2 * queries + aligned.is_reverse_complement, targets, aligned)
 
     if not isinstance(results, BandResults):
         for near in most.cut_list(results):
             yield block(near.pairs.queries, near.pairs.targets, near.aligned)
         return
     for part in most.cut(results):
-        wanted = PairBlock(task, identity_definition, part, pairing).wanted(None)
+        wanted = PairBlock(task, identity_definition, part, pairing).selected(None)
         rows, columns = (places.astype(np.int64) for places in np.nonzero(wanted))
         statistics = None if part.statistics is None else part.statistics[wanted]
-        minus = None if part.minus is None else part.minus[wanted]
+        minus = None if part.is_reverse_complement is None else part.is_reverse_complement[wanted]
         aligned = Aligned(part.scores[wanted], statistics, part.runs and part.runs.part(wanted), minus)
         yield block(rows + part.band.start, columns + part.band.first_target, aligned)
 
@@ -157,7 +157,7 @@ class PairsSink:
         """Write what stands before the first pair."""
         self.stream.write(self.header())
 
-    def write_block(self, block: Block, keep: Booleans | None) -> None:
+    def write_block(self, block: Block, mask: Booleans | None) -> None:
         """Write the block's wanted pairs, but only those that `keep` has (None: all of them)."""
         raise NotImplementedError
 
@@ -166,18 +166,18 @@ class PairsSink:
         self.open()
 
     def write(self, results: BandResults | NearResults) -> None:
-        for block, keep in self.filtered(results):
-            self.write_block(block, keep)
+        for block, mask in self.filtered(results):
+            self.write_block(block, mask)
 
     def filtered(self, results: BandResults | NearResults) -> Iterator[tuple[Block, Booleans | None]]:
         """The blocks of a band, each with the pairs that the filter keeps (None: all of them)."""
         pairing, threads, runs = self._plan.pairing, self.block_threads, self.block_runs
         whole = self._filter.nearest is not None  # the nearest are those of all pairs of a query
         for block in blocks_of(self.task, self._identity_definition, results, pairing, threads, runs, whole):
-            keep = self._filter.keeps(block)
+            mask = self._filter.mask(block)
             if self.kept is not None:
-                self.kept += int(np.count_nonzero(block.wanted(keep)))
-            yield block, keep
+                self.kept += int(np.count_nonzero(block.selected(mask)))
+            yield block, mask
 
     def finish(self) -> None:
         pass

@@ -33,8 +33,8 @@ class BlocksSink(PairsSink):
         self._width = width
         self._shows_similar = task.alphabet.name == PROTEIN.name and not task.scoring.edit
 
-    def write_block(self, block: Block, keep: Booleans | None) -> None:
-        for pair in np.argwhere(block.wanted(keep)).tolist():
+    def write_block(self, block: Block, mask: Booleans | None) -> None:
+        for pair in np.argwhere(block.selected(mask)).tolist():
             text = "".join(f"{line}\n" for line in self._pair(block, tuple(pair)))
             self.stream.write(text.encode("utf-8", "surrogateescape"))
 
@@ -55,13 +55,16 @@ class BlocksSink(PairsSink):
             yield "bits     {:.1f}, E-value {:.3g}".format(*significance)
         if block.codons != (1, 1):
             yield f"frame    {', '.join(self._frames(block, pair))}"
-        elif block.minus[pair]:
+        elif block.is_reverse_complement[pair]:
             yield "strand   reverse complement of the query"
         yield f"identity {percent:.2f} % ({num} of {den})"
         yield f"gaps     {opens} with {_count(gaps, 'letter')}" if gaps else "gaps     0"
         yield ""
         # Numbers of the first letters, and what each letter adds to them.
-        ends = [(side, bool(turned[pair])) for side, turned in (("query", block.minus), ("target", block.target_minus))]
+        ends = [
+            (side, bool(turned[pair]))
+            for side, turned in (("query", block.is_reverse_complement), ("target", block.target_is_reverse_complement))
+        ]
         firsts = [int(counts[f"{side}_end"] if turned else counts[f"{side}_start"] + 1) for side, turned in ends]
         steps = [-codon if turned else codon for codon, (_, turned) in zip(block.codons, ends, strict=True)]
         names = task.queries.ids[query], task.targets.ids[target]

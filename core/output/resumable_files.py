@@ -34,11 +34,11 @@ class TextFile:
         self._muted = muted
         self._known = kept[2] if kept else 0
         self._end = (kept[1] if kept else 0) - self._known
-        self.given = 0
+        self.bytes_written = 0
         """Bytes that were written, those that stand there already as well."""
 
     def write(self, data: Text) -> None:
-        self.given += len(data)
+        self.bytes_written += len(data)
         if self._muted():
             return
         self._end += len(data)

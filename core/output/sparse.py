@@ -94,8 +94,8 @@ class CsrSink(PairsSink):
         self._rows = CsrRows(spools, stored_dtype(value.dtype(task), task))
         self.dtype = self._rows.dtype
 
-    def write_block(self, block: Block, keep: Booleans | None) -> None:
-        self._rows.add(*block.written_records(keep), self._value.of(block)[block.wanted(keep)])
+    def write_block(self, block: Block, mask: Booleans | None) -> None:
+        self._rows.add(*block.written_records(mask), self._value.of(block)[block.selected(mask)])
 
 
 def stored_dtype(dtype: NumberType, task: Task) -> NumberType:

@@ -64,18 +64,18 @@ class TableSink(PairsSink):
             for text in texts:
                 write_pieces(self.stream, text)
 
-    def write_block(self, block: Block, keep: Booleans | None) -> None:
-        write_pieces(self.stream, self._text((block, None, keep)))
+    def write_block(self, block: Block, mask: Booleans | None) -> None:
+        write_pieces(self.stream, self._text((block, None, mask)))
 
     def finish(self) -> None:
         self._threads.close()
 
     def _rows(self, results: BandResults | NearResults) -> Iterator[_Rows]:
-        for block, keep in self.filtered(results):
+        for block, mask in self.filtered(results):
             here = self._format.remembers or not self._begun
             self._begun = True
-            yield block, self._format.columns(block, keep) if here else None, keep
+            yield block, self._format.columns(block, mask) if here else None, mask
 
     def _text(self, rows: _Rows) -> list[bytearray]:
-        block, columns, keep = rows
-        return block.rows(self._format.columns(block, keep) if columns is None else columns, keep, self.block_threads)
+        block, columns, mask = rows
+        return block.rows(self._format.columns(block, mask) if columns is None else columns, mask, self.block_threads)

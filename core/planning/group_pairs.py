@@ -19,7 +19,7 @@ class GroupPairs:
     targets: Integers = field(repr=False)
     within: bool
 
-    def wanted(self, queries: Integers, targets: Integers) -> npt.NDArray[np.bool_]:
+    def selects(self, queries: Integers, targets: Integers) -> npt.NDArray[np.bool_]:
         """Which pairs of records, arrays that broadcast."""
         found: npt.NDArray[np.bool_] = (self.queries[queries] == self.targets[targets]) == self.within
         return found

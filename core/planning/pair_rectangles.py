@@ -12,7 +12,7 @@ _SPLIT_CELLS = 30_000_000
 """Of pairs beside the diagonal, a millisecond's work: fewer are not worth a rectangle of their own."""
 
 
-def wanted_rectangles(
+def selected_rectangles(
     tile: Tile, rows: Integers, columns: Integers, lengths: tuple[Integers, Integers], cost: Cost, lanes: int
 ) -> Iterator[tuple[int, int, Integers]]:
     """(start, stop, columns): rows[start : stop] with the targets at these columns of a tile, so that each pair of rows and columns that

@@ -258,7 +258,7 @@ class Plan:
             return np.arange(len(targets) + 1, dtype=np.float64) * self.cost.by_target(queries, self.target_lengths[:1])
         return np.concatenate(([0.0], np.cumsum(self.cost.by_target(queries, self.target_lengths[targets]))))
 
-    def wanted_cells(self, query_start: int, query_stop: int, targets: npt.NDArray[np.int64]) -> int:
+    def selected_cells(self, query_start: int, query_stop: int, targets: npt.NDArray[np.int64]) -> int:
         """What the wanted pairs of queries [query_start, query_stop) with some targets cost."""
         queries, firsts = self.query_lengths[query_start:query_stop], self._firsts(query_start, query_stop)
         if firsts is None:
@@ -291,7 +291,7 @@ class Plan:
                 continue
             targets = ordered_targets(order, first, target_stop, stop, group)
             cuts = [(a, b, targets[at:to]) for a, b, at, to in self.cuts(start, stop, targets, left)]
-            wanted = [(a, b, part, cells) for a, b, part in cuts if (cells := self.wanted_cells(a, b, part))]
+            wanted = [(a, b, part, cells) for a, b, part in cuts if (cells := self.selected_cells(a, b, part))]
             band = Band(start, stop, first, target_stop, index, len(wanted), group)
             for query_start, query_stop, part, cells in wanted:
                 yield Tile.against(part, next(numbers), band, (query_start, query_stop), self.pairing, cells, left)

@@ -75,7 +75,7 @@ class Block(ABC):
         """Letters of the queries and of the targets as they were aligned, int64 of shapes that go with that of `scores`."""
 
     @property
-    def given_lengths(self) -> tuple[Integers, Integers]:
+    def pair_lengths(self) -> tuple[Integers, Integers]:
         """The same of the records that were given: nucleotides, where their translations were aligned."""
         return self.lengths
 
@@ -86,7 +86,7 @@ class Block(ABC):
 
     @property
     @abstractmethod
-    def given(self) -> Integers:
+    def query_records(self) -> Integers:
         """The records that were given and are the queries, or that they are readings of, in input order: int64. Those of consecutive
         pairs do not fall."""
 
@@ -96,12 +96,12 @@ class Block(ABC):
         """The same of the targets: int64 of a shape that goes with that of `scores`."""
 
     @property
-    def minus(self) -> Booleans:
+    def is_reverse_complement(self) -> Booleans:
         """Which queries are reverse complements of what was given, or translations of these."""
         return np.broadcast_to(np.False_, self.scores.shape)
 
     @property
-    def target_minus(self) -> Booleans:
+    def target_is_reverse_complement(self) -> Booleans:
         """Which targets are translations of reverse complements."""
         return np.broadcast_to(np.False_, self.scores.shape)
 
@@ -119,13 +119,13 @@ class Block(ABC):
         return None
 
     @abstractmethod
-    def wanted(self, keep: Booleans | None) -> Booleans:
+    def selected(self, mask: Booleans | None) -> Booleans:
         """The pairs that are written, where a filter keeps these (None: all)."""
 
-    def written_records(self, keep: Booleans | None) -> tuple[Integers, Integers]:
+    def written_records(self, mask: Booleans | None) -> tuple[Integers, Integers]:
         """Of these pairs, in order, the records that were given as queries and as targets: int64[pairs]."""
-        wanted = self.wanted(keep)
-        given, targets = (np.broadcast_to(records, wanted.shape)[wanted] for records in (self.given, self.target_records))
+        wanted = self.selected(mask)
+        given, targets = (np.broadcast_to(records, wanted.shape)[wanted] for records in (self.query_records, self.target_records))
         return given, targets
 
     @abstractmethod
@@ -165,7 +165,7 @@ class Block(ABC):
         """What the column `path(kind)` has for one pair."""
 
     @abstractmethod
-    def rows(self, columns: Sequence[Column], keep: Booleans | None, threads: int = 1) -> list[bytearray]:
+    def rows(self, columns: Sequence[Column], mask: Booleans | None, threads: int = 1) -> list[bytearray]:
         """The rows of the wanted pairs, made of columns of this block; of those that `keep` has (None: all). Pieces of text, one behind the
         other."""
 
@@ -194,7 +194,7 @@ class Block(ABC):
     def covered(self, side: str) -> tuple[Integers, Integers]:
         """Aligned letters of the "query" or the "target" as it was given, and all of them."""
         spans = self.statistics[f"{side}_end"].astype(np.int64) - self.statistics[f"{side}_start"]
-        return spans, np.broadcast_to(self.given_lengths[0 if side == "query" else 1], spans.shape)
+        return spans, np.broadcast_to(self.pair_lengths[0 if side == "query" else 1], spans.shape)
 
     @property
     def paired(self) -> tuple[Integers, Integers]:
@@ -240,7 +240,7 @@ class PairBlock(Block):
     def _count_again(self, ambiguous: Ambiguous) -> Statistics:
         assert self.results.runs is not None  # likewise
         unclear = (ambiguous.queries[self._queries, None] > 0) | (ambiguous.targets[None, self._targets] > 0)
-        which = np.nonzero(self.wanted(unclear))
+        which = np.nonzero(self.selected(unclear))
         found: Statistics = self.aligned.copy()
         records = which[0] + self._queries.start, which[1] + self._targets.start
         found[which] = _count_by(ambiguous, self.task, records, self.aligned[which], self.results.runs.part(which))
@@ -251,7 +251,7 @@ class PairBlock(Block):
         return self.task.queries.lengths[self._queries, None], self.task.targets.lengths[None, self._targets]
 
     @property
-    def given(self) -> Integers:
+    def query_records(self) -> Integers:
         return np.broadcast_to(np.arange(self._queries.start, self._queries.stop)[:, None], self._shape)
 
     @property
@@ -262,9 +262,9 @@ class PairBlock(Block):
         row, column = pair
         return self._queries.start + row, self._targets.start + column
 
-    def wanted(self, keep: Booleans | None) -> Booleans:
+    def selected(self, mask: Booleans | None) -> Booleans:
         found: Booleans = np.arange(self._shape[1])[None, :] >= np.array(self._firsts)[:, None]
-        return found if keep is None else found & keep
+        return found if mask is None else found & mask
 
     def query_text(self, texts: StringColumn) -> Column:
         return Column.query_text(texts.text, texts.offsets[self._queries.start :])
@@ -287,8 +287,8 @@ class PairBlock(Block):
         row, column = pair
         return self._alignments.text(row, column, kind).decode()
 
-    def rows(self, columns: Sequence[Column], keep: Booleans | None, threads: int = 1) -> list[bytearray]:
-        return format_block(columns, 0, *self._shape, self._firsts, keep, threads)
+    def rows(self, columns: Sequence[Column], mask: Booleans | None, threads: int = 1) -> list[bytearray]:
+        return format_block(columns, 0, *self._shape, self._firsts, mask, threads)
 
     @cached_property
     def _alignments(self) -> Alignments:
@@ -351,8 +351,8 @@ class ListBlock(Block):
         queries, targets = self.listed
         return int(queries[pair]), int(targets[pair])
 
-    def wanted(self, keep: Booleans | None) -> Booleans:
-        return np.ones(len(self.scores), dtype=np.bool_) if keep is None else keep
+    def selected(self, mask: Booleans | None) -> Booleans:
+        return np.ones(len(self.scores), dtype=np.bool_) if mask is None else mask
 
     @property
     def target_records(self) -> Integers:
@@ -378,8 +378,8 @@ class ListBlock(Block):
         (place,) = pair
         return self._alignments.text(0, place, kind).decode()
 
-    def rows(self, columns: Sequence[Column], keep: Booleans | None, threads: int = 1) -> list[bytearray]:
-        return format_block(columns, 0, 1, len(self.scores), [0], None if keep is None else self._grid(keep), threads)
+    def rows(self, columns: Sequence[Column], mask: Booleans | None, threads: int = 1) -> list[bytearray]:
+        return format_block(columns, 0, 1, len(self.scores), [0], None if mask is None else self._grid(mask), threads)
 
     @cached_property
     def _alignments(self) -> Alignments:
@@ -412,7 +412,7 @@ class NearBlock(ListBlock):
         return self.results.statistics
 
     @property
-    def given(self) -> Integers:
+    def query_records(self) -> Integers:
         return self.pairs.queries
 
     @property

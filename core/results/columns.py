@@ -107,15 +107,15 @@ class Field:
     quoted: Callable[[Block], Column] | None = None
     has_letters: bool = False
 
-    def take(self, block: Block, keep: Booleans | None) -> npt.NDArray[Any] | list[str]:
+    def take(self, block: Block, mask: Booleans | None) -> npt.NDArray[Any] | list[str]:
         """Of the wanted pairs of a block, in order, those that `keep` has (None: all): an array of numbers, or texts."""
         if self.values is not None:
-            return np.broadcast_to(self.values(block), block.scores.shape)[block.wanted(keep)]
-        return b"".join(block.rows([self.column(block)], keep)).decode("utf-8", "surrogateescape").split("\n")[:-1]
+            return np.broadcast_to(self.values(block), block.scores.shape)[block.selected(mask)]
+        return b"".join(block.rows([self.column(block)], mask)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
-    def take_text(self, block: Block, keep: Booleans | None) -> StringColumn:
+    def take_text(self, block: Block, mask: Booleans | None) -> StringColumn:
         """The same texts, not decoded."""
-        rows = b"".join(block.rows([self.column(block)], keep))
+        rows = b"".join(block.rows([self.column(block)], mask))
         ends = np.flatnonzero(np.frombuffer(rows, dtype=np.uint8) == ord("\n"))
         text = rows.translate(None, b"\n")  # which no text holds
         return StringColumn(np.frombuffer(text, dtype=np.uint8), np.concatenate(([0], ends - np.arange(len(ends)))))
@@ -187,8 +187,8 @@ FIELDS: dict[str, Field] = {
         ),
         _text("qtitle", "what follows the query's id in its file", lambda b: b.query_text, lambda b: described(b.task.queries)),
         _text("ttitle", "what follows the target's id in its file", lambda b: b.target_text, lambda b: described(b.task.targets)),
-        Field("qlen", "letters of the query", query_lengths, values=lambda b: b.given_lengths[0], dtype=_INT64),
-        Field("tlen", "letters of the target", target_lengths, values=lambda b: b.given_lengths[1], dtype=_INT64),
+        Field("qlen", "letters of the query", query_lengths, values=lambda b: b.pair_lengths[0], dtype=_INT64),
+        Field("tlen", "letters of the target", target_lengths, values=lambda b: b.pair_lengths[1], dtype=_INT64),
         Field(
             "identity",
             "fraction of equal letters, by the definition of identity",

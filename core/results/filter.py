@@ -47,40 +47,40 @@ class Filter:
         bounds = [self.min_identity, None if self.max_distance is None else 1 - self.max_distance]
         return max((bound for bound in bounds if bound is not None), default=None)
 
-    def keeps(self, block: Block) -> Booleans | None:
+    def mask(self, block: Block) -> Booleans | None:
         """Which pairs of a block; None where every one is written."""
         if self == Filter():
             return None
         found = block.scores
-        keep = np.ones(found.shape, dtype=bool)
+        mask = np.ones(found.shape, dtype=bool)
         if self.groups is not None:
-            keep &= self.groups.wanted(block.given, block.target_records)
+            mask &= self.groups.selects(block.query_records, block.target_records)
         if self.min_score is not None:
-            keep &= found >= self.min_score
+            mask &= found >= self.min_score
         if self.max_score is not None:
-            keep &= found <= self.max_score
+            mask &= found <= self.max_score
         if self.min_identity is not None:
-            keep &= block.identity_fraction >= self.min_identity
+            mask &= block.identity_fraction >= self.min_identity
         if self.max_distance is not None:
-            keep &= block.distance_fraction <= self.max_distance
+            mask &= block.distance_fraction <= self.max_distance
         if self.min_coverage is not None:
-            keep &= fraction(*block.paired) >= self.min_coverage
-        return keep if self.nearest is None else self._nearest(block, block.wanted(keep), self.nearest)
+            mask &= fraction(*block.paired) >= self.min_coverage
+        return mask if self.nearest is None else self._nearest(block, block.selected(mask), self.nearest)
 
-    def _nearest(self, block: Block, keep: Booleans, most: int) -> Booleans:
+    def _nearest(self, block: Block, mask: Booleans, most: int) -> Booleans:
         """Of the pairs to keep, the `most` nearest of each query."""
-        queries, targets = block.written_records(keep)
+        queries, targets = block.written_records(mask)
         if self.same:
-            keep[keep] = queries != targets
-            queries, targets = block.written_records(keep)
+            mask[mask] = queries != targets
+            queries, targets = block.written_records(mask)
         if self.identity is not None:
-            far: npt.NDArray[Any] = -block.identity_fraction[keep]
+            far: npt.NDArray[Any] = -block.identity_fraction[mask]
         else:
-            far = block.scores[keep] if block.task.scoring.edit else -block.scores[keep].astype(np.int64)
+            far = block.scores[mask] if block.task.scoring.edit else -block.scores[mask].astype(np.int64)
         order = np.lexsort((targets, far, queries))
         ordered = queries[order]
         place = np.arange(len(order)) - np.searchsorted(ordered, ordered)  # among the pairs of its query
         chosen = np.zeros(len(order), dtype=np.bool_)
         chosen[order] = place < most
-        keep[keep] = chosen
-        return keep
+        mask[mask] = chosen
+        return mask

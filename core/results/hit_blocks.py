@@ -33,7 +33,7 @@ class FrameBlock(ListBlock):
     @cached_property
     def statistics(self) -> Statistics:
         found = self._by_rule
-        if self.codons == (1, 1) and not self.minus.any():
+        if self.codons == (1, 1) and not self.is_reverse_complement.any():
             return found
         placed: Statistics = found.copy()
         for side, readings, numbers in zip(("query", "target"), (self.sides.queries, self.sides.targets), self.listed, strict=True):
@@ -42,7 +42,7 @@ class FrameBlock(ListBlock):
         return placed
 
     @property
-    def given(self) -> Integers:
+    def query_records(self) -> Integers:
         return self.sides.queries.records(self.listed[0])
 
     @property
@@ -50,7 +50,7 @@ class FrameBlock(ListBlock):
         return self.sides.targets.records(self.listed[1])
 
     @property
-    def given_lengths(self) -> tuple[Integers, Integers]:
+    def pair_lengths(self) -> tuple[Integers, Integers]:
         queries, targets = self.record_lengths
         return queries[self.listed[0]], targets[self.listed[1]]
 
@@ -59,12 +59,12 @@ class FrameBlock(ListBlock):
         return self.sides.queries.lengths, self.sides.targets.lengths
 
     @cached_property
-    def minus(self) -> Booleans:
-        return self.sides.queries.is_minus(self.listed[0])
+    def is_reverse_complement(self) -> Booleans:
+        return self.sides.queries.is_reverse_complement(self.listed[0])
 
     @cached_property
-    def target_minus(self) -> Booleans:
-        return self.sides.targets.is_minus(self.listed[1])
+    def target_is_reverse_complement(self) -> Booleans:
+        return self.sides.targets.is_reverse_complement(self.listed[1])
 
     @property
     def codons(self) -> tuple[int, int]:
@@ -82,7 +82,7 @@ class FrameBlock(ListBlock):
         )
 
     def strands(self) -> Column:
-        opposite = self.minus != self.target_minus
+        opposite = self.is_reverse_complement != self.target_is_reverse_complement
         return text_column(StringColumn.of(["-" if minus else "+" for minus in opposite.tolist()]))
 
 

@@ -148,6 +148,6 @@ class HitsWriter:
             return
         traced = None if self._trace is None else self._trace(hits)
         block = HitBlock(self._task, self._identity_definition, self._sides, hits, self._space, traced)
-        keep = self._filter.rows.keeps(block)
-        self._report.write_block(block, keep)
-        self.written += len(hits) if keep is None else int(keep.sum())
+        mask = self._filter.rows.mask(block)
+        self._report.write_block(block, mask)
+        self.written += len(hits) if mask is None else int(mask.sum())

@@ -50,7 +50,7 @@ class FrameSet:
         """The frame of each of these sequences."""
         return np.array(self.frames, dtype=np.int64)[numbers % self.per_record]
 
-    def is_minus(self, numbers: Integers) -> npt.NDArray[np.bool_]:
+    def is_reverse_complement(self, numbers: Integers) -> npt.NDArray[np.bool_]:
         """Which of these sequences are reverse complements, or translations of them."""
         return self.frames_of(numbers) < 0
 

@@ -50,19 +50,19 @@ class CpuDistanceEngine:
         room = memory // 2  # for chosen pairs, and as much for matrices of counts where these are made
 
         def pick(
-            panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, advance: Callable[[int], None]
+            panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
         ) -> ChosenParts:
             if not all(panel.in_memory for panel in panels):  # they are read once a band, not once a tile
-                yield from choose_of_bands(rule, self._count(panels, bands, names, advance))
+                yield from choose_of_bands(rule, self._count(panels, bands, names, on_progress))
                 return
             chooser = TileChooser(self.instruction_set, panels, names, rule)
             with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
                 for band in bands:
-                    yield from _near_pairs(chooser, band, room // record_bytes(len(names)), workers, _Once(advance))
+                    yield from _near_pairs(chooser, band, room // record_bytes(len(names)), workers, _Once(on_progress))
 
         return PreparedCounter(wanted, False, _padded_words, room, self.threads, kernel, hardware, self._count, pick, rate)
 
-    def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
+    def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], on_progress: Callable[[int], None]) -> CountedBands:
         with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
             relationship = Relationship(panels)
             for band in bands:
@@ -75,7 +75,7 @@ class CpuDistanceEngine:
                     work = [workers.submit(self._count_tile, panel, band, tile, counts, terms) for tile in tiles]
                     try:
                         for done in as_completed(work):
-                            advance(done.result())
+                            on_progress(done.result())
                     finally:
                         for left in work:
                             left.cancel()
@@ -96,8 +96,8 @@ class CpuDistanceEngine:
 class _Once:
     """Tells of work that is done, of what is done again only once."""
 
-    def __init__(self, advance: Callable[[int], None]) -> None:
-        self._advance = advance
+    def __init__(self, on_progress: Callable[[int], None]) -> None:
+        self._advance = on_progress
         self._told = self._done = 0
 
     def advance(self, work: int) -> None:

@@ -52,15 +52,15 @@ def high_tiles(band: Band) -> Iterator[Band]:
 def _tiles(band: Band, width: int, height: int) -> Iterator[Band]:
     for start in range(band.start, band.stop, height):
         stop = min(band.stop, start + height)
-        for first in range(max(start, band.first_target) if band.upper else band.first_target, band.target_stop, width):
-            yield Band(start, stop, first, min(band.target_stop, first + width), band.upper and first < stop)
+        for first in range(max(start, band.first_target) if band.upper_triangle else band.first_target, band.target_stop, width):
+            yield Band(start, stop, first, min(band.target_stop, first + width), band.upper_triangle and first < stop)
 
 
 def count_term(
     instruction_set: str, panel: Panel, term: Term, tile: Band, counts: CountMatrix, place: tuple[int, int], limits: Limits
 ) -> None:
     """Add a term of a panel for the pairs of a tile, which lie in counts from `place` (row, column) on."""
-    where = ((tile.start, tile.stop), (tile.first_target, tile.target_stop), counts, *place, term.weight, tile.upper, limits)
+    where = ((tile.start, tile.stop), (tile.first_target, tile.target_stop), counts, *place, term.weight, tile.upper_triangle, limits)
     if term.operation is Operation.DIFFER:
         _distance.differ(instruction_set, panel.bits, list(term.left), -1 if term.mask is None else term.mask, *where)
     else:
@@ -72,7 +72,7 @@ def relate_term(instruction_set: str, panel: Panel, term: Term, terms: Terms, ti
     rows, columns = (tile.start, tile.stop), (tile.first_target, tile.target_stop)
     one, two = term.left
     called = -1 if term.mask is None else term.mask
-    _distance.relate(instruction_set, panel.bits, one, two, called, panel.sites, terms, rows, columns, sums, *place, tile.upper)
+    _distance.relate(instruction_set, panel.bits, one, two, called, panel.sites, terms, rows, columns, sums, *place, tile.upper_triangle)
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ class TileChooser:
             rule.most,
             -1 if rule.least is None else self.names.index(COMPARED),
             0 if rule.least is None else rule.least,
-            tile.start - tile.first_target if tile.upper else -rows,
+            tile.start - tile.first_target if tile.upper_triangle else -rows,
         )
         queries, targets = np.arange(tile.start, tile.stop), np.arange(tile.first_target, tile.target_stop)
-        undefined = count_undefined(rule, queries, targets, tile.upper, dict(zip(self.names, counts, strict=True)))
+        undefined = count_undefined(rule, queries, targets, tile.upper_triangle, dict(zip(self.names, counts, strict=True)))
         return ChosenPairs(queries[row], targets[column], dict(zip(self.names, found, strict=True)), lacking, undefined)

@@ -142,9 +142,9 @@ class _Worker:
         self._copiers.close()
         self._device.close()
 
-    def count(self, band: Band, names: tuple[str, ...], advance: Callable[[int], None]) -> dict[str, CountMatrix]:
+    def count(self, band: Band, names: tuple[str, ...], on_progress: Callable[[int], None]) -> dict[str, CountMatrix]:
         """The counts of a band, on the host; none where the run was stopped, as nobody takes them."""
-        self.multiply(band, names, advance)
+        self.multiply(band, names, on_progress)
         if self._stopped():
             return {}
         rows, columns = band.shape
@@ -161,7 +161,7 @@ class _Worker:
         assert self._chooser is not None
         return self._chooser.choose(self._counts.address, band, start, stop)
 
-    def multiply(self, band: Band, names: tuple[str, ...], advance: Callable[[int], None]) -> None:
+    def multiply(self, band: Band, names: tuple[str, ...], on_progress: Callable[[int], None]) -> None:
         """Make the counts of a band on the device: sums over the pieces, of some where the run is stopped."""
         rows, columns = band.shape
         nbytes = 4 * rows * columns
@@ -189,7 +189,7 @@ class _Worker:
                 ended = slot.busy
                 slot.wait()
                 self._log(ended.seconds_since(begun), rows * columns * piece.sites)
-            advance(band.pairs * piece.sites)
+            on_progress(band.pairs * piece.sites)
         for slot in self._slots:
             slot.wait()
 
@@ -271,7 +271,7 @@ def _pairs(
         column_count=columns,
         splits=launch.splits,
         weight=term.weight,
-        upper=band.upper,
+        upper=band.upper_triangle,
     )
 
 
@@ -317,9 +317,9 @@ class CudaDistanceEngine:
             return PreparedCounter(wanted, products_only, padded_words, min(memory, device_bytes), *told, self._count, rate=rate)
 
         def pick(
-            panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, advance: Callable[[int], None]
+            panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
         ) -> ChosenParts:
-            return self._pick(panels, bands, names, rule, memory // record_bytes(len(names)), advance)
+            return self._pick(panels, bands, names, rule, memory // record_bytes(len(names)), on_progress)
 
         # Counts take no memory of the host.
         return PreparedCounter(wanted, products_only, padded_words, device_bytes, *told, self._count, pick, rate)
@@ -344,13 +344,13 @@ class CudaDistanceEngine:
             finally:
                 pool.shutdown()
 
-    def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
+    def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], on_progress: Callable[[int], None]) -> CountedBands:
         following = iter(bands)
         if (first := next(following, None)) is None:
             return
         with self._opened(panels, bands.pairs, len(names), None) as (worker, pool):
             for band in chain([first], following):
-                yield band, pool.submit(worker.count, band, names, advance).result()
+                yield band, pool.submit(worker.count, band, names, on_progress).result()
 
     def _pick(
         self,
@@ -359,7 +359,7 @@ class CudaDistanceEngine:
         names: tuple[str, ...],
         rule: PairSelectionRule,
         most: int,
-        advance: Callable[[int], None],
+        on_progress: Callable[[int], None],
     ) -> ChosenParts:
         """most: pairs at a time, unless a row has more."""
         following = iter(bands)
@@ -369,7 +369,7 @@ class CudaDistanceEngine:
         near = _Near(names, held, rule, max(min(most, MOST_RECORDS), bands.columns))
         with self._opened(panels, bands.pairs, len(held), near) as (worker, pool):
             for band in chain([first], following):
-                pool.submit(worker.multiply, band, held, advance).result()
+                pool.submit(worker.multiply, band, held, on_progress).result()
                 yield from _near_rows(worker, pool, band, band.start, band.stop)
 
 

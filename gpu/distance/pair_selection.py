@@ -93,7 +93,7 @@ class DeviceChooser:
             kinds=len(self._held),
             least_of=-1 if rule.least is None else self._held.index(COMPARED),
             least=0 if rule.least is None else rule.least,
-            upper=band.upper,
+            upper=band.upper_triangle,
             floored=bool(rule.floors),
             floors=[rule.floors.get(name, _NO_FLOOR) for name in self._held],
         )

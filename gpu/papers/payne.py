@@ -96,7 +96,7 @@ class PayneEngine(OneDevice):
             wanted, False, _padded_words, band_bytes, self._threads, f"Payne 2010, {self._method}", self.describe(), self._count
         )
 
-    def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
+    def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], on_progress: Callable[[int], None]) -> CountedBands:
         if names != ("differences",):
             raise InputError(
                 f"{_ONLY_DIFFERENCES}, and with enough calls of each sample to be sure that all pairs have "
@@ -104,9 +104,9 @@ class PayneEngine(OneDevice):
             )
         with Session(self._device, self._log) as session:
             for band in bands:
-                yield band, {"differences": self._differences(session, panels, band, advance)}
+                yield band, {"differences": self._differences(session, panels, band, on_progress)}
 
-    def _differences(self, session: Session, panels: Sequence[Panel], band: Band, advance: Callable[[int], None]) -> CountMatrix:
+    def _differences(self, session: Session, panels: Sequence[Panel], band: Band, on_progress: Callable[[int], None]) -> CountMatrix:
         rows, columns = band.shape
         distances = session.zeros(4 * rows * columns)
         for panel in panels:
@@ -115,7 +115,7 @@ class PayneEngine(OneDevice):
                 step = max(4, _PIECE_BYTES // (4 * len(codes)) // 4 * 4)
                 for start in range(0, codes.shape[1], step):
                     self._launch(session, codes[:, start : start + step], band, distances)
-            advance(band.pairs * panel.sites)
+            on_progress(band.pairs * panel.sites)
         found = session.download(distances, (rows, columns), np.int32)
         session.release(distances)
         return found

@@ -233,7 +233,7 @@ class CheckpointedOutput:
         self._counts = lambda: {name: count + before.get(name, 0) for name, count in counts().items()}
         return before
 
-    def begun(self) -> None:
+    def header_written(self) -> None:
         self._begun = self._take(self.rows)
         self._muted = False
 

@@ -13,7 +13,7 @@ import numpy as np
 from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.clustering.writers import write_representatives, write_table, write_typed, write_uc
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.units import format_bytes
 from gpualign.core.output.formats.registry import Results
 from gpualign.jobs.member_alignments import MemberAlignments
@@ -54,9 +54,9 @@ class ClusterSpec:
 
 def clusters_beside(name: str) -> ClusterSpec:
     """A file of clusters beside what a run writes. Raises `InputError` for a name that tells no format of clusters without sequences."""
-    format, path = pick_format(name, None, Results.CLUSTERS, "--clusters")
+    format, path = pick_format(name, None, Results.CLUSTERS, parameter("clusters"))
     if format == "fasta":
-        raise InputError(f"--clusters {name}: fasta holds sequences, and there are none; write tsv, csv, uc, parquet or arrow")
+        raise InputError(f"{parameter('clusters', name)}: fasta holds sequences, and there are none; write tsv, csv, uc, parquet or arrow")
     return ClusterSpec(format, path, None, None, container_of(format, path))
 
 
@@ -67,9 +67,9 @@ def cluster_spec(output: str, format: str | None, uc: str | None, representative
     spec = ClusterSpec(chosen, path, beside, others, container_of(chosen, path))
     named = [one.absolute() for one in spec.outputs if one is not None]
     if len(set(named)) < len(named):
-        raise InputError("-o, --uc and --representatives name the same file; each wants its own")
+        raise InputError(f"-o, {parameter('uc')} and {parameter('representatives')} name the same file; each wants its own")
     if not has_sequences and spec.with_sequences:
-        what = "--representatives" if representatives else "fasta"
+        what = parameter("representatives") if representatives else "fasta"
         raise InputError(f"{what} writes sequences, and there are none; give their file too")
     return spec
 
@@ -119,12 +119,12 @@ def _write(format: str, stream: ByteWriter, found: Clustered, container: str | N
         write_representatives(stream, found.sequences.queries, found.sequences.alphabet, found.clustering)
     elif format == "uc":
         lengths = None if found.sequences is None else found.sequences.queries.lengths
-        identities = cigars = minus = None
+        identities = cigars = is_reverse_complement = None
         if found.members is not None:
-            identities, cigars, minus = found.members.identities, found.members.cigars, found.members.minus
+            identities, cigars, is_reverse_complement = found.members.identities, found.members.cigars, found.members.is_reverse_complement
         elif found.of_identities:
             identities = 1 - found.clustering.distances
-        write_uc(stream, found.ids, found.clustering, lengths, identities, cigars, minus)
+        write_uc(stream, found.ids, found.clustering, lengths, identities, cigars, is_reverse_complement)
     else:
         assert container is not None  # pick_format() knows no other formats of clusters
         write_typed(stream, container, found.ids, found.clustering, found.whole)

@@ -1,4 +1,4 @@
-"""How large an output will be, for --dry-run: arrays to the byte, everything else by pairs of a sample, written to nowhere."""
+"""How large an output will be, for dry runs: arrays to the byte, everything else by pairs of a sample, written to nowhere."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class RowBytes:
 
 
 def expected_pairs(spec: OutputSpec, job: PairsJob | NearJob, rows: int, line_width: Callable[[Path | None], int]) -> str:
-    """Describe the size of what `nw` and `sw --all` write of a job. rows: queries that are written; line_width: as of `opened_rows`."""
+    """Describe the size of what `nw` and `sw` of all scores write of a job. rows: queries that are written; line_width: as of `opened_rows`."""
     task, sampled = job.task, job.sampled
     if spec.is_matrix:
         dtype = spec.value.dtype(task)
@@ -260,7 +260,7 @@ def _kept(spec: OutputSpec, job: PairsJob | NearJob, filter: Filter, results: Ne
     if not len(results.pairs):
         return 0
     blocks = blocks_of(job.task, spec.value.identity_definition, results, job.plan.pairing)
-    return sum(int(np.count_nonzero(block.wanted(filter.keeps(block)))) for block in blocks)
+    return sum(int(np.count_nonzero(block.selected(filter.mask(block)))) for block in blocks)
 
 
 def _value_width(spec: OutputSpec, job: PairsJob | NearJob, results: NearResults) -> float | None:
@@ -270,7 +270,7 @@ def _value_width(spec: OutputSpec, job: PairsJob | NearJob, results: NearResults
     if not len(results.pairs):
         return None
     blocks = blocks_of(job.task, spec.value.identity_definition, results, job.plan.pairing)
-    return text_width([spec.value.of(block)[block.wanted(None)] for block in blocks], DECIMALS)
+    return text_width([spec.value.of(block)[block.selected(None)] for block in blocks], DECIMALS)
 
 
 def text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:

@@ -76,9 +76,9 @@ class _Headed:
     def counting(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
         return self._marks.counting(counts)
 
-    def begun(self) -> None:
-        self.header = self._text.given
-        self._marks.begun()
+    def header_written(self) -> None:
+        self.header = self._text.bytes_written
+        self._marks.header_written()
 
     def mark(self, rows: int) -> None:
         self._marks.mark(rows)

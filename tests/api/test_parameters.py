@@ -4,9 +4,9 @@ import ast
 import pickle
 import re
 import warnings
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
 import gpualign
 from gpualign._execution_options import LOG
@@ -84,10 +84,10 @@ def test_other_text_stays(text):
     assert for_command_line(text) == for_python(text) == text
 
 
-@pytest.mark.parametrize("folder", ["core", "cpu", "gpu", "jobs", "cli/outputs", "cli/pictures"])
+@pytest.mark.parametrize("folder", ["core", "cpu", "gpu", "jobs"])
 def test_text_below_the_command_line_names_no_option_of_it(folder):
     found = []
-    for path in sorted((Path(__file__).resolve().parent.parent / folder).rglob("*.py")):
+    for path in sorted((ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 options = set(OPTION.findall(node.value)) - OF_OTHER_PROGRAMS

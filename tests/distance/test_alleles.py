@@ -359,7 +359,7 @@ def test_what_does_not_go_with_alleles(cgmlst, tmp_path):
     ):
         with pytest.raises(InputError, match=message):
             gpualign_here("dist", *words)
-    with pytest.raises(InputError, match="not alleles of loci; leave out --kernel"):
+    with pytest.raises(InputError, match="not alleles of loci; leave out kernel"):
         PayneEngine(HostDevice(), "naive", 1).prepare(CountRequest(Measure.DIFFERENCES, False, numbered=True), 1 << 20)
 
 

@@ -247,9 +247,9 @@ def test_planes_that_do_not_fit_pass_through_two_slots(rng, monkeypatch):
 
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
 def test_several_devices(rng, small_parts):
-    for upper in (None, 20):
+    for queries in (None, 20):
         codes = random_codes(rng, 90, 700, 2)
-        same(dense_source(codes, queries=upper), side_by_side(CudaDistanceEngine(HostDevice(), 1) for _ in range(3)), "fraction")
+        same(dense_source(codes, queries=queries), side_by_side(CudaDistanceEngine(HostDevice(), 1) for _ in range(3)), "fraction")
 
 
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
@@ -331,10 +331,10 @@ def test_kernels_by_architecture():
 
 
 @pytest.mark.parametrize("samples", [1, 7, 100, 3000])
-@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("upper_triangle", [True, False])
 @pytest.mark.parametrize("parts", [1, 2, 4])
-def test_bands_are_shared_evenly(samples, upper, parts):
-    band = Band(10, 10 + samples, 10 if upper else 5000, 5000 + samples, upper)
+def test_bands_are_shared_evenly(samples, upper_triangle, parts):
+    band = Band(10, 10 + samples, 10 if upper_triangle else 5000, 5000 + samples, upper_triangle)
     found = band.split(parts)
     assert [part.start for part in found] == [10, *(part.stop for part in found[:-1])]
     assert found[-1].stop == band.stop

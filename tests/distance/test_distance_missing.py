@@ -63,19 +63,19 @@ def test_pairs_with_fewer_sites_have_no_distance(samples, sites, queries, least,
 )
 def test_what_calls_tell_of_pairs(queries, others, inputs, least):
     """By all ways to lay calls over 20 sites: as far apart as they can be, and as close."""
-    upper = inputs != "two"
+    upper_triangle = inputs != "two"
     a = np.array(queries)
     b = np.array({"one set": queries, "two": others, "added": queries + others}[inputs])
-    coverage = Coverage(a, b, upper, 20, least)
+    coverage = Coverage(a, b, upper_triangle, 20, least)
     apart = np.maximum(0, a[:, None] + b[None, :] - 20)
     close = np.minimum(a[:, None], b[None, :])
-    if upper:
+    if upper_triangle:
         np.fill_diagonal(apart, a)
     assert coverage.suffices == bool((apart >= least).all())
     assert coverage.decides == bool(((apart >= least) == (close >= least)).all())
     if coverage.decides:
         np.testing.assert_array_equal(coverage.lacking(slice(0, len(a)), slice(0, len(b))), apart < least)
-        assert coverage.lacking_pairs == np.count_nonzero(np.triu(apart < least, 1) if upper else apart < least)
+        assert coverage.lacking_pairs == np.count_nonzero(np.triu(apart < least, 1) if upper_triangle else apart < least)
 
 
 def test_sites_of_a_fraction_are_exact():

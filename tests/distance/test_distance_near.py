@@ -117,7 +117,7 @@ def test_a_rule_by_its_definition(rng):
         found = list(choose(rule, band, counts))
         pairs, lacking, undefined = [], 0, 0
         for i in range(band.start, band.stop):
-            for j in range(max(band.first_target, i + 1 if band.upper else 0), band.target_stop):
+            for j in range(max(band.first_target, i + 1 if band.upper_triangle else 0), band.target_stop):
                 compared, matches = (int(counts[name][i - band.start, j - band.first_target]) for name in ("compared", "matches"))
                 lacking += compared < 7
                 undefined += compared >= 7 and (matches < 4 or compared < 9) and not {5, 14} & {i, j}

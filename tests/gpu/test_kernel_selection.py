@@ -25,7 +25,7 @@ from gpualign.gpu.alignment.families import (
 )
 from gpualign.gpu.alignment.families.base import best_rows
 from gpualign.gpu.alignment.families.bit_slice_lanes import make_lanes
-from gpualign.gpu.alignment.families.strip_queue import wanted_items
+from gpualign.gpu.alignment.families.strip_queue import selected_items
 from gpualign.gpu.alignment.kernel_selection import choose, variants
 from gpualign.gpu.alignment.recipe import make_recipe, packed_cell
 from gpualign.gpu.alignment.strip_schedule import make_schedule
@@ -357,7 +357,7 @@ def test_items_are_those_with_a_wanted_pair(firsts, targets, size):
         for query, first in enumerate(firsts)
         if any(target >= first for target in targets[block * size : (block + 1) * size])
     ]
-    items = wanted_items({"first_targets": np.array(firsts, np.int32)}, np.array(targets), size)
+    items = selected_items({"first_targets": np.array(firsts, np.int32)}, np.array(targets), size)
     assert items.dtype == np.int32
     assert items.tolist() == wanted[::-1]
 

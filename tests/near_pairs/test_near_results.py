@@ -51,7 +51,7 @@ def test_the_nearest_of_each_query(rng, by):
     block = NearBlock(task, 2, NearPairs(queries, targets, scores), Aligned(scores, found, None))
     thresholds = {"distance": Filter(max_score=2, nearest=3, same=True), "identity": Filter(min_identity=0.9, nearest=3, same=True)}
     filter = thresholds.get(by, Filter(min_score=1, nearest=3, same=True))
-    kept = filter.keeps(block)
+    kept = filter.mask(block)
     for query in range(12):
         mine = [(targets[at], int(scores[at])) for at in range(144) if queries[at] == query and targets[at] != query]
         passing = [(j, s) for j, s in mine if (s >= 1 if by == "score" else s <= 2)]

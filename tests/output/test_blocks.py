@@ -37,12 +37,12 @@ def aligned(rng):
     return Aligned(rng)
 
 
-def text(block, columns, keep=None):
-    return b"".join(block.rows(columns, keep)).decode()
+def text(block, columns, mask=None):
+    return b"".join(block.rows(columns, mask)).decode()
 
 
-def kept_pairs(block, keep):
-    return [block.records(tuple(pair)) for pair in np.argwhere(block.wanted(keep)).tolist()]
+def kept_pairs(block, mask):
+    return [block.records(tuple(pair)) for pair in np.argwhere(block.selected(mask)).tolist()]
 
 
 @pytest.mark.parametrize("definition", range(5))
@@ -50,17 +50,17 @@ def kept_pairs(block, keep):
 def test_every_column(aligned, rng, definition, pairing):
     rows, columns = range(3, 9), range(2, 11)
     rectangle = aligned.rectangle(rows, columns, pairing, definition)
-    keep = rng.random((len(rows), len(columns))) < 0.7
-    pairs = [(i, j) for i in rows for j in columns if keep[i - 3, j - 2] and j >= pairing.first_target(i)]
-    assert kept_pairs(rectangle, keep) == pairs
+    mask = rng.random((len(rows), len(columns))) < 0.7
+    pairs = [(i, j) for i in rows for j in columns if mask[i - 3, j - 2] and j >= pairing.first_target(i)]
+    assert kept_pairs(rectangle, mask) == pairs
     hits = aligned.hits(pairs, definition)
     assert kept_pairs(hits, None) == pairs
-    for block, kept in ((rectangle, keep), (hits, None)):
+    for block, kept in ((rectangle, mask), (hits, None)):
         assert list(zip(*(records.tolist() for records in block.written_records(kept)), strict=True)) == pairs
     for field in OF_PAIRS:
-        assert text(rectangle, [field.column(rectangle)], keep) == text(hits, [field.column(hits)])
+        assert text(rectangle, [field.column(rectangle)], mask) == text(hits, [field.column(hits)])
         if field.values is None:
-            found = field.take_text(rectangle, keep)
+            found = field.take_text(rectangle, mask)
             ends = pairwise(found.offsets.tolist())
             assert [found.text[start:end].tobytes().decode() for start, end in ends] == field.take(hits, None)
     told = [FIELDS[name].column(hits) for name in ("query", "target", "score", "qlen", "tlen")]
@@ -86,11 +86,11 @@ def test_filters(aligned):
     score, identity = (np.unique(values)[1:-1] for values in (hits.scores, hits.identity_fraction))
     score, identity = int(score[len(score) // 2]), float(identity[len(identity) // 2])
     for filter in (Filter(score), Filter(max_score=score), Filter(min_identity=identity), Filter(0, max_distance=1 - identity)):
-        keep = filter.keeps(hits)
-        np.testing.assert_array_equal(keep, filter.keeps(rectangle).ravel())
-        assert 0 < keep.sum() < len(keep)
-        assert kept_pairs(hits, keep) == kept_pairs(rectangle, filter.keeps(rectangle))
-    assert Filter().keeps(hits) is Filter().keeps(rectangle) is None
+        mask = filter.mask(hits)
+        np.testing.assert_array_equal(mask, filter.mask(rectangle).ravel())
+        assert 0 < mask.sum() < len(mask)
+        assert kept_pairs(hits, mask) == kept_pairs(rectangle, filter.mask(rectangle))
+    assert Filter().mask(hits) is Filter().mask(rectangle) is None
 
 
 SINKS = {
@@ -112,9 +112,9 @@ def test_every_format(aligned, rng, format):
     written = []
     sink = SINKS[format](stream := io.BytesIO(), aligned.task)
     for rows, columns in parts:
-        block, keep = aligned.rectangle(rows, columns, Pairing.ABOVE_OR_EQUAL), kept[rows.start : rows.stop, columns.start : columns.stop]
-        sink.write_block(block, keep)
-        written += kept_pairs(block, keep)
+        block, mask = aligned.rectangle(rows, columns, Pairing.ABOVE_OR_EQUAL), kept[rows.start : rows.stop, columns.start : columns.stop]
+        sink.write_block(block, mask)
+        written += kept_pairs(block, mask)
     assert written == [(i, j) for i in range(12) for j in range(i, 12) if kept[i, j]]
     of_hits = SINKS[format](hit_stream := io.BytesIO(), aligned.task)
     for at in range(0, len(written), 7):

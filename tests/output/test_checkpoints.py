@@ -22,7 +22,7 @@ class Told:
     def counting(self, counts):
         return {}
 
-    def begun(self):
+    def header_written(self):
         pass
 
     def write(self, results):

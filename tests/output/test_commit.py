@@ -205,7 +205,7 @@ def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda number: (asked.set(), written.wait(LIMIT), fsync(number)))
     found = CheckpointedOutput(tmp_path / "x.npy", Kept(), (0, 100), print)
     found.store("", tmp_path / "x.npy")[0].write(b"some")
-    found.begun()
+    found.header_written()
     for rows in (10, 20, 30):
         found.mark(rows)
         assert asked.wait(LIMIT)
@@ -230,7 +230,7 @@ def test_a_disk_that_fails_ends_the_run(tmp_path, eager, monkeypatch):
     monkeypatch.setattr(os, "fsync", fails)
     found = CheckpointedOutput(tmp_path / "x.npy", Kept(), (0, 100), print)
     found.store("", tmp_path / "x.npy")
-    found.begun()
+    found.header_written()
     found.mark(1)
     found._aside._thread.join(LIMIT)
     with pytest.raises(OSError, match="Input/output error"):

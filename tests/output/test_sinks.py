@@ -235,10 +235,10 @@ def test_text_in_pieces(rng, threads, filtered):
     values, firsts = rng.integers(-(10**9), 10**9, (rows, targets)), rng.integers(0, targets + 1, rows)
     firsts[[0, 7, 8, rows - 1]] = targets, 0, targets, targets + 5
     wanted = np.arange(targets) >= firsts[:, None]
-    keep = rng.random((rows, targets)) < 0.5 if filtered else None
+    mask = rng.random((rows, targets)) < 0.5 if filtered else None
     columns = [Column.query_numbers(np.arange(rows)), Column.pair_numbers(values)]
-    pieces = format_block(columns, 0, rows, targets, firsts.tolist(), keep, threads)
-    kept = np.argwhere(wanted if keep is None else wanted & keep).tolist()
+    pieces = format_block(columns, 0, rows, targets, firsts.tolist(), mask, threads)
+    kept = np.argwhere(wanted if mask is None else wanted & mask).tolist()
     assert b"".join(pieces).decode() == "".join(f"{r}\t{values[r, t]}\n" for r, t in kept)
     assert len(pieces) > 2
     assert max(map(len, pieces)) < 1 << 21
@@ -252,6 +252,6 @@ def test_a_block_without_pairs_is_no_text():
 @pytest.mark.parametrize("change", ["rows", "shape", "keep"])
 def test_the_formatter_checks_shapes(change):
     column = Column.pair_numbers(np.zeros((2, 3), dtype=np.int32))
-    keep = np.ones((2, 2), dtype=bool) if change == "keep" else None
+    mask = np.ones((2, 2), dtype=bool) if change == "keep" else None
     with pytest.raises(ValueError, match=r"block|row"):
-        format_block([column], 0, 2, 4 if change == "shape" else 3, [0] * (1 if change == "rows" else 2), keep)
+        format_block([column], 0, 2, 4 if change == "shape" else 3, [0] * (1 if change == "rows" else 2), mask)

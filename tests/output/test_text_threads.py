@@ -277,9 +277,9 @@ def test_columns_are_made_by_threads_unless_a_format_remembers(aligned, bands, m
         def __getattr__(self, name):
             return getattr(chosen, name)
 
-        def columns(self, block, keep):
+        def columns(self, block, mask):
             made.add(threading.current_thread().name)
-            return chosen.columns(block, keep)
+            return chosen.columns(block, mask)
 
     sink = TableSink(io.BytesIO(), aligned.task, Watched(), threads=3)
     sink.begin(make_plan(aligned.queries.lengths, aligned.targets.lengths, Pairing.ALL, Limits(1 << 20, 0, 4, 4, 100)))

@@ -193,6 +193,6 @@ def test_coverage_filters_what_is_written(rng):
     task = Task(records, records, SCHEMES["edit"], detail=Detail.STATISTICS)
     pairs = NearPairs(np.array([0, 0]), np.array([1, 1]), np.zeros(2, dtype=np.int64))
     block = NearBlock(task, 2, pairs, Aligned(np.zeros(2, dtype=np.int32), found, None))
-    assert Filter(min_coverage=0.4).keeps(block).tolist() == [True, True]
-    assert Filter(min_coverage=0.5).keeps(block).tolist() == [True, False]
-    assert Filter(min_coverage=0.7).keeps(block).tolist() == [False, False]
+    assert Filter(min_coverage=0.4).mask(block).tolist() == [True, True]
+    assert Filter(min_coverage=0.5).mask(block).tolist() == [True, False]
+    assert Filter(min_coverage=0.7).mask(block).tolist() == [False, False]

@@ -41,10 +41,10 @@ def test_strands():
     assert list(both.sequences.ids) == ["a", "a", "b", "b"]
     rows = np.arange(4)
     assert both.records(rows).tolist() == [0, 0, 1, 1]
-    assert both.is_minus(rows).tolist() == [False, True, False, True]
+    assert both.is_reverse_complement(rows).tolist() == [False, True, False, True]
     minus = make_strands(sequences, DNA, "minus")
     assert minus.sequences.codes.tolist() == [*both.sequences.codes[8:16], *both.sequences.codes[23:]]
-    assert minus.is_minus(np.arange(2)).all()
+    assert minus.is_reverse_complement(np.arange(2)).all()
     proteins = encode("test", ["p"], StringColumn.joined([b"MKV"]), PROTEIN)
     assert make_strands(proteins, PROTEIN, "plus").sequences is proteins
 

@@ -38,9 +38,9 @@ class Report:
     def finish(self):
         self.steps.append("finish")
 
-    def write_block(self, block, keep):
-        rows = zip(block.given.tolist(), block.hits.targets.tolist(), block.scores.tolist(), strict=True)
-        self.rows += [row for k, row in enumerate(rows) if keep is None or keep[k]]
+    def write_block(self, block, mask):
+        rows = zip(block.query_records.tolist(), block.hits.targets.tolist(), block.scores.tolist(), strict=True)
+        self.rows += [row for k, row in enumerate(rows) if mask is None or mask[k]]
 
 
 class Progress:
@@ -198,7 +198,7 @@ def test_little_memory_is_enough_or_an_error(family):
     known = expected(queries, targets, SCHEME, filter)
     for memory in (60_000, 120_000, 10**6):
         assert search(queries, targets, SCHEME, filter, CpuEngine(1), memory=memory)[0] == known
-    with pytest.raises(RunError, match="--memory"):
+    with pytest.raises(RunError, match="raise memory"):
         search(queries, targets, SCHEME, filter, CpuEngine(1), memory=9_000)
 
 

@@ -87,7 +87,7 @@ class PairsSink:
         for start, stop in row_blocks(found.values.shape, _BLOCK_CELLS, 1):
             values = found.values[start:stop]
             keep = np.ones(values.shape, dtype=bool)
-            if self.samples.upper:
+            if self.samples.upper_triangle:
                 keep = np.arange(first, first + values.shape[1])[None, :] > np.arange(band.start + start, band.start + stop)[:, None]
             queries, targets = np.nonzero(keep)
             compared = found.compared[start:stop][keep] if found.compared is not None else None

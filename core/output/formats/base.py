@@ -28,7 +28,7 @@ class RowFormat(Protocol):
     def header(self, task: Task) -> bytes:
         """What stands before the first row."""
 
-    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
+    def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
         """The columns of a block's rows, of which those are written that `keep` has (None: all).
 
         Called for one block after the other, in input order, if the format remembers; otherwise by several threads at once.

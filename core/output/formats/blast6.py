@@ -26,8 +26,12 @@ class M8:
     def header(self, task: Task) -> bytes:
         return b""
 
-    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
-        turned = (np.False_, block.minus) if block.codons == (1, 1) else (block.minus, block.target_minus)
+    def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
+        turned = (
+            (np.False_, block.is_reverse_complement)
+            if block.codons == (1, 1)
+            else (block.is_reverse_complement, block.target_is_reverse_complement)
+        )
         return [
             fields.query_ids(block),
             fields.target_ids(block),

@@ -19,7 +19,7 @@ class AlignedFasta:
     def header(self, task: Task) -> bytes:
         return b""
 
-    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
+    def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
         return [
             fields.query_ids(block).between(">", "\n"),
             block.path("query").between("", "\n"),

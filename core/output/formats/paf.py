@@ -21,7 +21,7 @@ class Paf:
     def header(self, task: Task) -> bytes:
         return b""
 
-    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
+    def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
         statistics = block.statistics
         return [
             fields.query_ids(block),

@@ -92,18 +92,18 @@ class Sam:
 
     def _flags(self, block: Block, wanted: Booleans) -> npt.NDArray[np.int32]:
         unmapped = block.statistics["query_start"] == block.statistics["query_end"]
-        flags: npt.NDArray[np.int32] = (_SECONDARY + _UNMAPPED * unmapped + _REVERSE * block.minus).astype(np.int32)
-        given = block.given[wanted]
+        flags: npt.NDArray[np.int32] = (_SECONDARY + _UNMAPPED * unmapped + _REVERSE * block.is_reverse_complement).astype(np.int32)
+        given = block.query_records[wanted]
         primary = np.zeros(wanted.shape, dtype=np.bool_)
         primary[wanted] = np.diff(given, prepend=self._seen) > 0
         flags[primary] -= _SECONDARY
         self._seen = int(given[-1]) if len(given) else self._seen
         return flags
 
-    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
+    def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
         return [
             fields.query_ids(block),
-            block.numbers(self._flags(block, block.wanted(keep))),
+            block.numbers(self._flags(block, block.selected(mask))),
             fields.target_ids(block),
             block.path("sam_position"),
             Column.constant("255"),

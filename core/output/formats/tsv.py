@@ -28,7 +28,7 @@ class Tsv:
     def header(self, task: Task) -> bytes:
         return ("\t".join(f.name for f in self.fields) + "\n").encode()
 
-    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
+    def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
         return [f.column(block) for f in self.fields]
 
 
@@ -38,5 +38,5 @@ class Csv(Tsv):
     def header(self, task: Task) -> bytes:
         return super().header(task).replace(b"\t", b",")
 
-    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
+    def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
         return [(f.quoted or f.column)(block).between("", ",") for f in self.fields]

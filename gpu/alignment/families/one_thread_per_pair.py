@@ -14,7 +14,7 @@ from gpualign.gpu.alignment.batch_layout import Layout, Room
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families import rebased_scores as rebased
 from gpualign.gpu.alignment.families.base import DeviceBatch, Extent, Launcher, Traceback, Variant, best_rows
-from gpualign.gpu.alignment.families.strip_queue import Queued, greatest_of_each, pack, pipeline, starts, wanted_items
+from gpualign.gpu.alignment.families.strip_queue import Queued, greatest_of_each, pack, pipeline, selected_items, starts
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import Arrays, arguments
@@ -101,7 +101,7 @@ class Threads(Queued):
         in_word = 4 // self.pairs
         columns = -(-greatest_of_each(extent.columns, size) // in_word) * in_word
         words = starts(columns // in_word * threads)
-        items = wanted_items(arrays, extent.targets, size)
+        items = selected_items(arrays, extent.targets, size)
         arrays["items"] = items
         arrays["block_letters"] = words
         arrays["block_columns"] = columns.astype(np.int32)

@@ -107,7 +107,7 @@ def starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
-def wanted_items(arrays: Arrays, targets: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int32]:
+def selected_items(arrays: Arrays, targets: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int32]:
     """block * queries + query of every query and block of `size` targets with a wanted pair, the longest of both first."""
     first = arrays["first_targets"]
     last = greatest_of_each(targets, size)
