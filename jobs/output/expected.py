@@ -81,7 +81,7 @@ class RowBytes:
 
 
 def expected_pairs(spec: OutputSpec, job: PairsJob | NearJob, rows: int, line_width: Callable[[Path | None], int]) -> str:
-    """Describe the size of what `nw` and `sw` of all scores write of a job. rows: queries that are written; line_width: as of `opened_rows`."""
+    """Describe the size of what `nw` and `sw` of all scores write of a job. line_width: as of `opened_rows`."""
     task, sampled = job.task, job.sampled
     if spec.is_matrix:
         dtype = spec.value.dtype(task)

@@ -76,3 +76,10 @@ def test_no_module_imports_itself_by_way_of_others():
     modules = graph.modules - {"gpualign"}  # its page of names imports lazily what imports it
     imports = {module: graph.find_modules_directly_imported_by(module) & modules for module in modules}
     TopologicalSorter(imports).prepare()  # raises CycleError, with the cycle
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "tests/README.md"])
+def test_files_that_guides_name_exist(page):
+    folders = "|".join(FOLDERS)
+    named = set(re.findall(rf"`((?:{folders})/[\w./]*)`", (ROOT / page).read_text()))
+    assert sorted(name for name in named if not (ROOT / name).exists()) == []
