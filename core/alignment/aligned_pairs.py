@@ -11,8 +11,13 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Aligned:
-    """Of listed pairs: scores, int32 or int64[pairs]; statistics, `STATISTICS`[pairs], and runs of [pairs] where the task wants them, and
-    with `Task.both_strands` minus, bool[pairs]."""
+    """Results of listed pairs.
+
+    scores: int32 or int64[pairs]
+    statistics: `STATISTICS`[pairs] if the detail of the task includes them
+    runs: of [pairs] if the detail of the task includes paths
+    is_reverse_complement: bool[pairs] with `Task.both_strands`, else None
+    """
 
     scores: npt.NDArray[np.signedinteger]
     statistics: Statistics | None
@@ -20,7 +25,7 @@ class Aligned:
     is_reverse_complement: npt.NDArray[np.bool_] | None = None
 
     def part(self, which: npt.NDArray[np.int64]) -> Aligned:
-        """Those of some of the pairs; one may come several times."""
+        """Return the results of the pairs `which`, in which a pair may occur several times."""
         statistics = None if self.statistics is None else self.statistics[which]
-        minus = None if self.is_reverse_complement is None else self.is_reverse_complement[which]
-        return Aligned(self.scores[which], statistics, self.runs and self.runs.part(which), minus)
+        flipped = None if self.is_reverse_complement is None else self.is_reverse_complement[which]
+        return Aligned(self.scores[which], statistics, self.runs and self.runs.part(which), flipped)

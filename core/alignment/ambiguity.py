@@ -1,6 +1,6 @@
-"""What ambiguity letters count as in identities: unequal to others, equal to letters that they may stand for, or nothing. Pure.
+"""Rules for ambiguity letters in identities: unequal to other letters, equal to letters that they may stand for, or not counted. Pure.
 
-Scores and alignments stay what the scoring makes of these letters; matches and mismatches, and what is made of them, are counted anew.
+The scoring alone decides how these letters are scored and aligned. Matches, mismatches and the numbers derived from them are recounted.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 
 
 class Rule(Enum):
-    """How columns with an ambiguity letter count.
+    """How a column with an ambiguity letter counts.
 
-    UNEQUAL: as a match only where both letters are the same. COMPATIBLE: as a match where both may stand for one nucleotide or amino acid,
-    which is vsearch's rule. SKIP: not at all.
+    UNEQUAL: as a match only if both letters are the same
+    COMPATIBLE: as a match if both letters may stand for the same nucleotide or amino acid, which is vsearch's rule
+    SKIP: not at all
     """
 
     UNEQUAL = "unequal"
@@ -32,7 +33,7 @@ class Rule(Enum):
 
     @property
     def option(self) -> str:
-        """How users choose it, for messages."""
+        """Option or parameter that selects the rule, as messages name it."""
         return parameter("ambiguous", self.value)
 
 
@@ -46,16 +47,19 @@ _STANDS_FOR = {
 """IUPAC's ambiguity letters."""
 
 _AT_ONCE = 16 << 20
-"""Letters that are looked at in one step."""
+"""Letters that are searched in one step."""
 
 _OF_COLUMNS = (1, 2, 4)
-"""Definitions of identity that divide by columns, some of which can be left out."""
+"""Definitions of identity that divide by columns. Only these allow that columns are skipped."""
 
 
 @dataclass(frozen=True)
 class Ambiguous:
-    """A rule, and the letters that it is for. queries, targets: int64[records], how many ambiguity letters each has; most: of a pair at
-    most."""
+    """A rule, and the numbers of ambiguity letters to which it applies.
+
+    queries, targets: ambiguity letters of each record, int64[records]
+    most: ambiguity letters of any pair, at most
+    """
 
     rule: Rule
     queries: Integers = field(repr=False)
@@ -63,7 +67,7 @@ class Ambiguous:
     most: int
 
     def counts_as(self, alphabet: Alphabet) -> CountsAs:
-        """What pairs of letters count as."""
+        """Return what each pair of letters counts as: uint8[32][32] by codes."""
         table = same_letters(alphabet)
         stand_for = _masks(alphabet)
         size = len(alphabet)
@@ -75,26 +79,29 @@ class Ambiguous:
         return table
 
     def of_strands(self) -> Ambiguous:
-        """The same where both strands of each query are queries, one behind the other."""
+        """Return the rule for a task in which both strands of each query are queries, one after the other."""
         return Ambiguous(self.rule, np.repeat(self.queries, 2), self.targets, self.most)
 
     def part(self, queries: Integers, targets: Integers) -> Ambiguous:
-        """The same of some of the records."""
+        """Return the rule for a subset of the records."""
         return Ambiguous(self.rule, self.queries[queries], self.targets[targets], self.most)
 
     @property
     def usual(self) -> int:
-        """Ambiguity letters of a pair on average."""
+        """Average number of ambiguity letters of a pair."""
         return int(self.queries.mean() + self.targets.mean())
 
 
 def default_rule(alphabet: Alphabet) -> Rule:
-    """For DNA as vsearch counts, for proteins as BLAST does."""
+    """Return the default rule of an alphabet: vsearch's rule for DNA, BLAST's for proteins."""
     return Rule.COMPATIBLE if alphabet is DNA else Rule.UNEQUAL
 
 
 def check_rule(rule: Rule | None, definition: int) -> None:
-    """definition: of the identity, as core/alignment/identity.py numbers them. Raises `InputError` where the two contradict each other."""
+    """Raise `InputError` if the rule contradicts the definition of identity.
+
+    definition: a number of core/alignment/identity.py
+    """
     if rule is Rule.SKIP and definition not in _OF_COLUMNS:
         raise InputError(
             f"{rule.option} leaves columns out, and {parameter('identity_def', definition)} divides by whole sequences:"
@@ -103,7 +110,7 @@ def check_rule(rule: Rule | None, definition: int) -> None:
 
 
 def find_ambiguous(rule: Rule, alphabet: Alphabet, queries: SequenceSet, targets: SequenceSet) -> Ambiguous | None:
-    """Letters for which a rule makes a difference, or None where there are none."""
+    """Count the ambiguity letters of the records. Return None if there are none, or if the rule does not change how they count."""
     if rule is Rule.UNEQUAL:
         return None
     unclear = np.flatnonzero(_is_ambiguous(alphabet))
@@ -115,7 +122,7 @@ def find_ambiguous(rule: Rule, alphabet: Alphabet, queries: SequenceSet, targets
 
 
 def _count(sequences: SequenceSet, alphabet: Alphabet) -> Integers:
-    """Ambiguity letters of each record."""
+    """Return the number of ambiguity letters of each record: int64[records]."""
     unclear = np.zeros(256, dtype=np.bool_)
     unclear[: len(alphabet)] = _is_ambiguous(alphabet)
     counts = np.zeros(len(sequences), dtype=np.int64)
@@ -126,11 +133,11 @@ def _count(sequences: SequenceSet, alphabet: Alphabet) -> Integers:
 
 
 def _masks(alphabet: Alphabet) -> npt.NDArray[np.int64]:
-    """Of each letter, a bit for each letter that it may stand for; int64[letters]."""
+    """Return a bit mask for each letter, with a bit for each letter that it may stand for: int64[letters]."""
     stand_for = _STANDS_FOR[alphabet.name]
     return np.array([sum(1 << alphabet.letters.index(one) for one in stand_for.get(letter, letter)) for letter in alphabet.letters])
 
 
 def _is_ambiguous(alphabet: Alphabet) -> npt.NDArray[np.bool_]:
-    """Of each letter, whether it may stand for several."""
+    """Return which letters may stand for several others: bool[letters]."""
     return np.array([letter in _STANDS_FOR[alphabet.name] for letter in alphabet.letters])

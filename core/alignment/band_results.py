@@ -1,4 +1,4 @@
-"""Results of a band: all queries of a range against all their targets."""
+"""Results of a band: a range of queries against all of their targets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ Scores = npt.NDArray[np.signedinteger]
 class BandResults:
     """All results of a band: arrays are [queries of the band][targets from band.first_target on], in record order.
 
-    scores, statistics, runs and minus as in `TileAlignments`; statistics and runs are there where the task's detail asks for them.
+    scores, statistics, runs, is_reverse_complement: as in `TileAlignments`; statistics and runs are None if the detail of the task does not
+    include them
     """
 
     band: Band
@@ -28,7 +29,7 @@ class BandResults:
     is_reverse_complement: npt.NDArray[np.bool_] | None = None
 
     def part(self, rows: slice, columns: slice) -> BandResults:
-        """The results of some queries and targets, counted within the band, as those of a band that has no others."""
+        """Return the results of some queries and targets as the results of a smaller band. rows, columns: positions within this band."""
         band, part = self.band, (rows, columns)
         band = replace(
             band,
@@ -38,5 +39,5 @@ class BandResults:
             target_stop=band.first_target + columns.stop,
         )
         statistics = None if self.statistics is None else self.statistics[part]
-        minus = None if self.is_reverse_complement is None else self.is_reverse_complement[part]
-        return BandResults(band, self.scores[part], statistics, self.runs and self.runs.part(part), minus)
+        flipped = None if self.is_reverse_complement is None else self.is_reverse_complement[part]
+        return BandResults(band, self.scores[part], statistics, self.runs and self.runs.part(part), flipped)

@@ -1,6 +1,6 @@
-"""Hits of a search: which of a query's targets are its best. Pure.
+"""Hits of a search: the best targets of each query. Pure.
 
-The order of hits: a larger score first; of equal ones, the target that stands first in its file.
+Hits are ordered by score, largest first; equal scores, by the position of the target in its file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Hits:
-    """Pairs of records and their scores, int64[hits] each. Those of one query stand together, best first."""
+    """Pairs of records and their scores, int64[hits] each. Hits of a query are consecutive, best first."""
 
     queries: Integers = field(repr=False)
     targets: Integers = field(repr=False)
@@ -27,13 +27,17 @@ class Hits:
         return len(self.queries)
 
     def part(self, index: slice | npt.NDArray[np.bool_] | Integers) -> Hits:
-        """Some of them."""
+        """Return the hits selected by `index`."""
         return Hits(self.queries[index], self.targets[index], self.scores[index])
 
 
 @dataclass(frozen=True)
 class HitBatch:
-    """hits: of the next records, of all their strands; records: all before this one have been answered with them."""
+    """Hits of the next query records.
+
+    hits: of all strands of these records
+    records: with this batch, all records before this number are complete
+    """
 
     hits: Hits
     records: int
@@ -43,7 +47,7 @@ NO_HITS = Hits(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 
 
 def join_hits(parts: Sequence[Hits]) -> Hits:
-    """All of them, one after the other; a part at least."""
+    """Concatenate hits. parts: at least one."""
     if len(parts) == 1:
         return parts[0]
     columns = ([p.queries for p in parts], [p.targets for p in parts], [p.scores for p in parts])
@@ -51,9 +55,9 @@ def join_hits(parts: Sequence[Hits]) -> Hits:
 
 
 class BestTargets:
-    """The best targets of some queries, from parts of the database that come in any order.
+    """Collects the best targets of some queries from parts of the database, which may come in any order.
 
-    scores, targets: [queries][top], best first, targets as records; places that no target has taken score 0.
+    scores, targets: [queries][top], best first; targets are record numbers; entries that are still free have a score of 0
     """
 
     def __init__(self, queries: int, top: int, dtype: np.dtype[np.signedinteger], ranks: Integers) -> None:
@@ -62,21 +66,25 @@ class BestTargets:
         self._ranks = ranks
 
     def add(self, rows: slice | Integers, scores: npt.NDArray[np.signedinteger], targets: Integers) -> None:
-        """Some targets of some queries: scores [rows][targets] and their records."""
+        """Add targets of some queries.
+
+        rows: the queries
+        scores, targets: [rows][targets]; targets are record numbers
+        """
         all_scores, all_targets = np.hstack((self.scores[rows], scores)), np.hstack((self.targets[rows], targets))
         top = self.scores.shape[1]
         self.scores[rows], self.targets[rows] = best_targets(all_scores, all_targets, self._ranks, top)
 
 
 def order_best(scores: npt.NDArray[np.signedinteger], ranks: Integers, top: int) -> Integers:
-    """Columns of the `top` best of each row, best first: int64[rows][min(top, columns)].
+    """Return the columns of the `top` best entries of each row, best first: int64[rows][min(top, columns)].
 
-    scores, ranks: [rows][columns]; ranks, below 2**31, are places in the file.
+    scores, ranks: [rows][columns]; ranks are positions in the file, below 2**31
     """
     columns = scores.shape[1]
     if scores.dtype == np.int64 and scores.size and int(scores.max()) >= 2**31:
         return np.stack([np.lexsort((r, -s))[:top] for s, r in zip(scores, ranks, strict=True)])
-    # One number a pair, the smaller the better, so that a partition finds the best without sorting the rest.
+    # One number per pair, smaller is better, so that a partition finds the best without sorting the others.
     keys = (-scores.astype(np.int64) << 31) + ranks
     if columns <= top:
         return np.argsort(keys, axis=1, kind="stable")
@@ -87,9 +95,11 @@ def order_best(scores: npt.NDArray[np.signedinteger], ranks: Integers, top: int)
 def best_targets(
     scores: npt.NDArray[np.signedinteger], targets: Integers, ranks: Integers, top: int
 ) -> tuple[npt.NDArray[np.signedinteger], Integers]:
-    """Scores and records of the `top` best targets of each query, best first: arrays [queries][min(top, targets)].
+    """Return the scores and records of the `top` best targets of each query, best first: arrays [queries][min(top, targets)].
 
-    scores: [queries][targets]; targets: records, [targets] or [queries][targets]; ranks: place in the file by record.
+    scores: [queries][targets]
+    targets: records, [targets] or [queries][targets]
+    ranks: position in the file of each record
     """
     records = np.broadcast_to(targets, scores.shape)
     order = order_best(scores, ranks[records], top)

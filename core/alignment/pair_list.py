@@ -1,4 +1,4 @@
-"""Lists of pairs: what is left of the matrix of pairs when a threshold has been applied."""
+"""Lists of pairs that remain of the matrix of all pairs when a threshold has been applied."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class NearPairs:
-    """queries, targets: int64[pairs], record numbers; distances: int64[pairs], edit distances."""
+    """Pairs within a threshold.
+
+    queries, targets: record numbers, int64[pairs]
+    distances: edit distances, int64[pairs]
+    """
 
     queries: Integers = field(repr=False)
     targets: Integers = field(repr=False)
@@ -27,15 +31,15 @@ class NearPairs:
     def nbytes(self) -> int:
         return self.queries.nbytes + self.targets.nbytes + self.distances.nbytes
 
-    def part(self, which: Any) -> NearPairs:  # whatever indexes an array
+    def part(self, which: Any) -> NearPairs:  # any index of an array
         return NearPairs(self.queries[which], self.targets[which], self.distances[which])
 
     def transposed(self) -> NearPairs:
-        """Each pair the other way round."""
+        """Return the pairs with queries and targets exchanged."""
         return NearPairs(self.targets, self.queries, self.distances)
 
     def in_order(self) -> NearPairs:
-        """By query, then by target, then by distance."""
+        """Return the pairs sorted by query, then by target, then by distance."""
         same, later = self.queries[1:] == self.queries[:-1], self.queries[1:] > self.queries[:-1]
         if (later | (same & (self.targets[1:] > self.targets[:-1]))).all():
             return self
@@ -44,7 +48,7 @@ class NearPairs:
         bits = [int(column.max()).bit_length() for column in columns]
         if sum(bits) > 63:
             return self.part(np.lexsort((self.distances, self.targets, self.queries)))
-        # A number a pair: sorting numbers is several times as fast as finding the order of columns.
+        # One number per pair: sorting numbers is several times as fast as sorting by columns.
         packed = ((columns[0] << bits[1] | columns[1]) << bits[2]) | columns[2]
         packed.sort()
         targets = packed >> bits[2] & ((1 << bits[1]) - 1)
@@ -52,7 +56,7 @@ class NearPairs:
 
 
 def join_pairs(parts: Sequence[NearPairs]) -> NearPairs:
-    """All of them, one part behind the other."""
+    """Concatenate lists of pairs."""
     none = np.zeros(0, dtype=np.int64)
     columns = ((part.queries, part.targets, part.distances) for part in (NearPairs(none, none, none), *parts))
     return NearPairs(*(np.concatenate(column) for column in zip(*columns, strict=True)))

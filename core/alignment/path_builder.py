@@ -1,4 +1,4 @@
-"""Paths of many pairs, put together from parts."""
+"""Paths of many pairs, assembled from parts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy.typing as npt
 from gpualign.core.alignment.tile_results import Runs
 
 _LARGE = 1 << 20
-"""Bytes of a piece that is not worth a copy."""
+"""Bytes from which on a piece is not copied."""
 
 
 class RunsBuilder:
-    """Runs of an array of pairs of this shape, from parts that come in any order."""
+    """Assembles the runs of an array of pairs from parts, which may come in any order. shape: of the array."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._starts = np.zeros(shape, dtype=np.int64)
@@ -24,14 +24,14 @@ class RunsBuilder:
         self._pieces: list[npt.NDArray[np.uint8]] = []
         self._held = 0
 
-    def add(self, place: Any, runs: Runs) -> None:  # whatever indexes an array
-        """Those of the pairs at `place`, an index of the array."""
+    def add(self, place: Any, runs: Runs) -> None:  # any index of an array
+        """Add the runs of the pairs at `place`, an index of the array."""
         self._starts[place] = runs.starts + self._held if self._held else runs.starts
         self._sizes[place] = runs.sizes
         self._take(runs.pieces)
 
     def add_columns(self, first_row: int, columns: npt.NDArray[np.int64], runs: Runs, threads: int) -> None:
-        """Those of a tile: of [first_row + r][columns[c]] for all r and c, where the array is [rows][columns]; in so many threads."""
+        """Add runs of a tile, those of [first_row + r][columns[c]] for all r and c of an array [rows][columns], with `threads` threads."""
         from gpualign.core.common.scatter import put
 
         put(self._starts, first_row, columns, runs.starts + self._held if self._held else runs.starts, threads)
@@ -44,7 +44,7 @@ class RunsBuilder:
             self._held += len(piece)
 
     def build(self) -> Runs:
-        """All of them. Large pieces stay what they are, small ones are joined, so that there are few."""
+        """Return all runs. Large pieces are not copied, small ones are joined, so that there are few pieces."""
         pieces: list[npt.NDArray[np.uint8]] = []
         for large, some in groupby(self._pieces, lambda piece: len(piece) >= _LARGE):
             group = list(some)

@@ -1,4 +1,4 @@
-"""Statistics of paths, counted again where letters are to count otherwise than they were aligned."""
+"""Counts statistics of paths again, with another rule for equal letters than the one they were aligned by."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 _LETTERS = 32
-"""Codes that the extension's tables have room for."""
+"""Number of codes in the tables of the extension."""
 
 MATCH, MISMATCH, NOTHING = 0, 1, 2
-"""What a pair of letters counts as. A letter that counts as nothing with itself counts nowhere, in gaps neither."""
+"""What a pair of letters can count as. A letter that counts as nothing with itself is not counted anywhere, not in gaps either."""
 
 CountsAs = npt.NDArray[np.uint8]
-"""uint8[32][32]: what each pair of letters counts as, by codes."""
+"""Table of what each pair of letters counts as, by codes: uint8[32][32]."""
 
 
 def same_letters(alphabet: Alphabet) -> CountsAs:
-    """Matches are pairs of the same letter."""
+    """Return the table by which exactly the pairs of the same letter are matches."""
     table = np.full((_LETTERS, _LETTERS), MISMATCH, dtype=np.uint8)
     np.fill_diagonal(table[: len(alphabet), : len(alphabet)], MATCH)
     return table
@@ -36,8 +36,12 @@ def recount(
     runs: Runs,
     counts_as: CountsAs,
 ) -> Statistics:
-    """`STATISTICS`[pairs] by `counts_as`. records: the query and the target of each pair, int64[pairs]; statistics and runs of [pairs]."""
-    return _recount(queries, targets, records, statistics, runs, counts_as, want_runs=False)[0]
+    """Return the statistics of listed pairs, `STATISTICS`[pairs], as `counts_as` counts.
+
+    records: query and target of each pair, int64[pairs] each
+    statistics, runs: results of alignment, of [pairs]
+    """
+    return _recount(queries, targets, records, statistics, runs, counts_as, with_runs=False)[0]
 
 
 def relabel(
@@ -48,8 +52,11 @@ def relabel(
     runs: Runs,
     alphabet: Alphabet,
 ) -> tuple[Statistics, Runs]:
-    """Statistics and runs by which letters of these sequences are the same, where others were aligned in their place. As for `recount`."""
-    return _recount(queries, targets, records, statistics, runs, same_letters(alphabet), want_runs=True)
+    """Return statistics and runs by the equality of letters of these sequences, if others were aligned in their place.
+
+    Parameters are those of `recount`.
+    """
+    return _recount(queries, targets, records, statistics, runs, same_letters(alphabet), with_runs=True)
 
 
 def _recount(
@@ -59,7 +66,7 @@ def _recount(
     statistics: Statistics,
     runs: Runs,
     counts_as: CountsAs,
-    want_runs: bool,
+    with_runs: bool,
 ) -> tuple[Statistics, Runs]:
     from gpualign.core.alignment._walks import recount as recount_paths
 
@@ -71,6 +78,6 @@ def _recount(
     sets = queries.codes, queries.offsets, targets.codes, targets.offsets
     pairs = np.ascontiguousarray(np.stack(records, axis=1), dtype=np.int64)
     numbers = counted.view(np.int32).reshape(len(counted), STATISTICS.itemsize // 4)
-    found = recount_paths(*sets, pairs, runs.pieces, paths, np.ascontiguousarray(runs.sizes), counts_as, want_runs, numbers)
-    data, starts, lengths = cast("tuple[Any, Any, Any]", found)
+    recounted = recount_paths(*sets, pairs, runs.pieces, paths, np.ascontiguousarray(runs.sizes), counts_as, with_runs, numbers)
+    data, starts, lengths = cast("tuple[Any, Any, Any]", recounted)
     return counted, Runs([data], starts, lengths)

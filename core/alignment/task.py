@@ -1,4 +1,4 @@
-"""Describes an alignment task: the sequences, their scoring, and how much of each alignment is asked for."""
+"""Describes an alignment task: the sequences, their scoring, and how much of each alignment is requested."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Mode(Enum):
 
 
 class Detail(Enum):
-    """How much of each alignment is wanted: each step includes what stands before it."""
+    """How much of each alignment is computed. Each level includes those before it."""
 
     SCORE = "score"
     STATISTICS = "statistics"
@@ -37,10 +37,11 @@ class Detail(Enum):
 
 
 class EndGaps(Enum):
-    """Which gaps at the ends of a global alignment cost nothing; they are not part of the alignment then.
+    """Selects the gaps at the ends of a global alignment that cost nothing; these are not part of the alignment.
 
-    QUERY: gaps in the query, so that the whole query lies anywhere in the target. TARGET: the other way round. FREE: both, so
-    that the sequences overlap.
+    FREE: gaps in both, so that the sequences overlap
+    QUERY: gaps in the query, so that the whole query lies anywhere in the target
+    TARGET: gaps in the target, so that the whole target lies anywhere in the query
     """
 
     PENALISED = "penalised"
@@ -59,7 +60,16 @@ class EndGaps(Enum):
 
 @dataclass(frozen=True)
 class Task:
-    """Everything about a run that an engine needs beside the tiles. For one set, `targets is queries`."""
+    """Everything about a run that an engine needs besides the tiles. If one set is compared with itself, `targets is queries`.
+
+    top: search only: number of best-scoring targets to keep for each query in a tile
+    within: bound on the edit distance: only pairs within it are computed, with their edit distances (`TilePairs`). If the bound has a
+        coverage, pairs that differ in more q-grams than it allows may be missing. The scoring is that of edit distances, and gaps at the
+        ends count
+    both_strands: report the better strand of each pair, which core/execution/both_strands.py computes. DNA only
+    ambiguous: how ambiguity letters count in statistics, if not as engines count them. Blocks recount the paths, so the detail must include
+        paths. `within` is then valid for pairs with as many ambiguity letters as any pair has
+    """
 
     queries: SequenceSet
     targets: SequenceSet
@@ -69,16 +79,9 @@ class Task:
     end_gaps: EndGaps = EndGaps.PENALISED
     alphabet: Alphabet = DNA
     top: int | None = None
-    """Of each query's targets in a tile only the best so many are wanted: a search."""
     within: EditBound | None = None
-    """Only pairs whose edit distance is within this are wanted, and that distance of each (`TilePairs`); of a bound with a coverage, pairs
-    that have more q-grams apart than it allows may be missing. The scoring is that of edit distances, gaps at the ends count."""
-
     both_strands: bool = False
-    """The better strand of each pair is wanted, which core/execution/both_strands.py computes. For DNA."""
     ambiguous: Ambiguous | None = None
-    """How ambiguity letters count in statistics, where that is not as engines count them: blocks count paths again, which the detail has
-    to have. `within` is then for pairs with as many of them as any has."""
 
     @cached_property
     def strands(self) -> FrameSet:
@@ -88,34 +91,34 @@ class Task:
         return make_strands(self.queries, self.alphabet, BOTH)
 
     def within_of(self, letters: int) -> EditBound:
-        """`within` for pairs with so many ambiguity letters."""
+        """Return `within` for pairs with `letters` ambiguity letters."""
         assert self.within is not None
         return self.within.with_ambiguous(letters, self._shortest) if self.bounds_by_pair else self.within
 
     @property
     def bounds_by_pair(self) -> bool:
-        """Whether `within` depends on the ambiguity letters of a pair, and these are known."""
+        """True if `within` depends on the ambiguity letters of a pair, and these are known."""
         return self.ambiguous is not None and self.within is not None and self.within.ambiguous > 0
 
     @property
     def usual_within(self) -> EditBound:
-        """`within` for pairs with as many ambiguity letters as they have on average."""
+        """`within` for pairs with the average number of ambiguity letters."""
         return self.within_of(0 if self.ambiguous is None else self.ambiguous.usual)
 
     @cached_property
     def _shortest(self) -> int:
-        """Letters of the shortest record."""
+        """Length of the shortest record."""
         return int(min(self.queries.lengths.min(), self.targets.lengths.min()))
 
     @property
     def needs_paths(self) -> bool:
-        """Whether more than the corner of the matrix is wanted."""
+        """True if more than the corner of the matrix is needed."""
         return self.detail is not Detail.SCORE or self.end_gaps is not EndGaps.PENALISED
 
     @property
     def item_bytes(self) -> int:
-        """Memory of one pair's result, apart from its runs. A search keeps none for a pair; where few pairs are wanted, no result is
-        planned for."""
+        """Memory of the result of one pair without its runs, bytes. It is 0 in a search, which keeps nothing for a pair, and with `within`,
+        for which no memory is planned because few pairs are expected."""
         if self.top is not None or self.within is not None:
             return 0
         runs = 12 if self.detail is Detail.PATH else 0
@@ -123,31 +126,31 @@ class Task:
 
     @property
     def query_bytes(self) -> int:
-        """Memory of one query's result, apart from those of its pairs."""
+        """Memory of the result of one query without those of its pairs, bytes."""
         return 0 if self.top is None else self.top * (self.dtype.itemsize + 8)
 
     @property
     def cost(self) -> Cost:
-        """What pairs cost to compute."""
+        """Cost of computing pairs."""
         one: Cost = WHOLE_MATRIX if self.within is None else ONE_A_PAIR
         return BothStrandsCost(one) if self.both_strands else one
 
     @property
     def letter_bytes(self) -> int:
-        """Bytes of runs that a letter of a pair makes at most."""
+        """Bytes of runs per letter of a pair, at most."""
         return 1 if self.detail is Detail.PATH else 0
 
     @property
     def pairs_about(self) -> float:
-        """Pairs of a query and a target, of one set each once."""
+        """Approximate number of pairs of a query and a target. If one set is compared with itself, each pair counts once."""
         return len(self.queries) * len(self.targets) / (2 if self.targets is self.queries else 1)
 
     @property
     def cells_about(self) -> float:
-        """Of the whole matrices of these pairs."""
+        """Approximate number of cells of the whole matrices of these pairs."""
         return float(self.queries.offsets[-1]) * float(self.targets.offsets[-1]) / (2 if self.targets is self.queries else 1)
 
     @property
     def dtype(self) -> np.dtype[np.signedinteger]:
-        """Of the scores: int32, or int64 where a pair of the longest records could need it."""
+        """Type of the scores: int32, or int64 if a pair of the longest records could need it."""
         return self.scoring.dtype(self.queries.longest, self.targets.longest)

@@ -32,8 +32,14 @@ STATISTICS = np.dtype(
         )
     ]
 )
-"""Of one alignment: pairs of equal letters and of unequal ones, letters in gaps, gaps, letters in gaps before the first or behind
-the last pair of letters, and what of the sequences is aligned (0-based, half-open)."""
+"""Statistics of one alignment.
+
+matches, mismatches: pairs of equal and of unequal letters
+gaps: letters in gaps
+gap_opens: number of gaps
+end_gaps: letters in gaps before the first or after the last pair of letters
+query_start, query_end, target_start, target_end: aligned intervals of the sequences, 0-based and half-open
+"""
 
 
 Statistics: TypeAlias = npt.NDArray[np.void]
@@ -41,12 +47,13 @@ Statistics: TypeAlias = npt.NDArray[np.void]
 
 @dataclass(frozen=True)
 class Runs:
-    """Paths of pairs: that of pair (i, j) is data[starts[i, j] : starts[i, j] + sizes[i, j]], from the first column on.
+    """Paths of pairs. The path of pair (i, j) is data[starts[i, j] : starts[i, j] + sizes[i, j]], from the first column on.
 
-    pieces: uint8 arrays, which are the data one behind the other; no path is in two of them. Parts of a large result come in pieces of
-    their own, and to join those would take as long as to make text of them. Each byte is a run of columns,
-    (length - 1) << 2 | operation, with the operations 0 equal letters, 1 unequal letters, 2 a letter of the query against a gap, 3 a letter
-    of the target against a gap. A run of over 64 columns takes several bytes.
+    pieces: uint8 arrays that make up the data when concatenated; no path is split between two of them. Parts of a large result come in
+        pieces of their own, since joining them would take as long as making text of them
+
+    Each byte is a run of columns, (length - 1) << 2 | operation, with the operations 0 equal letters, 1 unequal letters, 2 a letter of the
+    query against a gap, 3 a letter of the target against a gap. A run of more than 64 columns takes several bytes.
     """
 
     pieces: Sequence[npt.NDArray[np.uint8]] = field(repr=False)
@@ -55,19 +62,21 @@ class Runs:
 
     @property
     def data(self) -> npt.NDArray[np.uint8]:
-        """All pieces as one, copied where there are several."""
+        """All pieces as one array, copied if there are several."""
         return self.pieces[0] if len(self.pieces) == 1 else np.concatenate([np.zeros(0, dtype=np.uint8), *self.pieces])
 
-    def part(self, which: Any) -> Runs:  # whatever indexes an array
-        """Those of some of the pairs; one may come several times."""
+    def part(self, which: Any) -> Runs:  # any index of an array
+        """Return the runs of the pairs `which`, in which a pair may occur several times."""
         return Runs(self.pieces, self.starts[which], self.sizes[which])
 
 
 @dataclass(frozen=True)
 class TileScores:
-    """Scores of a tile, int32 or int64 (edit distances for unit costs): [tile queries][tile targets]. Those of unwanted pairs may be
-    anything, here and in what follows. minus: with `Task.both_strands`, which pairs are of the query's reverse complement, of the same
-    shape, here and in what follows."""
+    """Scores of a tile. In this and the following classes, values of pairs that were not requested are arbitrary.
+
+    scores: int32 or int64[tile queries][tile targets]; edit distances for unit costs
+    is_reverse_complement: with `Task.both_strands`, pairs that align the reverse complement of the query; bool of the shape of `scores`
+    """
 
     tile: Tile
     scores: npt.NDArray[np.signedinteger] = field(repr=False)
@@ -76,7 +85,12 @@ class TileScores:
 
 @dataclass(frozen=True)
 class TileAlignments:
-    """Scores, statistics and, with Detail.PATH, runs of a tile: [tile queries][tile targets]. statistics: `STATISTICS`."""
+    """Scores and alignments of a tile: arrays are [tile queries][tile targets].
+
+    scores, is_reverse_complement: as in `TileScores`
+    statistics: `STATISTICS`
+    runs: with `Detail.PATH`
+    """
 
     tile: Tile
     scores: npt.NDArray[np.signedinteger] = field(repr=False)
@@ -87,8 +101,11 @@ class TileAlignments:
 
 @dataclass(frozen=True)
 class TileHits:
-    """Of a search (Task.top): the best targets that a tile has for each query, [tile queries][at most `top`], in the order of
-    core/alignment/hits.py. scores: theirs; targets: int64, their records."""
+    """Hits of a search (`Task.top`): the best targets of a tile for each query, in the order of core/alignment/hits.py.
+
+    scores: [tile queries][at most `top`]
+    targets: record numbers, int64[tile queries][at most `top`]
+    """
 
     tile: Tile
     scores: npt.NDArray[np.signedinteger] = field(repr=False)
@@ -97,8 +114,11 @@ class TileHits:
 
 @dataclass(frozen=True)
 class TilePairs:
-    """Of a task with `Task.within`: the pairs of a tile that are, in any order. left: how many pairs each step of the engine has left, by
-    its name for people; steps stand in their order, in every tile the same."""
+    """Pairs of a tile that are within the bound `Task.within`, in any order.
+
+    left: number of pairs that remain after each filter step of the engine, by the human-readable name of the step. The steps are in order
+        and the same in every tile
+    """
 
     tile: Tile
     pairs: NearPairs
