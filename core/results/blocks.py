@@ -1,4 +1,4 @@
-"""Blocks of results: what columns, filters and sinks of pairs draw on. A block is a rectangle of pairs or a list of them."""
+"""Blocks of results, from which columns, filters and sinks take their values. A block is a rectangle of pairs or a list of pairs."""
 
 from __future__ import annotations
 
@@ -29,15 +29,17 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=np.generic)
 
 Pair: TypeAlias = tuple[int, ...]
-"""The place of a pair in the arrays of its block."""
+"""Index of a pair in the arrays of its block."""
 
 
 @dataclass(frozen=True)
 class Block(ABC):
-    """Pairs with their results, as whoever writes them sees them.
+    """Pairs with their results, in the form that writers use.
 
-    Arrays of pairs have the shape of `scores`. Statistics and what is made of them need a task with `Detail.STATISTICS`, paths one
-    with `Detail.PATH`. identity_definition: a number of core/alignment/identity.py.
+    Arrays of pairs have the shape of `scores`. Statistics and the numbers derived from them need a task with `Detail.STATISTICS`, paths
+    need one with `Detail.PATH`.
+
+    identity_definition: a number of core/alignment/identity.py
     """
 
     task: Task
@@ -46,128 +48,131 @@ class Block(ABC):
     @property
     @abstractmethod
     def scores(self) -> Scores:
-        """int32 or int64; edit distances for unit costs."""
+        """Scores of the pairs: int32 or int64; edit distances for unit costs."""
 
     @property
     @abstractmethod
     def aligned(self) -> Statistics:
-        """As engines count: pairs of the same letter are matches."""
+        """Statistics as engines count them: pairs of the same letter are matches."""
 
     @cached_property
     def statistics(self) -> Statistics:
-        """As people count: ambiguity letters by the task's rule, and the ends of a reverse complement or a translation on the sequence
-        that was given."""
+        """Statistics as users see them: ambiguity letters count by the rule of the task, and the ends of a reverse complement or a
+        translation are positions in the input sequence."""
         return self._by_rule
 
     @property
     def _by_rule(self) -> Statistics:
-        """`aligned`, where no ambiguity letters are to count otherwise."""
+        """Statistics by the rule of the task for ambiguity letters; `aligned` if it has none."""
         ambiguous = self.task.ambiguous
-        return self.aligned if ambiguous is None else self._count_again(ambiguous)
+        return self.aligned if ambiguous is None else self._recount(ambiguous)
 
     @abstractmethod
-    def _count_again(self, ambiguous: Ambiguous) -> Statistics:
-        """By this rule."""
+    def _recount(self, ambiguous: Ambiguous) -> Statistics:
+        """Return the statistics as the rule `ambiguous` counts them."""
 
     @property
     @abstractmethod
     def lengths(self) -> tuple[Integers, Integers]:
-        """Letters of the queries and of the targets as they were aligned, int64 of shapes that go with that of `scores`."""
+        """Lengths of the queries and of the targets as they were aligned: int64 of shapes that broadcast to that of `scores`."""
 
     @property
     def pair_lengths(self) -> tuple[Integers, Integers]:
-        """The same of the records that were given: nucleotides, where their translations were aligned."""
+        """Lengths of the input records, in shapes as for `lengths`: in nucleotides if their translations were aligned."""
         return self.lengths
 
     @property
     def record_lengths(self) -> tuple[Integers, Integers]:
-        """The same by records of `task.queries` and `task.targets`: int64[records]."""
+        """Lengths of the input records, by record of `task.queries` and of `task.targets`: int64[records]."""
         return self.task.queries.lengths, self.task.targets.lengths
 
     @property
     @abstractmethod
     def query_records(self) -> Integers:
-        """The records that were given and are the queries, or that they are readings of, in input order: int64. Those of consecutive
-        pairs do not fall."""
+        """Input record of each query, of which a query may be a strand or reading frame: int64, numbered in input order. Non-decreasing
+        from pair to pair."""
 
     @property
     @abstractmethod
     def target_records(self) -> Integers:
-        """The same of the targets: int64 of a shape that goes with that of `scores`."""
+        """Input record of each target: int64 of a shape that broadcasts to that of `scores`."""
 
     @property
     def is_reverse_complement(self) -> Booleans:
-        """Which queries are reverse complements of what was given, or translations of these."""
+        """Pairs whose queries are reverse complements of input records, or translations of reverse complements."""
         return np.broadcast_to(np.False_, self.scores.shape)
 
     @property
     def target_is_reverse_complement(self) -> Booleans:
-        """Which targets are translations of reverse complements."""
+        """Pairs whose targets are translations of reverse complements."""
         return np.broadcast_to(np.False_, self.scores.shape)
 
     @property
     def codons(self) -> tuple[int, int]:
-        """Letters of the queries and of the targets, as they were given, that an aligned letter stands for: 3 of translations, else 1."""
+        """Letters of the input queries and targets for which an aligned letter stands: 3 for translations, else 1."""
         return 1, 1
 
     @abstractmethod
     def records(self, pair: Pair) -> tuple[int, int]:
-        """The records of `task.queries` and `task.targets` that a pair has."""
+        """Return the records of a pair: numbers in `task.queries` and `task.targets`."""
 
     def significance(self, pair: Pair) -> tuple[float, float] | None:
-        """Bit score and E-value of a pair, or None where they are not known."""
+        """Return the bit score and E-value of a pair, or None if they are not known."""
         return None
 
     @abstractmethod
     def selected(self, mask: Booleans | None) -> Booleans:
-        """The pairs that are written, where a filter keeps these (None: all)."""
+        """Return the pairs that are written. mask: the pairs that pass a filter (None: all)."""
 
     def written_records(self, mask: Booleans | None) -> tuple[Integers, Integers]:
-        """Of these pairs, in order, the records that were given as queries and as targets: int64[pairs]."""
-        wanted = self.selected(mask)
-        given, targets = (np.broadcast_to(records, wanted.shape)[wanted] for records in (self.query_records, self.target_records))
-        return given, targets
+        """Return the input records of the queries and targets of the pairs that are written, in order: int64[pairs] each."""
+        selected = self.selected(mask)
+        queries, targets = (np.broadcast_to(records, selected.shape)[selected] for records in (self.query_records, self.target_records))
+        return queries, targets
 
     @abstractmethod
     def query_text(self, texts: StringColumn) -> Column:
-        """A column of texts that go with the records of `task.queries`."""
+        """Return a column with a text for each query. texts: by record of `task.queries`."""
 
     @abstractmethod
     def target_text(self, texts: StringColumn) -> Column:
-        """A column of texts that go with the records of `task.targets`."""
+        """Return a column with a text for each target. texts: by record of `task.targets`."""
 
     @abstractmethod
     def query_numbers(self, values: Integers) -> Column:
-        """A column of numbers that go with the records of `task.queries`."""
+        """Return a column with a number for each query. values: by record of `task.queries`."""
 
     @abstractmethod
     def target_numbers(self, values: Integers) -> Column:
-        """A column of numbers that go with the records of `task.targets`."""
+        """Return a column with a number for each target. values: by record of `task.targets`."""
 
     @abstractmethod
     def query_letters(self) -> Column:
-        """The whole queries, as they were aligned."""
+        """Return a column with the whole queries, as they were aligned."""
 
     def strands(self) -> Column:
-        """+, or - where one of the two, the query or the target, is a reverse complement."""
+        """Return a column with "-" for pairs of which either the query or the target is a reverse complement, else "+"."""
         return Column.constant("+")
 
     def bits(self, form: Callable[[float], str], unknown: str) -> Column:
-        """Bit scores as `form` writes them; `unknown` where they are not known."""
+        """Return a column of bit scores, formatted by `form`; `unknown` if they are not known."""
         return Column.constant(unknown)
 
     def evalues(self, form: Callable[[float], str], unknown: str) -> Column:
-        """E-values likewise."""
+        """Return a column of E-values, formatted by `form`; `unknown` if they are not known."""
         return Column.constant(unknown)
 
     @abstractmethod
     def path_text(self, pair: Pair, kind: str) -> str:
-        """What the column `path(kind)` has for one pair."""
+        """Return the text of one pair in the column `path(kind)`."""
 
     @abstractmethod
     def rows(self, columns: Sequence[Column], mask: Booleans | None, threads: int = 1) -> list[bytearray]:
-        """The rows of the wanted pairs, made of columns of this block; of those that `keep` has (None: all). Pieces of text, one behind the
-        other."""
+        """Return the rows of the pairs that are written, as consecutive pieces of text.
+
+        columns: columns of this block
+        mask: the pairs that pass a filter (None: all)
+        """
 
     @property
     @abstractmethod
@@ -175,11 +180,11 @@ class Block(ABC):
 
     @abstractmethod
     def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
-        """Values of pairs as the compiled columns take them: [rows][targets], contiguous."""
+        """Return values of pairs in the form that the compiled columns expect: [rows][targets], contiguous."""
 
     @cached_property
     def identity(self) -> tuple[Integers, Integers]:
-        """Numerators and denominators."""
+        """Numerators and denominators of the identities, by `identity_definition`."""
         return identity(self.statistics, *self.lengths, self.identity_definition)
 
     @cached_property
@@ -188,42 +193,44 @@ class Block(ABC):
 
     @cached_property
     def distance_fraction(self) -> npt.NDArray[np.float64]:
-        """1 - identity."""
+        """1 - identity of each pair."""
         return distance(*self.identity)
 
     def covered(self, side: str) -> tuple[Integers, Integers]:
-        """Aligned letters of the "query" or the "target" as it was given, and all of them."""
+        """Return the number of aligned letters and of all letters of the input sequences. side: "query" or "target"."""
         spans = self.statistics[f"{side}_end"].astype(np.int64) - self.statistics[f"{side}_start"]
         return spans, np.broadcast_to(self.pair_lengths[0 if side == "query" else 1], spans.shape)
 
     @property
     def paired(self) -> tuple[Integers, Integers]:
-        """Letters that are aligned with a letter, equal or not, and all letters of the longer sequence, as they were aligned."""
+        """Letters that are aligned with a letter, equal or not, and length of the longer sequence, as they were aligned."""
         pairs = self.aligned["matches"].astype(np.int64) + self.aligned["mismatches"]
         return pairs, np.broadcast_to(np.maximum(*self.lengths), pairs.shape)
 
     def numbers(self, values: npt.NDArray[np.signedinteger]) -> Column:
-        """A column of a whole number of each pair, int32 or int64."""
+        """Return a column of whole numbers. values: of each pair, int32 or int64."""
         return Column.pair_numbers(self._grid(values))
 
     def fractions(self, values: npt.NDArray[np.float64], decimals: int) -> Column:
-        """A column of a real number of each pair, rounded."""
+        """Return a column of real numbers, rounded to `decimals`. values: of each pair."""
         return Column.pair_fixed(self._grid(values), decimals)
 
     def ratio(self, parts: tuple[Integers, Integers], factor: int, decimals: int) -> Column:
-        """A column of factor * numerator / denominator of each pair, rounded; 0 where the denominator is 0."""
+        """Return a column of factor * numerator / denominator of each pair, rounded to `decimals`; 0 where the denominator is 0."""
         num, den = map(self._grid, parts)
         return Column.pair_ratio(num, den, factor=factor, decimals=decimals)
 
     def path(self, kind: str) -> Column:
-        """A column of text made of each path, of a kind that core/results/src/alignments.hpp names."""
+        """Return a column of text made of each path. kind: one that core/results/src/alignments.hpp names."""
         return Column.path(self._alignments, kind)
 
 
 @dataclass(frozen=True)
 class PairBlock(Block):
-    """A rectangle of pairs: arrays are [queries of the band][targets of the band]. `pairing` says which pairs are wanted; others
-    hold anything."""
+    """A rectangle of pairs: arrays are [queries of the band][targets of the band].
+
+    pairing: selects the pairs of the rectangle; values of the others are arbitrary
+    """
 
     results: BandResults
     pairing: Pairing = Pairing.ALL
@@ -234,17 +241,17 @@ class PairBlock(Block):
 
     @property
     def aligned(self) -> Statistics:
-        assert self.results.statistics is not None  # the detail of every column is asked for
+        assert self.results.statistics is not None  # the detail of every column is requested
         return self.results.statistics
 
-    def _count_again(self, ambiguous: Ambiguous) -> Statistics:
+    def _recount(self, ambiguous: Ambiguous) -> Statistics:
         assert self.results.runs is not None  # likewise
         unclear = (ambiguous.queries[self._queries, None] > 0) | (ambiguous.targets[None, self._targets] > 0)
         which = np.nonzero(self.selected(unclear))
-        found: Statistics = self.aligned.copy()
+        recounted: Statistics = self.aligned.copy()
         records = which[0] + self._queries.start, which[1] + self._targets.start
-        found[which] = _count_by(ambiguous, self.task, records, self.aligned[which], self.results.runs.part(which))
-        return found
+        recounted[which] = _recount_pairs(ambiguous, self.task, records, self.aligned[which], self.results.runs.part(which))
+        return recounted
 
     @property
     def lengths(self) -> tuple[Integers, Integers]:
@@ -263,8 +270,8 @@ class PairBlock(Block):
         return self._queries.start + row, self._targets.start + column
 
     def selected(self, mask: Booleans | None) -> Booleans:
-        found: Booleans = np.arange(self._shape[1])[None, :] >= np.array(self._firsts)[:, None]
-        return found if mask is None else found & mask
+        selected: Booleans = np.arange(self._shape[1])[None, :] >= np.array(self._firsts)[:, None]
+        return selected if mask is None else selected & mask
 
     def query_text(self, texts: StringColumn) -> Column:
         return Column.query_text(texts.text, texts.offsets[self._queries.start :])
@@ -314,33 +321,33 @@ class PairBlock(Block):
 
     @cached_property
     def _firsts(self) -> list[int]:
-        """Of each query, the first of the targets that is wanted."""
-        wanted = self.pairing.first_targets(np.arange(self._queries.start, self._queries.stop, dtype=np.int64))
-        firsts: list[int] = np.maximum(wanted - self._targets.start, 0).tolist()
+        """First selected target of each query."""
+        targets = self.pairing.first_targets(np.arange(self._queries.start, self._queries.stop, dtype=np.int64))
+        firsts: list[int] = np.maximum(targets - self._targets.start, 0).tolist()
         return firsts
 
 
 @dataclass(frozen=True)
 class ListBlock(Block):
-    """Listed pairs: arrays are [pairs]."""
+    """A list of pairs: arrays are [pairs]."""
 
     @property
     @abstractmethod
     def listed(self) -> tuple[Integers, Integers]:
-        """The records of each pair, of `task.queries` and of `task.targets`: int64[pairs]."""
+        """Records of each pair, in `task.queries` and in `task.targets`: int64[pairs] each."""
 
     @property
     @abstractmethod
     def _paths(self) -> tuple[Statistics, Runs]:
-        """Of what was aligned."""
+        """Statistics and paths of the sequences that were aligned."""
 
-    def _count_again(self, ambiguous: Ambiguous) -> Statistics:
+    def _recount(self, ambiguous: Ambiguous) -> Statistics:
         queries, targets = self.listed
         counted, runs = self._paths
         which = np.flatnonzero((ambiguous.queries[queries] > 0) | (ambiguous.targets[targets] > 0))
-        found: Statistics = counted.copy()
-        found[which] = _count_by(ambiguous, self.task, (queries[which], targets[which]), counted[which], runs.part(which))
-        return found
+        recounted: Statistics = counted.copy()
+        recounted[which] = _recount_pairs(ambiguous, self.task, (queries[which], targets[which]), counted[which], runs.part(which))
+        return recounted
 
     @property
     def lengths(self) -> tuple[Integers, Integers]:
@@ -393,7 +400,10 @@ class ListBlock(Block):
 
 @dataclass(frozen=True)
 class NearBlock(ListBlock):
-    """Pairs of a list. results: their statistics and runs are there where the task's detail asks for them."""
+    """A list of near pairs.
+
+    results: include statistics and runs if the detail of the task does
+    """
 
     pairs: NearPairs
     results: Aligned
@@ -408,7 +418,7 @@ class NearBlock(ListBlock):
 
     @property
     def aligned(self) -> Statistics:
-        assert self.results.statistics is not None  # the detail of every column is asked for
+        assert self.results.statistics is not None  # the detail of every column is requested
         return self.results.statistics
 
     @property
@@ -421,20 +431,28 @@ class NearBlock(ListBlock):
         return self.aligned, self.results.runs
 
 
-def _count_by(ambiguous: Ambiguous, task: Task, records: tuple[Integers, Integers], statistics: Statistics, runs: Runs) -> Statistics:
-    """Statistics of listed pairs by a rule. records: int64[pairs] of `task.queries` and of `task.targets`; runs of [pairs]."""
+def _recount_pairs(ambiguous: Ambiguous, task: Task, records: tuple[Integers, Integers], statistics: Statistics, runs: Runs) -> Statistics:
+    """Return the statistics of listed pairs as the rule `ambiguous` counts them.
+
+    records: of `task.queries` and of `task.targets`, int64[pairs] each
+    runs: of [pairs]
+    """
     from gpualign.core.alignment.recount import recount
 
     return recount(task.queries, task.targets, records, statistics, runs, ambiguous.counts_as(task.alphabet))
 
 
 def text_column(texts: StringColumn) -> Column:
-    """A column of a text of each listed pair: pairs stand side by side in one row, as targets do."""
+    """Return a column with a text for each listed pair. The pairs form a single row, as the targets of one query do."""
     return Column.target_text(texts.text, texts.offsets)
 
 
 def _make_alignments(task: Task, first: tuple[int, int], runs: Runs, counted: Statistics, records: tuple[Integers, Integers]) -> Alignments:
-    """Paths of [rows][targets]; first: the query and target of the first pair; records: queries and targets of a single row instead."""
+    """Return the paths of [rows][targets].
+
+    first: query and target of the first pair
+    records: instead of ranges from `first` on, the queries and targets of a single row
+    """
     queries, targets = task.queries, task.targets
     return Alignments(
         queries.codes,

@@ -1,4 +1,4 @@
-"""The columns of the table of pairs. A new column is one entry of `FIELDS`."""
+"""Columns of the table of pairs. A new column is one entry of `FIELDS`."""
 
 from __future__ import annotations
 
@@ -25,76 +25,86 @@ if TYPE_CHECKING:
 
 
 def query_ids(block: Block) -> Column:
-    """Ids of the queries."""
+    """Return the column of the ids of the queries."""
     return block.query_text(block.task.queries.id_column)
 
 
 def target_ids(block: Block) -> Column:
-    """Ids of the targets."""
+    """Return the column of the ids of the targets."""
     return block.target_text(block.task.targets.id_column)
 
 
 def described(sequences: SequenceSet) -> StringColumn:
-    """Descriptions. Raises `InputError` where they were not read."""
+    """Return the descriptions of records. Raises `InputError` if they were not read."""
     if sequences.descriptions is None:
         raise InputError(f"{sequences.source}: descriptions of the records are not known; read them from FASTA or FASTQ")
     return sequences.descriptions
 
 
 def query_lengths(block: Block) -> Column:
-    """Letters of the queries as they were given."""
+    """Return the column of the lengths of the input queries."""
     return block.query_numbers(block.record_lengths[0])
 
 
 def target_lengths(block: Block) -> Column:
-    """Letters of the targets as they were given."""
+    """Return the column of the lengths of the input targets."""
     return block.target_numbers(block.record_lengths[1])
 
 
 Values = Callable[[Block], npt.NDArray[Any]]
-"""A number of each pair: an array that broadcasts to the shape of `block.scores`."""
+"""Returns a number for each pair: an array that broadcasts to the shape of `block.scores`."""
 
 
 def numbers(values: Values) -> Callable[[Block], Column]:
-    """The column of whole numbers."""
+    """Return a function that makes the column of these whole numbers."""
     return lambda block: block.numbers(values(block))
 
 
 def counted(name: str, add: int = 0) -> Values:
-    """A field of `STATISTICS`, plus a constant."""
+    """Return a function that takes a field of `STATISTICS` and adds a constant."""
     return lambda block: block.statistics[name] + np.int32(add)
 
 
 def statistic(name: str, add: int = 0) -> Callable[[Block], Column]:
-    """The column of such a field."""
+    """Return a function that makes the column of a field of `STATISTICS`, plus a constant."""
     return numbers(counted(name, add))
 
 
 def lengths(block: Block) -> Column:
-    """Columns of the alignments."""
+    """Return the column of the lengths of the alignments, in columns."""
     return block.numbers(columns(block.statistics))
 
 
 def identities(factor: int, decimals: int) -> Callable[[Block], Column]:
-    """Identities times `factor`."""
+    """Return a function that makes the column of identities times `factor`."""
     return lambda block: block.ratio(block.identity, factor, decimals)
 
 
 def coverage(side: str) -> Callable[[Block], Column]:
-    """Fractions of the letters of one side that are aligned."""
+    """Return a function that makes the column of the fraction of aligned letters. side: "query" or "target"."""
     return lambda block: block.ratio(block.covered(side), 1, DECIMALS)
 
 
 def path(kind: str) -> Callable[[Block], Column]:
-    """Text made of the path, of a kind that core/results/src/alignments.hpp names."""
+    """Return a function that makes the column of text of paths. kind: one that core/results/src/alignments.hpp names."""
     return lambda block: block.path(kind)
 
 
 @dataclass(frozen=True)
 class Field:
-    """name by which a user chooses it, what it holds, how a block's column is made, and what of each alignment that needs; of_hits: only
-    searches have it; values: its numbers, NaN where there is none, and dtype: their type, None for text; side: "query" or "target", where
-    the text is the id of that record; quoted: the column as csv has it, None: the same; has_letters: text of a record's letters."""
+    """A column that users can select.
+
+    name: by which users select it
+    meaning: description of what it holds
+    column: makes the column of a block
+    detail: how much of each alignment the column needs
+    of_hits: only searches have it
+    values: its numbers, NaN for missing ones; None for text
+    dtype: type of its numbers; None for text
+    side: "query" or "target" if the text is the id of that record
+    quoted: makes the column for csv; None: the column is the same
+    has_letters: the text consists of letters of a record
+    """
 
     name: str
     meaning: str
@@ -108,21 +118,24 @@ class Field:
     has_letters: bool = False
 
     def take(self, block: Block, mask: Booleans | None) -> npt.NDArray[Any] | list[str]:
-        """Of the wanted pairs of a block, in order, those that `keep` has (None: all): an array of numbers, or texts."""
+        """Return the values of the pairs that are written, in order: an array of numbers, or texts.
+
+        mask: the pairs that pass a filter (None: all)
+        """
         if self.values is not None:
             return np.broadcast_to(self.values(block), block.scores.shape)[block.selected(mask)]
         return b"".join(block.rows([self.column(block)], mask)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
     def take_text(self, block: Block, mask: Booleans | None) -> StringColumn:
-        """The same texts, not decoded."""
+        """Return the texts of the pairs that are written, as `take` does, but not decoded."""
         rows = b"".join(block.rows([self.column(block)], mask))
         ends = np.flatnonzero(np.frombuffer(rows, dtype=np.uint8) == ord("\n"))
-        text = rows.translate(None, b"\n")  # which no text holds
+        text = rows.translate(None, b"\n")  # no text contains line ends
         return StringColumn(np.frombuffer(text, dtype=np.uint8), np.concatenate(([0], ends - np.arange(len(ends)))))
 
 
 DECIMALS = 6
-"""Of identities and the like."""
+"""Decimals of identities and other fractions."""
 
 _STATISTICS, _PATH = Detail.STATISTICS, Detail.PATH
 
@@ -135,19 +148,19 @@ _INT32, _INT64, _REAL = map(_type, ("int32", "int64", "float64"))
 
 
 def _count(name: str, meaning: str, values: Values, dtype: Callable[[Task], np.dtype[Any]] = _INT32) -> Field:
-    """A field of whole numbers."""
+    """Return a field of whole numbers."""
     return Field(name, meaning, numbers(values), _STATISTICS, values=values, dtype=dtype)
 
 
 def _result(name: str, meaning: str) -> Field:
-    """A field of what engines compute of every pair."""
+    """Return a field of the score or distance that engines compute for every pair."""
     return Field(name, meaning, numbers(lambda b: b.scores), values=lambda b: b.scores, dtype=lambda task: task.dtype)
 
 
 def _text(
     name: str, meaning: str, along: Callable[[Block], Callable[[StringColumn], Column]], texts: Callable[[Block], StringColumn]
 ) -> Field:
-    """A field of texts that records have."""
+    """Return a field of texts that belong to records."""
     return Field(name, meaning, lambda block: along(block)(texts(block)), quoted=lambda block: along(block)(texts(block).quoted))
 
 
@@ -156,14 +169,14 @@ def _coverage(name: str, meaning: str, side: str) -> Field:
 
 
 def _of_hits(name: str, meaning: str, column: Callable[[HitBlock], Column], values: Callable[[HitBlock], Reals]) -> Field:
-    """A field that only searches have."""
+    """Return a field that only searches have."""
     return Field(
         name, meaning, lambda block: column(as_hits(block)), of_hits=True, values=lambda block: values(as_hits(block)), dtype=_REAL
     )
 
 
 def _frame(name: str, meaning: str, side: int) -> Field:
-    """A field of reading frames."""
+    """Return a field of reading frames."""
 
     def frames(block: Block) -> npt.NDArray[np.int32]:
         return as_hits(block).frames[side].astype(np.int32)
@@ -229,14 +242,14 @@ FIELDS: dict[str, Field] = {
 }
 
 _EDITS = _result("distance", "edit distance")
-"""What the column distance holds where scores are edit distances."""
+"""The column `distance` if scores are edit distances."""
 
 HIT_FIELDS = "query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov"
 UNTRACED_HIT_FIELDS = "query,target,score,bits,evalue,strand,qlen,tlen"
 
 
 def hit_fields(traced: bool, translated: bool) -> str:
-    """The columns of hits where nobody chooses them: of translations, frames in the place of the strand."""
+    """Default columns of a hit table. Translated searches show reading frames instead of the strand."""
     shown = HIT_FIELDS if traced else UNTRACED_HIT_FIELDS
     return shown.replace("strand", "qframe,tframe") if translated else shown
 
@@ -244,7 +257,7 @@ def hit_fields(traced: bool, translated: bool) -> str:
 def default_fields(
     edit: bool, min_identity: bool = False, max_distance: bool = False, strand: bool = False, min_coverage: bool = False
 ) -> str:
-    """The columns of pairs where nobody chooses them: what engines compute, of which strand, and what these thresholds look at."""
+    """Default columns of a table of pairs: score or distance, the strand if there are two, and the values to which the thresholds apply."""
     shown = ["query", "target", "distance" if edit else "score"]
     if max_distance and not edit:
         shown.append("distance")
@@ -254,27 +267,32 @@ def default_fields(
 
 
 def fields_needing_descriptions(text: str | None) -> set[str]:
-    """Those of a comma-separated list of fields that descriptions of records have to be read for."""
+    """Return the names in `text`, a comma-separated list of fields, whose columns need the descriptions of records."""
     return {"qtitle", "ttitle"} & {name.strip() for name in (text or "").split(",")}
 
 
 def detail_of(fields: Sequence[Field]) -> Detail:
-    """What of each alignment these fields need together."""
+    """Return how much of each alignment these fields need together."""
     return max((f.detail for f in fields), key=list(Detail).index)
 
 
 def parse_fields(text: str, of_hits: bool = False, edit: bool = False) -> list[Field]:
-    """Fields from a comma-separated list, those of hits among them or not. edit: scores are edit distances. Raises `InputError` for
-    unknown, repeated or no names."""
-    there_is = [f.name for f in FIELDS.values() if of_hits or not f.of_hits]
-    wanted = [name.strip() for name in text.split(",") if name.strip()]
-    if not wanted:
-        raise InputError(f"{parameter('fields')} names no column; there are {', '.join(there_is)}")
-    for name in wanted:
-        if name not in there_is:
-            others = f"there are {', '.join(there_is)}{did_you_mean(name, there_is)}"
+    """Parse a comma-separated list of fields.
+
+    of_hits: allow fields that only searches have
+    edit: scores are edit distances
+
+    Raises `InputError` for unknown, repeated or no names.
+    """
+    available = [f.name for f in FIELDS.values() if of_hits or not f.of_hits]
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError(f"{parameter('fields')} names no column; there are {', '.join(available)}")
+    for name in names:
+        if name not in available:
+            others = f"there are {', '.join(available)}{did_you_mean(name, available)}"
             raise InputError(f"{parameter('fields')}: no column is called {name!r}; {others}")
-        if wanted.count(name) > 1:
+        if names.count(name) > 1:
             raise InputError(f"{parameter('fields')} names {name!r} twice")
     known = {**FIELDS, "distance": _EDITS} if edit else FIELDS
-    return [known[name] for name in wanted]
+    return [known[name] for name in names]

@@ -1,4 +1,4 @@
-"""Thresholds: which pairs are written. Pure."""
+"""Thresholds that select the pairs that are written. Pure."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Filter:
-    """Pairs that are written: min_score <= score <= max_score, identity >= min_identity, 1 - identity <= max_distance, and of
-    either sequence a fraction of min_coverage or more of its letters in pairs, equal or unequal; None is no bound. groups: of records,
-    whose pairs are wanted or not.
+    """Conditions that pairs must meet to be written. None is no bound.
 
-    nearest: of each query only so many of them, the nearest first: by distance or identity where those are bounded, else by score; of equal
-    ones the first of the file. Blocks then hold all pairs of their queries. same: query i and target i are one record, which is not its
-    own neighbour.
+    min_score, max_score: bounds on the score, inclusive
+    min_identity: identity, at least
+    max_distance: 1 - identity, at most
+    min_coverage: fraction of the letters of either sequence that stand in pairs, equal or unequal, at least
+    nearest: number of pairs written for each query, the nearest first: by distance or identity if those are bounded, else by score; ties
+        are broken by the order of the file. Blocks then hold all pairs of their queries
+    same: query i and target i are one record, which is not its own neighbour
+    groups: groups of records, which select pairs
     """
 
     min_score: int | None = None
@@ -38,27 +41,27 @@ class Filter:
 
     @property
     def by_statistics(self) -> bool:
-        """Whether more than scores decides."""
+        """True if values other than scores decide."""
         return any(bound is not None for bound in (self.min_identity, self.max_distance, self.min_coverage))
 
     @property
     def identity(self) -> float | None:
-        """The identity that a pair has at least if it passes."""
+        """Lowest identity of pairs that pass, or None if identities are not bounded."""
         bounds = [self.min_identity, None if self.max_distance is None else 1 - self.max_distance]
         return max((bound for bound in bounds if bound is not None), default=None)
 
     def mask(self, block: Block) -> Booleans | None:
-        """Which pairs of a block; None where every one is written."""
+        """Return which pairs of a block are written; None if all are."""
         if self == Filter():
             return None
-        found = block.scores
-        mask = np.ones(found.shape, dtype=bool)
+        scores = block.scores
+        mask = np.ones(scores.shape, dtype=bool)
         if self.groups is not None:
             mask &= self.groups.selects(block.query_records, block.target_records)
         if self.min_score is not None:
-            mask &= found >= self.min_score
+            mask &= scores >= self.min_score
         if self.max_score is not None:
-            mask &= found <= self.max_score
+            mask &= scores <= self.max_score
         if self.min_identity is not None:
             mask &= block.identity_fraction >= self.min_identity
         if self.max_distance is not None:
@@ -67,8 +70,8 @@ class Filter:
             mask &= fraction(*block.paired) >= self.min_coverage
         return mask if self.nearest is None else self._nearest(block, block.selected(mask), self.nearest)
 
-    def _nearest(self, block: Block, mask: Booleans, most: int) -> Booleans:
-        """Of the pairs to keep, the `most` nearest of each query."""
+    def _nearest(self, block: Block, mask: Booleans, limit: int) -> Booleans:
+        """Return which pairs of `mask` are among the `limit` nearest of their query."""
         queries, targets = block.written_records(mask)
         if self.same:
             mask[mask] = queries != targets
@@ -81,6 +84,6 @@ class Filter:
         ordered = queries[order]
         place = np.arange(len(order)) - np.searchsorted(ordered, ordered)  # among the pairs of its query
         chosen = np.zeros(len(order), dtype=np.bool_)
-        chosen[order] = place < most
+        chosen[order] = place < limit
         mask[mask] = chosen
         return mask

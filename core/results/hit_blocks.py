@@ -1,4 +1,4 @@
-"""Blocks of pairs whose queries or targets are readings of the records that were given: strands or translations."""
+"""Blocks of pairs whose queries or targets are strands or translations of the input records."""
 
 from __future__ import annotations
 
@@ -26,18 +26,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FrameBlock(ListBlock):
-    """Listed pairs of readings of the records that were given: strands or translations. sides: what the queries and targets are."""
+    """Listed pairs of strands or translations of the input records.
+
+    sides: strands or frames of the queries and of the targets
+    """
 
     sides: QueryTargetFrames
 
     @cached_property
     def statistics(self) -> Statistics:
-        found = self._by_rule
+        counted = self._by_rule
         if self.codons == (1, 1) and not self.is_reverse_complement.any():
-            return found
-        placed: Statistics = found.copy()
-        for side, readings, numbers in zip(("query", "target"), (self.sides.queries, self.sides.targets), self.listed, strict=True):
-            starts, ends = readings.place(numbers, found[f"{side}_start"], found[f"{side}_end"])
+            return counted
+        placed: Statistics = counted.copy()
+        for side, frames, numbers in zip(("query", "target"), (self.sides.queries, self.sides.targets), self.listed, strict=True):
+            starts, ends = frames.place(numbers, counted[f"{side}_start"], counted[f"{side}_end"])
             placed[f"{side}_start"], placed[f"{side}_end"] = starts, ends
         return placed
 
@@ -72,7 +75,7 @@ class FrameBlock(ListBlock):
 
     @cached_property
     def frames(self) -> tuple[Integers, Integers]:
-        """Reading frames of the queries and the targets, -3 to 3: int64[pairs]; 0 where they were not translated."""
+        """Reading frames of the queries and of the targets, -3 to 3: int64[pairs] each; 0 if they were not translated."""
         of_queries, of_targets = self.sides.queries, self.sides.targets
         none = np.zeros(len(self.scores), dtype=np.int64)
         queries, targets = self.listed
@@ -88,8 +91,12 @@ class FrameBlock(ListBlock):
 
 @dataclass(frozen=True)
 class BetterStrandBlock(FrameBlock):
-    """Pairs of a list, each of its better strand. queries: int64[pairs], of `task.queries`, which are strands; targets: likewise, of
-    `task.targets`. results: of those strands."""
+    """Listed pairs, each aligned by its better strand.
+
+    queries: records of `task.queries`, which are strands, int64[pairs]
+    targets: records of `task.targets`, int64[pairs]
+    results: alignments of those strands
+    """
 
     queries: Integers
     targets: Integers
@@ -105,7 +112,7 @@ class BetterStrandBlock(FrameBlock):
 
     @property
     def aligned(self) -> Statistics:
-        assert self.results.statistics is not None  # the detail of every column is asked for
+        assert self.results.statistics is not None  # the detail of every column is requested
         return self.results.statistics
 
     @property
@@ -118,8 +125,8 @@ class BetterStrandBlock(FrameBlock):
 class HitBlock(FrameBlock):
     """Hits of a search.
 
-    space: what E-values are counted in, or None. traced: statistics and paths, `STATISTICS`[hits] and runs of [hits], or None where no
-    column needs them.
+    space: search space of the E-values, or None
+    traced: statistics, `STATISTICS`[hits], and paths, runs of [hits]; None if no column needs them
     """
 
     hits: Hits
@@ -151,33 +158,33 @@ class HitBlock(FrameBlock):
         return Column.constant(unknown) if known is None else text_column(StringColumn.of([form(value) for value in known[1].tolist()]))
 
     def bit_scores(self) -> Reals:
-        """Of each hit; NaN where they are not known."""
+        """Return the bit score of each hit; NaN if it is not known."""
         return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[0]
 
     def chances(self) -> Reals:
-        """The E-value of each hit; NaN where it is not known."""
+        """Return the E-value of each hit; NaN if it is not known."""
         return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[1]
 
     @property
     def _paths(self) -> tuple[Statistics, Runs]:
-        assert self.traced is not None  # the detail of every column is asked for
+        assert self.traced is not None  # the detail of every column is requested
         return self.traced
 
     @cached_property
     def _significance(self) -> tuple[Reals, Reals] | None:
-        """Bit scores and E-values."""
+        """Bit scores and E-values of the hits, or None without a search space."""
         if self.space is None:
             return None
         return self.space.parameters.bits(self.hits.scores), hit_evalues(self.space, self.sides, self.hits)
 
 
 def hit_evalues(space: SearchSpace, sides: QueryTargetFrames, hits: Hits) -> Reals:
-    """E-values of hits, float64[hits]."""
+    """Return the E-values of hits: float64[hits]."""
     return space.evalues(hits.scores, sides.queries.sequences.lengths[hits.queries], sides.targets.chance_lengths[hits.targets])
 
 
 def as_hits(block: Block) -> HitBlock:
-    """Narrow a block to hits, for columns that only hits have. Raises `TypeError` for other blocks: a caller's mistake."""
+    """Narrow a block to hits, for columns that only hits have. Raises `TypeError` for other blocks, a mistake of the caller."""
     if not isinstance(block, HitBlock):
         raise TypeError("only hits of a search have this column")
     return block

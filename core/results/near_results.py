@@ -1,4 +1,4 @@
-"""Near pairs with what is known of each, as they go to sinks."""
+"""Near pairs with their alignments, in the form that sinks take."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class NearResults:
-    """Pairs of some consecutive queries, in order, and their alignments. rows: with them all pairs of the queries before this one are
-    there."""
+    """Pairs of some consecutive queries, in order, and their alignments.
+
+    rows: with these results, all pairs of the queries before this number are complete
+    """
 
     pairs: NearPairs
     aligned: Aligned
     rows: int = 0
 
     def parts(self, pairs: int, run_bytes: int, titles: Integers | None = None) -> Iterator[NearResults]:
-        """The same in parts of up to so many pairs and bytes of runs, but at least all pairs of a query.
+        """Split the results into parts of at most `pairs` pairs and `run_bytes` bytes of runs, but at least all pairs of one query.
 
-        titles: bytes of the titles of each pair, which count as those of runs."""
+        titles: bytes of the titles of each pair, which are added to those of its runs
+        """
         sizes = np.zeros(len(self.pairs), dtype=np.int64) if self.aligned.runs is None else self.aligned.runs.sizes
         if titles is not None:
             sizes = sizes + titles
@@ -32,8 +35,8 @@ class NearResults:
         ends = np.flatnonzero(np.diff(self.pairs.queries, append=-1)) + 1  # of the pairs of each query
         start = 0
         while start < len(self.pairs):
-            most = min(start + pairs, int(np.searchsorted(held, held[start] + run_bytes, side="right")) - 1)
-            reach = int(np.searchsorted(ends, max(most, start + 1), side="right"))
+            limit = min(start + pairs, int(np.searchsorted(held, held[start] + run_bytes, side="right")) - 1)
+            reach = int(np.searchsorted(ends, max(limit, start + 1), side="right"))
             stop = int(ends[reach - 1]) if reach and ends[reach - 1] > start else int(ends[reach])
             which = np.arange(start, stop)
             yield NearResults(self.pairs.part(which), self.aligned.part(which))
