@@ -1,4 +1,4 @@
-"""Alphabets: which letters are sequence, and the small integer (code) that stands for each."""
+"""Alphabets: the letters of sequences, and the small integer (code) that represents each letter."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ _COMPLEMENTS = str.maketrans("ACGTRYKMSWBDHVN", "TGCAYRMKSWVHDBN")
 _LOWER = slice(ord("a"), ord("z") + 1)
 
 INVALID = 255
-"""Code of every byte that is no letter of the alphabet."""
+"""Code of every byte that is not a letter of the alphabet."""
 
 
 @dataclass(frozen=True)
 class Alphabet:
-    """Letters in code order; a letter's code is its index. Lower case is read as upper case.
+    """An alphabet. Lower case is read as upper case.
 
-    The first `unambiguous` letters stand for one nucleotide or amino acid each. `aliases` maps further letters onto these. `encoding`
-    is the uint8[256] table from byte to code or `INVALID`.
+    letters: letters in the order of their codes; the code of a letter is its index
+    unambiguous: number of letters, from the first on, that stand for a single nucleotide or amino acid
+    aliases: pairs of a further letter and the letter as which it is read
+    encoding: uint8[256], code of each byte, or `INVALID`
     """
 
     name: str
@@ -53,25 +55,25 @@ class Alphabet:
 
     @property
     def unknown(self) -> int:
-        """The code of the letter that stands for any: N or X."""
+        """Code of the letter that stands for any letter: N or X."""
         return self.letters.index("N" if self.name == "dna" else "X")
 
     @cached_property
     def capitals(self) -> npt.NDArray[np.uint8]:
-        """`encoding` of those letters alone that the code tells: no lower case, no aliases."""
+        """`encoding` without lower case and aliases, so that codes can be decoded into the original letters."""
         table = np.full(256, INVALID, dtype=np.uint8)
         table[list(self.letters.encode())] = np.arange(len(self.letters))
         return table
 
     @cached_property
     def decoding(self) -> npt.NDArray[np.uint8]:
-        """uint8[256]: the letter of each code; `INVALID` for what is none."""
+        """Letter of each code: uint8[256]; `INVALID` for numbers that are not codes."""
         table = np.full(256, INVALID, dtype=np.uint8)
         table[: len(self)] = list(self.letters.encode())
         return table
 
     def encoding_of(self, mask_lower: bool) -> npt.NDArray[np.uint8]:
-        """`encoding`; with mask_lower letters in lower case are `unknown`."""
+        """Return `encoding`. mask_lower: letters in lower case get the code `unknown`."""
         if not mask_lower:
             return self.encoding
         table: npt.NDArray[np.uint8] = self.encoding.copy()
@@ -81,12 +83,12 @@ class Alphabet:
         return table
 
     def complement(self) -> npt.NDArray[np.uint8]:
-        """uint8[letters]: the code of the complement of each nucleotide letter."""
+        """Return the code of the complement of each nucleotide letter: uint8[letters]."""
         return self.encoding[np.frombuffer(self.letters.translate(_COMPLEMENTS).encode(), dtype=np.uint8)]
 
 
 DNA = Alphabet("dna", "ACGTRYKMSWBDHVN", 4, aliases=(("U", "T"),))
-"""The IUPAC nucleotide letters; U is read as T."""
+"""IUPAC nucleotide letters; U is read as T."""
 
 PROTEIN = Alphabet("protein", "ARNDCQEGHILKMFPSTWYVBZXUOJ*", 20)
 """The 20 amino acids, then B, Z, X, U (selenocysteine), O (pyrrolysine), J and * (stop)."""
@@ -95,9 +97,9 @@ ALPHABETS = {one.name: one for one in (DNA, PROTEIN)}
 
 
 def checked_name(name: str) -> str:
-    """The name of an alphabet, or "auto". Raises `InputError` for any other."""
+    """Return `name` if it is the name of an alphabet or "auto". Raises `InputError` for any other."""
     if not isinstance(name, str) or (name != "auto" and name not in ALPHABETS):
-        raise InputError(f"alphabet {name!r}: auto, {' or '.join(ALPHABETS)} is wanted")
+        raise InputError(f"alphabet {name!r}: expected auto, {' or '.join(ALPHABETS)}")
     return name
 
 
@@ -109,47 +111,52 @@ _CLEAR_LENGTH, _CLEAR_PART = 50, 0.9
 
 
 class MixedAlphabets(InputError):
-    """Records of nucleotides beside records of proteins."""
+    """Raised if some records are nucleotides and others proteins."""
 
 
 Counted: TypeAlias = tuple[int, int, int]
-"""What `_records.count_kinds` finds: letters that are A, C, G, T, U or N, the first record with a letter that only proteins have, and the
-first that is clearly DNA; -1 where there is none."""
+"""Result of `_records.count_kinds`: number of letters that are A, C, G, T, U or N; first record with a letter that only proteins have; the
+first record that is clearly DNA. The records are -1 if there is none."""
 
 KINDS = (_IS_PLAIN, _IS_PROTEIN_ONLY, _CLEAR_LENGTH, _CLEAR_PART)
-"""What `_records.count_kinds` is to look for."""
+"""Arguments of `_records.count_kinds` that define what is counted."""
 
 
 @dataclass
 class Kinds:
-    """Of the letters of records that come in parts: what has been found in all of them."""
+    """Kinds of letters in all parts of a stream of records, as `Counted` defines them.
+
+    plain: number of letters that are A, C, G, T, U or N
+    protein: first record with a letter that only proteins have, or -1
+    dna: first record that is clearly DNA, or -1
+    """
 
     plain: int = 0
     protein: int = -1
     dna: int = -1
 
     def add(self, counted: Counted) -> None:
-        """What was found in the records behind those before, numbered like these."""
+        """Add the counts of the records that follow. Record numbers count from the first record of all parts."""
         plain, protein, dna = counted
         self.plain += plain
         self.protein = protein if self.protein < 0 else self.protein
         self.dna = dna if self.dna < 0 else self.dna
 
     def among(self, records: npt.NDArray[np.int64]) -> Kinds:
-        """The same, where of the records only these are left, in ascending order, and no letter is gone."""
+        """Return the kinds after a selection of records that leaves out no letter. records: remaining records, ascending."""
         protein, dna = (int(np.searchsorted(records, one)) if one >= 0 else -1 for one in (self.protein, self.dna))
         return Kinds(self.plain, protein, dna)
 
     @property
     def likely(self) -> Alphabet | None:
-        """The alphabet that these letters are clearly of; None while they are of none, or of both."""
+        """Alphabet to which the letters clearly belong; None if they clearly belong to none, or to both."""
         if (self.protein < 0) == (self.dna < 0):
             return None
         return PROTEIN if self.dna < 0 else DNA
 
 
 class Census:
-    """What the letters of a set of records look like; records are taken in parts, and names those that decide."""
+    """Determines the alphabet of a set of records, which are counted in parts, and names the records that decide."""
 
     def __init__(self) -> None:
         self._plain = self._letters = 0
@@ -157,7 +164,11 @@ class Census:
         self._dna: str | None = None
 
     def take(self, names: Sequence[str], records: StringColumn, called: Callable[[str], str], kinds: Kinds | None = None) -> None:
-        """Count some records. called: how messages call a record, by its name; kinds: of all these records, where they are known."""
+        """Count records.
+
+        called: returns the text by which messages refer to a record, given its name
+        kinds: kinds of letters of all these records, if they are already counted
+        """
         if kinds is None:
             kinds = Kinds(*count_kinds(records.text, records.offsets, *KINDS))
         self._plain += kinds.plain
@@ -169,21 +180,21 @@ class Census:
 
     @property
     def dna(self) -> str | None:
-        """The first record that is clearly DNA."""
+        """First record that is clearly DNA."""
         return self._dna
 
     @property
     def protein(self) -> str | None:
-        """The first record with letters that only proteins have."""
+        """First record with letters that only proteins have."""
         return self._protein
 
     def alphabet(self) -> Alphabet:
-        """As for `detect`."""
+        """Return the alphabet of the counted records, with the rules and errors of `detect`."""
         if self._protein is not None and self._dna is not None:
             raise MixedAlphabets(
                 f"mixed alphabets: {self._dna} looks like DNA, {self._protein} like protein; "
                 f"separate them, translate the nucleotides first (for instance with seqkit translate; sw has {parameter('translate')}), or "
-                f"where all are of one kind say which with {parameter('alphabet', 'dna')} or {parameter('alphabet', 'protein')}"
+                f"if all are of one kind, name it with {parameter('alphabet', 'dna')} or {parameter('alphabet', 'protein')}"
             )
         if self._protein is not None and self._letters >= _CLEAR_LENGTH and self._plain >= _CLEAR_PART * self._letters:
             part = f"{100 * self._plain / self._letters:.0f} % of all letters are A, C, G, T, U or N"
@@ -195,11 +206,13 @@ class Census:
 
 
 def detect(names: Sequence[str], records: StringColumn) -> Alphabet:
-    """The alphabet of a set of records, by their letters.
+    """Return the alphabet of a set of records, determined from their letters.
 
-    DNA if no letter is outside the IUPAC nucleotide letters and at least 80 % are A, C, G, T, U or N; protein otherwise.
-    Raises `MixedAlphabets` where a record with letters that only proteins have stands beside a record of 50 or more letters of
-    which 90 % are A, C, G, T, U or N, and `InputError` where all of 50 or more letters are such but for a tenth, and one is of proteins.
+    It is DNA if no letter is outside the IUPAC nucleotide letters and at least 80 % are A, C, G, T, U or N; protein otherwise.
+
+    Raises `MixedAlphabets` if one record has letters that only proteins have, and another has at least 50 letters, at least 90 % of them
+    A, C, G, T, U or N. Raises `InputError` if a record has letters that only proteins have, but of 50 or more letters in all records at
+    least 90 % are A, C, G, T, U or N.
     """
     census = Census()
     census.take(names, records, str)

@@ -1,14 +1,14 @@
-"""A database in one file, as the engines take it: sequences sorted by length, read through a memory map.
+"""Database in one file, in the form that engines use: sequences sorted by length, read through a memory map.
 
 Layout, all numbers little-endian: a header of 4,096 bytes, then sections that begin on multiples of 4,096:
   lengths   int64[records]   letters of each record, ascending
-  places    int64[records]   where each stood in the file that was indexed
-  id_ends   int64[records]   where its id ends among the ids
+  places    int64[records]   position of each record in the file that was indexed
+  id_ends   int64[records]   end of the id of each record among the ids
   ids       uint8[...]       ids, UTF-8
   codes     uint8[letters]   letters by code of the alphabet
   checks    uint32[...]      CRC-32 of every 16 MiB of the sections before
 The header is a magic number, the format's version (uint32), the length of a description (uint32), the description in JSON, and
-the CRC-32 of all that (uint32). A reader refuses versions that it does not know.
+the CRC-32 of all of these (uint32). A reader refuses versions that it does not know.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ VERSION = 1
 _PAGE = 4096
 _CHECKED = 16 << 20
 _BATCH_LETTERS = 8 << 20
-"""Letters in hand while an index is built."""
+"""Letters held in memory while an index is built."""
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where sections begin, in bytes."""
+    """Computes where the sections begin, in bytes."""
 
     records: int
     letters: int
     id_bytes: int
 
     def sections(self) -> dict[str, tuple[int, int, np.dtype[Any]]]:
-        """Start, length in bytes and type, by name."""
-        found: dict[str, tuple[int, int, np.dtype[Any]]] = {}
+        """Return start and length in bytes and the type of each section, by name."""
+        sections: dict[str, tuple[int, int, np.dtype[Any]]] = {}
         at = _PAGE
         for name, count, kind in (
             ("lengths", self.records, "<i8"),
@@ -62,10 +62,10 @@ class _Layout:
             ("codes", self.letters, "u1"),
         ):
             dtype = np.dtype(kind)
-            found[name] = at, count * dtype.itemsize, dtype
+            sections[name] = at, count * dtype.itemsize, dtype
             at = _up(at + count * dtype.itemsize)
-        found["checks"] = at, -(-(at - _PAGE) // _CHECKED) * 4, np.dtype("<u4")
-        return found
+        sections["checks"] = at, -(-(at - _PAGE) // _CHECKED) * 4, np.dtype("<u4")
+        return sections
 
     @property
     def size(self) -> int:
@@ -78,10 +78,10 @@ def _up(count: int) -> int:
 
 
 def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
-    """The database of an index, its letters left on disk until they are used.
+    """Open an index and return its sequences and alphabet. Letters stay on disk until they are used.
 
-    Everything that others rely on is checked, whoever wrote the file: raises `InputError` for one that is damaged, truncated, of another
-    version, or that contradicts itself. (Counts of letters are believed but for their sum and the highest code that occurs.)
+    Everything that callers rely on is checked, whichever program wrote the file. Raises `InputError` if the file is damaged, truncated, of
+    another version, or contradicts itself. (Of the counts of letters only the sum and the highest code that occurs are checked.)
     """
     with open(path, "rb") as stream:
         header = stream.read(_PAGE)
@@ -89,8 +89,8 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
         alphabet, layout, counts = _described(_description(path, header))
         size = os.path.getsize(path)
         if size != layout.size:
-            what = "truncated" if size < layout.size else "too long"
-            raise InputError(f"{path}: the index is {what}: it has {size:,} bytes of {layout.size:,}; build it again")
+            problem = "truncated" if size < layout.size else "too long"
+            raise InputError(f"{path}: the index is {problem}: expected {layout.size:,} bytes, found {size:,}; build it again")
         parts = {
             name: np.memmap(path, dtype=dtype, mode="r", offset=start, shape=(length // dtype.itemsize,))
             for name, (start, length, dtype) in layout.sections().items()
@@ -106,16 +106,16 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
 
 
 class _Contradiction(Exception):
-    """What is wrong with an index whose checksums are right, for people."""
+    """Raised with a human-readable description of the fault of a damaged index."""
 
 
 def _description(path: str, header: bytes) -> object:
     import json
 
     if not header.startswith(INDEX_MAGIC):
-        raise InputError(f"{path}: no index; gpualign index makes one of a FASTA or FASTQ file")
+        raise InputError(f"{path}: not an index; gpualign index makes one from a FASTA or FASTQ file")
     if len(header) < _PAGE:
-        raise InputError(f"{path}: the index is truncated: its header has {len(header):,} bytes of {_PAGE:,}; build it again")
+        raise InputError(f"{path}: the index is truncated: expected a header of {_PAGE:,} bytes, found {len(header):,}; build it again")
     version, length = (int.from_bytes(header[at : at + 4], "little") for at in (8, 12))
     if version != VERSION:
         hint = "it was made by a newer gpualign, so update this one" if version > VERSION else "build it again"
@@ -124,54 +124,54 @@ def _description(path: str, header: bytes) -> object:
     if end + 4 > _PAGE or zlib.crc32(header[:end]) != int.from_bytes(header[end : end + 4], "little"):
         raise _Contradiction("the checksum of its header is wrong")
     try:
-        found: object = json.loads(header[16:end])
+        description: object = json.loads(header[16:end])
     except (ValueError, RecursionError):
         raise _Contradiction("its header holds no description") from None
-    return found
+    return description
 
 
 def _described(description: object) -> tuple[Alphabet, _Layout, list[int]]:
-    """Alphabet, layout and how often each code occurs. The numbers of the layout may yet be larger than any file."""
-    found = description if isinstance(description, dict) else {}
-    alphabet = next((a for a in ALPHABETS.values() if a.name == found.get("alphabet")), None)
+    """Return alphabet, layout and the number of occurrences of each code. The sizes in the layout are not yet compared with the file."""
+    entries = description if isinstance(description, dict) else {}
+    alphabet = next((a for a in ALPHABETS.values() if a.name == entries.get("alphabet")), None)
     if alphabet is None:
-        raise _Contradiction("its header names no alphabet, dna or protein")
-    records, letters, id_bytes = (found.get(name) for name in ("records", "letters", "id_bytes"))
+        raise _Contradiction("its header names no alphabet; expected dna or protein")
+    records, letters, id_bytes = (entries.get(name) for name in ("records", "letters", "id_bytes"))
     # type(), as bool is an int. Every record has a letter and an id.
     if type(records) is not int or type(letters) is not int or type(id_bytes) is not int or not 1 <= records <= min(letters, id_bytes):
-        raise _Contradiction("its header does not tell how many records, letters and bytes of ids there are")
-    counts = found.get("counts")
+        raise _Contradiction("its header has no valid numbers of records, letters and bytes of ids")
+    counts = entries.get("counts")
     if not isinstance(counts, list) or len(counts) != len(alphabet) or any(type(count) is not int or count < 0 for count in counts):
-        raise _Contradiction(f"its header does not tell how often each of {len(alphabet)} letters occurs")
+        raise _Contradiction(f"its header has no valid counts of the {len(alphabet)} letters of the alphabet")
     if sum(counts) != letters:
-        raise _Contradiction(f"the counts in its header add up to {sum(counts):,} letters of {letters:,}")
+        raise _Contradiction(f"the counts in its header add up to {sum(counts):,} letters; expected {letters:,}")
     return alphabet, _Layout(records, letters, id_bytes), counts
 
 
 def _offsets(lengths: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArray[np.int64]:
-    """int64[records + 1]: where records begin and end among the letters."""
+    """Return where records begin and end among the letters: int64[records + 1]."""
     offsets = np.zeros(layout.records + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
-    # A sum past 64 bits would turn negative on its way, as one length alone cannot pass over all negative numbers.
+    # A sum beyond 64 bits would become negative at some record, since no single length is large enough to skip all negative numbers.
     if lengths[0] < 1 or (lengths[1:] < lengths[:-1]).any() or offsets.min() < 0 or offsets[-1] != layout.letters:
         raise _Contradiction("the lengths of its records are not ascending, or do not add up to its letters")
     return offsets
 
 
 def _checked_places(places: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArray[np.int64]:
-    """int64[records], each number below `records` once."""
+    """Return the positions of records in their file: int64[records], a permutation of the numbers below `records`."""
     taken = np.zeros(layout.records, dtype=bool)
     if places.min() >= 0 and places.max() < layout.records:
         taken[places] = True
     if not taken.all():
-        raise _Contradiction("the places of its records in their file are not all of them")
+        raise _Contradiction("the places of its records in their file are not a permutation")
     return np.asarray(places).astype(np.int64)
 
 
 def _checked_ids(text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], layout: _Layout) -> StringColumn:
-    """Ids, which have a letter at least and no white space."""
+    """Return the ids, each of at least one letter and without white space."""
     if ends[0] < 1 or (ends[1:] <= ends[:-1]).any() or ends[-1] != layout.id_bytes:
-        raise _Contradiction("the ends of its ids are not ascending, or not those of all ids")
+        raise _Contradiction("the ends of its ids are not ascending, or do not cover all ids")
     if text.min() <= ord(" ") and (raw := text.tobytes()).split(None, 1) != [raw]:
         raise _Contradiction("an id holds white space")
     return StringColumn(np.asarray(text), np.append(0, ends))
@@ -184,35 +184,40 @@ def _chunks(layout: _Layout) -> Iterator[tuple[int, int]]:
 
 
 def _scan(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
-    """CRC-32 and highest code, 0 without codes, of each chunk, so that all is read once."""
+    """Return CRC-32 and highest code (0 without codes) of each chunk, computed together so that the file is read once."""
     first, letters, _ = layout.sections()["codes"]
-    # Mapped, as it is when it is searched: a copy of 10 MB would take 10 ms, most of them for the memory that it is put in.
+    # Mapped, as it is for a search: copying 10 MB would take 10 ms, mostly for new memory.
     whole = np.memmap(file, dtype=np.uint8, mode="r")
 
-    def look(chunk: tuple[int, int]) -> tuple[int, int]:
+    def scan(chunk: tuple[int, int]) -> tuple[int, int]:
         start, stop = chunk
         codes = whole[max(first, start) : max(min(first + letters, stop), start)]
         return zlib.crc32(whole[start:stop].data), int(codes.max(initial=0))
 
-    return list(in_order(look, _chunks(layout), min(8, os.cpu_count() or 1)))  # reading, zlib and NumPy let other threads run
+    return list(in_order(scan, _chunks(layout), min(8, os.cpu_count() or 1)))  # reading, zlib and NumPy let other threads run
 
 
 def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32], highest: int) -> None:
-    """Checksums, and that no code is above `highest`."""
+    """Check that the checksums are right and that no code is above `highest`."""
     with open(path, "rb") as file:
         chunks = _scan(file, layout)
-    for number, ((found, _), wanted) in enumerate(zip(chunks, expected.tolist(), strict=True)):
-        if found != wanted:
+    for number, ((checksum, _), recorded) in enumerate(zip(chunks, expected.tolist(), strict=True)):
+        if checksum != recorded:
             at = _PAGE + number * _CHECKED
             raise _Contradiction(f"the checksum of the bytes from {at:,} on is wrong")
     if (code := max(code for _, code in chunks)) > highest:
-        raise _Contradiction(f"a letter has code {code}; the highest that its header counts is {highest}")
+        raise _Contradiction(f"a letter has code {code}; the highest code that its header counts is {highest}")
 
 
 @dataclass
 class Built:
-    """What an index was made of. empty: ids of records without letters, which are left out. gaps: what was removed. dna: the first record
-    that looks like DNA, where proteins were asked for. lower: letters that were masked, None where that was not asked for."""
+    """Describes the input of an index.
+
+    empty: ids of records without letters, which are left out
+    gaps: gaps that were removed
+    dna: first record that looks like DNA, if proteins were requested
+    lower: letters in lower case that were masked; None if they are not masked
+    """
 
     records: int
     letters: int
@@ -223,10 +228,14 @@ class Built:
 
 
 class IndexBuilder:
-    """Makes an index of a stream of records, of which it keeps few at a time: memory is some 60 bytes a record.
+    """Builds an index from a stream of records. Few records are in memory at a time; each takes about 60 bytes of memory.
 
-    scratch: makes an unnamed file in `folder`, for the letters and ids on their way. degap: remove gaps, instead of refusing them.
-    mask_lower: as for `encode`; unknown: as for `read_raw`. `unended` is as of `RawRecords`, after `read`.
+    scratch: makes an unnamed file in `folder`, which stores letters or ids until they are written
+    degap: remove gaps, instead of refusing them
+    mask_lower: as for `encode`
+    unknown: as for `read_raw`
+
+    After `read`, `unended` is that of `RawRecords`.
     """
 
     def __init__(
@@ -258,17 +267,21 @@ class IndexBuilder:
 
     def __exit__(self, *error: object) -> None:
         for file in (self._letters, self._ids):
-            with suppress(OSError):  # what a full disk has not taken is thrown away
+            with suppress(OSError):  # what a full disk did not take is discarded
                 file.close()
 
     def read(self, stream: BinaryIO, alphabet: str) -> Alphabet:
-        """Take all records of a FASTA or FASTQ file; alphabet: "dna", "protein" or "auto". Raises `InputError`, and
-        `RunError` where the folder is full."""
+        """Read all records of a FASTA or FASTQ file, and return their alphabet.
+
+        alphabet: "dna", "protein" or "auto"
+
+        Raises `InputError`, and `RunError` if the folder is full.
+        """
         census, number, last = Census(), 0, ""
         for some in read_records(stream, self._source, _BATCH_LETTERS):
             records, numbers = clean(some, number, self._source, self._empty, self._gaps if self._degap else None, self._unknown)
             number += len(some)
-            last = some.ids[len(some) - 1] if len(some) else last  # the last part may have none
+            last = some.ids[len(some) - 1] if len(some) else last  # the last part may be empty
             self.unended = last if some.unended else None
             if alphabet != DNA.name:
                 census.take(records.ids, records.letters, "record {!r}".format, records.kinds)
@@ -294,7 +307,7 @@ class IndexBuilder:
 
     @contextmanager
     def _naming_folder(self) -> Iterator[None]:
-        """Errors of the system while letters and ids are put aside name the folder."""
+        """Turn errors of the system while letters and ids are stored into a `RunError` that names the folder."""
         try:
             yield
         except OSError as error:
@@ -319,7 +332,7 @@ class IndexBuilder:
             self._counts += count_codes(codes)[: len(self._alphabet)]
 
     def _unique_ids(self) -> StringColumn:
-        """Ids in file order, repeated ones numbered or refused."""
+        """Return the ids in file order; repeated ids are numbered or refused."""
         numbers = np.frombuffer(self._numbers, dtype=np.int64)
         return unique(self._stored(self._ids, self._id_ends), numbers, self._source, self._allow_duplicates)
 
@@ -364,7 +377,7 @@ class IndexBuilder:
 
 
 def _batches(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
-    """Consecutive records of about `_BATCH_LETTERS` letters, at least one."""
+    """Yield ranges of consecutive records of approximately `_BATCH_LETTERS` letters, at least one record each."""
     ends = np.cumsum(lengths)
     start = 0
     while start < len(lengths):

@@ -1,7 +1,7 @@
-"""Letters that are encoded while a file is read, when they are in the caches, by what the first of them look like.
+"""Encodes letters while a file is read and they are still in the caches, in the alphabet that the first letters suggest.
 
-What alphabet a set of records has is known for sure when the last has been read. So only such letters get their codes before as can be had
-back from them: capitals, each of a code of its own, from the first letter on up to the first that is none.
+The alphabet of a set of records is known for sure only after the last record. So only letters that can be recovered from their codes are
+encoded early: capitals with a code of their own, from the first letter on up to the first that is not such a capital.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class EagerEncoding:
-    """Of the letters of some records the first `count`, which are codes of `alphabet` (None: not one is)."""
+    """Letters of records of which the first `count` are encoded.
+
+    alphabet: to which the codes belong; None while no letter is encoded
+    """
 
     alphabet: Alphabet | None = None
     count: int = 0
     _ended: bool = False
 
-    def go_on(self, scanner: RecordScanner, kinds: Kinds) -> None:
-        """With the letters that a scanner holds by now. kinds: of all their records."""
+    def extend(self, scanner: RecordScanner, kinds: Kinds) -> None:
+        """Encode further letters that the scanner holds. kinds: kinds of letters of all its records."""
         if self._ended or (alphabet := self.alphabet or kinds.likely) is None:
             return
         self.alphabet = alphabet
@@ -36,8 +39,12 @@ class EagerEncoding:
         self._ended = self.count < scanner.letters
 
     def settle(self, alphabet: Alphabet, letters: npt.NDArray[np.uint8]) -> int:
-        """The alphabet is known now: codes of another become letters again. letters: uint8[letters], all of them. Returns how many of them,
-        from the first on, are codes of `alphabet`."""
+        """Decode the codes if they belong to another alphabet than `alphabet`, which is now known for sure.
+
+        letters: all letters, uint8[letters]
+
+        Returns the number of letters, from the first on, that are codes of `alphabet`.
+        """
         if self.alphabet not in (alphabet, None):
             codes = letters[: self.count]
             encode(codes, self.alphabet.decoding, INVALID, codes)

@@ -14,27 +14,27 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences.string_column import StringColumn
 
 _CONTROL = "[\x00-\x1f\x7f\x85\u2028\u2029]"
-"""Tabs, all that ends a line somewhere, and what no eye sees."""
+"""Tabs, all line ends, and characters that are invisible."""
 
 _BLANK = re.compile(r"[\s_]")
 
 _THING = "samples?|isolates?|strains?|genomes?|assembly|individuals?|taxon|taxa|accession|locus|loci|markers?|sites?|snps?|variants?|file"
 _ID_TITLE = re.compile(rf"|FILE|#?(?:{_THING}|[a-z]+[ _.-])?(?:id|ids|name|names)|#?[fi]id", re.IGNORECASE)
-"""What stands over ids and is no id: nothing, or words that end in id or name. `FILE` is chewBBACA's."""
+"""Titles of a column of ids: nothing, or words that end in id or name. `FILE` is chewBBACA's."""
 
 
 def is_id_title(title: str) -> bool:
-    """Tell whether a first cell can only be the title of ids."""
+    """Return whether a first cell can only be the title of a column of ids."""
     return _ID_TITLE.fullmatch(title) is not None
 
 
 def is_title_of_ids(title: str) -> bool:
-    """Tell whether a first cell is a title of ids, or a word such as `sample` that may be one."""
+    """Return whether a first cell is the title of a column of ids, or a word such as `sample` that may be one."""
     return is_id_title(title) or re.fullmatch(_THING, title, re.IGNORECASE) is not None
 
 
 def number_repeated(ids: list[str], repeated: list[int]) -> None:
-    """Give the records `repeated`, whose ids others have, ids of their own: id_2, id_3, ...; numbers that are taken are passed over."""
+    """Number the ids of the records `repeated`, which earlier records have: id_2, id_3, ... Numbers that are already in use are skipped."""
     taken = set(ids)
     following: dict[str, int] = {}
     for index in repeated:
@@ -48,8 +48,13 @@ def number_repeated(ids: list[str], repeated: list[int]) -> None:
 
 
 def unique_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_duplicates: bool) -> list[str]:
-    """The ids of records of several files, unique in each, repeated ones numbered with `allow_duplicates` or else refused. files: the first
-    record of each, and its name. Raises `InputError` naming both files."""
+    """Return the ids of records of several files, with repeated ids numbered.
+
+    files: first record of each file, and its name
+    allow_duplicates: number repeated ids instead of refusing them
+
+    Raises `InputError` that names both files of a repeated id.
+    """
     first: dict[str, int] = {}
     again = [k for k, name in enumerate(ids) if first.setdefault(name, k) != k]
     if again and not allow_duplicates:
@@ -59,7 +64,7 @@ def unique_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_dupl
 
 
 def refuse_repeated(name: str, one: str, other: str) -> NoReturn:
-    """Raises `InputError`: a record of the second file has the id of one of the first."""
+    """Raise `InputError`: a record of the file `other` has the id of a record of the file `one`."""
     raise InputError(
         f"{other}: record {name!r} has the id of a record of {one}; make ids unique, or number repeated ones with"
         f" {parameter('allow_duplicates')}"
@@ -67,28 +72,30 @@ def refuse_repeated(name: str, one: str, other: str) -> NoReturn:
 
 
 def changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str]:
-    """Ids by the names that other formats give them: Newick and PHYLIP write `A_b` for `A b`. Only names that are no ids themselves are
-    in it, and only where one id and one name alone can be meant."""
-    known, given = set(ids), set(names)
+    """Match names that other formats give to ids: Newick and PHYLIP write `A_b` for `A b`. Return ids by name.
+
+    It contains only names that are not ids themselves, and only if the match between id and name is unambiguous.
+    """
+    known, requested = set(ids), set(names)
     by_name: dict[str, list[str]] = {}
-    for one in known - given:
+    for one in known - requested:
         by_name.setdefault(_BLANK.sub("_", one), []).append(one)
-    found = {name: by_name.get(_BLANK.sub("_", name), []) for name in given - known}
-    times = Counter(some[0] for some in found.values() if len(some) == 1)
-    return {name: some[0] for name, some in found.items() if len(some) == 1 and times[some[0]] == 1}
+    candidates = {name: by_name.get(_BLANK.sub("_", name), []) for name in requested - known}
+    times = Counter(some[0] for some in candidates.values() if len(some) == 1)
+    return {name: some[0] for name, some in candidates.items() if len(some) == 1 and times[some[0]] == 1}
 
 
 def describe_changed(changed: dict[str, str], source: str) -> str:
-    """Report of ids that `changed_ids` has found in a file."""
+    """Return a note on the ids that `changed_ids` has matched in a file."""
     name, own = min(changed.items())
     count = f"{len(changed):,} names match ids" if len(changed) > 1 else "one name matches an id"
     return f"{source}: {count} if blanks and underscores are alike, such as {name!r} for {own!r}"
 
 
 def describe_shared(ids: Iterable[str], others: Iterable[str], old: str) -> str | None:
-    """What is to be known of ids that new records share with those that are added, of the file `old`; None where they share none."""
-    there = set(others)
-    shared = [name for name in ids if name in there]
+    """Return a note on ids that new records share with those of the file `old`; None if they share none."""
+    existing = set(others)
+    shared = [name for name in ids if name in existing]
     if not shared:
         return None
     count = f"{len(shared):,} ids are" if len(shared) > 1 else "one id is"
@@ -96,20 +103,20 @@ def describe_shared(ids: Iterable[str], others: Iterable[str], old: str) -> str 
 
 
 def file_of(record: int, files: Sequence[tuple[int, str]]) -> str:
-    """The name of the file that holds a record. files: the first record of each, and its name."""
+    """Return the name of the file that holds a record. files: first record of each file, and its name."""
     return files[bisect_right(files, record, key=lambda file: file[0]) - 1][1]
 
 
 def refuse_control(name: str, where: str) -> None:
-    """Raises `InputError` for an id that no text file can hold."""
+    """Raise `InputError` if an id contains control characters, which no text file can hold."""
     if not name.isprintable() and (sign := re.search(_CONTROL, name)):
-        raise InputError(f"{where} has a control character, {sign[0]!r}, in the id {name!r}; take it out: it would break lines and columns")
+        raise InputError(f"{where} has a control character, {sign[0]!r}, in the id {name!r}; remove it: it would break lines and columns")
 
 
 def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]:
-    """The ids, repeated ones numbered with `allow_duplicates` or else refused.
+    """Return the ids with repeated ones numbered if `allow_duplicates`.
 
-    Raises `InputError`, also for ids that no text file can hold.
+    Raises `InputError` for repeated ids without `allow_duplicates`, and for ids that are empty or that no text file can hold.
     """
     for number, name in enumerate(ids, 1):
         if not name:
@@ -129,7 +136,10 @@ def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]
 
 @dataclass(frozen=True)
 class Names:
-    """Ids of the samples of one input, in its order. files: how many there are of each of its files, None where it is one."""
+    """Ids of the samples of one input, in its order.
+
+    files: number of samples in each of its files; None for a single file
+    """
 
     ids: list[str]
     files: tuple[int, ...] | None = None

@@ -1,4 +1,4 @@
-"""FASTA and FASTQ, plain or compressed, from a binary stream. What a file is, its content says, never its name."""
+"""Reads FASTA and FASTQ, plain or compressed, from a binary stream. The content tells the format, never the name of the file."""
 
 from __future__ import annotations
 
@@ -27,13 +27,17 @@ _IS_GAP[list(b"-.")] = True
 
 @dataclass
 class Gaps:
-    """Gaps that were removed, - and . alike: how many, and of how many records."""
+    """Counts of removed gaps, - and . alike.
+
+    letters: number of gaps
+    records: number of records that had gaps
+    """
 
     letters: int = 0
     records: int = 0
 
     def remove(self, letters: StringColumn) -> StringColumn:
-        """The letters of records without gaps, which are counted."""
+        """Return the letters of records without gaps, and count the gaps."""
         gaps = _IS_GAP[letters.text]
         before = np.concatenate(([0], np.cumsum(gaps)))[letters.offsets]
         self.letters += int(before[-1])
@@ -43,11 +47,11 @@ class Gaps:
 
 @dataclass
 class UnknownLetters:
-    """Letters of no alphabet, `.` and `?`, that are read as N of DNA or X of proteins.
+    """Counts of letters of no alphabet, `.` and `?`, that are read as N (DNA) or X (proteins).
 
-    letters: how many
-    total: of how many letters in all
-    records: of how many records
+    letters: number of unknown letters
+    total: number of all letters
+    records: number of records that had unknown letters
     """
 
     alphabet: Alphabet
@@ -56,7 +60,7 @@ class UnknownLetters:
     records: int = 0
 
     def replace(self, letters: StringColumn) -> StringColumn:
-        """The letters of records with N or X in the place of unknown ones, which are counted."""
+        """Return the letters of records with unknown ones replaced by N or X, and count them."""
         unknown: npt.NDArray[np.bool_] = self._are_unknown[letters.text]
         before = np.concatenate(([0], np.cumsum(unknown)))[letters.offsets]
         self.letters += int(before[-1])
@@ -77,9 +81,15 @@ class UnknownLetters:
 
 @dataclass(frozen=True)
 class RawRecords:
-    """Records as read: letters are ASCII, in the case of the file, but for those encoded ahead. empty: ids of records that were left out.
-    gaps: what was removed. unknown: what was replaced. descriptions, listed, kinds, ahead: as of `Records`. unended: the last
-    id of a file whose last line has no line end, else None."""
+    """Records as they were read.
+
+    letters: ASCII, in the case of the file, except for those that are already encoded
+    empty: ids of records that were left out
+    gaps: gaps that were removed
+    unknown: letters that were replaced
+    descriptions, listed, kinds, encoded: those of `Records`
+    unended: last id of a file whose last line has no line end, else None
+    """
 
     source: str
     ids: StringColumn
@@ -90,17 +100,20 @@ class RawRecords:
     descriptions: StringColumn | None = None
     listed: bool = False
     kinds: Kinds | None = None
-    ahead: EagerEncoding | None = None
+    encoded: EagerEncoding | None = None
     unended: str | None = None
 
 
 def clean(
     records: Records, before: int, source: str, empty: list[str] | None, gaps: Gaps | None, unknown: UnknownLetters | None = None
 ) -> tuple[Records, npt.NDArray[np.int64]]:
-    """Records that can be used, and their numbers in the file, in which `before` others come first.
+    """Return the records that can be used, and their numbers in the file, counted from 1.
 
-    empty: takes the ids of records without letters, which are left out; without it they are refused. gaps: removes and counts gaps;
-    unknown: replaces and counts unknown letters.
+    before: number of records of the file that come before these
+    empty: receives the ids of records without letters, which are left out; None: they are refused
+    gaps: removes and counts gaps
+    unknown: replaces and counts unknown letters
+
     Raises `InputError` for records without id or letters.
     """
     ids, letters = records.ids, records.letters
@@ -110,11 +123,11 @@ def clean(
         letters = unknown.replace(letters)
     nameless, hollow = (np.flatnonzero(column.offsets[1:] == column.offsets[:-1]) for column in (ids, letters))
     if len(nameless) and (empty is not None or not len(hollow) or nameless[0] <= hollow[0]):
-        raise InputError(f"{source}: record {before + nameless[0] + 1} has no id behind its '>' or '@'")
+        raise InputError(f"{source}: record {before + nameless[0] + 1} has no id after its '>' or '@'")
     kinds = records.kinds if letters is records.letters else None
     if not len(hollow):
         numbers = np.arange(before + 1, before + len(ids) + 1, dtype=np.int64)
-        return Records(ids, letters, records.descriptions, kinds=kinds, ahead=records.ahead), numbers
+        return Records(ids, letters, records.descriptions, kinds=kinds, encoded=records.encoded), numbers
     if empty is None:
         record = f"record {ids[int(hollow[0])]!r} (number {before + hollow[0] + 1})"
         raise InputError(f"{source}: {record} has no letters; {parameter('drop_empty')} leaves such records out")
@@ -122,12 +135,14 @@ def clean(
     kept = np.flatnonzero(letters.lengths)
     described = records.descriptions.select(kept) if records.descriptions is not None else None
     letters = StringColumn(letters.text, np.append(0, letters.offsets[kept + 1]))
-    return Records(ids.select(kept), letters, described, kinds=kinds and kinds.among(kept), ahead=records.ahead), kept + before + 1
+    return Records(ids.select(kept), letters, described, kinds=kinds and kinds.among(kept), encoded=records.encoded), kept + before + 1
 
 
 def unique(ids: StringColumn, numbers: npt.NDArray[np.int64], source: str, allow_duplicates: bool) -> StringColumn:
-    """The ids, repeated ones numbered with `allow_duplicates` or else refused. numbers: of the records in their file. Raises
-    `InputError`."""
+    """Return the ids with repeated ones numbered if `allow_duplicates`; otherwise raise `InputError` for repeated ids.
+
+    numbers: of the records in their file
+    """
     again = repeated(ids.text, ids.offsets)
     if not len(again):
         return ids
@@ -143,8 +158,10 @@ def unique(ids: StringColumn, numbers: npt.NDArray[np.int64], source: str, allow
 
 
 def unique_in_files(files: Sequence[RawRecords], allow_duplicates: bool) -> list[RawRecords]:
-    """The records of several files that are read as one set, with ids that are unique among all of them, as `unique` makes them. Raises
-    `InputError` naming both files."""
+    """Return the records of several files that form one set, with ids that are unique in all files, as `unique` makes them.
+
+    Raises `InputError` that names both files of a repeated id.
+    """
     ids = join_columns(raw.ids for raw in files)
     again = repeated(ids.text, ids.offsets)
     if not len(again):
@@ -172,15 +189,19 @@ def read_raw(
 ) -> RawRecords:
     """Read a whole file.
 
-    Raises `InputError` for a record without id or letters, and for repeated ids. With `allow_empty` records without letters are left
-    out; with `allow_duplicates` repeated ids are numbered; with `degap` gaps are removed, before anything else is asked of the letters;
-    `unknown` replaces letters of no alphabet; with `described` descriptions are kept; with `encode_ahead` letters may be encoded, for
-    those who want nothing but their codes.
+    allow_duplicates: number repeated ids
+    allow_empty: leave out records without letters
+    degap: remove gaps, before anything else is done with the letters
+    described: keep descriptions
+    encode_ahead: letters may be encoded while they are read, for callers that need only their codes
+    unknown: replaces letters of no alphabet
+
+    Raises `InputError` for a record without id or letters, and for repeated ids, unless the options above allow them.
     """
     gaps, empty = Gaps(), list[str]()
-    # Where letters are removed or replaced, their kinds are yet to be counted.
-    as_they_are = not degap and unknown is None
-    (everything,) = read_records(stream, source, described=described, encode_ahead=encode_ahead and as_they_are)
+    # If letters are removed or replaced, their kinds must be counted afterwards.
+    unchanged = not degap and unknown is None
+    (everything,) = read_records(stream, source, described=described, encode_ahead=encode_ahead and unchanged)
     records, numbers = clean(everything, 0, source, empty if allow_empty else None, gaps if degap else None, unknown)
     if not len(records):
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))
@@ -194,43 +215,50 @@ def read_raw(
         records.descriptions,
         everything.listed,
         records.kinds,
-        records.ahead,
+        records.encoded,
         everything.ids[len(everything) - 1] if everything.unended else None,
     )
 
 
 def count_letters(inputs: Sequence[RawRecords], named: bool = True) -> Census:
-    """What the letters of records that were read look like. named: records are called by their file too."""
+    """Count the letters of records that were read, to determine their alphabet. named: messages name the file of a record too."""
     census = Census()
     for raw in inputs:
-        assert raw.ahead is None or raw.kinds is not None  # codes are no letters to be counted
+        assert raw.encoded is None or raw.kinds is not None  # codes cannot be counted as letters
         census.take(raw.ids, raw.letters, partial("{}record {!r}".format, f"{raw.source}: " if named else ""), raw.kinds)
     return census
 
 
 @dataclass
 class LowerCase:
-    """Letters in lower case that were masked: how many, of how many in all, and the ids of records that have no others."""
+    """Counts of letters in lower case that were masked.
+
+    letters: number of masked letters
+    total: number of all letters
+    whole: ids of records that have only masked letters
+    """
 
     letters: int = 0
     total: int = 0
     whole: list[str] = field(default_factory=list)
 
     def take(self, ids: StringColumn, letters: StringColumn) -> None:
-        """Count those of some records, none of them empty."""
+        """Count the letters of records, none of which is empty."""
         start = int(letters.offsets[0])
         text = letters.text[start : int(letters.offsets[-1])]
-        found = np.add.reduceat((text >= ord("a")) & (text <= ord("z")), letters.offsets[:-1] - start, dtype=np.int64)
-        self.letters += int(found.sum())
+        masked = np.add.reduceat((text >= ord("a")) & (text <= ord("z")), letters.offsets[:-1] - start, dtype=np.int64)
+        self.letters += int(masked.sum())
         self.total += len(text)
-        self.whole.extend(ids.select(np.flatnonzero(found == letters.lengths)))
+        self.whole.extend(ids.select(np.flatnonzero(masked == letters.lengths)))
 
 
 def encode_all(inputs: Sequence[RawRecords], alphabet: str, mask_lower: bool = False) -> tuple[Alphabet, list[SequenceSet]]:
-    """Encode the inputs of one run in one alphabet: "dna", "protein" or "auto" (as `alphabet.detect` finds it from all of them).
-    mask_lower: as for `encode`.
+    """Encode the inputs of one run in one alphabet, and return the alphabet and the encoded sets.
 
-    Their letters are lost: codes take the same memory.
+    alphabet: "dna", "protein" or "auto" (determined from all inputs as by `alphabet.detect`)
+    mask_lower: as for `encode`
+
+    The letters of the inputs are lost, since the codes overwrite them.
     """
     chosen = count_letters(inputs, len(inputs) > 1).alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
-    return chosen, [encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower, raw.ahead) for raw in inputs]
+    return chosen, [encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower, raw.encoded) for raw in inputs]

@@ -1,5 +1,5 @@
-"""Records of FASTA and FASTQ text as columns of ids and letters. A compiled scanner takes the ordinary ones; what else a file may hold
-goes through Biopython, record by record, and is read as it reads it."""
+"""Parses FASTA and FASTQ text into columns of ids and letters. A compiled scanner parses ordinary records; unusual ones are passed to
+Biopython, record by record, and read exactly as Biopython reads them."""
 
 from __future__ import annotations
 
@@ -20,30 +20,35 @@ from gpualign.core.sequences.eager_encoding import EagerEncoding
 from gpualign.core.sequences.string_column import StringColumn
 
 _CHUNK = 1 << 20
-"""Bytes of text in hand; more where one record is longer. New memory takes longer to be had than to be filled."""
+"""Bytes of text in the buffer; more if one record is longer. Allocating new memory takes longer than filling it."""
 _DELETE = 0x7F
 _LONGEST_LISTED = 50
-"""Letters: receptors' CDR3 have up to 40, sequences are wrapped at 60 or more."""
+"""Letters per line of a list, at most: receptors' CDR3 have up to 40, and sequences are wrapped at 60 or more."""
 _COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
-"""Lines before the first record that are none, as a3m has."""
+"""Comment and blank lines before the first record, as a3m has."""
 _TAKEN_OVER = 1 << 12
-"""Records that Biopython reads before those who wait for them are asked."""
+"""Records that Biopython reads between two yields to the caller."""
 
 
 @dataclass(frozen=True)
 class Records:
-    """Records as they were read, in file order. ids: the first words of titles, empty where there is none. letters: in the case of the
-    file, without white space. descriptions: what follows ids, tabs as blanks; None where nobody asked for them.
-    listed: whether they were a list, a sequence a line, which are their own ids. kinds: of all their letters, where they were counted.
-    ahead: which letters are codes already, where they were to be. unended: whether they are the last of a file whose last line has no line
-    end; there may be none of them then."""
+    """Records as they were read, in file order.
+
+    ids: first words of titles; empty if a title has none
+    letters: in the case of the file, without white space
+    descriptions: text after the ids, with tabs replaced by blanks; None if not requested
+    listed: the file was a list with a sequence per line; the sequences are their own ids
+    kinds: kinds of all letters, if they were counted
+    encoded: letters that are already codes, if encoding was requested
+    unended: these are the last records, possibly none, of a file whose last line has no line end
+    """
 
     ids: StringColumn
     letters: StringColumn
     descriptions: StringColumn | None = None
     listed: bool = False
     kinds: Kinds | None = None
-    ahead: EagerEncoding | None = None
+    encoded: EagerEncoding | None = None
     unended: bool = False
 
     def __len__(self) -> int:
@@ -53,10 +58,14 @@ class Records:
 def read_records(
     stream: BinaryIO, source: str, letters: int | None = None, described: bool = False, encode_ahead: bool = False
 ) -> Iterator[Records]:
-    """The records of a file, in parts of this many letters or somewhat more; None: all at once. described: with their descriptions.
-    encode_ahead: letters may be encoded, for those who take all records at once.
+    """Yield the records of a file in parts.
 
-    A list of sequences, a line each, is all at once. Raises `InputError` for anything that is none, and no whole FASTA or FASTQ file.
+    letters: letters per part, or somewhat more; None: all records in one part
+    described: read descriptions
+    encode_ahead: letters may be encoded while they are read; only for all records in one part
+
+    A list with a sequence per line is always one part. Raises `InputError` for a file that is neither such a list nor complete FASTA or
+    FASTQ.
     """
     size = text_to_come(stream)
     first, stream = unpack(stream, source)
@@ -85,25 +94,25 @@ def read_records(
         )
     blank = first[: len(first) - len(body)]
     if blank and blank[-1:] not in (b"\n", b"\r"):
-        raise InputError(f"{source}: white space before the first {body[:1].decode()!r}, with which its line has to start")
+        raise InputError(f"{source}: white space before the first {body[:1].decode()!r}, which must start its line")
     stream.read(len(blank))
     fastq = body.startswith(b"@")
     scanner = RecordScanner(fastq, size if letters is None else 0, described)
-    kinds, ahead = Kinds(), EagerEncoding() if encode_ahead and letters is None else None
+    kinds, encoded = Kinds(), EagerEncoding() if encode_ahead and letters is None else None
     watched = _Watched(stream)
     for _ in _scan(watched, scanner, source, fastq):
-        kinds.add(scanner.count_kinds(*KINDS))  # in the caches, and while the next block is unpacked
-        if ahead is not None:
-            ahead.go_on(scanner, kinds)
+        kinds.add(scanner.count_kinds(*KINDS))  # while they are in the caches and the next block is decompressed
+        if encoded is not None:
+            encoded.extend(scanner, kinds)
         if letters is not None and scanner.letters >= letters:
             yield _taken(scanner, kinds, described)
             kinds = Kinds()
     kinds.add(scanner.count_kinds(*KINDS))
-    yield replace(_taken(scanner, kinds, described, ahead), unended=not watched.ended)
+    yield replace(_taken(scanner, kinds, described, encoded), unended=not watched.ended)
 
 
 class _Watched(io.BufferedIOBase):
-    """A stream that knows its last byte so far, when all of it is read into buffers."""
+    """Stream that records its last byte so far, if it is only read into buffers."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = cast(io.BufferedReader, stream)
@@ -120,13 +129,13 @@ class _Watched(io.BufferedIOBase):
 
     @property
     def ended(self) -> bool:
-        """Whether that ends a line."""
+        """True if the last byte read ends a line."""
         return self._last in b"\r\n"
 
 
 def _listed(text: bytes) -> Records | None:
-    """The records of a list of peptides or other short sequences: two lines or more, each of at most `_LONGEST_LISTED` capital letters
-    (or *, a stop). None for all else: longer lines may be those of one sequence, and small letters are words."""
+    """Return the records of a list of peptides or other short sequences: two lines or more, each of at most `_LONGEST_LISTED` capital
+    letters (or *, a stop). Return None for any other text: longer lines may belong to one sequence, and small letters to words."""
     data = np.frombuffer(text, dtype=np.uint8)
     ends_line = data == ord("\n")
     in_line = ~ends_line & (data != ord("\r"))
@@ -141,16 +150,16 @@ def _listed(text: bytes) -> Records | None:
     return Records(ids, StringColumn(letters.copy(), offsets), StringColumn(letters[:0], np.zeros_like(offsets)), listed=True)
 
 
-def _taken(scanner: RecordScanner, kinds: Kinds, described: bool, ahead: EagerEncoding | None = None) -> Records:
+def _taken(scanner: RecordScanner, kinds: Kinds, described: bool, encoded: EagerEncoding | None = None) -> Records:
     ids, letters, (text, ends) = scanner.take()
     if not described:
-        return Records(StringColumn(*ids), StringColumn(*letters), kinds=kinds, ahead=ahead)
+        return Records(StringColumn(*ids), StringColumn(*letters), kinds=kinds, encoded=encoded)
     text[(text < ord(" ")) | (text == _DELETE)] = ord(" ")  # a tab would be another column
-    return Records(StringColumn(*ids), StringColumn(*letters), StringColumn(text, ends), kinds=kinds, ahead=ahead)
+    return Records(StringColumn(*ids), StringColumn(*letters), StringColumn(text, ends), kinds=kinds, encoded=encoded)
 
 
 def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:
-    """Gives all of a stream to a scanner, or to Biopython what it does not take; yields now and then."""
+    """Pass a whole stream to a scanner, and to Biopython what the scanner does not accept. Yields at intervals."""
     buffer, held, last = np.empty(_CHUNK, dtype=np.uint8), 0, False
     while not last:
         if held == len(buffer):
@@ -159,17 +168,17 @@ def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq:
         held, last = held + count, not count
         text = buffer[:held]
         taken, strange = scanner.feed(text, last)
-        if fastq and taken != strange:  # and all that follows
-            rest, before = text[taken:].tobytes(), scanner.records
+        if fastq and taken != strange:  # everything that follows goes to Biopython
+            remaining, before = text[taken:].tobytes(), scanner.records
             try:
-                for number, (title, letters) in enumerate(_fastq(Prefixed(rest, cast(BinaryIO, stream)))):
+                for number, (title, letters) in enumerate(_fastq(Prefixed(remaining, cast(BinaryIO, stream)))):
                     _append(scanner, title, letters)
                     if number % _TAKEN_OVER == 0:
                         yield
             except InputError:
                 raise
             except ValueError as error:
-                wrong = _wrong_number(rest) if scanner.records == before else None
+                wrong = _wrong_number(remaining) if scanner.records == before else None
                 raise InputError(f"{source}: bad FASTQ: record {scanner.records + 1}: {wrong or error}") from None
             return
         while taken != strange:
@@ -177,7 +186,7 @@ def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq:
                 _append(scanner, title, letters)
             taken, strange = (strange + more for more in scanner.feed(text[strange:], last))
         held -= taken
-        buffer[:held] = buffer[taken : taken + held].copy()  # comes again, with more behind it
+        buffer[:held] = buffer[taken : taken + held].copy()  # parsed again with the text that follows
         yield
 
 
@@ -187,7 +196,7 @@ def _text(stream: io.RawIOBase | io.BytesIO) -> io.TextIOWrapper:
 
 
 def _fasta(stream: io.BytesIO) -> Iterator[tuple[str, str]]:
-    # Imported where it is needed, as Biopython takes longer to import than a small job takes.
+    # Imported only when needed, since importing Biopython takes longer than a small job.
     from Bio.SeqIO.FastaIO import SimpleFastaParser
 
     yield from SimpleFastaParser(_text(stream))  # type: ignore[no-untyped-call,unused-ignore]
@@ -201,11 +210,16 @@ def _fastq(stream: io.RawIOBase) -> Iterator[tuple[str, str]]:
 
 
 def _wrong_number(record: bytes) -> str | None:
-    """What is wrong with a record of four lines whose qualities are too few or too many; None where it is something else. Biopython counts
-    what follows among them."""
+    """Return what is wrong with a record of four lines that has too few or too many qualities; None if the fault is another. Biopython
+    would count the lines that follow as qualities."""
     lines = [line.strip() for line in record.split(b"\n", 4)]
-    title, letters, again, qualities, behind = lines + [b""] * (5 - len(lines))
-    if again[:1] != b"+" or len(letters) == len(qualities) or behind[:1] not in (b"", b"@") or len((letters + qualities).split()) > 1:
+    title, letters, separator, qualities, following = lines + [b""] * (5 - len(lines))
+    if (
+        separator[:1] != b"+"
+        or len(letters) == len(qualities)
+        or following[:1] not in (b"", b"@")
+        or len((letters + qualities).split()) > 1
+    ):
         return None
     name = (title[1:].split(None, 1) or [b""])[0].decode("utf-8", "backslashreplace")
     return f"{name!r} has {len(letters)} letters and {len(qualities)} qualities"

@@ -1,4 +1,4 @@
-"""Encoded sequences as every engine takes them."""
+"""Encoded sequences in the form that all engines take."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from gpualign.core.sequences.string_column import StringColumn, join_columns
 
 @dataclass(frozen=True)
 class SequenceSet:
-    """Records of one input, in its order.
+    """Records of one input, in its order. No record is empty.
 
-    codes: uint8[total letters], record i is codes[offsets[i]:offsets[i+1]]; offsets: int64[count + 1]. No record is empty.
-    places: int64[count], where records stand in their file; None where they are in its order. counts: int64[256], how often each
-    code occurs, where that is known. descriptions: what follows ids in the file, None where that was not read. parts: the first records of
-    several files that it was read from, and their names; empty for one file.
+    codes: uint8[total letters]; record i is codes[offsets[i]:offsets[i+1]]
+    offsets: int64[count + 1]
+    places: position of each record in its file, int64[count]; None if records are in the order of the file
+    counts: number of occurrences of each code, int64[256], if known
+    descriptions: text after the ids in the file; None if it was not read
+    parts: first record and name of each of several files that the set was read from; empty for one file
     """
 
     source: str
@@ -43,21 +45,21 @@ class SequenceSet:
 
     @property
     def files(self) -> tuple[tuple[int, str], ...]:
-        """The first record of each file, and its name."""
+        """First record and name of each file."""
         return self.parts or ((0, self.source),)
 
     def file_of(self, record: int) -> str:
-        """The name of the file that holds a record."""
+        """Return the name of the file that holds a record."""
         return file_of(record, self.files)
 
     @cached_property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Letters of each record: int64[count]."""
+        """Length of each record: int64[count]."""
         return np.diff(self.offsets)
 
     @cached_property
     def longest(self) -> int:
-        """Letters of the longest record."""
+        """Length of the longest record."""
         return int(self.lengths.max(initial=0))
 
     @cached_property
@@ -66,12 +68,12 @@ class SequenceSet:
 
     @cached_property
     def used_codes(self) -> npt.NDArray[np.uint8]:
-        """The codes that occur, ascending."""
+        """Codes that occur, ascending."""
         return np.flatnonzero(self.code_counts).astype(np.uint8)
 
     @cached_property
     def code_counts(self) -> npt.NDArray[np.int64]:
-        """How often each code occurs: int64[256]."""
+        """Number of occurrences of each code: int64[256]."""
         return count_codes(self.codes) if self.counts is None else self.counts
 
     @property
@@ -80,33 +82,33 @@ class SequenceSet:
 
     @cached_property
     def ranks(self) -> npt.NDArray[np.int64]:
-        """int64[count]: places in the file."""
+        """Position of each record in the file: int64[count]."""
         return np.arange(len(self), dtype=np.int64) if self.places is None else self.places
 
     def gather(self, records: npt.NDArray[np.int64]) -> StringColumn:
-        """Codes of some records, back to back in this order."""
+        """Return the codes of the selected records, back to back in this order."""
         return StringColumn(self.codes, self.offsets).select(records)
 
     def select(self, records: npt.NDArray[np.int64]) -> SequenceSet:
-        """A set of some records, in this order."""
+        """Return a set of the selected records, in this order."""
         part = self.gather(records)
         described = self.descriptions.select(records) if self.descriptions is not None else None
         return SequenceSet(self.source, self.id_column.select(records), part.text, part.offsets, descriptions=described)
 
     def first(self, count: int) -> SequenceSet:
-        """The first records, without a copy."""
+        """Return a set of the first `count` records, without a copy."""
         described = self.descriptions[:count] if self.descriptions is not None else None
         codes, offsets = self.codes[: self.offsets[count]], self.offsets[: count + 1]
         return SequenceSet(self.source, self.ids[:count], codes, offsets, descriptions=described)
 
     def first_with(self, code: int) -> int:
-        """The first record that holds this code."""
+        """Return the first record that contains this code."""
         position = int(np.argmax(self.codes == code))
         return int(np.searchsorted(self.offsets, position, side="right")) - 1
 
 
 def join_sets(sets: Sequence[SequenceSet]) -> SequenceSet:
-    """The records of all, in the order of their files."""
+    """Return one set with the records of all sets, in the order of their files."""
     first, *others = sets
     if not others:
         return first
@@ -127,15 +129,17 @@ def encode(
     alphabet: Alphabet,
     descriptions: StringColumn | None = None,
     mask_lower: bool = False,
-    ahead: EagerEncoding | None = None,
+    encoded: EagerEncoding | None = None,
 ) -> SequenceSet:
-    """Encode records: their codes take the place of the letters where that memory can be written to. mask_lower: letters in lower case
-    become N or X. ahead: which letters, in memory that can be written to, are codes already.
+    """Encode records. The codes overwrite the letters if their memory is writable.
 
-    Raises `InputError` naming the record, position and letter that is not of the alphabet.
+    mask_lower: letters in lower case become N or X
+    encoded: letters, in writable memory, that are already codes
+
+    Raises `InputError` that names record, position and letter if a letter is not in the alphabet.
     """
     whole = letters.tight()
-    done = 0 if ahead is None else ahead.settle(alphabet, whole.text)
+    done = 0 if encoded is None else encoded.settle(alphabet, whole.text)
     codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower, done)
     return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions)
 
@@ -143,8 +147,13 @@ def encode(
 def encode_letters(
     source: str, letters: StringColumn, alphabet: Alphabet, name: Callable[[int], str], mask_lower: bool = False, done: int = 0
 ) -> npt.NDArray[np.uint8]:
-    """Codes of the letters of records, in their place as `encode` says, the first `done` of which they have; name(i) is the id of record i.
-    Raises `InputError` as it does."""
+    """Return the codes of the letters of records. As in `encode`, they overwrite the letters if possible.
+
+    name: returns the id of record i
+    done: number of letters, from the first on, that are already codes
+
+    Raises `InputError` as `encode` does.
+    """
     codes = letters.text if letters.text.flags.writeable else np.empty(len(letters.text), dtype=np.uint8)
     at = encode_into(letters.text[done:], alphabet.encoding_of(mask_lower), INVALID, codes[done:])
     if at >= 0:

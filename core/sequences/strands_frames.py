@@ -1,4 +1,4 @@
-"""What a search compares in place of the records that were given: their strands, or the reading frames that they are translated in."""
+"""Strands of records, or their translations in reading frames, which a search compares instead of the input records."""
 
 from __future__ import annotations
 
@@ -25,8 +25,13 @@ _FRAMES = {PLUS: FRAMES[:3], MINUS: FRAMES[3:], BOTH: FRAMES}
 
 @dataclass(frozen=True)
 class FrameSet:
-    """sequences: of each record given one for each of `frames`, in this order. frames: below 0 for reverse complements; of translations -3
-    to 3, else 1 and -1. given: int64[records], letters of the records; letters: of them that one letter of `sequences` stands for."""
+    """Strands or translations of input records.
+
+    sequences: one for each of `frames` of each input record, in this order
+    given: lengths of the input records, int64[records]
+    frames: negative for reverse complements; -3 to 3 for translations, else 1 and -1
+    letters: letters of an input record that one letter of `sequences` stands for
+    """
 
     sequences: SequenceSet
     given: Integers
@@ -35,7 +40,7 @@ class FrameSet:
 
     @property
     def per_record(self) -> int:
-        """Sequences of each record."""
+        """Number of sequences of each input record."""
         return len(self.frames)
 
     @property
@@ -43,34 +48,35 @@ class FrameSet:
         return self.letters == CODON
 
     def records(self, numbers: Integers) -> Integers:
-        """The records that these sequences belong to."""
+        """Return the input records to which these sequences belong."""
         return numbers // self.per_record
 
     def frames_of(self, numbers: Integers) -> Integers:
-        """The frame of each of these sequences."""
+        """Return the frame of each of these sequences."""
         return np.array(self.frames, dtype=np.int64)[numbers % self.per_record]
 
     def is_reverse_complement(self, numbers: Integers) -> npt.NDArray[np.bool_]:
-        """Which of these sequences are reverse complements, or translations of them."""
+        """Return which of these sequences are reverse complements, or translations of reverse complements."""
         return self.frames_of(numbers) < 0
 
     @cached_property
     def lengths(self) -> Integers:
-        """Letters of the record that each sequence belongs to: int64[sequences]."""
+        """Length of the input record of each sequence: int64[sequences]."""
         return np.repeat(self.given, self.per_record)
 
     @cached_property
     def chance_lengths(self) -> Integers:
-        """The length of each sequence that E-values of a target count, int64[sequences]: as BLAST does, of any frame all its codons."""
+        """Length of each sequence in the E-values of a target: int64[sequences]. As in BLAST, every frame has the length of the record in
+        codons."""
         return self.lengths // self.letters
 
     @property
     def chance_letters(self) -> int:
-        """Letters of a database of these records that E-values count: of one frame."""
+        """Letters of a database of these records in E-values, which count only one frame."""
         return int(self.given.sum()) // self.letters
 
     def place(self, numbers: Integers, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
-        """Parts of these sequences, 0-based and half-open, as parts of their records: int64 of the same shape."""
+        """Convert intervals of these sequences, 0-based and half-open, into intervals of their input records: int64 of the same shape."""
         lengths, frames = self.lengths[numbers], self.frames_of(numbers)
         skip = skipped(lengths, frames) if self.translated else np.zeros(len(numbers), dtype=np.int64)
         first, last = skip + self.letters * starts.astype(np.int64), skip + self.letters * ends.astype(np.int64)
@@ -79,29 +85,29 @@ class FrameSet:
 
 @dataclass(frozen=True)
 class QueryTargetFrames:
-    """What the queries and the targets of a search are."""
+    """Strands or translations of the queries and of the targets of a search."""
 
     queries: FrameSet
     targets: FrameSet
 
     @property
     def translated(self) -> bool:
-        """Whether either is a translation."""
+        """True if the queries or the targets are translations."""
         return self.queries.translated or self.targets.translated
 
     @property
     def strands(self) -> int:
-        """Of each query, those that E-values count. They count one frame of a translation, as those of BLAST do."""
+        """Number of strands of each query in E-values. As in BLAST, only one frame of a translation counts."""
         return 1 if self.translated else self.queries.per_record
 
 
 def untranslated(sequences: SequenceSet) -> FrameSet:
-    """The records themselves."""
+    """Return the records themselves as a `FrameSet`."""
     return FrameSet(sequences, sequences.lengths)
 
 
 def make_strands(sequences: SequenceSet, alphabet: Alphabet, strand: str) -> FrameSet:
-    """The queries of a search for "plus", "minus" or "both" strands of nucleotide sequences; proteins have "plus" alone."""
+    """Return the strands of nucleotide sequences. strand: "plus", "minus" or "both"; "plus" is the only one for proteins."""
     if strand == PLUS:
         return untranslated(sequences)
     # Reversing the whole array reverses every record, and their order.
@@ -122,7 +128,11 @@ def make_strands(sequences: SequenceSet, alphabet: Alphabet, strand: str) -> Fra
 
 
 def make_frames(sequences: SequenceSet, code: npt.NDArray[np.uint8], strand: str) -> FrameSet:
-    """The frames of "plus", "minus" or "both" strands of nucleotide sequences of a codon each at least, translated by a table of
-    `gpualign.core.sequences.translation.codon_table`."""
+    """Return the translations of nucleotide sequences in the reading frames of their strands.
+
+    sequences: of at least one codon each
+    code: table of `gpualign.core.sequences.translation.codon_table`
+    strand: "plus", "minus" or "both"
+    """
     frames = _FRAMES[strand]
     return FrameSet(translate(sequences, frames, code), sequences.lengths, frames, CODON)

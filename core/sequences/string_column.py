@@ -1,4 +1,4 @@
-"""Many short strings as two arrays."""
+"""Column of many short strings, stored as two arrays."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StringColumn(Sequence[str]):
 
     @classmethod
     def joined(cls, strings: Sequence[bytes]) -> StringColumn:
-        """Of strings that are encoded already."""
+        """Return the column of strings that are already encoded in UTF-8."""
         offsets = np.fromiter(accumulate(map(len, strings), initial=0), dtype=np.int64, count=len(strings) + 1)
         return cls(np.frombuffer(b"".join(strings), dtype=np.uint8), offsets)
 
@@ -67,7 +67,7 @@ class StringColumn(Sequence[str]):
         return (raw[a:b].decode("utf-8", "surrogateescape") for a, b in pieces)
 
     def tight(self) -> StringColumn:
-        """The same, without bytes before the first and behind the last string."""
+        """Return the column without bytes before the first and after the last string."""
         first, last = int(self.offsets[0]), int(self.offsets[-1])
         return self if first == 0 and last == len(self.text) else StringColumn(self.text[first:last].copy(), self.offsets - first)
 
@@ -78,13 +78,13 @@ class StringColumn(Sequence[str]):
 
     @cached_property
     def quoted(self) -> StringColumn:
-        """The same as csv has them: in quotes where a string holds a comma or quotes, which are doubled (RFC 4180)."""
+        """The column quoted for csv: strings that contain a comma or quotes are in quotes, and their own quotes doubled (RFC 4180)."""
         if not np.isin(self.text[self.offsets[0] : self.offsets[-1]], _QUOTED).any():
             return self
         return StringColumn.of([_in_quotes(one) for one in self])
 
     def select(self, records: npt.NDArray[np.int64]) -> StringColumn:
-        """Some of the strings, in this order; one may occur several times. Raises `IndexError` for a number that none has."""
+        """Return the selected strings, in this order; one may occur several times. Raises `IndexError` for a number out of range."""
         return StringColumn(*gather(self.text, self.offsets, records))
 
 
@@ -93,12 +93,12 @@ def _in_quotes(text: str) -> str:
 
 
 def join_columns(columns: Iterable[StringColumn]) -> StringColumn:
-    """The strings of all, one column behind the other."""
-    given = list(columns)
-    if len(given) == 1:
-        return given[0]
+    """Concatenate columns."""
+    parts = list(columns)
+    if len(parts) == 1:
+        return parts[0]
     pieces, offsets, held = [np.empty(0, np.uint8)], [np.zeros(1, np.int64)], 0
-    for one in given:
+    for one in parts:
         pieces.append(one.text[one.offsets[0] : one.offsets[-1]])
         offsets.append(one.offsets[1:] - one.offsets[0] + held)
         held += len(pieces[-1])

@@ -1,9 +1,9 @@
 """Translation of nucleotide sequences by NCBI's genetic codes.
 
-Frame f in 1, 2, 3 begins with letter f of a record, frame -f with letter f of its reverse complement; letters behind the last whole codon
-are left out. A codon with ambiguous letters is the amino acid, or the stop, that all codons are which it may stand for; else X. Stops
-are *. Codons that are a stop in some places and an amino acid in others (codes 27, 28 and 31) are the amino acid. Every codon is read
-alike: none is a start.
+Frame f in 1, 2, 3 begins with letter f of a record, frame -f with letter f of its reverse complement; letters after the last whole codon
+are left out. A codon with ambiguous letters is translated if all codons for which it may stand have the same amino acid, or are all stops;
+else it is X. Stops are *. Codons that are a stop in some contexts and an amino acid in others (codes 27, 28 and 31) are the amino acid. All
+codons are read alike: start codons are not special.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 STANDARD = 1
-"""The number of the standard genetic code."""
+"""Number of the standard genetic code."""
 
 CODON = 3
 """Letters of a codon."""
@@ -27,22 +27,22 @@ CODON = 3
 FRAMES = (1, 2, 3, -1, -2, -3)
 
 _AT_ONCE = 1 << 18
-"""Codons that are translated at a time; their places take 50 bytes each."""
+"""Codons that are translated at a time; the positions of each take 50 bytes."""
 
 
 def codon_table(code: int) -> npt.NDArray[np.uint8]:
-    """The amino acid of each codon in one of NCBI's genetic codes: uint8[15][15][15] codes of `PROTEIN` by those of `DNA`.
+    """Return the amino acid of each codon in one of NCBI's genetic codes: uint8[15][15][15] codes of `PROTEIN` by those of `DNA`.
 
-    Raises `InputError` for a number that no code has.
+    Raises `InputError` if no known code has this number.
     """
     from Bio.Data import CodonTable, IUPACData
 
     known = CodonTable.unambiguous_dna_by_id
     if code not in known:
-        raise InputError(f"{parameter('genetic_code', code)}: NCBI's genetic codes that are known here are {_in_ranges(sorted(known))}")
+        raise InputError(f"{parameter('genetic_code', code)}: expected one of NCBI's genetic codes {_in_ranges(sorted(known))}")
     acids = dict.fromkeys(known[code].stop_codons, "*") | known[code].forward_table
     bases = DNA.letters[: DNA.unambiguous]
-    # Of each codon the set of what it may be, a bit each.
+    # The set of amino acids that each codon may be, one bit for each.
     found = np.array([[[1 << PROTEIN.letters.index(acids[a + b + c]) for c in bases] for b in bases] for a in bases])
     stands_for = [[bases.index(base) for base in IUPACData.ambiguous_dna_values[letter]] for letter in DNA.letters]
     for axis in range(CODON):
@@ -54,16 +54,16 @@ def codon_table(code: int) -> npt.NDArray[np.uint8]:
 
 
 def _in_ranges(numbers: Sequence[int]) -> str:
-    """Ascending numbers, for people."""
+    """Return ascending numbers as human-readable ranges."""
     starts = [n for n in numbers if n - 1 not in numbers]
     ends = [n for n in numbers if n + 1 not in numbers]
     return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True))
 
 
 def skipped(lengths: npt.NDArray[np.int64], frames: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Letters before the first codon, for records of so many letters in these frames: int64 of their common shape.
+    """Return the number of letters before the first codon of records of these lengths in these frames: int64 of their common shape.
 
-    A frame in which a record has no codon, as one of three or four letters has, is read as the first of its strand.
+    A frame in which a record has no codon, which occurs for three or four letters, is read as the first frame of its strand.
     """
     skip = np.abs(frames) - 1
     return np.where(lengths - skip >= CODON, skip, 0)
@@ -71,8 +71,12 @@ def skipped(lengths: npt.NDArray[np.int64], frames: npt.NDArray[np.int64]) -> np
 
 @dataclass(frozen=True)
 class _Places:
-    """firsts: where the first codon of each translation begins in the codes of all records; steps: from one codon to the next; offsets:
-    int64[translations + 1], where translations begin."""
+    """Positions of codons.
+
+    firsts: where the first codon of each translation begins in the codes of all records
+    steps: distance from one codon of a translation to the next
+    offsets: where translations begin, int64[translations + 1]
+    """
 
     firsts: npt.NDArray[np.int64]
     steps: npt.NDArray[np.int64]
@@ -80,24 +84,25 @@ class _Places:
 
 
 def _places(sequences: SequenceSet, frames: tuple[int, ...]) -> _Places:
-    lengths, wanted = sequences.lengths[:, None], np.array(frames, dtype=np.int64)
-    skip = skipped(lengths, wanted)
+    lengths, numbers = sequences.lengths[:, None], np.array(frames, dtype=np.int64)
+    skip = skipped(lengths, numbers)
     offsets = np.zeros(skip.size + 1, dtype=np.int64)
     np.cumsum(((lengths - skip) // CODON).ravel(), out=offsets[1:])
-    firsts = np.where(wanted > 0, sequences.offsets[:-1, None] + skip, sequences.offsets[1:, None] - skip - CODON)
-    return _Places(firsts.ravel(), np.tile(np.where(wanted > 0, CODON, -CODON), len(sequences)), offsets)
+    firsts = np.where(numbers > 0, sequences.offsets[:-1, None] + skip, sequences.offsets[1:, None] - skip - CODON)
+    return _Places(firsts.ravel(), np.tile(np.where(numbers > 0, CODON, -CODON), len(sequences)), offsets)
 
 
 def translate(sequences: SequenceSet, frames: tuple[int, ...], code: npt.NDArray[np.uint8]) -> SequenceSet:
-    """Each record in each of these frames, which are neighbours: `len(frames)` times as many proteins, with the ids of the records.
+    """Translate each record in each of these frames. The translations of a record are consecutive, and have its id.
 
-    sequences: of nucleotides, a codon at least each; code: as `codon_table` has it.
+    sequences: nucleotides, at least one codon each
+    code: table of `codon_table`
     """
     places, count = _places(sequences, frames), len(frames)
     letters = len(DNA)
     complement = DNA.complement()
-    turned = code.transpose(2, 1, 0)[np.ix_(complement, complement, complement)]
-    table = np.concatenate((code.ravel(), turned.ravel()))
+    reverse = code.transpose(2, 1, 0)[np.ix_(complement, complement, complement)]
+    table = np.concatenate((code.ravel(), reverse.ravel()))
     codes = np.empty(int(places.offsets[-1]), dtype=np.uint8)
     for start in range(0, len(codes), _AT_ONCE):
         stop = min(start + _AT_ONCE, len(codes))

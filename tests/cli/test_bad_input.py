@@ -55,10 +55,10 @@ FILES = {
     "mixed alphabets": (
         b">gene\n" + DNA + b"\n>prot\nMEEPQSDPSV\n",
         "mixed alphabets: record 'gene' looks like DNA, record 'prot' like protein; "
-        "separate them, translate the nucleotides first (for instance with seqkit translate; sw has --translate), or where all are of one "
-        "kind say which with --alphabet dna or --alphabet protein",
+        "separate them, translate the nucleotides first (for instance with seqkit translate; sw has --translate), or if all are of one "
+        "kind, name it with --alphabet dna or --alphabet protein",
     ),
-    "nameless": (b">\nACGT\n", "{path}: record 1 has no id behind its '>' or '@'"),
+    "nameless": (b">\nACGT\n", "{path}: record 1 has no id after its '>' or '@'"),
 }
 
 

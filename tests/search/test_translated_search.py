@@ -225,7 +225,7 @@ def test_what_cannot_be_translated(tmp_path, case):
     ("words", "said"),
     [
         (("--genetic-code", 11), "--genetic-code is for --translate"),
-        (("--translate", "query", "--genetic-code", 7), "--genetic-code 7: NCBI's genetic codes that are known here are 1-6, 9-16, 21-"),
+        (("--translate", "query", "--genetic-code", 7), "--genetic-code 7: expected one of NCBI's genetic codes 1-6, 9-16, 21-"),
         (("--translate", "query", "--all"), "--translate is about hits"),
         (("--translate", "query", "--format", "sam"), "SAM has no place for alignments of translations"),
         (("--translate", "query", "--mask", "dust"), "--mask dust is for DNA"),

@@ -89,7 +89,7 @@ def test_the_first_letters_tell(texts, likely):
     scanner.feed(np.frombuffer(data, dtype=np.uint8), True)
     kinds.add(scanner.count_kinds(*records.KINDS))
     assert kinds.likely is likely
-    ahead.go_on(scanner, kinds)
+    ahead.extend(scanner, kinds)
     assert (ahead.alphabet, ahead.count) == (likely, 0 if likely is None else sum(map(len, texts)))
 
 
@@ -98,7 +98,7 @@ def test_up_to_the_first_letter_that_a_code_does_not_tell():
     for text in (CLEAR, "ACGTu", CLEAR):
         scanner.append(b"r", text.encode())
         kinds.add(scanner.count_kinds(*records.KINDS))
-        ahead.go_on(scanner, kinds)
+        ahead.extend(scanner, kinds)
     letters = scanner.take()[1][0]
     assert ahead.count == len(CLEAR) + 4
     np.testing.assert_array_equal(letters[: ahead.count], DNA.encoding[list((CLEAR + "ACGT").encode())])
