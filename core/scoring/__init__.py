@@ -1,1 +1,1 @@
-"""Scoring: substitution matrices, gap costs, ranges of the recurrences, bounds on edits, E-values, masking."""
+"""Scoring: substitution matrices, gap costs, forms of the recurrences, bounds on edit distances, E-values, masking."""

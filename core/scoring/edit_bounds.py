@@ -1,12 +1,12 @@
-"""Which edit distance a pair may have at most if it is to pass a threshold. Pure.
+"""Upper bounds on the edit distance of pairs that pass a threshold. Pure.
 
 Every bound has the form k(m, n) = floor(per_letter (m + n) + per_shorter min(m, n) + constant) for sequences of m and n letters, so that
-kernels need three numbers, and two more where a coverage says which part of them is alike. A bound may let pairs through that do not pass,
-never the other way round: the threshold itself decides about what is left.
+kernels need three numbers, and two more if a coverage says which part of the sequences is similar. A bound may let pairs pass that do not
+meet the threshold, but never excludes a pair that does: the threshold itself is applied to the pairs that remain.
 
-The proofs write S = m + n, and of an alignment M for its pairs of equal letters, X for those of unequal ones, P = M + X, and G for all
-letters that stand in no pair, those in gaps that cost nothing included. Then S = 2 M + 2 X + G, and since the alignment tells how to turn
-one sequence into the other with X + G edits, ed <= X + G = S - 2 M - X, whatever the alignment was optimal for. In short:
+In the proofs, S = m + n. In an alignment, M is the number of pairs of equal letters, X that of pairs of unequal letters, P = M + X, and G
+the number of letters that are in no pair, including those in gaps that cost nothing. Then S = 2 M + 2 X + G. Since the alignment turns one
+sequence into the other with X + G edits, ed <= X + G = S - 2 M - X, whatever the alignment was optimal for. In short:
 
     ed <= S - P - M    and    ed <= S - 2 M                                                                             (1)
 """
@@ -21,22 +21,23 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.scoring import Scoring
 
 _ROUNDING = 1e-6
-"""Added to bounds made of fractions: far more than their rounding for sequences of up to 10^8 letters, and a bound may be too large."""
+"""Added to bounds computed from fractions: far more than their rounding error for up to 10^8 letters. A bound may be too large."""
 
 _LARGEST = 2**40
-"""Largest constant of a bound: more than the letters of any two sequences, and small enough for sums of 64 bits."""
+"""Largest constant of a bound: more than the letters of any two sequences, and small enough for sums in 64 bits."""
 
-_LEAST_INSIDE = 0.5
-"""Of an identity that says something of q-grams: below it, a pair may have as many edits as the shorter sequence has letters."""
+_MIN_IDENTITY_INSIDE = 0.5
+"""Lowest identity that bounds q-grams: below it, a pair may have as many edits as the shorter sequence has letters."""
 
 
 @dataclass(frozen=True)
 class EditBound:
-    """k(m, n) as above; below 0 no pair of such lengths can pass.
+    """The bound k(m, n) of the module's docstring. If it is below 0, no pair of such lengths can pass.
 
-    coverage: of the longer sequence's length, the part that stands in pairs of letters, in either sequence. inside: edits between the first
-    and the last pair, for each letter of the shorter one. With a coverage of 0 both are 0 and say nothing. ambiguous: ambiguity letters of
-    a pair at most, where they count otherwise and the numbers have grown for them.
+    per_letter, per_shorter, constant: coefficients of k(m, n)
+    inside: edits between the first and the last pair of letters, per letter of the shorter sequence; 0, without meaning, if coverage is 0
+    coverage: fraction of the length of the longer sequence that is in pairs of letters, in either sequence; 0: unknown
+    ambiguous: ambiguity letters of a pair, at most, if they count by another rule; the other numbers are larger on their account
     """
 
     per_letter: float
@@ -47,95 +48,97 @@ class EditBound:
     ambiguous: int = 0
 
     def most(self, query_lengths: Integers, target_lengths: Integers) -> Integers:
-        """k(m, n) for arrays of lengths that go together: int64."""
+        """Return k(m, n) for arrays of lengths that broadcast together: int64."""
         both, shorter = query_lengths + target_lengths, np.minimum(query_lengths, target_lengths)
         return np.floor(self.per_letter * both + self.per_shorter * shorter + self.constant).astype(np.int64)
 
     def grams(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
-        """How many different q-grams a sequence has at most that the other one has not: int64, at least 0, for arrays as above.
+        """Return the largest number of different q-grams of a sequence that the other lacks: int64, at least 0, for arrays as in `most`.
 
-        An edit changes q of a sequence's q-grams at most, so q k is one answer (Jokinen & Ukkonen 1991). Another one goes by the alignment.
-        Let s' be the letters of s from its first to its last that stands in a pair, t' likewise of t, k' = floor(inside min(m, n)).
+        An edit changes at most q q-grams of a sequence, so q k is one bound (Jokinen & Ukkonen 1991). The alignment gives another one.
+        Let s' be the letters of s from the first to the last one that is in a pair, t' those of t, and k' = floor(inside min(m, n)).
 
-        - Outside s'. A sequence of l letters has max(0, l - q + 1) q-grams, counted by where they begin. That function of l never falls,
-          and by no more than 1 for a letter. So of the m letters of s those beyond s' are in m - |s'| q-grams at most, also where s' is
-          shorter than q: cuts cost no q - 1 each. As s' holds all letters of s in pairs, m - |s'| <= m - coverage max(m, n).
-        - Inside s'. The part of the alignment between the first and the last pair makes t' of s' with X edits for pairs of unequal letters
-          and one for each letter in a gap, k' together at most. A q-gram of s' in which no letter stands unequal or in a gap, and between
-          whose letters no gap of s' is, stands opposite the same q letters in a row, and t has it. An unequal letter and a letter of s'
-          opposite a gap are in q q-grams at most, and q - 1 reach over a gap of s'. So q k' are spoilt at most.
+        - Outside s'. A sequence of l letters has max(0, l - q + 1) q-grams, counted by where they begin. This function of l never falls,
+          and rises by at most 1 per letter. So of the m letters of s, those outside s' are in at most m - |s'| q-grams, also if s' is
+          shorter than q: a cut does not cost q - 1 q-grams. Since s' has all letters of s in pairs, m - |s'| <= m - coverage max(m, n).
+        - Inside s'. The part of the alignment between the first and the last pair turns s' into t' with an edit for each of the X pairs of
+          unequal letters and one for each letter in a gap, at most k' together. A q-gram of s' without unequal letters and letters in
+          gaps, and without a gap of s' between its letters, is opposite the same q letters in a row, so t has it. An unequal letter, or a
+          letter of s' opposite a gap, is in at most q q-grams, and at most q - 1 q-grams span a gap of s'. So at most q k' are lost.
 
-        With q = 1 these are letters, equal ones counted one by one: how many a sequence has more of than the other.
+        With q = 1 the q-grams are letters, and equal ones are counted one by one: the surplus of a sequence over the other.
         """
-        found: Integers = np.minimum(q * self.most(lengths, other_lengths), self.grams_by_coverage(q, lengths, other_lengths))
-        return np.maximum(found, 0)
+        bound: Integers = np.minimum(q * self.most(lengths, other_lengths), self.grams_by_coverage(q, lengths, other_lengths))
+        return np.maximum(bound, 0)
 
     def grams_by_coverage(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
-        """The second answer of `grams` alone: no more than is true of any pair where there is no coverage, its own length."""
+        """Return the second bound of `grams` alone. Without a coverage it is the length of the sequence, which is true of any pair."""
         shorter, longer = np.minimum(lengths, other_lengths), np.maximum(lengths, other_lengths)
         inside = np.floor(self.inside * shorter + _ROUNDING)
         beyond = np.floor(lengths - self.coverage * longer + _ROUNDING)
-        found: Integers = (q * inside + beyond).astype(np.int64)
-        return found
+        bound: Integers = (q * inside + beyond).astype(np.int64)
+        return bound
 
     def with_ambiguous(self, letters: int, shortest: int) -> EditBound:
-        """For identities that count ambiguity letters otherwise (core/alignment/ambiguity.py), of pairs with `letters` of them at most,
-        instead of
-        `ambiguous`, and `shortest` letters in either record at least.
+        """Return the bound for identities with another rule for ambiguity letters (core/alignment/ambiguity.py).
 
-        Let c columns with an ambiguity letter count otherwise than pairs of unequal letters and gaps do. They hold such letters, so
-        c <= letters. Where they are matches, with M' = M + c matches, the proofs hold of the edits that are not among these columns:
-        ed <= S - 2 M - X <= S - 2 M' + c, as X >= c, and ed <= S - P - M = S - P - M' + c. Where they count nowhere, the proofs hold of the
-        alignment without these columns, which has no more letters; of the whole one P and M are no larger by it than c and at least M'. So
-        every bound of edits, those between the first and the last pair included, grows by c at most.
+        letters: ambiguity letters of a pair, at most, instead of `ambiguous`
+        shortest: letters of either record, at least
+
+        Let c be the number of columns with an ambiguity letter that do not count as pairs of unequal letters or gaps. Each holds such a
+        letter, so c <= letters. If they count as matches, there are M' = M + c matches, and the proofs hold for the edits outside these
+        columns: ed <= S - 2 M - X <= S - 2 M' + c, since X >= c, and ed <= S - P - M = S - P - M' + c. If they are not counted, the proofs
+        hold for the alignment without these columns, which has no more letters; in the whole one, P and M are larger by at most c, and at
+        least M'. So every bound on edits, including those between the first and the last pair, grows by at most c.
         """
         more = letters - self.ambiguous
         inside = self.inside + more / shortest if self.coverage else 0.0
         return EditBound(self.per_letter, self.per_shorter, self.constant + more, inside, self.coverage, letters)
 
 
-def distance_bound(most: int) -> EditBound:
-    """Edit distances themselves."""
-    return EditBound(0.0, 0.0, float(min(most, _LARGEST)))
+def distance_bound(threshold: int) -> EditBound:
+    """Return the bound for a threshold on the edit distance itself."""
+    return EditBound(0.0, 0.0, float(min(threshold, _LARGEST)))
 
 
-def matches_bound(least: float) -> EditBound:
-    """Identity by definition 0, M / min(m, n) >= least, for any scoring and end gaps.
+def matches_bound(threshold: float) -> EditBound:
+    """Return the bound for identity by definition 0, M / min(m, n) >= threshold, for any scoring and end gaps.
 
-    By (1), ed <= S - 2 M <= S - 2 least min(m, n).
+    By (1), ed <= S - 2 M <= S - 2 threshold min(m, n).
     """
-    return EditBound(1.0, -2.0 * least, _ROUNDING)
+    return EditBound(1.0, -2.0 * threshold, _ROUNDING)
 
 
-def columns_bound(least: float) -> EditBound:
-    """Identity by definitions 1 and 4, M / (M + X + G) >= least, for any scoring where gaps at the ends count.
+def columns_bound(threshold: float) -> EditBound:
+    """Return the bound for identity by definitions 1 and 4, M / (M + X + G) >= threshold, for any scoring where gaps at the ends count.
 
-    With e = X + G and S = 2 M + 2 X + G, the identity is (S - e - X) / (S + e - X). Taking X from above and below a fraction of at most 1
-    makes it no larger: identity <= (S - e) / (S + e), which falls with e >= ed. So least <= (S - ed) / (S + ed), which says that
-    ed <= S (1 - least) / (1 + least).
+    With e = X + G and S = 2 M + 2 X + G, the identity is (S - e - X) / (S + e - X). Subtracting X from numerator and denominator of a
+    fraction of at most 1 does not increase it: identity <= (S - e) / (S + e), which falls with e >= ed. So
+    threshold <= (S - ed) / (S + ed), which is equivalent to ed <= S (1 - threshold) / (1 + threshold).
     """
-    return EditBound((1.0 - least) / (1.0 + least), 0.0, _ROUNDING)
+    return EditBound((1.0 - threshold) / (1.0 + threshold), 0.0, _ROUNDING)
 
 
-def covered_bound(least: float, coverage: float) -> EditBound:
-    """Identity by definitions 1, 2 and 4, where P / m and P / n are at least `coverage`, for any scoring and end gaps.
+def covered_bound(threshold: float, coverage: float) -> EditBound:
+    """Return the bound for identity by definitions 1, 2 and 4 if P / m and P / n are at least `coverage`, for any scoring and end gaps.
 
-    P >= coverage max(m, n). All three definitions divide M by P and perhaps letters in gaps, so M >= least P. By (1),
-    ed <= S - P - M <= S - (1 + least) P <= S - (1 + least) coverage max(m, n), and max(m, n) = S - min(m, n).
+    P >= coverage max(m, n). All three definitions divide M by P and perhaps letters in gaps, so M >= threshold P. By (1),
+    ed <= S - P - M <= S - (1 + threshold) P <= S - (1 + threshold) coverage max(m, n), and max(m, n) = S - min(m, n).
 
-    Letters beyond the first and the last pair are edits here. Between the two, let H letters stand in gaps. The definitions divide M by
-    P + H at least, so least (P + H) <= M, and edits there are X + H = P + H - M <= M / least - M <= min(m, n) (1 - least) / least.
+    Letters before the first and after the last pair count as edits here. Between these pairs, let H letters be in gaps. The definitions
+    divide M by at least P + H, so threshold (P + H) <= M, and the number of edits there is X + H = P + H - M <= M / threshold - M
+    <= min(m, n) (1 - threshold) / threshold.
     """
-    weight = (1.0 + least) * coverage
-    part = ((1.0 - least) / least, coverage) if least > _LEAST_INSIDE else (0.0, 0.0)
-    return EditBound(1.0 - weight, weight, _ROUNDING, *part)
+    weight = (1.0 + threshold) * coverage
+    inside = ((1.0 - threshold) / threshold, coverage) if threshold > _MIN_IDENTITY_INSIDE else (0.0, 0.0)
+    return EditBound(1.0 - weight, weight, _ROUNDING, *inside)
 
 
-def score_bound(least: int, scoring: Scoring, letters: npt.NDArray[np.uint8], free_ends: bool) -> EditBound | None:
-    """Scores of at least `least`; letters: the codes in use; None where scores bound nothing.
+def score_bound(threshold: int, scoring: Scoring, letters: npt.NDArray[np.uint8], free_ends: bool) -> EditBound | None:
+    """Return the bound for scores of at least `threshold`, or None if scores do not bound the edit distance. letters: codes in use.
 
-    Let no pair of equal letters score more than a, none of unequal ones more than u, and let each letter in a gap cost g or more (0 where
-    gaps at the ends are free; open + (n - 1) extend >= n extend). Then score <= a M + u X - g G, and with M = (S - 2 X - G) / 2
+    Let pairs of equal letters score at most a, pairs of unequal letters at most u, and let each letter in a gap cost at least g (0 if gaps
+    at the ends are free; open + (n - 1) extend >= n extend). Then score <= a M + u X - g G, and with M = (S - 2 X - G) / 2
 
         score <= a S / 2 - (a - u) X - (a / 2 + g) G <= a S / 2 - c (X + G)    with c = min(a - u, a / 2 + g),
 
@@ -148,5 +151,5 @@ def score_bound(least: int, scoring: Scoring, letters: npt.NDArray[np.uint8], fr
     weight = min(equal - unequal, equal / 2 + gap)
     if weight <= 0:
         return None
-    constant = min(max(-least / weight, -_LARGEST), _LARGEST)
+    constant = min(max(-threshold / weight, -_LARGEST), _LARGEST)
     return EditBound(equal / (2 * weight), 0.0, constant + _ROUNDING)

@@ -1,19 +1,19 @@
 """Bit scores and E-values of local alignments (Karlin & Altschul 1990; for gapped ones Altschul & Gish 1996). Pure.
 
-A score S of a query of m letters, in a database of N records with n letters in all, has
+For a score S of a query of m letters in a database of N records with n letters in all,
 
     bits S' = (lambda S - ln K) / ln 2        E = K A exp(-lambda S) = A 2^-S'
 
-E is the number of hits of that score or a better one that chance is expected to give, and A the space in which it could find them. An
-alignment takes room itself, so that A is less than m n. There are two corrections for that, both BLAST's:
+E is the number of hits of at least that score that are expected by chance, and A the search space in which they could occur. An alignment
+has a length itself, so A is less than m n. There are two corrections for that, both BLAST's:
 
-- for proteins, where the table has what it needs, the one of Park, Sheetlin, Ma, Madden & Spouge 2012: the lengths of chance
-  alignments of score S are normal variables of means a S + b, with variances alpha S + beta and a covariance sigma S + tau, and
-  A is the mean of the area that they leave of m and of the target's own length, times n over that length;
-- else the length adjustment l, the length that a chance alignment has: A = (m - l) (n - N l) with the largest whole number
+- for proteins, if the table has the parameters, that of Park, Sheetlin, Ma, Madden & Spouge 2012: the lengths of chance alignments
+  of score S are normal variables with means a S + b, variances alpha S + beta and a covariance sigma S + tau, and A is the mean of the
+  area that they leave of m and of the length of the target, times n over that length;
+- else the length adjustment l, the length of a chance alignment: A = (m - l) (n - N l) with the largest whole number
   l <= alpha / lambda ln(K A) + beta (Altschul et al. 2001).
 
-Where several strands of a query are searched, E counts all of them.
+If several strands of a query are searched, E counts all of them.
 """
 
 from __future__ import annotations
@@ -37,8 +37,11 @@ _TABLE = Path(__file__).with_name("karlin_altschul.tsv")
 
 @dataclass(frozen=True)
 class FiniteSize:
-    """Of a chance alignment of score S: mean_a S + mean_b, variance_a S + variance_b and covariance_a S + covariance_b of its lengths in
-    both sequences (Park et al. 2012, equations 18 to 24)."""
+    """Finite-size parameters (Park et al. 2012, equations 18 to 24).
+
+    The lengths of a chance alignment of score S in both sequences have the mean mean_a S + mean_b, the variance variance_a S + variance_b
+    and the covariance covariance_a S + covariance_b.
+    """
 
     mean_a: float
     mean_b: float
@@ -48,23 +51,31 @@ class FiniteSize:
     covariance_b: float
 
     def side(self, scores: Integers, lengths: Integers, lambda_: float) -> Side:
-        """What chance alignments of these scores leave of sequences of these lengths, of one shape: the mean of the letters, and the
-        chance that there are any."""
+        """Return what chance alignments leave of a sequence: the mean number of letters, and the probability that any are left.
+
+        scores, lengths: scores of the alignments and lengths of the sequences, arrays of one shape
+        """
         deviation = np.sqrt(np.maximum(2 * self.variance_a / lambda_, self.variance_a * scores + self.variance_b))
         room = lengths - (self.mean_a * scores + self.mean_b)
         chance = np.array([math.erfc(-x / math.sqrt(2)) / 2 for x in (room / deviation).tolist()])
         return room * chance + deviation * np.exp(-0.5 * (room / deviation) ** 2) / math.sqrt(2 * math.pi), chance
 
     def area(self, scores: Integers, query: Side, target: Side, lambda_: float) -> Reals:
-        """Mean area left for pairs with these scores and sides: float64 of the shape of the scores."""
+        """Return the mean area that is left for pairs with these scores and sides: float64 of the shape of `scores`."""
         covariance = np.maximum(2 * self.covariance_a / lambda_, self.covariance_a * scores + self.covariance_b)
         return np.asarray(query[0] * target[0] + covariance * query[1] * target[1])
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """lambda_ and k of a scoring; alpha, beta: mean length of a chance alignment of score S is alpha S + beta; step: scores are
-    rounded down to a multiple of it; source: where the numbers are from, for people; finite_size: where it is known."""
+    """Statistical parameters of a scoring.
+
+    lambda_, k: Karlin-Altschul parameters
+    alpha, beta: the mean length of a chance alignment of score S is alpha S + beta
+    step: scores are rounded down to a multiple of it
+    source: human-readable origin of the numbers
+    finite_size: parameters of the finite-size correction, if known
+    """
 
     lambda_: float
     k: float
@@ -75,22 +86,26 @@ class Parameters:
     finite_size: FiniteSize | None = None
 
     def nats(self, scores: Integers) -> Reals:
-        """lambda S - ln K of raw scores S."""
+        """Return lambda S - ln K of raw scores S."""
         return np.asarray(self.lambda_ * (scores // self.step * self.step) - math.log(self.k))
 
     def bits(self, scores: Integers) -> Reals:
-        """Bit scores of raw scores."""
+        """Return the bit scores of raw scores."""
         return self.nats(scores) / math.log(2)
 
     def length_adjustment(self, query: int, letters: int, records: int) -> int:
-        """l for a query of so many letters and a database of so many letters and records; at least one letter is left of each."""
-        most = max(0, min(query - 1, (letters - 1) // records))
+        """Return the length adjustment l, which leaves at least one letter of each sequence.
+
+        query: letters of the query
+        letters, records: letters and records of the database
+        """
+        limit = max(0, min(query - 1, (letters - 1) // records))
 
         def reached(length: int) -> bool:
             space = self.k * (query - length) * (letters - records * length)
             return space > 0 and length <= self.alpha / self.lambda_ * math.log(space) + self.beta
 
-        low, high = 0, most  # reached(low), or low is 0; the right side falls while the left one rises
+        low, high = 0, limit  # reached(low), or low is 0; the right side falls while the left one rises
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if reached(middle) else (low, middle - 1)
@@ -99,7 +114,12 @@ class Parameters:
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """What a search compares: parameters of the scoring, letters and records of the database, strands of each query."""
+    """Search space of a search.
+
+    parameters: of the scoring
+    letters, records: of the database
+    strands: of each query
+    """
 
     parameters: Parameters
     letters: int
@@ -107,12 +127,12 @@ class SearchSpace:
     strands: int = 1
 
     def _area(self, query: int) -> float:
-        """By the length adjustment."""
+        """Return the area of a query by the length adjustment."""
         length = self.parameters.length_adjustment(query, self.letters, self.records)
         return float(query - length) * (self.letters - self.records * length)
 
     def evalues(self, scores: Integers, queries: Integers, targets: Integers) -> Reals:
-        """E-values of raw scores and the lengths of their queries and targets: float64[hits]."""
+        """Return the E-values of raw scores: float64[hits]. queries, targets: lengths of the sequences of each hit."""
         p = self.parameters
         if p.finite_size is None:
             distinct, places = np.unique(queries, return_inverse=True)
@@ -123,7 +143,10 @@ class SearchSpace:
         return self.strands * areas * np.exp(-p.nats(scores))
 
     def against(self, scores: Integers, targets: Integers) -> Callable[[int], Reals]:
-        """`evalues` of these scores and targets by the length of the query: for many queries, and scores of which few are distinct."""
+        """Return a function that computes `evalues` of these scores and targets from the length of the query.
+
+        It is fast for many queries and few distinct scores.
+        """
         p = self.parameters
         finite_size = p.finite_size
         if finite_size is None:
@@ -144,17 +167,17 @@ _Row = tuple[float, ...]
 
 @lru_cache(maxsize=1)
 def _published() -> dict[tuple[str, str, str], _Row]:
-    """(lambda, K, H, alpha, beta, variance and covariance where they are known) by scoring, existence and extension."""
-    found = {}
+    """Return (lambda, K, H, alpha, beta, and variance and covariance if known) by scoring, gap existence and gap extension."""
+    rows = {}
     for line in _TABLE.read_text(encoding="utf-8").splitlines():
         if not line.startswith(("#", "scoring")):
             name, existence, extension, *numbers = line.split("\t")
-            found[name, existence, extension] = tuple(float(x) for x in numbers if x != "-")
-    return found
+            rows[name, existence, extension] = tuple(float(x) for x in numbers if x != "-")
+    return rows
 
 
 def published(scoring: Scoring) -> Parameters | None:
-    """The published parameters of a scoring, or None. A gap that BLAST writes as 11/1 is one of 12/1 here."""
+    """Return the published parameters of a scoring, or None. Gap costs that BLAST writes as 11/1 are 12/1 here."""
     name = "5/-4" if scoring.matrix == "NUC.4.4" else scoring.matrix
     if scoring.match is not None:
         name = f"{scoring.match}/{scoring.mismatch}"
@@ -168,7 +191,7 @@ def published(scoring: Scoring) -> Parameters | None:
     ungapped = _published().get((name or "", "-", "-"))
     if not spread or ungapped is None:
         return Parameters(lambda_, k, alpha, beta, step, source)
-    # The constant terms follow from those of alignments without gaps, of which a gap is thought to cut one in two.
+    # The constant terms follow from those of ungapped alignments, with the assumption that a gap cuts one of these in two.
     twice = 2 * scoring.gap_cost(1)
     finite_size = FiniteSize(
         alpha, twice * (ungapped[3] - alpha), spread[0], twice * (ungapped[5] - spread[0]), spread[1], twice * (ungapped[5] - spread[1])

@@ -1,4 +1,4 @@
-"""Hard masking of sequences of low complexity: SEG for proteins, symmetric DUST for nucleotides.
+"""Hard masking of regions of low complexity: SEG for proteins, symmetric DUST for nucleotides.
 
 The definitions and their sources are in core/scoring/src/seg.hpp and core/scoring/src/dust.hpp; parameters are NCBI's defaults.
 """
@@ -21,13 +21,17 @@ SEG, DUST, NONE = "seg", "dust", "none"
 
 _METHODS = {"protein": SEG, "dna": DUST}
 _AT_ONCE = 4 << 20
-"""Letters, about, between two chances to stop."""
+"""Approximate number of letters between two chances to stop."""
 
 
 @dataclass(frozen=True)
 class Masked:
-    """sequences: as given, but that `letters` of them have become X or N. whole: int64, records that had letters masked and have nothing
-    else left."""
+    """Masked sequences.
+
+    sequences: the input with masked letters replaced by X or N
+    letters: number of letters that were replaced
+    whole: records with masked letters and no others left, int64
+    """
 
     sequences: SequenceSet
     letters: int
@@ -35,22 +39,24 @@ class Masked:
 
 
 def method_for(alphabet: Alphabet) -> str:
-    """The method that fits an alphabet."""
+    """Return the method for an alphabet."""
     return _METHODS[alphabet.name]
 
 
 def check_method(method: str, alphabet: Alphabet) -> None:
-    """Raises `InputError` where a method is for other sequences than these."""
+    """Raise `InputError` if a method is for sequences of another alphabet."""
     fitting = method_for(alphabet)
     if method not in (NONE, fitting):
         kind = {SEG: "proteins", DUST: "DNA"}[method]
         this, other = parameter("mask", method), parameter("mask", fitting)
-        raise InputError(f"{this} is for {kind}; these are {alphabet.name} sequences: {other} or {NONE}")
+        raise InputError(f"{this} is for {kind}; these are {alphabet.name} sequences: expected {other} or {NONE}")
 
 
 def find_intervals(sequences: SequenceSet, alphabet: Alphabet) -> npt.NDArray[np.int64]:
-    """Where sequences are of low complexity: int64[intervals][2], half-open positions in `sequences.codes`, ascending. No interval
-    holds letters of two records."""
+    """Return the intervals of low complexity: int64[intervals][2], half-open positions in `sequences.codes`, ascending.
+
+    No interval contains letters of two records.
+    """
     from gpualign.core.scoring import _masking
 
     find = {SEG: _masking.seg, DUST: _masking.dust}[method_for(alphabet)]
@@ -65,7 +71,7 @@ def find_intervals(sequences: SequenceSet, alphabet: Alphabet) -> npt.NDArray[np
 
 
 def mask(sequences: SequenceSet, alphabet: Alphabet) -> Masked:
-    """Mask what is of low complexity, by the method that fits the alphabet. The same set, where that is nothing."""
+    """Mask regions of low complexity by the method for the alphabet. If there are none, `sequences` itself is returned in the result."""
     intervals = find_intervals(sequences, alphabet)
     codes = sequences.codes.copy()
     unknown = alphabet.unknown
@@ -80,9 +86,9 @@ def mask(sequences: SequenceSet, alphabet: Alphabet) -> Masked:
 
 
 def mask_scoring(scoring: Scoring, alphabet: Alphabet) -> Scoring:
-    """A scoring by which a masked letter of a query is never worth anything, though N may equal N and a matrix may lack it.
+    """Return a scoring by which masked letters of a query never score above 0, although N may equal N and a matrix may lack the letter.
 
-    The scoring itself, where its matrix says so: those of BLAST do.
+    It is `scoring` itself if its matrix has this property, as those of BLAST have.
     """
     code = alphabet.unknown
     row = scoring.substitution[code]

@@ -16,24 +16,28 @@ from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.scoring import biopython_matrices as collection
 from gpualign.core.sequences.alphabet import Alphabet
 
-# Letters that matrices leave out, and the letter whose scores stand in: selenocysteine is scored as cysteine (as BLAST
+# Letters that matrices leave out, and the letters whose scores are used instead: selenocysteine is scored as cysteine (as BLAST
 # does), pyrrolysine and the I/L ambiguity as unknown.
 _STAND_INS = {"U": "C", "O": "X", "J": "X"}
 
 _EXACT = 2**53
-"""Whole numbers up to this one are exact as text is read."""
+"""Largest whole number up to which numbers are exact when they are read from text."""
 
 
 @dataclass(frozen=True)
 class SubstitutionMatrix:
-    """name; letters of the rows and columns; values int64[letters][letters], row = query letter."""
+    """A substitution matrix.
+
+    letters: of the rows and columns
+    values: scores, int64[letters][letters]; row = query letter
+    """
 
     name: str
     letters: str
     values: npt.NDArray[np.int64]
 
     def table(self, alphabet: Alphabet) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """Scores by code, int64[len(alphabet)][len(alphabet)], and which codes the matrix covers, bool[len(alphabet)].
+        """Return scores by code, int64[len(alphabet)][len(alphabet)], and which codes the matrix covers, bool[len(alphabet)].
 
         Scores of codes that are not covered are 0 and must not be used.
         """
@@ -48,60 +52,62 @@ class SubstitutionMatrix:
         return table.astype(np.int64), covered
 
 
-def _parsed(lines: Iterable[str], source: str) -> SubstitutionMatrix:
-    """A matrix in NCBI's format. Raises `InputError`."""
+def _parse(lines: Iterable[str], source: str) -> SubstitutionMatrix:
+    """Parse a matrix in NCBI's format. Raises `InputError`."""
     rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
     if len(rows) < 2:
         raise InputError(f"{source}: not a substitution matrix in NCBI's format, which is a line of letters and a line of scores for each")
     (first, words), *rows = rows
     letters = [word.upper() for word in words]
     if len(set(letters)) != len(letters) or any(len(letter) != 1 for letter in letters):
-        raise InputError(f"{source}, line {first}: different letters are wanted, one for each column; found {_start(words)}")
+        raise InputError(f"{source}, line {first}: expected different letters, one for each column; found {_start(words)}")
     if len(rows) != len(letters):
-        raise InputError(f"{source}: there are {len(letters)} columns and {len(rows)} rows; a row for each column is wanted")
+        raise InputError(f"{source}: expected a row for each of {len(letters)} columns; found {len(rows)} rows")
     values = []
     for letter, (number, (named, *scores)) in zip(letters, rows, strict=True):
         if named.upper() != letter or len(scores) != len(letters):
-            wanted = f"the letter {letter}, as in the columns' order, and {len(letters)} scores"
-            raise InputError(f"{source}, line {number}: {wanted} are wanted; found {_start([named, *scores])}")
+            expected = f"the letter {letter}, as in the order of the columns, and {len(letters)} scores"
+            raise InputError(f"{source}, line {number}: expected {expected}; found {_start([named, *scores])}")
         values.append([_whole(score, f"{source}, line {number}") for score in scores])
     return SubstitutionMatrix(source, "".join(letters), np.array(values, dtype=np.int64))
 
 
 def _whole(text: str, place: str) -> int:
-    """A score, which may be written as 1.0 or 1e2. Raises `InputError`."""
+    """Parse a whole number, which may be written as 1.0 or 1e2. Raises `InputError`."""
     try:
         value = float(text)
     except ValueError:
-        raise InputError(f"{place}: a score is wanted; found {text!r}") from None
+        raise InputError(f"{place}: expected a score; found {text!r}") from None
     if not abs(value) <= _EXACT or abs(value - round(value)) > 1e-9:
-        raise InputError(f"{place}: {text} is no whole number, or beyond 2^53, so scores would not be exact")
+        raise InputError(f"{place}: {text} is not a whole number, or beyond 2^53, so scores would not be exact")
     return round(value)
 
 
 def _start(words: list[str]) -> str:
-    found = " ".join(words)
-    return repr(found if len(found) <= 40 else f"{found[:40]}...")
+    text = " ".join(words)
+    return repr(text if len(text) <= 40 else f"{text[:40]}...")
 
 
 def by_name(name: str) -> SubstitutionMatrix:
-    """A matrix of Biopython's collection, in any case; EDNAFULL is known as NUC.4.4. Raises `InputError`."""
-    wanted = "NUC.4.4" if name.upper() in ("EDNAFULL", "DNAFULL") else name.upper()
+    """Return a matrix of Biopython's collection. Names are in upper or lower case; EDNAFULL is NUC.4.4. Raises `InputError`."""
+    canonical = "NUC.4.4" if name.upper() in ("EDNAFULL", "DNAFULL") else name.upper()
     known = collection.names()
-    if wanted not in known:
-        close = ", ".join(n for n in known if n[:3] == wanted[:3]) or "BLOSUM62, PAM250, NUC.4.4"
-        raise InputError(f"no matrix file or matrix is called {name!r}; there is for instance {close}{did_you_mean(wanted, known)}")
-    found = _parsed(collection.text(wanted).splitlines(), f"matrix {wanted}")
-    return replace(found, name=wanted)
+    if canonical not in known:
+        close = ", ".join(n for n in known if n[:3] == canonical[:3]) or "BLOSUM62, PAM250, NUC.4.4"
+        raise InputError(
+            f"no matrix file or matrix is called {name!r}; available are, for instance, {close}{did_you_mean(canonical, known)}"
+        )
+    matrix = _parse(collection.text(canonical).splitlines(), f"matrix {canonical}")
+    return replace(matrix, name=canonical)
 
 
 def from_file(stream: TextIO, source: str) -> SubstitutionMatrix:
-    """A matrix in NCBI's format: '#' comments, a line of letters, a line of scores a letter. Raises `InputError`."""
-    return _parsed(stream, source)
+    """Read a matrix in NCBI's format: '#' comments, a line of letters, a line of scores per letter. Raises `InputError`."""
+    return _parse(stream, source)
 
 
 def load(name: str) -> SubstitutionMatrix:
-    """A matrix file if there is one of this name, else a matrix of Biopython's collection. Raises `InputError`."""
+    """Load the matrix file of this name if it exists, else a matrix of Biopython's collection. Raises `InputError`."""
     if not Path(name).is_file():
         return by_name(name)
     try:

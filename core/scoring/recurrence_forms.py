@@ -1,4 +1,4 @@
-"""The forms that kernels compute in, and the proof that their numbers fit.
+"""Forms of the recurrences that kernels compute, with proofs that their numbers fit.
 
 Rebasing H'(i,j) = H(i,j) + e (i+j) makes gap extension free; every step between neighbouring cells of H' is then bounded
 by the scoring alone (Suzuki & Kasahara 2018). The largest step decides the width of a vector element, whatever the lengths.
@@ -19,49 +19,58 @@ from gpualign.core.scoring.scoring import Scoring
 class DifferenceForm:
     """The difference recurrence of cpu/alignment/src/difference.hpp for one scoring.
 
-    shifted: int64[letters][letters], max(s + 2e, -2o); open_extra: o = gap_open - gap_extend; least, largest: at most and at least
-    every value that the recurrence forms, -3o and S + o; width: 8, 16 or 32 bits, signed unless o is 0.
+    shifted: int64[letters][letters], max(s + 2e, -2o)
+    open_extra: o = gap_open - gap_extend
+    min_value, max_value: bounds of every value that the recurrence forms, -3o and S + o
+    width: 8, 16 or 32 bits, signed unless o is 0
     """
 
     shifted: npt.NDArray[np.int64]
     open_extra: int
-    least: int
-    largest: int
+    min_value: int
+    max_value: int
     width: int
 
 
-def width_for(least: int, largest: int) -> int:
-    """Bits of the narrowest element that holds least .. largest, an unsigned one where nothing is negative. Raises `OverflowError` beyond
-    32 bits."""
+def width_for(min_value: int, max_value: int) -> int:
+    """Return the bits of the narrowest element that holds min_value .. max_value, which is unsigned if no value is negative.
+
+    Raises `OverflowError` if 32 bits are not enough.
+    """
     for width in (8, 16, 32):
-        lowest, highest = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if least < 0 else (0, 2**width - 1)
-        if lowest <= least and largest <= highest:
+        lowest, highest = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if min_value < 0 else (0, 2**width - 1)
+        if lowest <= min_value and max_value <= highest:
             return width
-    raise OverflowError(f"{least} .. {largest} does not fit 32 bits")
+    raise OverflowError(f"{min_value} .. {max_value} does not fit 32 bits")
 
 
 def difference_form(scoring: Scoring, free_ends: bool = False) -> DifferenceForm:
-    """The difference recurrence's constants and element width.
+    """Return the constants and the element width of the difference recurrence.
 
-    With S = max(0, largest s + 2e): horizontal and vertical steps of H' are in [-o, S + o], diagonal steps and what gaps hand on in
-    [-2o, S + o], and a gap opens at o less. Free end gaps make steps of e in the first row or column, so that S is at least e - o.
+    With S = max(0, largest s + 2e): horizontal and vertical steps of H' are in [-o, S + o], diagonal steps and the values that gaps pass on
+    are in [-2o, S + o], and a gap opens at o less. Free end gaps make steps of e in the first row or column, so that S is at least e - o.
     """
     extra = scoring.gap_open - scoring.gap_extend
     rebased = scoring.substitution + 2 * scoring.gap_extend
-    least, largest = -3 * extra, max(0, int(rebased.max()), scoring.gap_extend - extra if free_ends else 0) + extra
-    return DifferenceForm(np.maximum(rebased, -2 * extra), extra, least, largest, width_for(least, largest))
+    min_value, max_value = -3 * extra, max(0, int(rebased.max()), scoring.gap_extend - extra if free_ends else 0) + extra
+    return DifferenceForm(np.maximum(rebased, -2 * extra), extra, min_value, max_value, width_for(min_value, max_value))
 
 
 def usable_pairs(scoring: Scoring) -> npt.NDArray[np.bool_]:
-    """bool[letters][letters]: pairs that cost no more than two gaps. Kernels raise the scores of the others to that, where a path must
-    not take them."""
+    """Return the pairs of letters that cost no more than two gaps: bool[letters][letters].
+
+    Kernels raise the scores of the other pairs to the cost of two gaps, and a path must not use those.
+    """
     return scoring.substitution >= -2 * scoring.gap_open
 
 
 @dataclass(frozen=True)
 class UnaryForm:
-    """The difference recurrence in unary (cpu/alignment/src/bitsliced.hpp): shifted match S and mismatch X, 0 <= X < S, both
-    multiplied by `factor` to give the weights asked for."""
+    """The difference recurrence in unary (cpu/alignment/src/bitsliced.hpp).
+
+    match_steps, mismatch_steps: shifted match S and mismatch X, 0 <= X < S
+    factor: by which both are multiplied to give the weights of the scoring
+    """
 
     match_steps: int
     mismatch_steps: int
@@ -69,7 +78,7 @@ class UnaryForm:
 
 
 def unary_form(scoring: Scoring) -> UnaryForm | None:
-    """The unary form, or None where gaps are affine, letters score more than two ways, or a match is no better."""
+    """Return the unary form, or None if gaps are affine, letters have more than two scores, or a match is not better than a mismatch."""
     if not scoring.linear or scoring.match is None or scoring.mismatch is None:
         return None
     match = scoring.match + 2 * scoring.gap_open
@@ -81,22 +90,24 @@ def unary_form(scoring: Scoring) -> UnaryForm | None:
 
 
 def fits_bytes(table: npt.NDArray[np.integer], times: int) -> bool:
-    """Whether so many times the scores of a table fit signed bytes."""
+    """Return whether `times` times the scores of a table fit signed bytes."""
     return times * int(table.min()) >= -128 and times * int(table.max()) <= 127
 
 
 def fits_profile(table: npt.NDArray[np.integer]) -> bool:
-    """Whether the profiles of 16-bit scores hold a table: signed bytes, and twice the scores where one is negative
+    """Return whether the profiles of 16-bit scores can hold a table: signed bytes, for twice the scores if one is negative
     (cuda_src/alignment/score.cuh)."""
     return fits_bytes(table, 1 if table.min() >= 0 else 2)
 
 
 @dataclass(frozen=True)
 class RebasedForm:
-    """Gotoh's recurrence on rebased scores that are never negative, as cuda_src/alignment/recurrence.cuh states it.
+    """Gotoh's recurrence on rebased scores that are never negative, as in cuda_src/alignment/recurrence.cuh.
 
-    table: int64[letters + 1][letters + 1], the scores s' by query and target letter; the last query letter is that of dummy rows, the
-    last target letter pads targets. gap_open, gap_extend, lift, level: its constants of these names.
+    gap_open, gap_extend, lift, level: constants of the recurrence with these names
+    best: largest substitution score, at least 0
+    table: scores s' by query and target letter, int64[letters + 1][letters + 1]; the last query letter is that of dummy rows, the last
+        target letter pads targets
     """
 
     local: bool
@@ -108,7 +119,7 @@ class RebasedForm:
     table: npt.NDArray[np.int64]
 
     def largest(self, query_length: int, target_length: int) -> int:
-        """At least every value that the recurrence forms for sequences up to these lengths, padding included."""
+        """Return an upper bound of the values that the recurrence forms for sequences up to these lengths, including padding."""
         matched = self.best * min(query_length, target_length)
         if self.local:
             return self.level + matched + self.lift
@@ -116,14 +127,16 @@ class RebasedForm:
 
 
 def rebased_form(scoring: Scoring, local: bool, free_query: bool = False) -> RebasedForm:
-    """The rebased recurrence's constants. free_query: gaps in the query before its first letter cost nothing.
+    """Return the constants of the rebased recurrence. free_query: gaps in the query before its first letter cost nothing.
 
-    A substitution that costs more than two gaps of one letter is never used, so scores below -2 open are raised to that. Level, globally:
-    H' is never more than two openings (of open - extend each) below it, and what is formed of H' one more, or the worst substitution.
+    A substitution that costs more than two gaps of one letter is never used, so scores below -2 open are raised to -2 open. Global level:
+    H' is never more than two openings (of open - extend each) below it, and values formed from H' are lower by at most one more opening, or
+    by the worst substitution.
 
-    Lift, locally: what an opening costs, so that a gap begins as H; but where bytes are too small for s + open and not for the scores
-    raised until the least is 0, that much. Level, locally: H is never below it, and a gap by no more than what an opening costs beyond
-    the lift. What is formed of a gap is an extension lower, and what is formed of H and a substitution lower by that.
+    Local lift: the cost of an opening, so that a gap begins as H; but if bytes are too small for s + open and large enough for the scores
+    raised until the lowest is 0, the lift is that raise. Local level: H is never below it, and a gap is below it by at most the cost of an
+    opening beyond the lift. Values formed from a gap are lower by an extension, and those formed from H and a substitution are lower by
+    the substitution.
     """
     table = scoring.substitution
     letters = len(table)
@@ -131,9 +144,9 @@ def rebased_form(scoring: Scoring, local: bool, free_query: bool = False) -> Reb
     raised = np.maximum(table, -2 * scoring.gap_open)
     shifted = np.zeros((letters + 1, letters + 1), dtype=np.int64)
     if local:
-        lift, least = scoring.gap_open, max(0, -int(raised.min()))
-        if fits_profile(raised + least) and not fits_profile(raised + lift):
-            lift = least
+        lift, raise_to_zero = scoring.gap_open, max(0, -int(raised.min()))
+        if fits_profile(raised + raise_to_zero) and not fits_profile(raised + lift):
+            lift = raise_to_zero
         shifted[:letters, :letters] = raised + lift
         level = max(scoring.gap_extend + max(0, scoring.gap_open - lift), -int(shifted.min()))
         return RebasedForm(True, scoring.gap_open, scoring.gap_extend, lift, level, best, shifted)

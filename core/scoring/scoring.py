@@ -1,4 +1,4 @@
-"""What an alignment is worth: a substitution table, gap costs, or unit-cost edit distance.
+"""Scoring of alignments: a substitution table and gap costs, or unit-cost edit distance.
 
 A gap of n letters costs gap_open + (n - 1) * gap_extend: with 10 and 1, a gap of 3 costs 12.
 
@@ -23,18 +23,18 @@ from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 LIMIT = 2**31 - 1
-"""Scores and costs of one column of an alignment must fit 32 bits."""
+"""Largest score or cost of one column of an alignment: it must fit 32 bits."""
 
 _DEFAULTS = {"dna": (5, -4, 10, 1, "NUC.4.4"), "protein": (5, -4, 11, 1, "BLOSUM62")}
 
-# With gaps as cheap as those, the local score of random DNA grows with its length instead of its logarithm, and says nothing; BLAST
-# has parameters for 16 and 6 beside 5/-4. Those of proteins are BLAST's own default, which it calls 11/1.
+# With gaps as cheap as the defaults above, the local score of random DNA grows with its length instead of its logarithm, and is
+# meaningless; for 5/-4, BLAST has parameters for gaps of 16 and 6. The gaps for proteins are BLAST's default, which it calls 11/1.
 _LOCAL_GAPS = {"dna": (16, 6), "protein": (12, 1)}
 
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """What a user asked for; None = not given. `gap` is the linear form of both gap costs."""
+    """Scoring options of a user; None = not given. `gap` is the linear form of both gap costs."""
 
     match: int | None = None
     mismatch: int | None = None
@@ -47,11 +47,15 @@ class ScoringOptions:
 
 @dataclass(frozen=True)
 class Scoring:
-    """substitution: int64[letters][letters] by code, row = query letter; gap costs are positive.
+    """A scoring.
 
-    With `edit`, results are edit distances (to be minimised); the table then is 0 for equal letters, -1 for others, and
-    both gap costs are 1, so that the distance is the negated score. `match` and `mismatch` are set where the table has
-    just those two values (equal letters, unequal letters); else `matrix` is the name of the matrix.
+    name: human-readable description
+    substitution: int64[letters][letters] by code, row = query letter
+    gap_open, gap_extend: positive costs of the first and of each further letter of a gap
+    match, mismatch: set if the table has only these two values, for equal and for unequal letters
+    edit: results are edit distances, to be minimised. The table is 0 for equal letters and -1 for others, and both gap costs are 1, so that
+        the distance is the negated score
+    matrix: name of the matrix, if match and mismatch are not set
     """
 
     name: str
@@ -68,11 +72,11 @@ class Scoring:
         return self.gap_open == self.gap_extend
 
     def gap_cost(self, letters: int) -> int:
-        """Cost of a gap of one or more letters."""
+        """Return the cost of a gap of one or more letters."""
         return self.gap_open + (letters - 1) * self.gap_extend
 
     def bounds(self, query_length: int, target_length: int) -> tuple[int, int]:
-        """Least and largest value that the result of a pair can have (scores; distances with `edit`).
+        """Return the smallest and the largest possible result of a pair (scores; distances with `edit`).
 
         An optimal score is at most the best column times the shorter length, and at least that of the alignment that
         deletes one sequence and inserts the other.
@@ -83,17 +87,17 @@ class Scoring:
         return -(self.gap_cost(query_length) + self.gap_cost(target_length)), best * min(query_length, target_length)
 
     def keeps_equals_whole(self, codes: npt.NDArray[np.uint8]) -> bool:
-        """Whether the best alignment of a sequence of these codes with itself is surely the one without gaps, identity 1 or distance 0.
+        """Return whether the best alignment of a sequence of these codes with itself is surely that without gaps, identity 1 or distance 0.
 
-        It is where a pair of letters scores at most the mean of what each scores with itself, and a letter in a gap at most half of that:
-        summed over both copies, no other alignment has more, and of equal ones that of the diagonal is taken.
+        It is if a pair of letters scores at most the mean of the scores of each letter with itself, and a letter in a gap at most half of
+        its own: summed over both copies, no other alignment scores more, and of equal ones that of the diagonal is chosen.
         """
         table = self.substitution[np.ix_(codes, codes)]
         own = np.diagonal(table)
         return bool((2 * table <= own[:, None] + own[None, :]).all() and (own >= -2 * self.gap_extend).all())
 
     def dtype(self, query_length: int, target_length: int) -> np.dtype[np.signedinteger]:
-        """int32 where every result of pairs up to these lengths fits, else int64."""
+        """Return int32 if every result of pairs up to these lengths fits, else int64."""
         low, high = self.bounds(query_length, target_length)
         return np.dtype(np.int32 if low >= -LIMIT and high <= LIMIT else np.int64)
 
@@ -126,27 +130,28 @@ def _check_matrix_covers(
 
 
 def is_of_proteins(matrix: SubstitutionMatrix) -> bool:
-    """Whether a matrix has scores for amino acids, which are no nucleotide letters."""
+    """Return whether a matrix has scores for amino acids whose letters are not nucleotide letters."""
     return set("EFILPQ") <= set(matrix.letters)
 
 
 def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = (), local: bool = False) -> Scoring:
-    """The scoring that a user asked for, with the defaults of the alphabet.
+    """Return the scoring of the options, with the defaults of the alphabet.
 
     DNA: NUC.4.4 (EDNAFULL: 5/-4 and its values for ambiguity letters), open 10, extend 1 (local: 16 and 6); protein: BLOSUM62, 11, 1
     (local: 12 and 1).
-    With match or mismatch, equal letters score match and all others mismatch. Raises `InputError` for contradicting
-    options, a matrix that lacks a letter of `sets`, and weights that do not fit 32 bits.
+    With match or mismatch, equal letters score match and all others mismatch.
+
+    Raises `InputError` for contradicting options, a matrix that lacks a letter of `sets`, and weights that do not fit 32 bits.
     """
     o = options
     if o.edit:
-        given = [n for n in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(o, n) is not None]
-        if given:
-            raise InputError(f"{parameter('edit')} fixes every cost at 1; it cannot be combined with {parameter(given[0])}")
+        conflicting = [n for n in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(o, n) is not None]
+        if conflicting:
+            raise InputError(f"{parameter('edit')} fixes every cost at 1; it cannot be combined with {parameter(conflicting[0])}")
         return Scoring("edit distance", _two_valued(len(alphabet), 0, -1), 1, 1, 0, -1, edit=True)
     if o.matrix is not None and (o.match is not None or o.mismatch is not None):
         one, other = parameter("matrix"), f"{parameter('match')}/{parameter('mismatch')}"
-        raise InputError(f"{one} and {other} are two ways to say the same; give one of them")
+        raise InputError(f"{one} and {other} exclude each other; give one of them")
     if o.gap is not None and (o.gap_open is not None or o.gap_extend is not None):
         linear, opening, extension = (parameter(name) for name in ("gap", "gap_open", "gap_extend"))
         raise InputError(f"{linear} is the linear form of {opening} and {extension}; give one or the other")

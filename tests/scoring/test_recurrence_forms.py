@@ -52,11 +52,11 @@ def test_difference_recurrence_is_exact_and_stays_in_its_element(problem):
     form = difference_form(scheme)
     score, seen = difference_recurrence(query, target, scheme)
     assert score == global_score(query, target, scheme.substitution, scheme.gap_open, scheme.gap_extend)
-    assert form.least <= min(seen)
-    assert max(seen) <= form.largest
+    assert form.min_value <= min(seen)
+    assert max(seen) <= form.max_value
     lowest, highest = (0, 2**form.width) if form.open_extra == 0 else (-(2 ** (form.width - 1)), 2 ** (form.width - 1))
-    assert lowest <= form.least
-    assert form.largest < highest
+    assert lowest <= form.min_value
+    assert form.max_value < highest
 
 
 def test_the_step_bounds_are_attained():
@@ -64,8 +64,8 @@ def test_the_step_bounds_are_attained():
     scheme = scoring([[7, -90], [-90, 7]], 10, 1)
     _, seen = difference_recurrence([1, 0, 0, 1, 1, 0], [0, 0, 1, 0, 1, 1, 1], scheme)
     form = difference_form(scheme)
-    assert max(seen) == form.largest == (7 + 2) + 9
-    assert min(seen) == form.least == -3 * 9
+    assert max(seen) == form.max_value == (7 + 2) + 9
+    assert min(seen) == form.min_value == -3 * 9
 
 
 @pytest.mark.parametrize(
