@@ -1,1 +1,1 @@
-"""Pairs within a threshold, without computing the others: bounds on the edit distance, the steps that use them, equal records once."""
+"""Pairs within a threshold, found without computing the others: bounds on the edit distance, filter steps, deduplication of records."""

@@ -1,4 +1,4 @@
-"""Alignments of listed pairs: what a threshold on the edit distance has left, by an engine that aligns rectangles."""
+"""Aligns listed pairs, which remain after a threshold on the edit distance, with an engine that aligns rectangles."""
 
 from __future__ import annotations
 
@@ -21,29 +21,32 @@ from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
 
 def align_pairs(prepared: Prepared, pairs: NearPairs) -> Aligned:
-    """Align pairs of records of the prepared task, in order of their queries."""
+    """Align pairs of records of the prepared task. pairs: in order of their queries."""
     task = prepared.task
     scores = np.zeros(len(pairs), dtype=task.dtype)
     statistics = None if task.detail is Detail.SCORE else np.zeros(len(pairs), dtype=STATISTICS)
     runs = RunsBuilder((len(pairs),)) if task.detail is Detail.PATH else None
-    minus = np.zeros(len(pairs), dtype=np.bool_) if task.both_strands else None
+    flipped = np.zeros(len(pairs), dtype=np.bool_) if task.both_strands else None
     places: dict[int, Integers] = {}
     with closing(cast("Closable", results := prepared.run(_tiles(prepared, pairs, places)))):
         for result in results:
             assert isinstance(result, TileScores | TileAlignments)
             place = places.pop(result.tile.number)
             scores[place] = result.scores[0]
-            if minus is not None and result.is_reverse_complement is not None:
-                minus[place] = result.is_reverse_complement[0]
+            if flipped is not None and result.is_reverse_complement is not None:
+                flipped[place] = result.is_reverse_complement[0]
             if isinstance(result, TileAlignments) and statistics is not None:
                 statistics[place] = result.statistics[0]
                 if runs is not None and result.runs is not None:
                     runs.add(place, result.runs.part(0))
-    return Aligned(scores, statistics, None if runs is None else runs.build(), minus)
+    return Aligned(scores, statistics, None if runs is None else runs.build(), flipped)
 
 
 def _tiles(prepared: Prepared, pairs: NearPairs, places: dict[int, Integers]) -> Iterator[Tile]:
-    """Tiles of a query and its targets in order of length. places: filled with where the pairs of each tile stand in the list."""
+    """Yield tiles of one query and its targets in order of length.
+
+    places: receives the positions in the list of the pairs of each tile, by tile number
+    """
     task, limits, numbers = prepared.task, prepared.limits, count()
     lengths = task.targets.lengths[pairs.targets]
     order = np.lexsort((lengths, pairs.queries))

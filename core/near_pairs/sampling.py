@@ -1,4 +1,4 @@
-"""Some records that stand for a task while its steps are chosen."""
+"""Draws a sample of records, which represents a task while its filter steps are chosen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _RECORDS, _LETTERS = 160, 400_000
 
 
 def sample(queries: SequenceSet, targets: SequenceSet) -> tuple[SequenceSet, SequenceSet]:
-    """Records of both sets at random, the same each time so that a run can be repeated; one set where they are one."""
+    """Draw random records of both sets. The draw is the same every time, so that runs are reproducible.
+
+    If queries and targets are one set, so are their samples.
+    """
     random = Random(0)
     drawn = _draw(queries, random)
     return drawn, drawn if targets is queries else _draw(targets, random)

@@ -1,4 +1,4 @@
-"""The bound on the edit distance that a user's thresholds make. Pure; proofs in core/scoring/edit_bounds.py."""
+"""Derives the bound on the edit distance from the thresholds of a user. Pure; proofs in core/scoring/edit_bounds.py."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, covered_
 
 
 def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
-    """What the edit distance of pairs that pass is at most, or None where the thresholds bound nothing. definition: of the identity.
+    """Return the bound on the edit distance of pairs that pass, or None if the thresholds do not bound it.
 
-    Of several thresholds the one counts that is closest for sequences of usual lengths.
+    definition: of identity, a number of core/alignment/identity.py
+
+    Of several thresholds, the one with the lowest bound for sequences of mean lengths is used.
     """
     free_ends = task.end_gaps is not EndGaps.PENALISED
     bounds: list[EditBound | None] = []
@@ -32,29 +34,32 @@ def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
 
 
 def _identity_bounds(identity: float, coverage: float | None, definition: int, free_ends: bool, task: Task) -> list[EditBound]:
-    """Those of an identity."""
-    found = []
+    """Return the bounds that a threshold on identity implies."""
+    bounds = []
     if definition == 0:
-        found.append(matches_bound(identity))
+        bounds.append(matches_bound(identity))
     if definition in (1, 4) and not free_ends:
-        found.append(columns_bound(identity))
+        bounds.append(columns_bound(identity))
     if definition in (1, 2, 4) and coverage is not None:
-        found.append(covered_bound(identity, coverage))
+        bounds.append(covered_bound(identity, coverage))
     if task.ambiguous is None:
-        return found
+        return bounds
     shortest = int(min(task.queries.lengths.min(), task.targets.lengths.min()))
-    return [one.with_ambiguous(task.ambiguous.most, shortest) for one in found]
+    return [one.with_ambiguous(task.ambiguous.most, shortest) for one in bounds]
 
 
 def what_would_bound(filter: Filter, task: Task, definition: int) -> str | None:
-    """Where an identity is asked for that bounds nothing: why, and what to add; for people. None where there is nothing to say."""
+    """Return a human-readable reason why a threshold on identity does not bound the edit distance, and what to add.
+
+    Return None if there is no such threshold, or if it does bound the distance.
+    """
     if filter.identity is None or edit_bound(filter, task, definition) is not None:
         return None
     if definition == 3:
         these = parameter("identity_def", definition)
-        return f"{these} counts a gap of any length as one difference; other definitions leave out most pairs unseen"
+        return f"{these} counts a gap of any length as one difference; with other definitions most pairs need not be aligned"
     ends, other = "gaps at the ends are free", ""
     if task.end_gaps is EndGaps.PENALISED:
         ends = f"gaps at the ends do not count in {parameter('identity_def', 2)}"
         other = f", or {parameter('identity_def', 1)}, which counts them,"
-    return f"{ends}; with {parameter('min_coverage')}, say 0.98{other} most pairs are left out unseen"
+    return f"{ends}; with {parameter('min_coverage')}, say 0.98{other} most pairs need not be aligned"

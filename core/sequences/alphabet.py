@@ -163,10 +163,10 @@ class Census:
         self._protein: str | None = None
         self._dna: str | None = None
 
-    def take(self, names: Sequence[str], records: StringColumn, called: Callable[[str], str], kinds: Kinds | None = None) -> None:
+    def take(self, names: Sequence[str], records: StringColumn, label: Callable[[str], str], kinds: Kinds | None = None) -> None:
         """Count records.
 
-        called: returns the text by which messages refer to a record, given its name
+        label: returns the text by which messages refer to a record, given its name
         kinds: kinds of letters of all these records, if they are already counted
         """
         if kinds is None:
@@ -174,9 +174,9 @@ class Census:
         self._plain += kinds.plain
         self._letters += int(records.offsets[-1] - records.offsets[0])
         if self._protein is None and kinds.protein >= 0:
-            self._protein = called(names[kinds.protein])
+            self._protein = label(names[kinds.protein])
         if self._dna is None and kinds.dna >= 0:
-            self._dna = called(names[kinds.dna])
+            self._dna = label(names[kinds.dna])
 
     @property
     def dna(self) -> str | None:

@@ -186,7 +186,7 @@ def test_plans_say_the_steps(rng, tmp_path):
     assert "banded edit distance" in plan
     assert "edits      at most" in plan
     assert re.search(r"estimate   [\d.]+ s, measured on 400 of 400 records\n", plan)
-    assert re.search(r"of a sample lengths leave [\d.e+]+ %", plan)
+    assert re.search(r"in a sample lengths leave [\d.e+]+ %", plan)
     done = gpualign("nw", "--identity-def", "1", "--min-identity", "0.97", file, "-o", str(tmp_path / "x.tsv"))
     assert re.search(r"400 distinct; of these, pairs left by each step: pairs 79,800, .*edit distance \d+", done.stderr.decode())
 

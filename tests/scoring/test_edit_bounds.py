@@ -140,10 +140,10 @@ def test_alignments_to_come_are_worth_larger_sketches():
 
 def test_what_a_sample_leaves_is_told():
     left = Survivors(20_000, 10_600, 5000, 129)
-    assert left.describe(FilterCascade()) == "of a sample lengths leave 53 %"
-    assert Survivors(1000, 999, 0, 0).describe(FilterCascade()) == "of a sample lengths leave 100 %"
-    assert left.describe(FilterCascade(counts=True)) == "of a sample lengths leave 53 %, letter counts 25 %"
-    assert left.describe(FilterCascade(q=8, bits=4096)) == "of a sample lengths leave 53 %, q-grams 0.65 %"
+    assert left.describe(FilterCascade()) == "in a sample lengths leave 53 %"
+    assert Survivors(1000, 999, 0, 0).describe(FilterCascade()) == "in a sample lengths leave 100 %"
+    assert left.describe(FilterCascade(counts=True)) == "in a sample lengths leave 53 %, letter counts 25 %"
+    assert left.describe(FilterCascade(q=8, bits=4096)) == "in a sample lengths leave 53 %, q-grams 0.65 %"
 
 
 def test_scores_that_bound_nothing(rng):
