@@ -99,7 +99,7 @@ def describe_shared(ids: Iterable[str], others: Iterable[str], old: str) -> str 
     if not shared:
         return None
     count = f"{len(shared):,} ids are" if len(shared) > 1 else "one id is"
-    return f"{count} in {old} too, {shared[0]!r} the first: a list has two pairs of these names with each other new record"
+    return f"{count} also in {old}, first {shared[0]!r}: a list contains two pairs of these names with each other new record"
 
 
 def file_of(record: int, files: Sequence[tuple[int, str]]) -> str:

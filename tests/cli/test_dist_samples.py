@@ -103,7 +103,7 @@ def test_two_inputs_and_added_ones(rows, tmp_path):
     assert dist("new.aln", "--add", "old.aln", *EXCLUDE, *added)[0] == dist("new_left.aln", "--add", "old_left.aln", *added)[0]
     write_left(tmp_path / "again.aln", rows, [0, 1])
     _, notes = dist("again.aln", "--add", "new.aln", "--max-distance", 20, "--exclude", "s1")
-    assert any(note.startswith("one id is in new.aln too, 's0' the first") for note in notes)
+    assert any(note.startswith("one id is also in new.aln, first 's0'") for note in notes)
     assert refused("new.aln", "old.aln", *(word for k in range(5, 12) for word in ("--exclude", f"s{k}"))) == (
         "no sample of the second input is left: --exclude names all of them"
     )
