@@ -1,1 +1,1 @@
-"""Writers: text tables, matrices, sparse matrices and Arrow. A sink takes results in any order and writes the same bytes."""
+"""Writers: text tables, matrices, sparse matrices and Arrow. Whatever the order in which a sink gets results, it writes the same bytes."""

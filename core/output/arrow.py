@@ -1,7 +1,7 @@
 """Tables of typed columns, as Parquet or Arrow, written through pyarrow.
 
-Batches are cut by what the rows hold, never by the blocks that they come in, which depend on memory and engine: the same rows are the same
-bytes, with the same release of pyarrow.
+Batches are cut by the contents of the rows, never by the blocks in which they arrive, which depend on memory and engine: equal rows give
+equal bytes, with the same release of pyarrow.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from gpualign.core.results.filter import Filter
 from gpualign.core.sequences.string_column import StringColumn
 
 BATCH_ROWS = 1 << 18
-"""Rows of a batch of Arrow, or of a row group of Parquet."""
+"""Rows in an Arrow batch or a Parquet row group."""
 
 BATCH_TEXT = 16 << 20
-"""Bytes of text with which a batch ends before it has as many rows. Ids count where rows hold them in full, which is in Parquet."""
+"""Bytes of text at which a batch ends even if it has fewer rows. Ids count only in Parquet, where every row holds its ids in full."""
 
-_MOST_WAITING = 256
-"""Pieces of a batch, which take memory of their own however few rows they have."""
+_MAX_PENDING = 256
+"""Pieces of a batch held before they are merged: each takes memory of its own, however few rows it has."""
 
 PARQUET, FILE, STREAM = "parquet", "file", "stream"
-"""Containers: Parquet, and of Arrow's IPC formats that of files, which readers map, and that of streams, which they read from a pipe."""
+"""Containers: Parquet, Arrow's IPC file format, which readers map into memory, and its stream format, which they can read from a pipe."""
 
 ColumnValues: TypeAlias = "npt.NDArray[Any] | StringColumn"
 
 
 def check_pyarrow(format: str) -> None:
-    """Raises `InputError` where pyarrow is not installed."""
+    """Raise `InputError` if pyarrow is not installed."""
     try:
         import pyarrow as pa  # noqa: F401
     except ImportError:
@@ -50,16 +50,21 @@ def check_pyarrow(format: str) -> None:
 
 @dataclass(frozen=True)
 class TypedColumn:
-    """A column of numbers (dtype), of the ids of records (ids), or of other text (neither)."""
+    """A column of numbers, of ids or of other text.
+
+    name: the column's name
+    dtype: type of its numbers; None if it holds text
+    ids: the records whose ids it holds; None for numbers and other text
+    """
 
     name: str
     dtype: np.dtype[Any] | None = None
     ids: Named | None = None
 
 
-class _Held:
-    """What pyarrow writes to. It keeps the bytes until they are moved on, so that an output fails outside of pyarrow, and a writer that is
-    thrown away after a failure writes nothing."""
+class _Buffer:
+    """In-memory file for pyarrow. It keeps the bytes until they are moved to the output, so that errors of the output are raised outside
+    pyarrow, and a writer that is discarded after a failure writes nothing."""
 
     closed = False
 
@@ -82,17 +87,17 @@ class _Held:
         pass
 
     def move(self, stream: ByteWriter) -> None:
-        """Write to a stream what has come since the last time."""
+        """Write to a stream all bytes that came since the last call."""
         parts, self._parts = self._parts, []
         for part in parts:
             stream.write(part)
 
 
 class TableWriter:
-    """Writes a table to a binary stream, which it needs not seek in. Raises `InputError` for ids that are no UTF-8.
+    """Writes a table to a binary stream that need not be seekable. Raises `InputError` for ids that are not UTF-8.
 
-    Numbers may be missing, and are then null. Ids are plain text in Parquet, which encodes repeated texts by itself, and
-    dictionary-encoded in Arrow, which does not.
+    Missing numbers are written as null. Ids are plain text in Parquet, which encodes repeated texts by itself, and dictionary-encoded in
+    Arrow, which does not.
     """
 
     def __init__(self, stream: ByteWriter, container: str, columns: Sequence[TypedColumn]) -> None:
@@ -110,13 +115,13 @@ class TableWriter:
         self._rows = self._text = 0
 
     def begin(self) -> None:
-        """Write what stands before the first row."""
-        self._held = _Held()
+        """Write the bytes before the first row."""
+        self._held = _Buffer()
         self._writer = _open_writer(self._held, self._container, self._schema)
         self._held.move(self._stream)
 
     def write(self, values: Sequence[ColumnValues]) -> None:
-        """Add rows. values: of each column the numbers (NaN: missing), the records whose ids stand there, or texts."""
+        """Add rows. values: for each column its numbers (NaN: missing), the indices of the records whose ids it shows, or texts."""
         import pyarrow as pa
 
         arrays, text = [], np.zeros((), dtype=np.int64)
@@ -133,11 +138,11 @@ class TableWriter:
         self._add(pa.record_batch(arrays, names=self._schema.names), text)
 
     def _add(self, rows: Any, text: Integers) -> None:
-        """Cut rows, with so many bytes of text each, where batches end."""
+        """Add rows and cut them where batches end. text: bytes of text of each row, or of every row."""
         ends, start = np.cumsum(np.broadcast_to(text, rows.num_rows), dtype=np.int64), 0
         while start < rows.num_rows:
             before = int(ends[start - 1]) if start else 0
-            full = int(np.searchsorted(ends, before + BATCH_TEXT - self._text)) + 1  # the row that fills the batch is part of it
+            full = int(np.searchsorted(ends, before + BATCH_TEXT - self._text)) + 1  # the row that fills the batch belongs to it
             stop = min(start + BATCH_ROWS - self._rows, full, rows.num_rows)
             self._waiting.append(rows.slice(start, stop - start))
             self._rows += stop - start
@@ -145,7 +150,7 @@ class TableWriter:
             if self._rows == BATCH_ROWS or self._text >= BATCH_TEXT:
                 self._write_batch()
             start = stop
-        if len(self._waiting) >= _MOST_WAITING:
+        if len(self._waiting) >= _MAX_PENDING:
             import pyarrow as pa
 
             self._waiting = pa.Table.from_batches(self._waiting).combine_chunks().to_batches()
@@ -165,22 +170,22 @@ class TableWriter:
         self._held.move(self._stream)
 
     def _named(self, column: str, records: Any) -> Any:
-        """The ids of records, as the container has them."""
+        """Return the ids of records, in the encoding of the container."""
         import pyarrow as pa
 
         ids = self._ids[column]
         return ids.take(records) if self._container == PARQUET else pa.DictionaryArray.from_arrays(records, ids)
 
     def finish(self) -> None:
-        """All rows are there."""
+        """Write the last rows and the end of the table."""
         if self._rows:
             self._write_batch()
         self._writer.close()
         self._held.move(self._stream)
 
 
-def _open_writer(held: _Held, container: str, schema: Any) -> Any:
-    """What decides about bytes is said here, whatever the defaults of a release are."""
+def _open_writer(held: _Buffer, container: str, schema: Any) -> Any:
+    """Open pyarrow's writer. Every option that affects the bytes is set here, so that they do not depend on the defaults of a release."""
     import pyarrow as pa
 
     if container == PARQUET:
@@ -194,7 +199,7 @@ def _open_writer(held: _Held, container: str, schema: Any) -> Any:
 
 
 def _checked_ids(column: str, records: Named) -> Any:
-    """The ids of records, which are different from each other."""
+    """Return the ids of records, which are all different."""
     texts = _texts(records.id_column)
     try:
         texts.validate(full=True)
@@ -210,7 +215,7 @@ def _refuse_id(column: str, records: Named) -> None:
             name.encode("utf-8")
         except UnicodeEncodeError:
             raise InputError(
-                f"{column} {number}: the id {name!a} is no UTF-8, as parquet and arrow want text to be; change the id, or write tsv"
+                f"{column} {number}: the id {name!a} is not UTF-8, which parquet and arrow need; change the id, or write tsv"
             ) from None
 
 
@@ -230,7 +235,7 @@ def _numbers(values: npt.NDArray[Any], dtype: np.dtype[Any] | None) -> Any:
 
 
 class ArrowSink(PairsSink):
-    """Writes pairs as rows of typed columns. task: of the queries as they were given."""
+    """Writes pairs as rows of typed columns. task: the task with the original queries."""
 
     def __init__(
         self,

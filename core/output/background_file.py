@@ -1,4 +1,4 @@
-"""Files that are written behind the back of who fills them, so that text is made while the system copies what was made before."""
+"""Write-behind files: a background thread writes, so that the caller can format the next text meanwhile."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from gpualign.core.output.writer import Text
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-_LARGE = 256 << 10
-"""Bytes that are worth another thread."""
+_BACKGROUND_BYTES = 256 << 10
+"""Bytes from which a write is left to the background thread."""
 
-_MOST = 64 << 20
-"""Bytes that wait, at most, beside those that are being written: text of CIGARs comes in bursts, a band of a GPU at a time."""
+_MAX_WAITING_BYTES = 64 << 20
+"""Largest number of bytes that wait, besides those being written: text of CIGARs comes in bursts, a band of a GPU at a time."""
 
 
 class BackgroundFile:
-    """A file that is written from one end to the other. What is large is written by a thread of its own, in order. After an error nothing
-    more is written; it is raised by one of the next calls, at the latest by `flush`, and by all that follow."""
+    """A file written from beginning to end. Large writes are done by a thread, in order. After an error nothing more is written. The
+    error is raised by one of the next calls, at the latest by `flush`, and by every later call."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -33,29 +33,29 @@ class BackgroundFile:
 
     def write(self, data: Text) -> None:
         if self._thread is None:
-            if len(data) < _LARGE:
+            if len(data) < _BACKGROUND_BYTES:
                 self._file.write(data)
                 return
             self._thread = SerialExecutor("gpualign-write")
             weakref.finalize(self, self._thread.stop)
-        while self._waiting and (self._held + len(data) > _MOST or self._waiting[0][0].done()):
+        while self._waiting and (self._held + len(data) > _MAX_WAITING_BYTES or self._waiting[0][0].done()):
             self._take_one()
         self._waiting.append((self._thread.submit(partial(self._write, data)), len(data)))
         self._held += len(data)
 
     def flush(self) -> None:
-        """Everything leaves this process."""
+        """Pass all bytes to the operating system."""
         while self._waiting:
             self._take_one()
         self._check()
         self._file.flush()
 
     def tell(self) -> int:
-        """Bytes until here, after a `flush`."""
+        """Return the bytes written so far; call `flush` first."""
         return self._file.tell()
 
     def close(self) -> None:
-        """The same, and the thread ends; the file stays open."""
+        """Flush and end the thread; the file stays open."""
         try:
             self.flush()
         finally:
@@ -69,7 +69,7 @@ class BackgroundFile:
         written.result()
 
     def _write(self, data: Text) -> int:
-        """In the thread."""
+        """Write in the thread."""
         self._check()
         try:
             return self._file.write(data)

@@ -1,7 +1,7 @@
-"""Text packed as gzip in small members, so that a run can go on behind any of them: BGZF, the blocked gzip of htslib's `bgzip`.
+"""BGZF, the blocked gzip of htslib's `bgzip`: text is compressed in small members, so that a run can resume after any of them.
 
-Members are cut by the text alone, a member every `MEMBER_TEXT` bytes, never by what is written at a time: the same text is the same file,
-however often its run was interrupted. Format: SAM/BAM specification, section 4.1.
+Members are cut by the text alone, one every `MEMBER_TEXT` bytes, never by the size of single writes: equal texts give equal files,
+however often the run was interrupted. Format: SAM/BAM specification, section 4.1.
 """
 
 from __future__ import annotations
@@ -13,31 +13,35 @@ from gpualign.core.common.threads import OrderedThreadPool
 from gpualign.core.output.writer import ByteWriter, Text
 
 MEMBER_TEXT = 0xFF00
-"""Bytes of text in a member; also where it cannot be packed, a member has fewer than 64 KB."""
+"""Bytes of text in a member. Even if they cannot be compressed, the member has fewer than 64 KB."""
 
 _LEVEL = 1
-"""Three to five times as fast as gzip's 6, for files of columns of numbers a tenth larger, of paths a third. isal is faster still, but does
-not always make the same bytes of the same text."""
+"""Compression level: three to five times as fast as gzip's 6; columns of numbers take a tenth more space, paths a third. isal is faster
+still, but does not always make equal bytes from equal text."""
 
 _HEADER = struct.Struct("<4BIBBHBBHH")
 _TRAILER = struct.Struct("<II")
 
 _END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-"""The empty member by which readers know that a file is whole."""
+"""The empty member at the end, by which readers recognize a complete file."""
 
 
 def _member(text: bytes) -> bytes:
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, -15)
     packed = packer.compress(text) + packer.flush()
     size = _HEADER.size + len(packed) + _TRAILER.size
-    # No name and no time, so that the same text is the same bytes; the extra field holds the size of the member, less one.
+    # No name and no time, so that equal texts give equal bytes; the extra field holds the size of the member, less one.
     header = _HEADER.pack(31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, size - 1)
     return header + packed + _TRAILER.pack(zlib.crc32(text), len(text))
 
 
 class BgzfWriter:
-    """A writer of text to a binary file. position: (text, packed bytes) of the members that the file holds already; known: bytes of the
-    text written next that are in them; threads: that pack."""
+    """Writes text to a binary file, compressed.
+
+    position: (bytes of text, compressed bytes) of the members that the file already has
+    known: bytes of the text written next that these members already hold
+    threads: threads that compress
+    """
 
     def __init__(self, file: ByteWriter, position: tuple[int, int] = (0, 0), known: int = 0, threads: int = 1) -> None:
         self._file = file
@@ -66,7 +70,7 @@ class BgzfWriter:
         self.packed_bytes += len(member)
 
     def finish(self) -> None:
-        """No text follows."""
+        """Write the last member and the end of the file."""
         self._threads.close()
         if self._held:
             self._put(_member(bytes(self._held)), len(self._held))

@@ -11,7 +11,7 @@ from gpualign.core.planning.tile_plan import Pairing, Plan
 
 
 class _ArraySink:
-    """Fills one array of values. make: the array, of a shape and dtype."""
+    """Base of sinks that fill one array of values. make: makes the array, from a shape and dtype."""
 
     def __init__(self, make: ArrayMaker, task: Task, value: Value = SCORES) -> None:
         self._make = make
@@ -26,10 +26,12 @@ class _ArraySink:
 
 
 class MatrixSink(_ArraySink):
-    """Fills a matrix, element [i][j] = query i, target j; for one set mirrored, the diagonal included.
+    """Fills a matrix, element [i][j] = query i, target j; of one set it is mirrored, the diagonal included.
 
-    The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored. threads: that write. rows: start, stop
-    of those that the array has, with the targets that any of them needs, not mirrored; None: all.
+    The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored.
+
+    threads: threads that write
+    rows: start and stop of the rows that the array has, with the targets that any of them needs, not mirrored; None for all
     """
 
     def __init__(self, make: ArrayMaker, task: Task, value: Value = SCORES, threads: int = 1, rows: tuple[int, int] | None = None) -> None:
@@ -58,9 +60,11 @@ class MatrixSink(_ArraySink):
 
 
 class CondensedSink(_ArraySink):
-    """Fills a vector of the pairs i < j of one set, row by row, as scipy.spatial.distance's condensed form has them.
+    """Fills a vector of the pairs i < j of one set, row by row, as in scipy.spatial.distance's condensed form.
 
-    The plan's pairing must be ABOVE. rows: start, stop of those that the vector has; None: all.
+    The plan's pairing must be ABOVE.
+
+    rows: start and stop of the rows that the vector has; None for all
     """
 
     def __init__(self, make: ArrayMaker, task: Task, value: Value = SCORES, rows: tuple[int, int] | None = None) -> None:
@@ -81,7 +85,7 @@ class CondensedSink(_ArraySink):
         values = self._value.of_band(self._task, results)
         for query in range(band.start, band.stop):
             first = max(query + 1, band.first_target)
-            part = values[query - band.start, first - band.first_target :]
+            row = values[query - band.start, first - band.first_target :]
             start = condensed_start(query, self._count) + first - query - 1 - self._first
-            self.matrix.reserve(start + len(part))
-            self.matrix.values[start : start + len(part)] = part
+            self.matrix.reserve(start + len(row))
+            self.matrix.values[start : start + len(row)] = row

@@ -1,4 +1,4 @@
-"""Files of matrices: .npy through a memory map, .npz, and text."""
+"""Matrix files: .npy through a memory map, .npz, and text."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ NumberType: TypeAlias = "np.dtype[np.signedinteger] | np.dtype[np.float64]"
 _BLOCK_CELLS = 1 << 20
 _IN_MEMORY = 4 << 20
 DECIMALS = 6
-"""Of identities and the like."""
+"""Decimal places of identities and other fractions."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The same time stamp in every .npz, so that the same results are the same bytes."""
+"""Time stamp of every .npz, so that equal results give equal bytes."""
 
 
 Places = Callable[[int, int], Piece]
-"""Where an array has the values of queries [start, stop), those that do not change any more once they are written; counted in values."""
+"""Maps queries [start, stop) to the place of their values in an array, counted in values: those that do not change once written."""
 
 
 class Named(Protocol):
-    """Records with ids: what a row or a column of a matrix stands for."""
+    """Records with ids, as rows or columns of a matrix stand for."""
 
     @property
     def ids(self) -> Sequence[str]: ...
@@ -47,9 +47,10 @@ class Named(Protocol):
 
 
 class NpyArray:
-    """An .npy array on an open binary file ("w+b"): filled through a memory map, or a small one in memory and written by `flush`.
+    """An .npy array on an open binary file ("w+b"). It is filled through a memory map; a small one is filled in memory and written by
+    `flush`.
 
-    The file is empty, or one that an earlier run has filled in part. Raises `InputError` where it is something else.
+    The file is empty, or an earlier run has filled it in part. Raises `InputError` if it holds anything else.
     """
 
     places: Places | None = None
@@ -67,7 +68,7 @@ class NpyArray:
         filled = file.seek(0, os.SEEK_END)
         file.seek(0)
         if filled and (filled != self._offset + nbytes or file.read(self._offset) != header):
-            raise InputError(f"what is there of the matrix is of another run; start without {parameter('resume')}")
+            raise InputError(f"the existing part of the matrix belongs to another run; start without {parameter('resume')}")
         if not filled:
             file.write(header)
         if nbytes <= _IN_MEMORY:  # an empty file could not be mapped anyway
@@ -77,20 +78,20 @@ class NpyArray:
             self.values = np.memmap(file, dtype=dtype, mode="r+", offset=self._offset, shape=shape)
 
     def reserve(self, stop: int) -> None:
-        """Raises `OSError` where the disk is full."""
+        """Reserve disk space for values[:stop]. Raises `OSError` if the disk is full."""
         if self._reservation is not None:
             self._reservation.up_to(self._offset + stop * self._row_bytes)
 
     def flush(self) -> None:
-        """All values so far are in the file. What is mapped is the file to every reader already; the disk gets it in the system's own
-        time."""
+        """Write all values so far to the file. A mapped array needs no write: every reader of the file sees its values already, and the
+        system writes them to the disk in its own time."""
         if not isinstance(self.values, np.memmap):
             self._file.seek(self._offset)
             self._file.write(self.values.data)
             self._file.flush()
 
     def piece(self, queries: tuple[int, int] | None) -> Piece:
-        """The bytes with the values of queries [start, stop); None: those before the first value."""
+        """Return the place of the bytes with the values of queries [start, stop); with None, of those before the first value."""
         if queries is None or self.places is None:
             return Piece(0, self._offset if queries is None else 0)
         return self.places(*queries).scaled(self.values.itemsize, self._offset)
@@ -103,25 +104,28 @@ class ArrayMaker(Protocol):
 
 
 class FilledArray(Protocol):
-    """An array on a file, or in memory. places: what a sink tells of it, from its beginning on."""
+    """An array on a file or in memory.
+
+    places: maps queries to their values; set by the sink when it begins
+    """
 
     values: npt.NDArray[Any]
     places: Places | None
 
     def reserve(self, stop: int) -> None:
-        """values[:stop] are about to be written; no others may be."""
+        """Prepare for writes to values[:stop]. No other values may be written."""
 
     def flush(self) -> None:
-        """All values are there."""
+        """Write the values, which are complete."""
 
 
 def condensed_start(row: int, count: int) -> int:
-    """Where the pairs of a row begin in the condensed form of `count` records, as scipy.spatial.distance has it."""
+    """Return where the pairs of a row begin in the condensed form of `count` records, as in scipy.spatial.distance."""
     return row * count - row * (row + 1) // 2
 
 
 def condensed_places(start: int, count: int) -> Places:
-    """Of a condensed matrix of `count` records, from a row on."""
+    """Return the `Places` of a condensed matrix of `count` records that begins with row `start`."""
 
     def places(first: int, stop: int) -> Piece:
         at = condensed_start(first, count)
@@ -131,7 +135,8 @@ def condensed_places(start: int, count: int) -> Places:
 
 
 def matrix_places(start: int, columns: int, mirrored: bool) -> Places:
-    """Of a matrix of whole rows, from a row on. mirrored: it has all rows, and what is left of the diagonal is written later."""
+    """Return the `Places` of a matrix of whole rows that begins with row `start`. mirrored: it has all rows, and the values to the left of
+    the diagonal are written later."""
 
     def places(first: int, stop: int) -> Piece:
         if mirrored:
@@ -142,17 +147,17 @@ def matrix_places(start: int, columns: int, mirrored: bool) -> Places:
 
 
 def id_list_names(one_set: bool) -> tuple[str, ...]:
-    """What the lists of ids of a matrix are called."""
+    """Return the names of the lists of ids of a matrix."""
     return ("ids",) if one_set else ("query_ids", "target_ids")
 
 
 def id_lists(queries: Named, targets: Named) -> dict[str, Named]:
-    """The lists of ids by name, and whose they are."""
+    """Return the records of each list of ids, by the name of the list."""
     return dict(zip(id_list_names(targets is queries), (queries, targets), strict=False))
 
 
 def write_ids(stream: ByteWriter, records: Named) -> None:
-    """One id a line, in matrix order."""
+    """Write one id per line, in matrix order."""
     stream.write("".join(f"{name}\n" for name in records.ids).encode("utf-8", "surrogateescape"))
 
 
@@ -165,9 +170,10 @@ def write_matrix_text(
     decimals: int = DECIMALS,
     threads: int = 1,
 ) -> None:
-    """A header line of target ids behind an empty cell, then a line a query: its id and values. Between commas ids are quoted.
+    """Write a header line, an empty cell and the target ids, then one line per query: its id and values.
 
-    threads: that make text.
+    separator: between cells; with a comma, ids are quoted
+    threads: threads that format text
     """
     header = "".join(f"{separator}{name}" for name in _cells(targets, separator))
     stream.write((header + "\n").encode("utf-8", "surrogateescape"))
@@ -179,7 +185,7 @@ def _cells(records: Named, separator: str) -> StringColumn:
 
 
 def write_phylip(stream: ByteWriter, matrix: npt.NDArray[Any], records: Named, decimals: int = DECIMALS, threads: int = 1) -> None:
-    """A square distance matrix as PHYLIP's programs read it, with ids of any length ("relaxed"). threads: that make text."""
+    """Write a square distance matrix in PHYLIP's format, with ids of any length ("relaxed"). threads: threads that format text."""
     stream.write(f"{len(records.ids)}\n".encode())
     write_matrix_rows(stream, matrix, records.id_column, " ", decimals, threads)
 
@@ -194,35 +200,40 @@ def write_matrix_rows(
     undefined: str = "nan",
     below: bool = False,
 ) -> None:
-    """A line a row: its id and values, `undefined` in the place of a NaN; below: those left of the diagonal."""
+    """Write one line per row: its id and values.
+
+    threads: threads that format text
+    undefined: text of a NaN
+    below: whether only the values to the left of the diagonal are written
+    """
     keep_freed_memory()
     for start, stop in row_blocks(matrix.shape, _BLOCK_CELLS, threads):
-        part, names = np.ascontiguousarray(matrix[start:stop]), ids.offsets[start : stop + 1]
+        rows, names = np.ascontiguousarray(matrix[start:stop]), ids.offsets[start : stop + 1]
         triangle = start if below else None
-        write_pieces(stream, format_matrix_rows(ids.text, names, part, separator, decimals, undefined, triangle, threads))
+        write_pieces(stream, format_matrix_rows(ids.text, names, rows, separator, decimals, undefined, triangle, threads))
 
 
 def open_member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
-    """A new array of an .npz, to be written and closed."""
+    """Open a new array of an .npz; the caller writes and closes it."""
     import zipfile
 
     return archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True)
 
 
 def write_member(archive: zipfile.ZipFile, name: str, values: npt.NDArray[Any]) -> None:
-    """An array that is in memory."""
+    """Write an array from memory to an .npz."""
     with open_member(archive, name) as member:
         np.lib.format.write_array(member, values, allow_pickle=False)
 
 
 def write_id_members(archive: zipfile.ZipFile, queries: Named, targets: Named) -> None:
-    """The ids under the names of `id_lists`."""
+    """Write the ids to an .npz, under the names of `id_lists`."""
     for name, records in id_lists(queries, targets).items():
         write_member(archive, name, np.array(list(records.ids), dtype=np.str_))
 
 
 def write_npz(stream: BinaryIO, arrays: dict[str, BinaryIO], queries: Named, targets: Named) -> None:
-    """Pack finished .npy files under their names, and the ids."""
+    """Write an .npz of finished .npy files, under their names, and of the ids."""
     import shutil
     import zipfile
 

@@ -1,4 +1,4 @@
-"""What of each pair a matrix holds."""
+"""The value of each pair that a matrix holds."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Value:
-    """What a matrix holds: "score" (int32 or int64), "identity" or "distance", which is 1 - identity (float64). edit: scores are edit
-    distances, and so are distances."""
+    """The value of each pair that a matrix holds.
+
+    name: "score" (int32 or int64), "identity" or "distance", which is 1 - identity (float64)
+    edit: whether scores are edit distances, and so are distances
+    """
 
     name: str
     identity_definition: int
@@ -28,33 +31,33 @@ class Value:
 
     @property
     def kind(self) -> str:
-        """score, identity or distance, for people and programs."""
+        """score, identity or distance: a name for messages and programs."""
         return "distance" if self.edit and self.name == "score" else self.name
 
     @property
-    def _of_engine(self) -> bool:
-        """Whether it is what engines compute of every pair."""
+    def _is_engine_result(self) -> bool:
+        """Whether engines compute this value for every pair."""
         return self.name == "score" or (self.edit and self.name == "distance")
 
     @property
     def detail(self) -> Detail:
-        return Detail.SCORE if self._of_engine else Detail.STATISTICS
+        return Detail.SCORE if self._is_engine_result else Detail.STATISTICS
 
     @property
     def array_name(self) -> str:
         return "scores" if self.kind == "score" else self.kind
 
     def dtype(self, task: Task) -> NumberType:
-        return task.dtype if self._of_engine else np.dtype(np.float64)
+        return task.dtype if self._is_engine_result else np.dtype(np.float64)
 
     def of(self, block: Block) -> npt.NDArray[Any]:
-        """Values of a block's pairs, of the shape of its scores."""
-        if self._of_engine:
+        """Return the values of a block's pairs, in the shape of its scores."""
+        if self._is_engine_result:
             return block.scores
         return block.identity_fraction if self.name == "identity" else block.distance_fraction
 
     def of_band(self, task: Task, results: BandResults) -> npt.NDArray[Any]:
-        """Values of a band's pairs: [queries][targets]."""
+        """Return the values of a band's pairs: [queries][targets]."""
         return self.of(PairBlock(task, self.identity_definition, results))
 
 

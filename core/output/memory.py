@@ -1,4 +1,4 @@
-"""Sinks that keep results in memory, or nothing."""
+"""An array in memory for sinks that fill one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpualign.core.output.matrix_files import NumberType, Places
 
 
 class MemoryArray:
-    """An array for sinks that fill one (`gpualign.core.output.matrix_files.ArrayMaker`)."""
+    """Array in memory for sinks that fill one (implements `gpualign.core.output.matrix_files.FilledArray`)."""
 
     places: Places | None = None
 

@@ -1,4 +1,4 @@
-"""Where the values of bands belong in a whole matrix."""
+"""Places the values of bands in a whole matrix, and mirrors a symmetric one."""
 
 from __future__ import annotations
 
@@ -10,22 +10,26 @@ import numpy.typing as npt
 from gpualign.core.common._placing import copy_rows, mirror_rows
 from gpualign.core.output.matrix_files import FilledArray
 
-_TOGETHER = 4096
-"""Rows that are mirrored together. What they mirror is read from all rows above: runs of 16 KB and more where these are not in memory."""
+_MIRROR_ROWS = 4096
+"""Rows mirrored at a time. Their values are read from all rows above, in runs of 16 KB and more where these are not in memory."""
 
-_NEAR_END = 8
-"""Where less than so many times `_TOGETHER` rows are left, they are mirrored one part in so many of what is left at a time."""
+_END_STEPS = 8
+"""If fewer than this many times `_MIRROR_ROWS` rows remain, rows are mirrored in steps of the remaining rows divided by this."""
 
-_AT_ONCE = 256
-"""Rows of a call of the compiled function, so that an interrupt waits for a moment alone."""
+_ROWS_PER_CALL = 256
+"""Rows in one call of the compiled function: few, so that an interrupt waits only a moment."""
 
 
 class MatrixFiller:
-    """Puts the values of bands, which come in the order of their rows, in a whole matrix `array`, in so many threads.
+    """Places the values of bands, which come in the order of their rows, in a whole matrix.
 
-    mirror: it is symmetric, and values below the diagonal may be anything. Bands are then written as they come, and what is left of the
-    diagonal follows by whole rows, up to `finish`: values go to a file once, in runs, and not a few at a time to each later row.
-    origin: the row and column of the matrix with which `out` begins, if it is a part of it, which is not mirrored.
+    array: the matrix, or rows and columns of it
+    mirror: whether the matrix is symmetric; the bands' values below the diagonal may then be anything
+    threads: threads that copy values
+    origin: row and column of the matrix with which `array` begins; an array that is only part of the matrix is not mirrored
+
+    If `mirror`, bands are written as they come, and the values to the left of the diagonal follow in whole rows, the last in `finish`:
+    values go to a file once, in runs, and not a few at a time to each later row.
     """
 
     def __init__(self, array: FilledArray, mirror: bool, threads: int = 1, origin: tuple[int, int] = (0, 0)) -> None:
@@ -34,28 +38,28 @@ class MatrixFiller:
         self._origin = origin
         self._mirror = mirror
         self._threads = threads
-        self._there = 0  # rows, right of the diagonal
+        self._filled = 0  # rows, right of the diagonal
         self._mirrored = 0  # rows, left of it
 
     def place(self, values: npt.NDArray[Any], rows: tuple[int, int], columns: tuple[int, int]) -> None:
-        """values: of rows x columns, each first, stop. Several parts of the same rows come from left to right."""
+        """Place the values of rows x columns, each (start, stop). Several pieces of the same rows come from left to right."""
         if values.size:
             row, column = rows[0] - self._origin[0], columns[0] - self._origin[1]
             self._array.reserve(row + len(values))
             copy_rows(self._out, np.ascontiguousarray(values, self._out.dtype), row, column, self._threads)
         if columns[1] == self._out.shape[1]:
-            self._there = rows[1]
-        # Near the end in ever smaller parts: bands come faster there, devices wait for them soon, and little is to be left after the last.
-        if self._there - self._mirrored >= min(_TOGETHER, max(_AT_ONCE, (len(self._out) - self._there) // _NEAR_END)):
+            self._filled = rows[1]
+        # Steps become smaller near the end: bands come faster there, devices soon wait for them, and little should remain after the last.
+        if self._filled - self._mirrored >= min(_MIRROR_ROWS, max(_ROWS_PER_CALL, (len(self._out) - self._filled) // _END_STEPS)):
             self._mirror_all()
 
     def finish(self) -> None:
-        """Every band is there, those of an earlier run as well, with which this one may have had nothing left to place."""
-        self._there = len(self._out)
-        self._array.reserve(self._there)
+        """Mirror the remaining rows. All bands are placed, by this run or an earlier one, which may have left nothing to place."""
+        self._filled = len(self._out)
+        self._array.reserve(self._filled)
         self._mirror_all()
 
     def _mirror_all(self) -> None:
-        while self._mirror and self._mirrored < self._there:
-            first, self._mirrored = self._mirrored, min(self._there, self._mirrored + _AT_ONCE)
+        while self._mirror and self._mirrored < self._filled:
+            first, self._mirrored = self._mirrored, min(self._filled, self._mirrored + _ROWS_PER_CALL)
             mirror_rows(self._out, first, self._mirrored, self._threads)

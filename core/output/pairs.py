@@ -1,4 +1,4 @@
-"""What sinks share that write pairs one after the other, in input order: filters, and blocks of bounded size."""
+"""Base of sinks that write pairs one after the other, in input order: filters, and blocks of bounded size."""
 
 from __future__ import annotations
 
@@ -22,21 +22,26 @@ if TYPE_CHECKING:
     from gpualign.core.results.near_results import NearResults
 
 _BLOCK_PAIRS = 1 << 15
-"""Pairs that a thread formats at a time: a megabyte or two of text where it has no paths, which a processor's cache holds. A band has
-several such blocks, so that several threads end it together."""
+"""Pairs that a thread formats at a time: without paths a megabyte or two of text, which fits a processor's cache. A band has several such
+blocks, so that several threads finish it at the same time."""
 
 _BLOCK_RUNS = 1 << 19
-"""Bytes of runs that a thread formats at a time, of which letters make ten times as many. Of 5,000 genes a row has four times as many, and
-a band has fewer rows than a server has threads."""
+"""Bytes of runs that a thread formats at a time; aligned letters make ten times as many bytes of text. With 5,000 genes a row has four
+times as many bytes of runs, and a band has fewer rows than a server has threads."""
 
 BLOCK_RUNS_OF_CIGARS = 1 << 20
-"""The same of rows without letters: CIGARs make twice as many bytes, faster than Python puts several blocks on their way."""
+"""Bytes of runs likewise, for rows without letters: CIGARs make twice as many bytes, faster than Python hands out several blocks."""
 
 
 @dataclass(frozen=True)
-class _Most:
-    """Of a block, about. runs: bytes of runs and of titles; titles: bytes of those of each query and of each target, which rows repeat;
-    whole_rows: all pairs of a query are in one block, whatever they take."""
+class _BlockLimits:
+    """Approximate limits of a block.
+
+    pairs: pairs
+    runs: bytes of runs and of titles
+    titles: bytes of the titles of each query and of each target, which rows repeat
+    whole_rows: whether all pairs of a query are in one block, however large they are
+    """
 
     pairs: int
     runs: int
@@ -44,7 +49,7 @@ class _Most:
     whole_rows: bool
 
     def cut(self, results: BandResults) -> Iterator[BandResults]:
-        """A band in parts: of several rows, or of a row or a part of it."""
+        """Cut a band into pieces: of several rows, of one row, or of part of a row."""
         rows, targets = results.scores.shape
         sizes = np.zeros(rows, dtype=np.int64) if results.runs is None else results.runs.sizes.sum(axis=1, dtype=np.int64)
         if self.titles is not None:
@@ -59,15 +64,15 @@ class _Most:
         yield from self._cut_rows(results, start, rows, held)
 
     def _cut_rows(self, results: BandResults, start: int, stop: int, held: int) -> Iterator[BandResults]:
-        """Some rows; a single one in parts where it is too long, unless rows are to be whole. held: bytes of their runs and titles."""
+        """Cut out some rows; a single row that is too long is cut further, unless rows stay whole. held: bytes of their runs and titles."""
         targets = results.scores.shape[1]
-        parts = max(1, -(-targets // self.pairs), -(-held // self.runs)) if stop - start == 1 and not self.whole_rows else 1
-        step = max(1, -(-targets // parts))
+        pieces = max(1, -(-targets // self.pairs), -(-held // self.runs)) if stop - start == 1 and not self.whole_rows else 1
+        step = max(1, -(-targets // pieces))
         for first in range(0, max(1, targets), step):
             yield results.part(slice(start, stop), slice(first, min(targets, first + step)))
 
     def cut_list(self, results: NearResults) -> Iterator[NearResults]:
-        """A list of pairs in parts."""
+        """Cut a list of pairs into pieces."""
         titles = None if self.titles is None else self.titles[0][results.pairs.queries] + self.titles[1][results.pairs.targets]
         return results.parts(self.pairs, self.runs, titles)
 
@@ -81,30 +86,34 @@ def blocks_of(
     runs: int = _BLOCK_RUNS,
     whole_rows: bool = False,
 ) -> Iterator[Block]:
-    """A band in blocks of bounded size, in input order. threads: that will make text of a block together; runs: bytes of them that each
-    takes; whole_rows: a block has all pairs of its queries that the band has."""
-    most = _Most(threads * _BLOCK_PAIRS, threads * runs, titles_of(task), whole_rows)
+    """Cut a band into blocks of bounded size, in input order.
+
+    threads: threads that will format a block together
+    runs: bytes of runs that each of them takes
+    whole_rows: whether a block has all pairs of its queries that the band has
+    """
+    limits = _BlockLimits(threads * _BLOCK_PAIRS, threads * runs, titles_of(task), whole_rows)
     if task.both_strands:
-        yield from _of_better_strands(task, identity_definition, results, pairing, most)
+        yield from _of_better_strands(task, identity_definition, results, pairing, limits)
         return
     if isinstance(results, BandResults):
-        for part in most.cut(results):
-            yield PairBlock(task, identity_definition, part, pairing)
+        for piece in limits.cut(results):
+            yield PairBlock(task, identity_definition, piece, pairing)
     else:
-        for near in most.cut_list(results):
+        for near in limits.cut_list(results):
             yield NearBlock(task, identity_definition, near.pairs, near.aligned)
 
 
 def titles_of(task: Task) -> tuple[Integers, Integers] | None:
-    """Bytes of the titles of queries and targets, None where they were not read: that is, where rows do not have them."""
+    """Return the bytes of the titles of queries and targets; None if titles were not read, because rows do not have them."""
     queries, targets = task.queries.descriptions, task.targets.descriptions
     return None if queries is None or targets is None else (queries.lengths, targets.lengths)
 
 
 def _of_better_strands(
-    task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing, most: _Most
+    task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing, limits: _BlockLimits
 ) -> Iterator[Block]:
-    """The same where each pair is of one strand or the other: as lists, because a rectangle's rows are one sequence each."""
+    """Cut a band in which each pair is of one strand or the other into blocks: lists, because each row of a rectangle is one sequence."""
     from gpualign.core.alignment.aligned_pairs import Aligned
     from gpualign.core.results.hit_blocks import BetterStrandBlock
     from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated
@@ -118,29 +127,31 @@ def _of_better_strands(
         return BetterStrandBlock(strands, identity_definition, sides, 2 * queries + aligned.is_reverse_complement, targets, aligned)
 
     if not isinstance(results, BandResults):
-        for near in most.cut_list(results):
+        for near in limits.cut_list(results):
             yield block(near.pairs.queries, near.pairs.targets, near.aligned)
         return
-    for part in most.cut(results):
-        wanted = PairBlock(task, identity_definition, part, pairing).selected(None)
-        rows, columns = (places.astype(np.int64) for places in np.nonzero(wanted))
-        statistics = None if part.statistics is None else part.statistics[wanted]
-        minus = None if part.is_reverse_complement is None else part.is_reverse_complement[wanted]
-        aligned = Aligned(part.scores[wanted], statistics, part.runs and part.runs.part(wanted), minus)
-        yield block(rows + part.band.start, columns + part.band.first_target, aligned)
+    for piece in limits.cut(results):
+        selected = PairBlock(task, identity_definition, piece, pairing).selected(None)
+        rows, columns = (places.astype(np.int64) for places in np.nonzero(selected))
+        statistics = None if piece.statistics is None else piece.statistics[selected]
+        is_reverse_complement = None if piece.is_reverse_complement is None else piece.is_reverse_complement[selected]
+        aligned = Aligned(piece.scores[selected], statistics, piece.runs and piece.runs.part(selected), is_reverse_complement)
+        yield block(rows + piece.band.start, columns + piece.band.first_target, aligned)
 
 
 class PairsSink:
-    """Base of the sinks that write pairs. They say what stands in front (`header`) and how a block becomes bytes (`write_block`); what is
-    more than a run of bytes says how it begins (`open`) and ends (`finish`).
+    """Base of the sinks that write pairs.
 
-    kept: pairs that the filter has let pass, where they are counted: whoever wants to know sets it to 0 before.
+    A subclass defines the text before the first pair (`header`) and how a block is written (`write_block`); one whose output is more than
+    a sequence of bytes also defines how it begins (`open`) and ends (`finish`).
+
+    kept: number of pairs that passed the filter; counted if the caller sets it to 0 first, else None
     """
 
     block_threads = 1
-    """That make the text of a block together."""
+    """Threads that format a block together."""
     block_runs = _BLOCK_RUNS
-    """Bytes of runs of which each of these makes text."""
+    """Bytes of runs that each of these threads formats."""
 
     def __init__(self, stream: ByteWriter, task: Task, filter: Filter | None = None, identity_definition: int = DEFAULT) -> None:
         self.stream = stream
@@ -150,15 +161,15 @@ class PairsSink:
         self.kept: int | None = None
 
     def header(self) -> bytes:
-        """Text before the first pair."""
+        """Return the text before the first pair."""
         return b""
 
     def open(self) -> None:
-        """Write what stands before the first pair."""
+        """Write the bytes before the first pair."""
         self.stream.write(self.header())
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:
-        """Write the block's wanted pairs, but only those that `keep` has (None: all of them)."""
+        """Write the selected pairs of a block that `mask` holds (None: all of them)."""
         raise NotImplementedError
 
     def begin(self, plan: Plan) -> None:
@@ -170,9 +181,9 @@ class PairsSink:
             self.write_block(block, mask)
 
     def filtered(self, results: BandResults | NearResults) -> Iterator[tuple[Block, Booleans | None]]:
-        """The blocks of a band, each with the pairs that the filter keeps (None: all of them)."""
+        """Return the blocks of a band, each with a mask of the pairs that pass the filter (None: all of them)."""
         pairing, threads, runs = self._plan.pairing, self.block_threads, self.block_runs
-        whole = self._filter.nearest is not None  # the nearest are those of all pairs of a query
+        whole = self._filter.nearest is not None  # the nearest are chosen among all pairs of a query
         for block in blocks_of(self.task, self._identity_definition, results, pairing, threads, runs, whole):
             mask = self._filter.mask(block)
             if self.kept is not None:

@@ -1,4 +1,4 @@
-"""Alignments for people: blocks of three lines, the letters of both sequences and what they have in common between them."""
+"""Human-readable alignments: blocks of three lines, the letters of both sequences with their agreement between them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gpualign.core.results.filter import Filter
 from gpualign.core.results.hit_blocks import as_hits
 from gpualign.core.sequences.alphabet import PROTEIN
 
-_LEAST_LETTERS = 10
+_MIN_LETTERS = 10
 
 
 class BlocksSink(PairsSink):
-    """Writes each pair as a summary and its alignment, in lines of `width` characters at most (but ten letters at least).
+    """Writes each pair as a summary and its alignment, in lines of at most `width` characters (but at least ten letters).
 
-    Between the sequences | stands for equal letters, . for unequal ones, of proteins + for those of a positive score; numbers at the ends
-    count letters from 1, of translations nucleotides.
+    Between the sequences | marks equal letters, . unequal ones, and in proteins + unequal ones with a positive score. Numbers at the ends
+    count letters from 1; in translations they count nucleotides.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class BlocksSink(PairsSink):
         task = block.task
         query, target = block.records(pair)
         counts = block.statistics[pair]
-        num, den = (int(part[pair]) for part in block.identity)
+        num, den = (int(term[pair]) for term in block.identity)
         gaps, opens = int(counts["gaps"]), int(counts["gap_opens"])
         percent = 100 * num / den if den else 0.0
         lengths = block.record_lengths[0][query], block.record_lengths[1][target]
-        of_what = ["letter" if codon == 1 else "nucleotide" for codon in block.codons]
-        yield f"query    {task.queries.ids[query]} ({_count(lengths[0], of_what[0])})"
-        yield f"target   {task.targets.ids[target]} ({_count(lengths[1], of_what[1])})"
+        units = ["letter" if codon == 1 else "nucleotide" for codon in block.codons]
+        yield f"query    {task.queries.ids[query]} ({_count(lengths[0], units[0])})"
+        yield f"target   {task.targets.ids[target]} ({_count(lengths[1], units[1])})"
         yield f"{'distance' if task.scoring.edit else 'score':<9}{block.scores[pair]}"
         significance = block.significance(pair)
         if significance is not None:
@@ -60,18 +60,18 @@ class BlocksSink(PairsSink):
         yield f"identity {percent:.2f} % ({num} of {den})"
         yield f"gaps     {opens} with {_count(gaps, 'letter')}" if gaps else "gaps     0"
         yield ""
-        # Numbers of the first letters, and what each letter adds to them.
+        # Numbers of the first letters, and the step from each letter to the next.
         ends = [
-            (side, bool(turned[pair]))
-            for side, turned in (("query", block.is_reverse_complement), ("target", block.target_is_reverse_complement))
+            (side, bool(flipped[pair]))
+            for side, flipped in (("query", block.is_reverse_complement), ("target", block.target_is_reverse_complement))
         ]
-        firsts = [int(counts[f"{side}_end"] if turned else counts[f"{side}_start"] + 1) for side, turned in ends]
-        steps = [-codon if turned else codon for codon, (_, turned) in zip(block.codons, ends, strict=True)]
+        firsts = [int(counts[f"{side}_end"] if flipped else counts[f"{side}_start"] + 1) for side, flipped in ends]
+        steps = [-codon if flipped else codon for codon, (_, flipped) in zip(block.codons, ends, strict=True)]
         names = task.queries.ids[query], task.targets.ids[target]
         yield from self._lines(block, pair, names, firsts, steps)
 
     def _frames(self, block: Block, pair: Pair) -> Iterator[str]:
-        """The reading frames of what is translated, for people."""
+        """Return the reading frames of translated sequences, human-readable."""
         for side, codon, frames in zip(("query", "target"), block.codons, as_hits(block).frames, strict=True):
             if codon != 1:
                 yield f"{frames[pair]:+d} of the {side}"
@@ -83,16 +83,16 @@ class BlocksSink(PairsSink):
             middle = self._with_similar(upper, middle, lower)
         label = min(max(map(len, names)), 20)
         digits = len(str(int(max(block.record_lengths[0][query], block.record_lengths[1][target]))))
-        letters = max(_LEAST_LETTERS, self._width - label - 2 * digits - 3)
+        letters = max(_MIN_LETTERS, self._width - label - 2 * digits - 3)
         positions, step = np.array(firsts), np.array(steps)
         within = step - np.sign(step)  # from the first to the last nucleotide of a codon
         for at in range(0, len(middle), letters):
-            parts = upper[at : at + letters], lower[at : at + letters]
-            used = [len(part) - part.count("-") for part in parts]
+            pieces = upper[at : at + letters], lower[at : at + letters]
+            used = [len(piece) - piece.count("-") for piece in pieces]
             last = positions + step * (np.array(used) - 1) + within
-            yield f"{names[0][:label]:<{label}} {positions[0]:>{digits}} {parts[0]} {last[0]}"
+            yield f"{names[0][:label]:<{label}} {positions[0]:>{digits}} {pieces[0]} {last[0]}"
             yield f"{'':<{label + digits + 2}}{middle[at : at + letters]}".rstrip()
-            yield f"{names[1][:label]:<{label}} {positions[1]:>{digits}} {parts[1]} {last[1]}"
+            yield f"{names[1][:label]:<{label}} {positions[1]:>{digits}} {pieces[1]} {last[1]}"
             yield ""
             positions = last + np.sign(step)
         if not middle:
@@ -100,7 +100,7 @@ class BlocksSink(PairsSink):
             yield ""
 
     def _with_similar(self, upper: str, middle: str, lower: str) -> str:
-        """The line between two sequences, with + where unequal letters have a positive score."""
+        """Return the line between two sequences, with + where unequal letters have a positive score."""
         signs = np.frombuffer(middle.encode(), dtype=np.uint8)
         unequal = np.flatnonzero(signs == ord("."))
         codes = (PROTEIN.encoding[np.frombuffer(line.encode(), dtype=np.uint8)[unequal]] for line in (upper, lower))
@@ -110,5 +110,5 @@ class BlocksSink(PairsSink):
         return str(changed.tobytes(), "ascii")
 
 
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+def _count(count: int, unit: str) -> str:
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"

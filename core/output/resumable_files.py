@@ -1,4 +1,4 @@
-"""Files that grow row by row, and say how far they are, so that another run can go on behind that (core/files/journal.py)."""
+"""Files that grow row by row and report their positions, so that another run can resume from there (core/files/journal.py)."""
 
 from __future__ import annotations
 
@@ -10,24 +10,28 @@ from gpualign.core.output.bgzf import BgzfWriter
 from gpualign.core.output.writer import Text
 
 ResumePosition = tuple[int, int, int]
-"""Of a file with which this run goes on: bytes that are kept, text in these, and text in these that will be written again."""
+"""Where a run resumes a file: bytes of the file that are kept, bytes of text in them, and bytes of that text that will be written again."""
 
 
 class GrowingFile:
-    """Numbers, written by whoever has the file."""
+    """A file of numbers; the caller writes to it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
     def position(self) -> tuple[int, int, int]:
-        """(bytes, the same as text, the same as the end of the rows)."""
+        """Return the size of the file three times: as bytes, as text and as the end of the rows."""
         self._file.flush()
         size = self._file.tell()
         return size, size, size
 
 
 class TextFile:
-    """A writer of text, plain. muted: whether what is written stands there already: what comes before the first row."""
+    """Writes plain text.
+
+    kept: where this run resumes the file; None for a new one
+    muted: returns whether the text being written, that before the first row, is already in the file
+    """
 
     def __init__(self, file: BinaryIO, kept: ResumePosition | None, muted: Callable[[], bool]) -> None:
         self._file = BackgroundFile(file)
@@ -35,7 +39,7 @@ class TextFile:
         self._known = kept[2] if kept else 0
         self._end = (kept[1] if kept else 0) - self._known
         self.bytes_written = 0
-        """Bytes that were written, those that stand there already as well."""
+        """Bytes that were written, including those that were already in the file."""
 
     def write(self, data: Text) -> None:
         self.bytes_written += len(data)
@@ -47,18 +51,22 @@ class TextFile:
         self._file.write(data[passed:] if passed else data)
 
     def position(self) -> tuple[int, int, int]:
-        """(bytes, the same as text, where the rows end)."""
+        """Return (bytes of the file, the same as bytes of text, end of the rows)."""
         self._file.flush()
         size = self._file.tell()
         return size, size, self._end
 
     def finish(self) -> None:
-        """No text follows."""
+        """Write the remaining text; none follows."""
         self._file.close()
 
 
 class PackedFile:
-    """The same of text that is packed as gzip. threads: that pack."""
+    """Writes text compressed as gzip.
+
+    kept, muted: as of `TextFile`
+    threads: threads that compress
+    """
 
     def __init__(self, file: BinaryIO, kept: ResumePosition | None, muted: Callable[[], bool], threads: int) -> None:
         self._file = file
@@ -70,11 +78,11 @@ class PackedFile:
             self._packed.write(data)
 
     def position(self) -> tuple[int, int, int]:
-        """(bytes of whole members, their text, where the rows end)."""
+        """Return (bytes of whole members, bytes of their text, end of the rows)."""
         self._file.flush()
         return self._packed.packed_bytes, self._packed.packed_text, self._packed.text
 
     def finish(self) -> None:
-        """No text follows."""
+        """Write the remaining text and the end of the file."""
         self._packed.finish()
         self._file.flush()

@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 _MAKERS = 2
 
 _Rows: TypeAlias = tuple[Block, list[Column] | None, Booleans | None]
-"""What the text of a block's rows is made of; None: columns that do not depend on other blocks."""
+"""A block, its columns and a mask of its rows. Columns are None if the thread that formats the rows makes them: they depend on no other
+block."""
 
 
 class TableSink(PairsSink):
-    """Writes a format of rows to a binary stream.
+    """Writes pairs as rows of a format to a binary stream.
 
-    threads: that make text of a band's blocks. Two of them, of Python, make columns as well, and have the others help with the text: more
-    would wait for each other's turns. The caller's thread filters, and makes the columns, in order, of formats that remember what they have
-    seen; also those of the first block, with whatever all blocks share.
+    threads: threads that format a band's blocks. Two of them are Python threads, which also make columns and have the others help with the
+        text: more Python threads would wait for each other. The caller's thread filters. If the format remembers earlier blocks, that
+        thread also makes all columns, in order; otherwise only those of the first block, with everything that blocks share.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class TableSink(PairsSink):
         self.block_threads = -(-threads // makers)
         if not format.has_letters:
             self.block_runs = BLOCK_RUNS_OF_CIGARS
-        self._begun = False
+        self._started = False
         if threads > _MAKERS:
             keep_freed_memory()
 
@@ -72,9 +73,9 @@ class TableSink(PairsSink):
 
     def _rows(self, results: BandResults | NearResults) -> Iterator[_Rows]:
         for block, mask in self.filtered(results):
-            here = self._format.remembers or not self._begun
-            self._begun = True
-            yield block, self._format.columns(block, mask) if here else None, mask
+            in_order = self._format.remembers or not self._started
+            self._started = True
+            yield block, self._format.columns(block, mask) if in_order else None, mask
 
     def _text(self, rows: _Rows) -> list[bytearray]:
         block, columns, mask = rows

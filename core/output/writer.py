@@ -1,4 +1,4 @@
-"""What writers of text write to."""
+"""Streams that writers of text write to, and helpers for them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ Text: TypeAlias = bytes | bytearray
 
 
 _MORE_THREADS = 4
-"""Threads that blocks of the least size do not keep waiting for each other."""
+"""Number of threads for which blocks of the smallest size are large enough that they do not wait for each other."""
 
 _LARGER = 4
-"""Times as large as that blocks are at most, of tens of MB of text then."""
+"""Largest factor by which blocks are larger than that; they then make tens of MB of text."""
 
 _REUSED = (32 << 20) - (1 << 16)
-"""Bytes just below those that glibc's malloc always takes from the system, and gives back at once."""
+"""Just below the size from which glibc's malloc always takes memory from the system, and returns it at once."""
 
 
 class ByteWriter(Protocol):
@@ -25,13 +25,13 @@ class ByteWriter(Protocol):
 
 
 def write_pieces(stream: ByteWriter, pieces: Iterable[Text]) -> None:
-    """One behind the other."""
+    """Write pieces one after the other."""
     for piece in pieces:
         stream.write(piece)
 
 
 def row_blocks(shape: tuple[int, ...], cells: int, threads: int) -> Iterator[tuple[int, int]]:
-    """First row and the one behind the last of blocks of a matrix of which so many threads make text; cells: of a block for few of them."""
+    """Cut a matrix into blocks of rows [start, stop) that `threads` threads format. cells: cells of a block if threads are few."""
     rows, columns = shape
     step = max(1, cells * min(_LARGER, -(-threads // _MORE_THREADS)) // max(1, columns))
     for start in range(0, rows, step):
@@ -39,13 +39,13 @@ def row_blocks(shape: tuple[int, ...], cells: int, threads: int) -> Iterator[tup
 
 
 def keep_freed_memory() -> None:
-    """Of glibc: from when so much was given back once, malloc keeps up to twice as much that is freed. Else every block of text is made in
-    fresh pages, which takes as long as to fill them."""
+    """Make glibc's malloc keep freed memory. Once `_REUSED` bytes were freed, it keeps up to twice as much. Otherwise every block of text
+    is made in fresh pages, which takes as long as filling them."""
     bytes(_REUSED)
 
 
 class Nowhere:
-    """For sinks that keep what they are given, or write it elsewhere."""
+    """Stream that discards everything, for sinks that keep their results or write them elsewhere."""
 
     def write(self, data: Text, /) -> None:
         pass

@@ -127,13 +127,13 @@ def test_names_are_not_empty(tmp_path, words):
 def test_reads_that_sam_cannot_name(tmp_path, name, words):
     (tmp_path / "x.fa").write_text(f">{name}\nACGTACGT\n>b\nACGTACGT\n")
     (tmp_path / "y.fa").write_text(">y\nACGTACGT\n")
-    assert f"error: {name[:40]!r} is no name for a read in SAM" in refused(words, tmp_path)
+    assert f"error: {name[:40]!r} is not a valid read name in SAM" in refused(words, tmp_path)
 
 
 def test_stops_of_translation_are_no_letters_of_reads_in_sam(tmp_path):
     for name, letters in (("good", "MKVLATW"), ("bad", "MKVLAT*W")):
         (tmp_path / f"{name}.fa").write_text(f">first\nMKVLAT\n>{name}\n{letters}\n")
-    assert "error: 'bad' has a *, which is no letter of a read in SAM" in refused(["nw", "bad.fa", "--format", "sam"], tmp_path)
+    assert "error: 'bad' has a *, which is not allowed in reads in SAM" in refused(["nw", "bad.fa", "--format", "sam"], tmp_path)
     assert gpualign("sw", "good.fa", "bad.fa", "--format", "sam", "--min-score", 1, cwd=tmp_path).stdout.count(b"\tMD:Z:") == 4
 
 
@@ -141,7 +141,7 @@ def test_stops_of_translation_are_no_letters_of_reads_in_sam(tmp_path):
 def test_references_that_sam_cannot_name(tmp_path, name):
     (tmp_path / "x.fa").write_text(">a\nACGTACGT\n")
     (tmp_path / "y.fa").write_text(f">{name}\nACGTACGT\n")
-    assert f"error: {name!r} is no name for a reference in SAM" in refused(["nw", "x.fa", "y.fa", "--format", "sam"], tmp_path)
+    assert f"error: {name!r} is not a valid reference name in SAM" in refused(["nw", "x.fa", "y.fa", "--format", "sam"], tmp_path)
 
 
 def test_standard_input_is_named(tmp_path):

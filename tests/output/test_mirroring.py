@@ -58,8 +58,8 @@ def test_bands_make_the_matrix(rows, columns, mirror, dtype, panel, together, th
     values = numbers(rng, (rows, rows if mirror else columns), dtype)
     out = np.full_like(values, 111)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(placing, "_TOGETHER", together)
-        patch.setattr(placing, "_AT_ONCE", 1 + together // 2)
+        patch.setattr(placing, "_MIRROR_ROWS", together)
+        patch.setattr(placing, "_ROWS_PER_CALL", 1 + together // 2)
         array = Reserved(out)
         placement = MatrixFiller(array, mirror, threads)
         for (start, stop), (first, last) in bands(rng, *values.shape, mirror, panel):
@@ -74,7 +74,7 @@ def test_bands_make_the_matrix(rows, columns, mirror, dtype, panel, together, th
 
 
 def test_rows_that_are_there_are_mirrored_before_the_end(rng, monkeypatch):
-    monkeypatch.setattr(placing, "_TOGETHER", 10)
+    monkeypatch.setattr(placing, "_MIRROR_ROWS", 10)
     values, out = numbers(rng, (30, 30), np.int32), np.zeros((30, 30), np.int32)
     placement = MatrixFiller(Reserved(out), True)
     for start in range(0, 24, 4):
@@ -83,7 +83,7 @@ def test_rows_that_are_there_are_mirrored_before_the_end(rng, monkeypatch):
 
 
 def test_little_is_left_to_mirror_at_the_end(rng, monkeypatch):
-    monkeypatch.setattr(placing, "_AT_ONCE", 2)
+    monkeypatch.setattr(placing, "_ROWS_PER_CALL", 2)
     values, out = numbers(rng, (30, 30), np.int32), np.zeros((30, 30), np.int32)
     placement = MatrixFiller(Reserved(out), True)
     for start in range(0, 28, 4):

@@ -26,7 +26,7 @@ def asked(monkeypatch):
 
 
 def test_all_is_reserved_with_the_first_rows_where_that_takes_no_time(tmp_path, asked, monkeypatch):
-    monkeypatch.setattr(reserving, "_MOMENT", LIMIT)
+    monkeypatch.setattr(reserving, "_EXTRA_SECONDS", LIMIT)
     with open(tmp_path / "x", "w+b") as file:
         room = DiskPreallocation(file, SIZE)
         assert asked == []  # nothing that the first kernels would wait for
@@ -40,7 +40,7 @@ def test_all_is_reserved_with_the_first_rows_where_that_takes_no_time(tmp_path, 
 
 
 def test_a_slow_file_system_is_asked_as_it_is_written(tmp_path, asked, monkeypatch):
-    monkeypatch.setattr(reserving, "_MOMENT", 0.0)
+    monkeypatch.setattr(reserving, "_EXTRA_SECONDS", 0.0)
     with open(tmp_path / "x", "w+b") as file:
         room = DiskPreallocation(file, SIZE)
         assert os.fstat(file.fileno()).st_size == SIZE
@@ -85,7 +85,7 @@ def test_systems_without_the_call_write_the_file(tmp_path, monkeypatch):
 
 
 def test_an_array_is_reserved_by_rows(tmp_path, asked, monkeypatch):
-    monkeypatch.setattr(reserving, "_MOMENT", 0.0)
+    monkeypatch.setattr(reserving, "_EXTRA_SECONDS", 0.0)
     with open(tmp_path / "x.npy", "w+b") as file:
         array = NpyArray(file, (1000, 3000), np.dtype(np.int32))
         array.reserve(400)

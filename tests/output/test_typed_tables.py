@@ -182,7 +182,7 @@ def test_ids_with_odd_letters(tmp_path):
 def test_ids_that_are_no_utf8_are_refused(tmp_path, command):
     done = gpualign(command, "-", "-o", tmp_path / "x.parquet", stdin=b">one\nACGT\n>tw\xff\nACGA\n", check=False)
     assert done.returncode == 2
-    assert rb"query 2: the id 'tw\udcff' is no UTF-8" in done.stderr
+    assert rb"query 2: the id 'tw\udcff' is not UTF-8" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

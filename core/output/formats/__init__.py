@@ -1,1 +1,1 @@
-"""Formats that are rows of pairs: one module a format. Each says what it writes first and the columns of a row."""
+"""Formats that are rows of pairs, one module per format. Each defines its header and the columns of a row."""

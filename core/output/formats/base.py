@@ -1,4 +1,4 @@
-"""What a format of rows is."""
+"""Interface of a format of rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpualign.core.results.blocks import Block
 
 
 class RowFormat(Protocol):
-    """Rows of pairs in input order."""
+    """A format that writes pairs as rows, in input order."""
 
     @property
     def remembers(self) -> bool:
@@ -19,22 +19,22 @@ class RowFormat(Protocol):
 
     @property
     def detail(self) -> Detail:
-        """What of each alignment the rows tell."""
+        """The detail of alignments that the rows show."""
 
     @property
     def has_letters(self) -> bool:
-        """Whether rows hold letters of the records: several times as much text as CIGARs."""
+        """Whether rows hold letters of the records, which are several times as much text as CIGARs."""
 
     def header(self, task: Task) -> bytes:
-        """What stands before the first row."""
+        """Return the text before the first row."""
 
     def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
-        """The columns of a block's rows, of which those are written that `keep` has (None: all).
+        """Return the columns of a block's rows. mask: the rows that are written (None: all).
 
-        Called for one block after the other, in input order, if the format remembers; otherwise by several threads at once.
+        If the format remembers, it is called for one block after the other, in input order; otherwise by several threads at once.
         """
 
 
 def alignment_score(block: Block) -> Column:
-    """Scores of which larger ones are better: edit distances are negated."""
+    """Return scores, of which larger ones are better: edit distances are negated."""
     return block.numbers(-block.scores if block.task.scoring.edit else block.scores)

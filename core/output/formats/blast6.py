@@ -1,8 +1,8 @@
 """The twelve columns of BLAST's -outfmt 6, without a header.
 
-Alignments without an E-value, as global ones, have -1 in that column and a bit score of 0, as in vsearch's --blast6out. Of the
-reverse complement of a query, the ends on the target are told the wrong way round, as BLAST does; where translations are aligned, the
-ends on whichever sequence was read as its reverse complement.
+Alignments without an E-value, such as global ones, have -1 in that column and a bit score of 0, as in vsearch's --blast6out. If the
+reverse complement of a query is aligned, the ends on the target are swapped, as BLAST does; if translations are aligned, the ends on each
+sequence that was read as its reverse complement.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpualign.core.results.blocks import Block
 
 
 class M8:
-    """Query, target, percent identity, length, mismatches, gap openings, ends of both from 1, E-value, bit score."""
+    """Columns: query, target, percent identity, length, mismatches, gap openings, ends of both (from 1), E-value, bit score."""
 
     detail = Detail.STATISTICS
     remembers = False
@@ -27,7 +27,7 @@ class M8:
         return b""
 
     def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
-        turned = (
+        flipped = (
             (np.False_, block.is_reverse_complement)
             if block.codons == (1, 1)
             else (block.is_reverse_complement, block.target_is_reverse_complement)
@@ -39,21 +39,21 @@ class M8:
             fields.lengths(block),
             fields.statistic("mismatches")(block),
             fields.statistic("gap_opens")(block),
-            *_ends(block, "query", turned[0]),
-            *_ends(block, "target", turned[1]),
+            *_ends(block, "query", flipped[0]),
+            *_ends(block, "target", flipped[1]),
             block.evalues(blast_evalue, unknown="-1"),
             block.bits(blast_bits, unknown="0"),
         ]
 
 
-def _ends(block: Block, side: str, turned: Booleans | np.bool_) -> list[Column]:
-    """First and last letter of one side, the last one first where it is turned."""
+def _ends(block: Block, side: str, flipped: Booleans | np.bool_) -> list[Column]:
+    """Return the first and last letter of one side, swapped where the side is flipped."""
     starts, ends = block.statistics[f"{side}_start"] + np.int32(1), block.statistics[f"{side}_end"]
-    return [block.numbers(np.where(turned, ends, starts)), block.numbers(np.where(turned, starts, ends))]
+    return [block.numbers(np.where(flipped, ends, starts)), block.numbers(np.where(flipped, starts, ends))]
 
 
 def blast_evalue(value: float) -> str:
-    """An E-value as BLAST's tables write it."""
+    """Return an E-value as BLAST's tables write it."""
     if value < 1e-180:
         return "0.0"
     for limit, form in ((9e-4, "%.2e"), (0.1, "%.3f"), (1.0, "%.2f"), (10.0, "%.1f")):
@@ -63,7 +63,7 @@ def blast_evalue(value: float) -> str:
 
 
 def blast_bits(value: float) -> str:
-    """A bit score as BLAST's tables write it."""
+    """Return a bit score as BLAST's tables write it."""
     if value > 99999:
         return f"{value:.3e}"
     return str(int(value)) if value > 99.9 else f"{value:.1f}"

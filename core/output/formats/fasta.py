@@ -1,4 +1,4 @@
-"""Aligned pairs as FASTA: two records a pair, the query's and the target's aligned letters with gaps."""
+"""Aligned pairs as FASTA: two records per pair, the aligned letters of query and target with gaps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpualign.core.results.blocks import Block
 
 
 class AlignedFasta:
-    """Each sequence on one line."""
+    """Aligned FASTA, each sequence on one line."""
 
     detail = Detail.PATH
     remembers = False

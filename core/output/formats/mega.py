@@ -12,9 +12,11 @@ from gpualign.core.sequences.string_column import StringColumn
 
 
 def write_mega(stream: ByteWriter, names: Named, values: npt.NDArray[Any], title: str, decimals: int, threads: int = 1) -> None:
-    """The names (as `names.written_samples` makes them), then the triangle below the diagonal.
+    """Write the names (as `names.written_samples` makes them), then the triangle below the diagonal.
 
-    A distance that is not defined is `?`, which MEGA reads as missing. threads: that make text.
+    A distance that is not defined is `?`, which MEGA reads as missing.
+
+    threads: threads that format text
     """
     stream.write(f"#mega\n!Title: {title};\n!Format DataType=Distance DataFormat=LowerLeft NTaxa={len(names.ids)};\n\n".encode())
     stream.write("".join(f"[{k}] #{name}\n" for k, name in enumerate(names.ids, 1)).encode("utf-8", "surrogateescape"))

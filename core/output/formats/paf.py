@@ -11,8 +11,8 @@ from gpualign.core.results.blocks import Block
 
 
 class Paf:
-    """Ends are 0-based and half-open; the strand is -, where the reverse complement of one of the two is aligned; the mapping quality is
-    255 (missing). Of translations ends and lengths are in nucleotides, and all else in amino acids, as miniprot has it."""
+    """PAF rows. Ends are 0-based and half-open; the strand is - if the reverse complement of one of the two is aligned; the mapping quality
+    is 255 (missing). For translations, ends and lengths are in nucleotides and everything else in amino acids, as in miniprot."""
 
     detail = Detail.PATH
     remembers = False

@@ -1,6 +1,6 @@
-"""Every output format: its name, its suffixes, what it can hold, and what writes it. A new format is one entry of `FORMATS`.
+"""Every output format: its name, suffixes, contents and writer. A new format is one entry of `FORMATS`.
 
-Nothing is loaded before it is used: commands read the names for their help.
+Writers are imported when they are used, since commands read the names for their help.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Results(Enum):
-    """What a command writes: alignments of all pairs, hits of a search, local scores of all pairs, distances, clusters."""
+    """Kind of results that a command writes: alignments of all pairs, hits of a search, local scores of all pairs, distances, clusters."""
 
     PAIRS = "pairs"
     HITS = "hits"
@@ -34,8 +34,15 @@ class Results(Enum):
 
 
 class Layout(Enum):
-    """ROWS: a row a pair; BLOCKS: a block of lines a pair, for people; COLUMNS: a row a pair in typed columns, binary; MATRIX: text of a
-    matrix; ARRAY: binary; SPARSE: the same, of some pairs."""
+    """Arrangement of results in a file.
+
+    ROWS: a row per pair
+    BLOCKS: a human-readable block of lines per pair
+    COLUMNS: a row per pair in typed columns, binary
+    MATRIX: a matrix as text
+    ARRAY: a binary matrix
+    SPARSE: a binary matrix of some pairs
+    """
 
     ROWS = "rows"
     BLOCKS = "blocks"
@@ -83,7 +90,13 @@ def _fasta(fields: list[Field]) -> RowFormat:
 
 @dataclass(frozen=True)
 class Labels:
-    """What stands around the values of a matrix: the records of its rows and columns, a title, decimals of values that are no counts."""
+    """Labels of a matrix.
+
+    queries: records of its rows
+    targets: records of its columns
+    title: title
+    decimals: decimal places of values that are not counts
+    """
 
     queries: Named
     targets: Named
@@ -114,9 +127,16 @@ def _mega(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels, threads:
 
 @dataclass(frozen=True)
 class Format:
-    """layouts: what it holds, and how. rows: makes the format of rows, which has these columns if it can choose; matrix: writes a finished
-    matrix, with so many threads that make text; square: what it is called where it is for one set alone; lists: whether text also holds
-    lists of near pairs, and what separates their columns; has_fields: whether columns can be chosen."""
+    """An output format.
+
+    layouts: the results that it can hold, and their layout
+    suffixes: file suffixes that select it
+    rows: makes the format of rows, with the given columns if it has a choice of columns
+    matrix: writes a finished matrix; its last argument is the number of threads that format text
+    square: name of the format in messages, if it holds matrices of one set only
+    lists: separator of columns in lists of near pairs; None if the format holds no such lists
+    has_fields: whether columns can be chosen
+    """
 
     name: str
     layouts: dict[Results, Layout]
@@ -139,12 +159,12 @@ class Format:
 
     @property
     def is_text(self) -> bool:
-        """Whether it can be read without a program, and may be packed."""
+        """Whether it is plain text, which may be compressed."""
         return not self.needs_file and Layout.COLUMNS not in self.layouts.values()
 
     @property
     def keeps_any_pairs(self) -> bool:
-        """Whether it holds distances of any choice of pairs, be it one that is made as they come."""
+        """Whether it can hold distances of any selection of pairs, even one that is made while they are computed."""
         return self.lists is not None or self.layouts.get(Results.DISTANCES) in (Layout.COLUMNS, Layout.SPARSE)
 
 
@@ -155,7 +175,7 @@ def _of_pairs(layout: Layout, hits: bool = True) -> dict[Results, Layout]:
 _ROWS, _COLUMNS, _MATRIX, _ARRAY = Layout.ROWS, Layout.COLUMNS, Layout.MATRIX, Layout.ARRAY
 _OF_EVERY_PAIR = (Results.PAIRS, Results.SCORES, Results.DISTANCES)
 _OF_TEXT = {results: _MATRIX if results is Results.DISTANCES else _ROWS for results in Results}
-"""What tsv and csv are without being told otherwise."""
+"""Default layouts of tsv and csv."""
 
 FORMATS: dict[str, Format] = {
     format.name: format
@@ -182,5 +202,5 @@ FORMATS: dict[str, Format] = {
 
 
 def formats_of(results: Results) -> tuple[str, ...]:
-    """Names of the formats that hold such results."""
+    """Return the names of the formats that hold such results."""
     return tuple(name for name, format in FORMATS.items() if results in format.layouts)

@@ -1,9 +1,9 @@
 """SAM 1.6: targets are the references, queries the reads; with NM, AS and MD.
 
-Gaps in the query at the ends of an alignment have no place in SAM: POS is the first letter of the target that meets one of the
-query, or a letter inserted before it. Letters of the query beyond the alignment are soft-clipped. Alignments that hold no letter of the
-query are unmapped reads, put at the target's first letter. Hits of a search on the other strand have the flag 16 and the reverse
-complement of the query.
+SAM has no gaps in the query at the ends of an alignment: POS is the first letter of the target that is aligned with a letter of the query,
+or a letter inserted before it. Letters of the query beyond the alignment are soft-clipped. Alignments that hold no letter of the query are
+unmapped reads, placed at the target's first letter. Hits of a search on the other strand have the flag 16 and the reverse complement of the
+query.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
 
 _LONGEST = 254
-"""Bytes of a read's name."""
+"""Largest number of bytes in a read's name."""
 
 _OF_READS = bytes(byte for byte in range(ord("!"), ord("~") + 1) if byte != ord("@"))
 _OF_REFERENCES = bytes(byte for byte in range(ord("!"), ord("~") + 1) if byte not in b"\\,\"`'()[]{}<>")
-"""Characters that the specification allows in names."""
+"""Characters that the specification allows in names of reads and of references."""
 
 _UNMAPPED = 4
 _SECONDARY = 256
@@ -35,8 +35,8 @@ _REVERSE = 16
 
 
 def describe_names(task: Task) -> Iterator[str]:
-    """Report the ids, of queries and of targets, that have characters which the specification does not allow in names. Raises `InputError`
-    for those that are refused."""
+    """Return warnings about ids, of queries and of targets, with characters that the specification does not allow in names. Raises
+    `InputError` for ids that are refused."""
     _check_names(task)
     sides = (
         ("query", task.queries, _OF_READS, "reads: printable ASCII without @"),
@@ -46,11 +46,11 @@ def describe_names(task: Task) -> Iterator[str]:
         ids = records.id_column.tight()
         odd = np.ones(256, dtype=np.bool_)
         odd[list(allowed)] = False
-        found = np.flatnonzero(np.add.reduceat(odd[ids.text], ids.offsets[:-1], dtype=np.int64))
-        if len(found):
-            name = ids[int(found[0])][:40]
-            is_one = len(found) == 1
-            which = f"{side} id {name!r} is" if is_one else f"{len(found):,} {side} ids, {name!r} the first, are"
+        invalid = np.flatnonzero(np.add.reduceat(odd[ids.text], ids.offsets[:-1], dtype=np.int64))
+        if len(invalid):
+            name = ids[int(invalid[0])][:40]
+            is_one = len(invalid) == 1
+            which = f"{side} id {name!r} is" if is_one else f"{len(invalid):,} {side} ids, {name!r} the first, are"
             yield (
                 f"{which} not what SAM allows in names of {rule}; written unchanged, but some programs refuse the file: "
                 f"rename {'the record' if is_one else 'these records'}, or write paf"
@@ -60,14 +60,14 @@ def describe_names(task: Task) -> Iterator[str]:
 def _check_names(task: Task) -> None:
     for name in task.queries.ids:
         if name[0] == "@" or name == "*" or len(name.encode("utf-8", "surrogateescape")) > _LONGEST:
-            raise InputError(f"{name[:40]!r} is no name for a read in SAM: an @ begins headers, * is none, and {_LONGEST} bytes are most")
+            raise InputError(f"{name[:40]!r} is not a valid read name in SAM: it must not begin with @, be * or exceed {_LONGEST} bytes")
     for name in task.targets.ids:
         if name[0] in "*=":
-            raise InputError(f"{name[:40]!r} is no name for a reference in SAM: * and = that names begin with have a meaning of their own")
+            raise InputError(f"{name[:40]!r} is not a valid reference name in SAM: it must not begin with * or =, which are reserved")
 
 
 class Sam:
-    """The first row of a query is its primary alignment, the others are flagged secondary."""
+    """SAM rows. The first row of a query is its primary alignment; the others are flagged secondary."""
 
     detail = Detail.PATH
     remembers = True  # which rows are primary alignments
@@ -77,27 +77,27 @@ class Sam:
         self._seen = -1  # the last record that has a row
 
     def header(self, task: Task) -> bytes:
-        """Raises `InputError` for an id or a letter with which no reader would open the file."""
+        """Return the header. Raises `InputError` for an id or a letter with which no reader would open the file."""
         _check_names(task)
         stop = task.alphabet.letters.find("*")
         if stop in task.queries.used_codes:
             at = int(np.argmax(task.queries.codes == stop))
             name = task.queries.ids[int(np.searchsorted(task.queries.offsets, at, side="right")) - 1]
-            raise InputError(f"{name[:40]!r} has a *, which is no letter of a read in SAM; take paf, m8 or a table")
+            raise InputError(f"{name[:40]!r} has a *, which is not allowed in reads in SAM; choose paf, m8 or a table")
         targets = task.targets
         references = ((targets.ids[i], targets.lengths[i]) for i in np.argsort(targets.ranks).tolist())
         lines = ["@HD\tVN:1.6\tSO:unknown\tGO:query", *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in references)]
         lines.append(f"@PG\tID:gpualign\tPN:gpualign\tVN:{__version__}")
         return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
 
-    def _flags(self, block: Block, wanted: Booleans) -> npt.NDArray[np.int32]:
+    def _flags(self, block: Block, mask: Booleans) -> npt.NDArray[np.int32]:
         unmapped = block.statistics["query_start"] == block.statistics["query_end"]
         flags: npt.NDArray[np.int32] = (_SECONDARY + _UNMAPPED * unmapped + _REVERSE * block.is_reverse_complement).astype(np.int32)
-        given = block.query_records[wanted]
-        primary = np.zeros(wanted.shape, dtype=np.bool_)
-        primary[wanted] = np.diff(given, prepend=self._seen) > 0
+        queries = block.query_records[mask]
+        primary = np.zeros(mask.shape, dtype=np.bool_)
+        primary[mask] = np.diff(queries, prepend=self._seen) > 0
         flags[primary] -= _SECONDARY
-        self._seen = int(given[-1]) if len(given) else self._seen
+        self._seen = int(queries[-1]) if len(queries) else self._seen
         return flags
 
     def columns(self, block: Block, mask: Booleans | None) -> list[Column]:

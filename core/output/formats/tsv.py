@@ -1,4 +1,4 @@
-"""A table with the chosen columns, with a line of their names: separated by tabs, or by commas as RFC 4180 has it."""
+"""A table of the chosen columns with a line of their names, separated by tabs, or by commas as in RFC 4180."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpualign.core.results.columns import Field, detail_of
 
 @dataclass(frozen=True)
 class Tsv:
-    """The chosen fields."""
+    """Tab-separated table of the chosen fields."""
 
     fields: list[Field]
     remembers = False
@@ -33,7 +33,7 @@ class Tsv:
 
 
 class Csv(Tsv):
-    """Texts with commas or quotes in quotes."""
+    """Comma-separated table; texts with commas or quotes are quoted."""
 
     def header(self, task: Task) -> bytes:
         return super().header(task).replace(b"\t", b",")
