@@ -1,1 +1,1 @@
-"""Database search: score cutoffs, best hits in order, and their writer."""
+"""Database search: score cutoffs, the best hits in order, and their writer."""

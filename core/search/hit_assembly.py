@@ -1,4 +1,4 @@
-"""What the tiles of a search tell of each band's queries: their best hits, or every hit above a floor."""
+"""Gathers hits of each band's queries from the tiles of a search: their best hits, or every hit that reaches a score cutoff."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Band
 
 _CHUNK = 1 << 17
-"""Hits that are handed on at a time, about: those of whole queries."""
+"""Approximate number of hits passed on at a time: those of whole queries."""
 
 
 class BestAssembly:
-    """Gathers the best targets of each query of a band, `task.top` of them; in the end, those that score `min_score` or more. per_record:
-    queries that a record has, its strands, which are all in one band."""
+    """Gathers the best `task.top` targets of each query of a band, and returns those that score `min_score` or more.
+
+    per_record: queries per record, its strands, which are all in one band
+    """
 
     def __init__(self, task: Task, min_score: int, per_record: int, band: Band) -> None:
         assert task.top is not None
@@ -44,8 +46,8 @@ class BestAssembly:
 
 
 @dataclass(frozen=True)
-class _Part:
-    """Hits of a tile, in order of their rows: int32[hits] rows of the band and targets, and their scores."""
+class _TileHits:
+    """Hits of a tile, in order of their rows: rows of the band and targets, int32[hits], and their scores."""
 
     rows: npt.NDArray[np.int32] = field(repr=False)
     targets: npt.NDArray[np.int32] = field(repr=False)
@@ -54,8 +56,12 @@ class _Part:
 
 @dataclass(frozen=True)
 class QueryHits:
-    """The hits of consecutive queries, in their order. queries: int64[]; cut: bool[], which of them have more hits than there are here, and
-    none here."""
+    """Hits of consecutive queries, in the order of the queries.
+
+    hits: the hits
+    queries: int64[queries]
+    cut: bool[queries], whether a query has more hits than can be held; none of them are here
+    """
 
     hits: Hits
     queries: Integers = field(repr=False)
@@ -63,11 +69,14 @@ class QueryHits:
 
 
 class PassingAssembly:
-    """Gathers every target of a query of a band that scores its floor or more.
+    """Gathers, for each query of a band, every target that scores at least the query's floor.
 
-    task: a search for the best `task.top` targets; numbers: int64[queries], what its queries are called; floors: int64[queries], 1 or more.
-    A tile tells all targets above the floor of a query if it tells all of its targets, or one below the floor. A query of which a tile
-    tells fewer, or that has more than `task.top` hits, which memory is not planned for, is cut.
+    task: a search for the best `task.top` targets
+    numbers: int64[queries], the queries' numbers in the whole search
+    floors: int64[queries], each at least 1
+
+    A tile has every target that reaches the floor of a query if it reports all of its targets, or one below the floor. A query is cut if a
+    tile reports fewer targets than that, or if the query has more than `task.top` hits, for which no memory is planned.
     """
 
     def __init__(self, task: Task, numbers: Integers, floors: Integers, band: Band) -> None:
@@ -76,28 +85,28 @@ class PassingAssembly:
         self._start = band.start
         self._queries = numbers[band.start : band.stop]
         self._floors = floors[band.start : band.stop]
-        # By row: hits so far, and whether there are more than are kept.
+        # For each row: hits so far, and whether they exceed those held.
         self._counts = np.zeros(len(self._queries), dtype=np.int64)
         self._cut = np.zeros(len(self._queries), dtype=bool)
-        self._parts: list[_Part] = []
+        self._tiles: list[_TileHits] = []
 
     def add(self, result: TileResult) -> None:
         assert isinstance(result, TileHits)
         tile, scores = result.tile, result.scores
         place = slice(tile.query_start - self._start, tile.query_stop - self._start)
         floors, counts, cut = self._floors[place], self._counts[place], self._cut[place]  # views
-        wanted = scores >= floors[:, None]
-        counts += wanted.sum(axis=1)
+        passing = scores >= floors[:, None]
+        counts += passing.sum(axis=1)
         cut |= counts > self._top
         if scores.shape[1] < len(tile.targets):
-            cut |= wanted.all(axis=1)
-        rows, columns = np.nonzero(wanted & ~cut[:, None])
+            cut |= passing.all(axis=1)
+        rows, columns = np.nonzero(passing & ~cut[:, None])
         if len(rows):
             targets = result.targets[rows, columns].astype(np.int32)
-            self._parts.append(_Part((rows + place.start).astype(np.int32), targets, scores[rows, columns]))
+            self._tiles.append(_TileHits((rows + place.start).astype(np.int32), targets, scores[rows, columns]))
 
     def done(self) -> Iterator[QueryHits]:
-        """The band's queries, some at a time."""
+        """Return the hits of the band's queries, some queries at a time."""
         before = np.concatenate(([0], np.cumsum(np.where(self._cut, 0, self._counts))))
         start = 0
         while start < len(self._queries):
@@ -106,12 +115,12 @@ class PassingAssembly:
             start = stop
 
     def _hits(self, start: int, stop: int) -> Hits:
-        """Those of rows start .. stop-1, but not of cut ones, in order of their queries."""
-        found = [NO_HITS]
-        for part in self._parts:
-            within = slice(*np.searchsorted(part.rows, (start, stop)))
-            found.append(Hits(*(column[within].astype(np.int64) for column in (part.rows, part.targets, part.scores))))
-        hits = join_hits(found)
+        """Return the hits of rows start .. stop-1, except cut ones, in order of their queries."""
+        pieces = [NO_HITS]
+        for tile in self._tiles:
+            within = slice(*np.searchsorted(tile.rows, (start, stop)))
+            pieces.append(Hits(*(column[within].astype(np.int64) for column in (tile.rows, tile.targets, tile.scores))))
+        hits = join_hits(pieces)
         hits = hits.part(~self._cut[hits.queries])
         hits = hits.part(np.argsort(hits.queries, kind="stable"))
         return Hits(self._queries[hits.queries], hits.targets, hits.scores)

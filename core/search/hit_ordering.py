@@ -1,4 +1,4 @@
-"""Hits in the order of the queries, though some queries are searched twice."""
+"""Puts hits in the order of the queries, although some queries are searched twice."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from gpualign.core.search.hit_assembly import QueryHits
 
 
 class HitOrder:
-    """Puts hits in order of the queries, though those of some come later. Holds what waits for them.
+    """Puts hits in the order of the queries, although the hits of some queries come later. Holds the hits that wait for these.
 
-    per_record: queries that a record has, its strands.
+    per_record: queries per record, its strands
     """
 
     def __init__(self, per_record: int) -> None:
         self._per_record = per_record
-        self._held: list[Hits] = []  # of each, queries in order
+        self._held: list[Hits] = []  # each in the order of its queries
         self._missing: deque[int] = deque()
         self._searched = 0
 
     @property
     def missing(self) -> Integers:
-        """The queries, in order, whose hits are still to come."""
+        """Queries whose hits are still missing, in order."""
         return np.array(self._missing, dtype=np.int64)
 
-    def first(self, found: QueryHits) -> HitBatch:
-        """Take the hits of the next queries that are searched for the first time; cut ones are missing from now on. Returns all hits of the
-        next whole records, as far as nothing of them is missing."""
-        self._held.append(found.hits)
-        self._missing.extend(found.queries[found.cut].tolist())
-        self._searched = int(found.queries[-1]) + 1
+    def first(self, result: QueryHits) -> HitBatch:
+        """Add the hits of the next queries, searched for the first time; cut queries become missing. Return all hits of the next whole
+        records, up to the first with a missing query."""
+        self._held.append(result.hits)
+        self._missing.extend(result.queries[result.cut].tolist())
+        self._searched = int(result.queries[-1]) + 1
         return self._release(NO_HITS)
 
-    def again(self, found: QueryHits) -> HitBatch:
-        """The same for the first missing queries, none of which is cut."""
-        if found.cut.any() or any(self._missing.popleft() != query for query in found.queries.tolist()):
+    def again(self, result: QueryHits) -> HitBatch:
+        """Add the hits of the first missing queries, none of which is cut. Return hits as `first` does."""
+        if result.cut.any() or any(self._missing.popleft() != query for query in result.queries.tolist()):
             raise RuntimeError("hits are missing of queries that were searched again")
-        return self._release(found.hits)
+        return self._release(result.hits)
 
     def _release(self, more: Hits) -> HitBatch:
         records = (self._missing[0] if self._missing else self._searched) // self._per_record

@@ -1,4 +1,4 @@
-"""Has the hits of a search traced, and writes them a few queries at a time."""
+"""Traces the hits of a search and writes them, a few queries at a time."""
 
 from __future__ import annotations
 
@@ -20,18 +20,24 @@ from gpualign.core.scoring.evalues import SearchSpace
 from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
 _CHUNK = 8192
-"""Hits that are traced and written at a time, at most."""
+"""Largest number of hits traced and written at a time."""
 
 _CHUNK_LETTERS = 4 << 20
-"""Letters of their queries and bytes of titles, which formats may repeat for each hit, about."""
+"""Approximate number of letters of their queries and bytes of titles, which formats may repeat for each hit."""
 
 Trace = Callable[[Hits], tuple[Statistics, Runs]]
 
 
 @dataclass(frozen=True)
 class HitFilter:
-    """Hits that are written: of the `most` best of each query (None: of all) those that score `min_score` or more, have at most
-    `max_evalue` and are not the query itself, where `without_self`; of traced ones those that `rows` keeps."""
+    """Selects the hits that are written.
+
+    most: number of best hits of each query; None for all
+    min_score: smallest score
+    max_evalue: largest E-value, None for any
+    without_self: whether a hit of a query on itself is left out
+    rows: filter of traced hits
+    """
 
     most: int | None
     min_score: int = 1
@@ -41,29 +47,35 @@ class HitFilter:
 
     @property
     def top(self) -> int | None:
-        """Targets of each query that have to be known: one more than are written, which tells whether there are more. None: all that
-        pass, since of two hits the one of the smaller score may have the smaller E-value."""
+        """Targets of each query that the search must find: one more than are written, which shows whether there are more. None: all that
+        pass, since of two hits the one with the smaller score may have the smaller E-value."""
         return None if self.most is None or self.max_evalue is not None else self.most + 1 + self.without_self
 
 
 NOTABLE = 1e-3
-"""An E-value up to which one would rather not miss a hit."""
+"""Largest E-value of hits that a user would not want to miss."""
 
 
 @dataclass
 class SuppressedHits:
-    """queries: those with more hits than the filter's `most` that score enough and have a small enough E-value. notable: of them, where no
-    threshold of E-values is given, those whose next one has an E-value up to `NOTABLE`."""
+    """Counts of queries with hits that were not written.
+
+    queries: queries with more than the filter's `most` hits that score enough and have a small enough E-value
+    notable: of them, if there is no threshold of E-values, those whose first unwritten hit has an E-value up to `NOTABLE`
+    """
 
     queries: int = 0
     notable: int = 0
 
 
 class HitsWriter:
-    """Writes hits through a sink of pairs, `report`, whose columns may be those of hits.
+    """Writes hits through a sink of pairs.
 
-    task: the search; sides: what its queries and targets are. space: what E-values are counted in, or None. trace: paths of hits, or None
-    where rows tell none.
+    report: the sink, whose columns may be those of hits
+    task: the search
+    sides: strands or frames of its queries and targets
+    space: search space of E-values, or None
+    trace: returns paths of hits; None if rows show none
     """
 
     def __init__(
@@ -87,12 +99,12 @@ class HitsWriter:
         self.unwritten = SuppressedHits()
 
     def begin(self, plan: object) -> None:
-        """Write what stands before the first hit."""
+        """Write the bytes before the first hit."""
         self._report.open()
 
-    def write(self, found: HitBatch) -> None:
-        """Take all hits of the next records, of all their readings, that may be written, in order of the queries."""
-        hits = self._best_of_readings(found.hits)
+    def write(self, batch: HitBatch) -> None:
+        """Write hits. batch: all hits of the next records, of all their strands or frames, that may pass, in order of the queries."""
+        hits = self._best_of_frames(batch.hits)
         letters = self._task.queries.lengths[hits.queries]
         if (titles := titles_of(self._task)) is not None:
             letters = letters + titles[0][hits.queries] + titles[1][hits.targets]
@@ -100,17 +112,17 @@ class HitsWriter:
         start = 0
         while start < len(hits):
             before = int(letters[start - 1]) if start else 0
-            reach = int(np.searchsorted(letters, before + _CHUNK_LETTERS, side="right"))
-            end = max(start + 1, min(start + _CHUNK, reach))
+            limit = int(np.searchsorted(letters, before + _CHUNK_LETTERS, side="right"))
+            end = max(start + 1, min(start + _CHUNK, limit))
             self._write(hits.part(slice(start, end)))
             start = end
 
     def finish(self) -> None:
-        """No hit follows."""
+        """Finish the output; no hit follows."""
         self._report.finish()
 
-    def _best_of_readings(self, hits: Hits) -> Hits:
-        """Of each two records the best of their readings, of equal ones the first; then the best targets of each record."""
+    def _best_of_frames(self, hits: Hits) -> Hits:
+        """Return the best targets of each record. Of two records' strands or frames only the best hit counts, the first of equal ones."""
         of_queries, of_targets = self._sides.queries, self._sides.targets
         records = of_queries.records(hits.queries)
         if self._filter.without_self:
@@ -126,11 +138,11 @@ class HitsWriter:
         if self._filter.most is None:
             return hits
         places = np.arange(len(hits)) - np.searchsorted(records, records)  # within each record's hits
-        self._count_unwritten(hits, records, places - self._filter.most)
+        self._count_suppressed(hits, records, places - self._filter.most)
         return hits.part(places < self._filter.most)
 
-    def _count_unwritten(self, hits: Hits, records: Integers, beyond: Integers) -> None:
-        """Those with beyond >= 0 are not written; 0 is the first of a record."""
+    def _count_suppressed(self, hits: Hits, records: Integers, beyond: Integers) -> None:
+        """Count records with unwritten hits. beyond: >= 0 for an unwritten hit, 0 for the first of a record."""
         limit = self._filter.max_evalue
         chosen = beyond == 0 if limit is None else beyond >= 0
         evalues = None if self._space is None else hit_evalues(self._space, self._sides, hits.part(chosen))

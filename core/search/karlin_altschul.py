@@ -1,13 +1,13 @@
-"""Parameters of E-values for scorings that have no published ones, from simulated sequences.
+"""Estimates parameters of E-values from simulated sequences, for scorings without published ones.
 
 Method: random sequences with the letter frequencies of the database are searched against each other. The best scores of pairs
 of unrelated sequences have the distribution P(S < x) = exp(-A e^(-lambda x)) with A = K (L - l)^2 for two sequences of L letters
-(Altschul & Gish 1996); lambda and A are those of the greatest likelihood, for scores as whole multiples of the scoring's
+(Altschul & Gish 1996); lambda and A are the maximum-likelihood estimates, for scores as whole multiples of the scoring's
 step. alpha and beta are the regression line of the lengths of the alignments over their scores (Altschul et al. 2001), l is the
-mean length. Sequences of two lengths are compared: where scores grow as fast as the length rather than its logarithm, E-values
+mean length. Sequences of two lengths are compared: if scores grow as fast as the length rather than its logarithm, E-values
 have no meaning, and none are given.
 
-The simulation always begins with the same random numbers, so the same input has the same E-values.
+The simulation has a fixed seed, so the same input has the same E-values.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 SEQUENCES = 100
-"""On either side; every pair is compared."""
+"""Sequences on either side; every pair is compared."""
 
 LENGTH = 800
 _SHORT = LENGTH // 4
 _TRACED = 2000
 _LARGEST_GROWTH = 2.5
-"""Of the mean score when the length grows fourfold. In the logarithmic phase ln(4^2) / lambda is added; in the linear one the mean
-grows fourfold."""
+"""Largest ratio of mean scores when the length grows fourfold. In the logarithmic phase ln(4^2) / lambda is added; in the linear one the
+mean grows fourfold."""
 
 _SEED = 20010521
 
 
 class Simulator(Protocol):
-    """Local alignments of all pairs of two sets."""
+    """Computes local alignments of all pairs of two sets."""
 
     def scores(self, queries: SequenceSet, targets: SequenceSet) -> npt.NDArray[np.int64]:
-        """int64[queries][targets]."""
+        """Return all scores: int64[queries][targets]."""
 
     def statistics(
         self, queries: SequenceSet, targets: SequenceSet, pairs: npt.NDArray[np.int64], scores: npt.NDArray[np.int64]
     ) -> Statistics:
-        """STATISTICS[pairs] of some pairs (int64[pairs][2]) with these scores above 0."""
+        """Return STATISTICS[pairs] of some pairs. pairs: int64[pairs][2], (query, target); scores: their scores, above 0."""
 
 
 def letter_frequencies(sequences: SequenceSet, unambiguous: int) -> npt.NDArray[np.float64]:
-    """Frequencies by code of the first `unambiguous` codes; all alike where a set has none of them."""
+    """Return the frequencies of the first `unambiguous` codes, by code; all equal if the set has none of them."""
     counts = sequences.code_counts[:unambiguous].astype(np.float64)
     return counts / counts.sum() if counts.any() else np.full(unambiguous, 1 / unambiguous)
 
 
 def simulate_parameters(scoring: Scoring, frequencies: npt.NDArray[np.float64], simulator: Simulator) -> Parameters | None:
-    """Parameters of a scoring for sequences with these letter frequencies, by code; None where its scores are not of the logarithmic
-    phase, or have no positive value."""
+    """Return parameters of a scoring for sequences with these letter frequencies, by code; None if its scores are not in the logarithmic
+    phase, or if no two letters in use have a positive score."""
     used = np.flatnonzero(frequencies)
     if not (scoring.substitution[np.ix_(used, used)] > 0).any():
         return None
@@ -76,8 +76,8 @@ def simulate_parameters(scoring: Scoring, frequencies: npt.NDArray[np.float64], 
     step = _step(scoring)
     lambda_, size = fit_gumbel(scores.ravel(), step)
     sample = np.argwhere(scores > 0)[:: max(1, scores.size // _TRACED)]
-    found = simulator.statistics(queries, targets, sample, scores[sample[:, 0], sample[:, 1]])
-    lengths = (found["query_end"] - found["query_start"] + found["target_end"] - found["target_start"]) / 2
+    counts = simulator.statistics(queries, targets, sample, scores[sample[:, 0], sample[:, 1]])
+    lengths = (counts["query_end"] - counts["query_start"] + counts["target_end"] - counts["target_start"]) / 2
     alpha, beta = np.polyfit(scores[sample[:, 0], sample[:, 1]], lengths, 1)
     effective = LENGTH - float(lengths.mean())
     source = f"simulation of {scores.size:,} pairs of {LENGTH} letters"
@@ -85,13 +85,13 @@ def simulate_parameters(scoring: Scoring, frequencies: npt.NDArray[np.float64], 
 
 
 def _step(scoring: Scoring) -> int:
-    """What all scores are multiples of."""
+    """Return a number of which all scores are multiples."""
     return max(1, math.gcd(*(int(x) for x in np.unique(np.abs(scoring.substitution))), scoring.gap_open, scoring.gap_extend))
 
 
 @dataclass(frozen=True)
 class _Counts:
-    """Distinct scores and how often each was found."""
+    """Distinct scores and how often each occurs; scores are multiples of `step`."""
 
     scores: npt.NDArray[np.int64]
     counts: npt.NDArray[np.int64]
@@ -106,7 +106,8 @@ class _Counts:
 
 
 def fit_gumbel(scores: npt.NDArray[np.int64], step: int) -> tuple[float, float]:
-    """(lambda, size) of the greatest likelihood for P(S < x) = exp(-size e^(-lambda x)); scores: multiples of `step`, not all equal."""
+    """Return the maximum-likelihood estimate (lambda, size) of P(S < x) = exp(-size e^(-lambda x)). scores: multiples of `step`, not all
+    equal."""
     distinct, counts = np.unique(scores, return_counts=True)
     data = _Counts(distinct, counts, step)
     spread = float(scores.std())
@@ -125,7 +126,7 @@ def fit_gumbel(scores: npt.NDArray[np.int64], step: int) -> tuple[float, float]:
 
 
 def _maximise(function: Callable[[float], float], low: float, high: float, tolerance: float = 1e-6) -> float:
-    """Where a function with one maximum between low and high has it, by golden sections."""
+    """Return where a function has its only maximum between low and high, by golden-section search."""
     ratio = (math.sqrt(5) - 1) / 2
     a, b = high - ratio * (high - low), low + ratio * (high - low)
     at_a, at_b = function(a), function(b)

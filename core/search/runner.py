@@ -1,8 +1,8 @@
-"""The road of a search: its engine keeps only the best few targets of a query, and yet no hit that passes a threshold is lost.
+"""Runs a search. Its engine keeps only the best few targets of a query, yet no hit that passes a threshold is lost.
 
 A search for the best hits is one run. A search for every hit that passes first asks for the `_FIRST` best, which is nearly always
-enough (core/search/score_cutoffs.py says when it is), and then searches the queries again that may have more, keeping all targets. Queries
-are searched a group at a time, because hits are written in their order: those behind a query that is searched again wait for it.
+enough (core/search/score_cutoffs.py says when), and then searches queries that may have more again, keeping all targets. Queries are
+searched in batches, because hits are written in the order of the queries: those after a query that is searched again wait for it.
 """
 
 from __future__ import annotations
@@ -33,27 +33,34 @@ from gpualign.core.search.score_cutoffs import EvalueScoreCutoffs, score_floors
 from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
 _FIRST = 1000
-"""Targets of a query that are kept at first, where every hit above a threshold is wanted."""
+"""Targets of a query that are kept at first in a search for every hit above a threshold."""
 
 _HELD_SHARE = 8
-"""Of the memory, one part in so many holds hits that wait for those of an earlier query."""
+"""The memory divided by this holds hits that wait for those of an earlier query."""
 
 _HIT_BYTES = 24
 
 _PROBE = 256
-"""Queries of the first group of a large search: where most of them must be searched again, later ones keep all targets at once."""
+"""Queries in the first batch of a large search. If most of them must be searched again, later ones keep all targets at once."""
 
 
 class GrowingProgress(Progress, Protocol):
-    """Told of work that was not expected."""
+    """Progress that is also notified of additional work."""
 
     def expect(self, work: int, /) -> None: ...
 
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """prepared: for these sides, with the targets that are kept at first; plan: of its run, were all queries searched at once; budget: for
-    the engine; group: queries that are searched before any is searched again."""
+    """Plan of a search.
+
+    prepared: the search prepared by an engine, with the number of targets that are kept at first
+    filter: selects the hits that are written
+    sides: strands or frames of queries and targets
+    plan: plan of the run, as if all queries were searched at once
+    budget: memory for the engine
+    group: queries that are searched before any is searched again
+    """
 
     prepared: Prepared
     filter: HitFilter
@@ -67,7 +74,7 @@ class SearchPlan:
         return self.prepared.task
 
     def part(self, start: int, stop: int) -> SearchPlan:
-        """The same for records [start, stop) alone, as queries."""
+        """Return the plan with only records [start, stop) as queries."""
         per_record = self.sides.queries.per_record
         return replace(self, plan=self.plan.part(start * per_record, stop * per_record))
 
@@ -77,9 +84,9 @@ def plan_search(task: Task, sides: QueryTargetFrames, filter: HitFilter, engine:
     task = replace(task, queries=sides.queries.sequences, targets=sides.targets.sequences)
     targets, group = len(task.targets), len(task.queries)
     if filter.top is not None:
-        top = min(filter.top * sides.targets.per_record, targets)  # the best may all be readings of the same records
+        top = min(filter.top * sides.targets.per_record, targets)  # the best may all be strands or frames of the same records
     elif filter.max_evalue is None and filter.min_score <= 1:
-        top = targets  # whatever has a score may pass
+        top = targets  # every hit may pass
     else:
         top = min(_FIRST, targets)
     if filter.top is None and top < targets:
@@ -99,17 +106,17 @@ def run_search(
     progress: GrowingProgress,
     marks: CheckpointListener = NO_CHECKPOINTS,
 ) -> Totals:
-    """Hand the hits that may pass the filter to the sink. Work is what was computed, a second time included.
+    """Pass the hits that may pass the filter to the sink, and return totals. Work is everything computed, repeated work included.
 
-    space: what E-values are counted in; there is one where the filter has a threshold of them.
+    space: search space of E-values; required if the filter has a threshold of E-values
     """
     start, counted = time.perf_counter(), _Counted(progress)
-    run_pipeline(search.plan, find_hits(search, space, engine, counted), sink, lambda answers: answers.records, marks)
+    run_pipeline(search.plan, find_hits(search, space, engine, counted), sink, lambda batch: batch.records, marks)
     return Totals(search.plan.pairs, counted.work, time.perf_counter() - start)
 
 
 def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: GrowingProgress) -> Iterator[HitBatch]:
-    """Hits of whole records, in their order, that may pass the filter; closing the iterator stops all work."""
+    """Return the hits of whole records, in their order, that may pass the filter. Closing the iterator stops all work."""
     plan, prepared = search.plan, search.prepared
     if search.filter.top is not None:
         begin = partial(BestAssembly, search.task, search.filter.min_score, search.sides.queries.per_record)
@@ -118,7 +125,7 @@ def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, pro
 
 
 class _Counted:
-    """A progress that also counts."""
+    """Progress that also counts the work."""
 
     def __init__(self, progress: GrowingProgress) -> None:
         self._progress = progress
@@ -143,7 +150,7 @@ def _floors(search: SearchPlan, space: SearchSpace | None) -> Integers:
 
 @dataclass(frozen=True)
 class _Passing:
-    """A search for every hit above the floors."""
+    """Search for every hit that reaches the floors."""
 
     search: SearchPlan
     floors: Integers
@@ -158,18 +165,18 @@ class _Passing:
         while start < end:
             probe = start == first and end - first >= 2 * _PROBE and top < targets
             stop = min(end, start + (min(_PROBE, self.search.group) if probe else self.search.group))
-            for found in self._pass(np.arange(start, stop), top):
-                yield order.first(found)
+            for result in self._pass(np.arange(start, stop), top):
+                yield order.first(result)
             if len(again := order.missing):
                 self.progress.expect(task.cost.cells(task.queries.lengths[again], task.targets.lengths))
-                for found in self._pass(again, targets):
-                    yield order.again(found)
+                for result in self._pass(again, targets):
+                    yield order.again(result)
                 if 2 * len(again) > stop - start:
                     top = targets
             start = stop
 
     def _pass(self, numbers: Integers, top: int) -> Iterator[QueryHits]:
-        """Search some queries, and keep the `top` best targets of each."""
+        """Search some queries, keeping the `top` best targets of each."""
         task, prepared = self.search.task, self.search.prepared
         if top != task.top or len(numbers) < len(task.queries):
             queries = task.queries.select(numbers) if len(numbers) < len(task.queries) else task.queries

@@ -1,7 +1,7 @@
-"""The least score with which a hit of a query could pass a search's thresholds. Pure.
+"""Score cutoffs: the least score with which a hit of a query could pass a search's thresholds. Pure.
 
-An engine keeps the best few targets of a query, and does not know the target whose length a good E-value needs. So a search asks: which
-scores are so small that no target of the database passes with them? Let E(S, m, n) be the E-value of a query of m letters and a target
+An engine keeps the best few targets of a query, and the E-value of a score depends on the length of the target. So a search asks which
+scores are so small that no target of the database passes with them. Let E(S, m, n) be the E-value of a query of m letters and a target
 of n. A local alignment has at most min(m, n) columns that score above 0, each at most b, so that a target of n letters never scores
 more than b n. If E falls while S rises, the smallest E-value that any target reaches with a score of up to S is
 
@@ -10,14 +10,14 @@ more than b n. If E falls while S rises, the smallest E-value that any target re
 since E(s, m, n) >= E(min(S, b n), m, n) for every s <= S that a target of n letters can have. F falls with S, and the floor of the
 query is the least S with F(S) <= the threshold: a target with a smaller score S has F(S) > threshold, and does not pass.
 
-That E falls: it is A(S) e^(-lambda S) times what does not depend on S, and by the length adjustment A does not either; scores that
-are rounded down to even ones leave E as it was or lower it. With the finite-size correction, A = f(m) f(n) + c p(m) p(n), where
+Proof that E falls: E is A(S) e^(-lambda S) times a factor that does not depend on S, and with the length adjustment A does not either;
+scores that are rounded down to even ones leave E unchanged or lower it. With the finite-size correction, A = f(m) f(n) + c p(m) p(n), where
 r = n - (a S + b') is the mean room of a sequence, v = max(2 alpha / lambda, alpha S + beta) its variance, c = max(2 sigma / lambda,
 sigma S + tau), z = r / sqrt(v), p = Phi(z) and f = sqrt(v) (z Phi(z) + phi(z)), whose derivative by z is sqrt(v) Phi(z). So
 d ln f / dS = v' / (2 v) + z' Phi / (z Phi + phi), where v' / v <= lambda / 2, as v' is 0 or alpha and v >= 2 alpha / lambda; likewise
 c' / c <= lambda / 2. Where z falls, f grows by lambda / 4 at most and p not at all, both terms of A by lambda / 2, and E falls by
-lambda / 2 or more. z falls where r >= 0, where v is constant, and else if a > -r v' / (2 v); with v = alpha S + beta that is
-a S > b' - 2 a beta / alpha - n, true from some S below 100 on for every scoring of BLAST's table. Below that a test looks at every
+lambda / 2 or more. z falls if r >= 0 or v is constant, and otherwise if a > -r v' / (2 v); with v = alpha S + beta that is
+a S > b' - 2 a beta / alpha - n, which holds from some S below 100 on for every scoring of BLAST's table. Below that a test checks every
 score of every scoring.
 """
 
@@ -33,43 +33,45 @@ from gpualign.core.common.arrays import Integers, Reals, distinct
 from gpualign.core.scoring.evalues import SearchSpace
 
 _ROUNDING = 1e-9
-"""More than any two ways to compute one E-value differ by, as a fraction."""
+"""Larger than the relative difference between any two ways to compute one E-value."""
 
 _GUESS = 64
-"""A score that is nearly enough, with the usual scorings and thresholds."""
+"""First guess of a floor: close to it with the usual scorings and thresholds."""
 
 _KEPT = 64
-"""Scores whose E-values with all targets are kept for the next query."""
+"""Number of scores whose E-values with all targets are cached for the next query."""
 
 
 class EvalueScoreCutoffs:
     """Floors of a search for E-values up to `most`.
 
-    target_lengths: of the database's records, each at least 1; best: the largest score of two letters.
+    space: search space of the E-values
+    target_lengths: lengths of the database's records, each at least 1
+    best: largest score of two letters
     """
 
     def __init__(self, space: SearchSpace, most: float, target_lengths: Integers, best: int) -> None:
         self._space = space
-        self._bound = most * (1 + _ROUNDING) + sys.float_info.min  # E-values that small are no exact numbers
+        self._bound = most * (1 + _ROUNDING) + sys.float_info.min  # E-values that small are not exact
         self._best = max(0, best)
         lengths = distinct(target_lengths)
-        # By the length adjustment a target's own length does not matter, but that of the longest bounds the score.
+        # With the length adjustment a target's own length does not matter, but that of the longest bounds the score.
         self._lengths = lengths if space.parameters.finite_size is not None else lengths[-1:]
         self._at = lru_cache(maxsize=_KEPT)(self._evalues_at)
 
     def floor(self, query: int) -> int:
-        """The least score with which a query of so many letters could pass; one more than it can have where it never could."""
-        most = self._best * min(query, int(self._lengths[-1])) + 1
-        low, high = 0, min(_GUESS, most)
-        while high < most and not self._could_pass(query, high):
-            low, high = high, min(2 * high, most)
+        """Return the least score with which a query of `query` letters could pass; one more than its largest score if it never could."""
+        unreachable = self._best * min(query, int(self._lengths[-1])) + 1
+        low, high = 0, min(_GUESS, unreachable)
+        while high < unreachable and not self._could_pass(query, high):
+            low, high = high, min(2 * high, unreachable)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self._could_pass(query, middle) else (middle, high)
         return high
 
     def _evalues_at(self, score: int) -> Callable[[int], Reals]:
-        """Of the best scores up to `score` that targets of each length can have."""
+        """Return a function from a query's length to the E-values of the best scores up to `score` that targets of each length can have."""
         return self._space.against(np.minimum(score, self._best * self._lengths), self._lengths)
 
     def _could_pass(self, query: int, score: int) -> bool:
@@ -77,10 +79,11 @@ class EvalueScoreCutoffs:
 
 
 def score_floors(query_lengths: Integers, min_score: int, by_evalue: EvalueScoreCutoffs | None) -> Integers:
-    """The least score that a hit of each query must have to pass, at least 1: int64[queries]. None: there is no threshold of E-values."""
-    least = max(1, min_score)
+    """Return the least score that a hit of each query needs to pass, at least 1: int64[queries]. by_evalue: None without a threshold of
+    E-values."""
+    min_score = max(1, min_score)
     if by_evalue is None:
-        return np.full(len(query_lengths), least, dtype=np.int64)
+        return np.full(len(query_lengths), min_score, dtype=np.int64)
     distinct, places = np.unique(query_lengths, return_inverse=True)
     floors = np.array([by_evalue.floor(length) for length in distinct.tolist()], dtype=np.int64)
-    return np.maximum(least, floors[places])
+    return np.maximum(min_score, floors[places])
