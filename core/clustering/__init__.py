@@ -1,1 +1,1 @@
-"""Clusters of records that are near each other. Arrays in, arrays out; scipy does the graphs and the linkage."""
+"""Clusters of records that are near each other, from arrays to arrays. scipy does the graphs and the linkage."""

@@ -1,4 +1,4 @@
-"""What a clustering is, whatever made it."""
+"""A clustering, and functions that make one from labels or centroids."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 
 _ROUNDING = 1e-12
-"""Largest relative difference of two sums of the same distances, added in another order."""
+"""Largest relative difference between two sums of the same distances that are added in different orders."""
 
 
 @dataclass(frozen=True)
 class Clustering:
-    """labels: int64[count], the cluster of each record, numbered from 0 in the order of their first records. representatives:
-    int64[clusters], a record of each. distances: float64[count], of each record to its representative; nan where it is not known."""
+    """Clusters of records.
+
+    labels: int64[count], cluster of each record; clusters are numbered from 0 in the order of their first records
+    representatives: int64[clusters], representative record of each cluster
+    distances: float64[count], distance of each record to its representative; nan if not known
+    """
 
     labels: Integers = field(repr=False)
     representatives: Integers = field(repr=False)
@@ -26,23 +30,26 @@ class Clustering:
 
     @property
     def sizes(self) -> Integers:
-        """Records of each cluster: int64[clusters]."""
+        """Number of records in each cluster: int64[clusters]."""
         return np.bincount(self.labels, minlength=len(self.representatives)).astype(np.int64)
 
     @property
     def figures(self) -> dict[str, object]:
-        """For summaries: how many clusters there are, those of one record, and the records of the largest."""
+        """Numbers for summaries: clusters, clusters of one record, and records of the largest cluster."""
         sizes = self.sizes.tolist()
         return {"clusters": len(sizes), "singletons": sizes.count(1), "largest_cluster": max(sizes, default=0)}
 
     def of_copies(self, of: Integers, leaders: Integers) -> Clustering:
-        """The clusters of records that are copies of these. of: int64[records], which of these each is a copy of, numbered by their first
-        copies; leaders: int64[count], the copy of each that represents others."""
+        """Return the clusters of records that are copies of these.
+
+        of: int64[records], the record of this clustering of which each is a copy; these are numbered by their first copies
+        leaders: int64[count], for each record of this clustering the copy that represents others
+        """
         return Clustering(self.labels[of], leaders[self.representatives], self.distances[of])
 
 
 def numbered(labels: Integers) -> Integers:
-    """The same clusters, numbered from 0 in the order of their first records."""
+    """Return the labels with clusters numbered from 0 in the order of their first records."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     number = np.empty(len(first), dtype=np.int64)
     number[np.argsort(first)] = np.arange(len(first))
@@ -50,10 +57,12 @@ def numbered(labels: Integers) -> Integers:
 
 
 def of_labels(labels: Integers, edges: Edges, copies: Integers | None = None) -> Clustering:
-    """With the record of each cluster as representative that has the most near records in it; of several the one with the least sum of
-    distances to these, then the first. Where all are near each other that is the medoid.
+    """Return a clustering. The representative of a cluster is the record with the most near records in the cluster; of several the one
+    with the smallest sum of distances to these, then the first. If all records are near each other, it is the medoid.
 
-    copies: how often each record is there, int64[count]; None for once. Copies are near each other, at no distance.
+    labels: cluster of each record
+    edges: pairs of near records
+    copies: int64[count], number of copies of each record; None for one of each. Copies are near each other, at distance 0
     """
     labels = numbered(labels)
     copies = np.ones(edges.count, dtype=np.int64) if copies is None else copies
@@ -68,21 +77,26 @@ def of_labels(labels: Integers, edges: Edges, copies: Integers | None = None) ->
 
 
 def representatives(labels: Integers, near: Integers, sums: Reals) -> Integers:
-    """The record of each cluster with the most near records in it; of several the one with the least sum of distances to these, then the
-    first: int64[clusters]. labels: of each record, numbered; near: near records of its cluster; sums: of the distances to them."""
+    """Return the representative of each cluster: int64[clusters]. It is the record with the most near records in the cluster; of several
+    the one with the smallest sum of distances to these, then the first.
+
+    labels: cluster of each record, as of `numbered`
+    near: number of near records in the cluster of each record
+    sums: sum of its distances to them
+    """
     count = int(labels.max(initial=-1)) + 1
-    most, least = np.zeros(count, dtype=near.dtype), np.full(count, np.inf)
-    np.maximum.at(most, labels, near)
-    best = near == most[labels]
-    np.minimum.at(least, labels[best], sums[best])
-    best &= sums <= (least * (1 + _ROUNDING))[labels]
+    max_near, min_sums = np.zeros(count, dtype=near.dtype), np.full(count, np.inf)
+    np.maximum.at(max_near, labels, near)
+    best = near == max_near[labels]
+    np.minimum.at(min_sums, labels[best], sums[best])
+    best &= sums <= (min_sums * (1 + _ROUNDING))[labels]
     chosen = np.full(count, len(labels), dtype=np.int64)
     np.minimum.at(chosen, labels[best], np.flatnonzero(best))
     return chosen
 
 
 def of_centroids(centroids: Integers, edges: Edges) -> Clustering:
-    """With the centroids as representatives. centroids: of each record."""
+    """Return the clustering whose representatives are the centroids. centroids: centroid of each record."""
     labels = numbered(centroids)
     chosen = np.empty(int(labels.max(initial=-1)) + 1, dtype=np.int64)
     chosen[labels] = centroids
@@ -90,12 +104,17 @@ def of_centroids(centroids: Integers, edges: Edges) -> Clustering:
 
 
 def measured(labels: Integers, chosen: Integers, parts: Iterable[tuple[Indices, Indices, Reals]]) -> Clustering:
-    """The clusters with the distance of each record to its representative. chosen: the representatives; parts: as of `Edges.parts`."""
+    """Return the clustering with the distance of each record to its representative.
+
+    labels: cluster of each record, as of `numbered`
+    chosen: representative of each cluster
+    parts: pairs with their distances, as of `Edges.parts`
+    """
     distances = np.full(len(labels), np.nan)
     distances[chosen] = 0
     of = chosen[labels]
     for i, j, distance in parts:
         for one, other in ((i, j), (j, i)):
-            found = of[one] == other
-            distances[one[found]] = distance[found]
+            to_representative = of[one] == other
+            distances[one[to_representative]] = distance[to_representative]
     return Clustering(labels, chosen, distances)

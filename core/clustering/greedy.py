@@ -1,7 +1,7 @@
-"""Greedy centroids, as vsearch and its relatives make them, but with no filter: every centroid that is near enough is seen.
+"""Greedy centroid clustering as in vsearch and its relatives, but without a filter: every centroid that is near enough is considered.
 
 The orders are those of vsearch 2 (its manual, "Clustering options": --cluster_fast is by decreasing length, --cluster_size by decreasing
-abundance; records that are equal in that, and where it stays open the abundance, follow by label and then as in the input).
+abundance; ties are broken by abundance where it is not the key, then by label, then by input order).
 """
 
 from __future__ import annotations
@@ -18,31 +18,34 @@ from gpualign.core.common.errors import InputError, parameter
 ORDERS = ("length", "size", "input")
 
 _SORTED, _PASSES = 1 << 18, 16
-"""Pairs that are sorted at a time at least, and times that a long list is gone through."""
+"""Smallest number of pairs sorted at a time, and number of passes over a long list."""
 
 _SIZE = re.compile(r"(?:^|;)size=(\d+)(?:;|$)")
 
 
 def abundances(ids: Sequence[str]) -> list[int] | None:
-    """What `;size=` says in each id, 1 where it says nothing; None where no id says anything."""
-    found = [_SIZE.search(name) for name in ids]
-    return [int(one[1]) if one else 1 for one in found] if any(found) else None
+    """Return the abundance in each id (`;size=`), 1 for an id without one; None if no id has one."""
+    matches = [_SIZE.search(name) for name in ids]
+    return [int(match[1]) if match else 1 for match in matches] if any(matches) else None
 
 
 def ranked(order: str, ids: Sequence[str], lengths: Integers | None) -> Integers:
-    """Records in the order in which they are looked at: int64[count].
+    """Return the records in the order in which they are clustered: int64[count].
 
-    length: longest first, of one length the most abundant; size: the most abundant first; both then by the bytes of the ids, then as they
-    are in the input; input: as they are. Raises `InputError` where lengths or abundances are wanted that are not known.
+    order: "length" (longest first, of one length the most abundant), "size" (most abundant first), both then by the bytes of the ids and
+        then by input order, or "input" (input order)
+    lengths: lengths of the records; None if not known
+
+    Raises `InputError` if the order needs lengths or abundances that are not known.
     """
     if order == "input":
         return np.arange(len(ids), dtype=np.int64)
     sizes = abundances(ids)
     if order == "size" and sizes is None:
-        raise InputError(f"{parameter('order', 'size')}: no id has its abundance, as in 'a;size=12'; the first is {ids[0]!r}")
+        raise InputError(f"{parameter('order', 'size')}: no id has an abundance, such as 'a;size=12'; the first is {ids[0]!r}")
     if order == "length" and lengths is None:
-        lengths_first, as_given = parameter("order", "length"), parameter("order", "input")
-        raise InputError(f"{lengths_first}: the lengths are not known; give the sequences too, or {as_given} or size")
+        by_length, as_input = parameter("order", "length"), parameter("order", "input")
+        raise InputError(f"{by_length}: the lengths are not known; give the sequences too, or {as_input} or size")
     known = sizes or [1] * len(ids)
     first = lengths.tolist() if order == "length" and lengths is not None else [0] * len(ids)
     names = [name.encode("utf-8", "surrogateescape") for name in ids]
@@ -50,19 +53,20 @@ def ranked(order: str, ids: Sequence[str], lengths: Integers | None) -> Integers
 
 
 def first_copies(order: Integers, of: Integers) -> tuple[Integers, Integers]:
-    """Of copies that are looked at in this order: (the order of what they are copies of, the first copy of each).
+    """Return (order of the records, first copy of each) of copies that are clustered in this order.
 
-    of: int64[copies], of which record each is a copy, each number below int64[records] once or more.
+    order: the copies, in order
+    of: int64[copies], the record of which each is a copy; every record has at least one copy
     """
     _, first = np.unique(of[order], return_index=True)
     return of[order[np.sort(first)]], order[first]
 
 
 def greedy(edges: Edges, order: Integers) -> Integers:
-    """The centroid of each record, int64[count]: a centroid's is itself.
+    """Return the centroid of each record, int64[count]; that of a centroid is itself.
 
-    Records are taken in this order (a permutation, int64[count]). Each joins the nearest of the centroids that are there and near, the
-    earliest of several that are equally near; where none is near, it becomes one.
+    Records are taken in this order (a permutation, int64[count]). Each joins the nearest of the existing centroids that are near, the
+    earliest of several that are equally near. If none is near, it becomes a centroid.
     """
     count = edges.count
     rank = np.empty(count, dtype=np.int64)
@@ -72,9 +76,9 @@ def greedy(edges: Edges, order: Integers) -> Integers:
     for later, earlier in _by_choice(edges, rank):
         starts = np.flatnonzero(np.concatenate(([True], later[1:] != later[:-1])))
         for one, candidates in zip(later[starts].tolist(), np.split(earlier, starts[1:]), strict=True):
-            there = is_centroid[candidates]
-            best = int(there.argmax())
-            if there[best]:
+            eligible = is_centroid[candidates]
+            best = int(eligible.argmax())
+            if eligible[best]:
                 chosen[one] = candidates[best]
                 is_centroid[one] = False
     centroids: Integers = order[chosen[rank]]
@@ -82,22 +86,22 @@ def greedy(edges: Edges, order: Integers) -> Integers:
 
 
 def _by_choice(edges: Edges, rank: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """(ranks of records, ascending; of earlier ones that are near them, the nearest first): some records' pairs at a time, so that they
-    take little memory beside the list."""
+    """Return (ranks of records, ascending; ranks of earlier records that are near them, the nearest first). Pairs of some records are
+    returned at a time, so that they take little memory besides the list."""
     pairs = np.zeros(edges.count, dtype=np.int64)
     for i, j, _ in edges.parts():
         pairs += np.bincount(np.maximum(rank[i], rank[j]), minlength=edges.count)
     before = np.concatenate(([0], np.cumsum(pairs)))
-    start, most = 0, max(_SORTED, len(edges) // _PASSES)
+    start, max_pairs = 0, max(_SORTED, len(edges) // _PASSES)
     while before[start] < before[-1]:
-        stop = max(start + 1, int(np.searchsorted(before, before[start] + most, side="right")) - 1)
-        parts = []
+        stop = max(start + 1, int(np.searchsorted(before, before[start] + max_pairs, side="right")) - 1)
+        pieces = []
         for i, j, distance in edges.parts():
             one, other = rank[i], rank[j]
             later = np.maximum(one, other)
-            wanted = (later >= start) & (later < stop)
-            parts.append((later[wanted], np.minimum(one, other)[wanted], distance[wanted]))
-        later, earlier, far = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+            mask = (later >= start) & (later < stop)
+            pieces.append((later[mask], np.minimum(one, other)[mask], distance[mask]))
+        later, earlier, far = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
         order = np.lexsort((earlier, far, later))
         if len(order):
             yield later[order], earlier[order]

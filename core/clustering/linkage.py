@@ -1,9 +1,9 @@
 """Single, complete and average linkage, from the near pairs alone.
 
-All three give the clusters of the tree of all records, cut at the distance up to which pairs are near, without the other pairs: whatever
-is joined below the cut lies within one connected component of the graph of near pairs. Single linkage is these components. Average
-linkage joins two clusters at the mean of the distances between them: where it is at most the cut, so is one of these distances, and the
-two are connected. Complete linkage joins them at the largest of these distances: where it is at most the cut, all of them are.
+All three give the clusters of the tree of all records, cut at the distance up to which pairs are near, without the other pairs: records
+that are joined below the cut lie within one connected component of the graph of near pairs. Single linkage gives these components. Average
+linkage joins two clusters at the mean of the distances between them: if it is at most the cut, so is one of these distances, and the two
+are connected. Complete linkage joins them at the largest of these distances: if it is at most the cut, so are all of them.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from gpualign.core.clustering.edges import Edges
 from gpualign.core.common.arrays import Integers, Reals
 
 DistancesAmong = Callable[[Integers], Reals]
-"""All distances among some records (ascending int64[members]), condensed as scipy has it: float64[members * (members - 1) / 2]."""
+"""Returns all distances among some records (ascending int64[members]), condensed as in scipy: float64[members * (members - 1) / 2]."""
 
 _FAR = float(np.finfo(np.float64).max)
 _PASSES = 16
-"""Times that the list of near pairs is gone through, so that only a part of it is ordered at a time."""
+"""Passes over the list of near pairs, so that only part of it is sorted at a time."""
 _ORDERED_BYTES = 96
-"""Of a near pair of a component that is cut: what it takes beside the list, in copies by component, in numbers of its records, and where
-these are among all distances."""
+"""Memory of a near pair of a component that is cut, besides the list: in copies by component, in numbers of its records, and in their
+places among all distances."""
 _ROUNDING = 1e-12
-"""Means of distances that are at the cut may come out above it by rounding; more than so much of the cut is no rounding."""
+"""Relative tolerance at the cut: by rounding, a mean of distances that is at the cut may come out above it, but by no more than this."""
 
 
 def single(edges: Edges) -> Integers:
-    """Connected components: a label of each record, int64[count]."""
+    """Return the connected components: a label of each record, int64[count]."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -46,12 +46,14 @@ def single(edges: Edges) -> Integers:
 
 
 def complete(edges: Edges, of: Integers | None = None) -> Integers:
-    """Clusters in which all pairs are near, by complete linkage: a label of each record, int64[count].
+    """Return the clusters of complete linkage, in which all pairs are near: a label of each record, int64[count].
 
-    Pairs that are not listed count as farther than any that is. But for ties that changes nothing: the distance of two clusters is the
-    largest between their records, so with such a pair it is above the cut however far that pair is, and without one it is what it is. So
-    as long as the two nearest clusters are within the cut they are the same two. Of several that are equally near scipy's order decides,
-    within a component. of: as for `average`.
+    Pairs that are not listed count as farther apart than any listed pair. Except for ties this changes nothing: the distance of two
+    clusters is the largest between their records, so with an unlisted pair it is above the cut however far that pair is, and without one it
+    is unchanged. So as long as the two nearest clusters are within the cut, they are the same two. Ties are broken by scipy's order, within
+    a component.
+
+    of: as for `average`
     """
 
     def cut(members: Integers, own: Edges) -> tuple[Reals, float]:
@@ -63,17 +65,21 @@ def complete(edges: Edges, of: Integers | None = None) -> Integers:
 
 
 def average(edges: Edges, most: float, among: DistancesAmong, of: Integers | None = None) -> Integers:
-    """UPGMA's clusters, cut at the distance `most`: a label of each record, int64[count].
+    """Return UPGMA's clusters, cut at the distance `most`: a label of each record, int64[count].
 
-    edges: all pairs at most that far from each other; among: called with the records of each component that has other pairs too, whose
-    means it takes. of: int64[copies], where there are several copies of a record, of which record each is one; records are in the order
-    of their first copies, whose clusters they get. Copies are linked as records of their own, at no distance. Raises what `among` raises.
+    edges: all pairs with a distance of at most `most`
+    among: returns all distances among some records; called with the records of each component that also has other pairs
+    of: int64[copies], if records have several copies: the record of which each is a copy. Records are in the order of their first copies,
+        whose clusters they get. Copies are linked as separate records, at distance 0
+
+    Raises what `among` raises.
     """
     return _by_component(edges, of, "average", lambda members, _: (among(members), most + _ROUNDING * most))
 
 
 def largest_linked(edges: Edges, of: Integers | None = None) -> int:
-    """Records, with copies as of `average`, of the largest component that complete and average linkage have to cut; 0 if there is none."""
+    """Return the number of records, with copies as of `average`, in the largest component that complete and average linkage have to cut; 0
+    if there is none."""
     copies = np.ones(edges.count, dtype=np.int64) if of is None else np.bincount(of, minlength=edges.count)
     components = single(edges)
     sizes = np.bincount(components, copies).astype(np.int64)
@@ -81,8 +87,8 @@ def largest_linked(edges: Edges, of: Integers | None = None) -> int:
 
 
 def linkage_bytes(members: int, edges: Edges) -> int:
-    """Memory that linking takes where so many records are the largest component: its distances, the copy that scipy works on, the pairs
-    that are near, and such pairs in the order of components."""
+    """Return the memory that linking takes if the largest component has `members` records: its distances, the copy that scipy works on,
+    the near pairs, and near pairs in the order of components."""
     return 2 * 8 * _pairs(members) + edges.nbytes + _ORDERED_BYTES * min(len(edges), _pairs(members))
 
 
@@ -91,13 +97,13 @@ def _pairs(members: int) -> int:
 
 
 def _places(edges: Edges) -> Integers:
-    """Where pairs are in the condensed distances of all records."""
+    """Return the places of pairs in the condensed distances of all records."""
     return edges.i * (2 * edges.count - edges.i - 1) // 2 + edges.j - edges.i - 1
 
 
 def _is_cut(edges: Edges, components: Integers) -> npt.NDArray[np.bool_]:
-    """Which components have pairs that are not near: bool[components]. Of others both linkages make one cluster, as all their distances
-    are within the cut."""
+    """Return whether each component has pairs that are not near: bool[components]. Both linkages make any other component one cluster, as
+    all its distances are within the cut."""
     number = int(components.max(initial=-1)) + 1
     pairs = sum((np.bincount(components[i], minlength=number) for i, _, _ in edges.parts()), np.zeros(number, dtype=np.int64))
     sizes = np.bincount(components)
@@ -105,27 +111,27 @@ def _is_cut(edges: Edges, components: Integers) -> npt.NDArray[np.bool_]:
 
 
 def _by_component(edges: Edges, of: Integers | None, method: str, distances: Callable[[Integers, Edges], tuple[Reals, float]]) -> Integers:
-    """distances: of the records of a component, condensed, and the largest that is near."""
+    """Return cluster labels. distances: returns the condensed distances of the records of a component, and the largest that is near."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
     components = single(edges)
     of = np.arange(edges.count, dtype=np.int64) if of is None else of
     by_component = np.argsort(components[of], kind="stable")
     starts = np.searchsorted(components[of][by_component], np.arange(int(components.max(initial=-1)) + 2))
-    labels: Integers = components.copy()  # of components that stay whole; parts of the others get numbers behind these
+    labels: Integers = components.copy()  # of components that stay whole; clusters of the others get the numbers after these
     following = int(components.max(initial=-1)) + 1
     for members, own in _components(edges, components):
-        condensed, most = distances(members, own)
+        condensed, cut = distances(members, own)
         component = int(components[members[0]])
         places = np.searchsorted(members, of[by_component[starts[component] : starts[component + 1]]])
-        parts = np.asarray(fcluster(linkage(_of_copies(condensed, len(members), places), method), most, "distance"), dtype=np.int64)
-        labels[members] = following + parts[np.unique(places, return_index=True)[1]]
-        following += int(parts.max()) + 1
+        clusters = np.asarray(fcluster(linkage(_of_copies(condensed, len(members), places), method), cut, "distance"), dtype=np.int64)
+        labels[members] = following + clusters[np.unique(places, return_index=True)[1]]
+        following += int(clusters.max()) + 1
     return labels
 
 
 def _of_copies(condensed: Reals, count: int, places: Integers) -> Reals:
-    """From the distances of so many records to those of copies of them. places: of each copy, which record it is a copy of."""
+    """Return the condensed distances of copies of `count` records, from those of the records. places: the record of each copy."""
     if len(places) == count:
         return condensed
     rows = []
@@ -139,7 +145,7 @@ def _of_copies(condensed: Reals, count: int, places: Integers) -> Reals:
 
 
 def _components(edges: Edges, components: Integers) -> Iterator[tuple[Integers, Edges]]:
-    """(its records, ascending; its near pairs, in numbers of these) of each component that has to be cut."""
+    """Return (its records, ascending; its near pairs, by their places among these) for each component that has to be cut."""
     cut = _is_cut(edges, components)
     records = np.argsort(components, kind="stable").astype(np.int64)
     starts = np.searchsorted(components[records], np.arange(len(cut) + 1))
@@ -148,19 +154,19 @@ def _components(edges: Edges, components: Integers) -> Iterator[tuple[Integers, 
     pairs = np.zeros(len(cut), dtype=np.int64)
     for i, _, _ in edges.parts():
         pairs += np.bincount(components[i], minlength=len(cut))
-    wanted = np.flatnonzero(cut)
-    before = np.concatenate(([0], np.cumsum(pairs[wanted])))
-    start, most = 0, len(edges) // _PASSES
-    while start < len(wanted):
-        stop = max(start + 1, int(np.searchsorted(before, before[start] + most, side="right")) - 1)
-        together = np.zeros(len(cut), dtype=np.bool_)
-        together[wanted[start:stop]] = True
-        chosen = [(i[those], j[those], distance[those]) for i, j, distance in edges.parts() if (those := together[components[i]]).any()]
+    selected = np.flatnonzero(cut)
+    before = np.concatenate(([0], np.cumsum(pairs[selected])))
+    start, max_pairs = 0, len(edges) // _PASSES
+    while start < len(selected):
+        stop = max(start + 1, int(np.searchsorted(before, before[start] + max_pairs, side="right")) - 1)
+        batch = np.zeros(len(cut), dtype=np.bool_)
+        batch[selected[start:stop]] = True
+        chosen = [(i[mask], j[mask], distance[mask]) for i, j, distance in edges.parts() if (mask := batch[components[i]]).any()]
         i, j, distance = (np.concatenate(columns) for columns in zip(*chosen, strict=True))
         chosen.clear()
         order = np.argsort(components[i], kind="stable")
         ends = before[start : stop + 1] - before[start]
-        for k, first, last in zip(wanted[start:stop].tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        for k, first, last in zip(selected[start:stop].tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=True):
             members, own = records[starts[k] : starts[k + 1]], order[first:last]
             yield members, Edges(len(members), place[i[own]], place[j[own]], distance[own])
         start = stop

@@ -1,4 +1,4 @@
-"""Clusters of near pairs, beside the list of these pairs."""
+"""Clusters near pairs while they are written."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from gpualign.core.files.scratch import Scratch
 
 
 class ClusteringSink:
-    """Hands near pairs of one set on to another sink, and makes single-linkage clusters of them.
+    """Passes near pairs of one set on to another sink, and makes single-linkage clusters of them.
 
-    whole: whether distances are counts; others are taken with the decimals of lists.
+    sink: the other sink
+    whole: whether distances are counts; other distances are rounded to the decimals of lists
+    scratch: opens the scratch file of the clusters
     """
 
     def __init__(self, sink: AnySink, whole: bool, scratch: Scratch) -> None:
@@ -24,18 +26,18 @@ class ClusteringSink:
         self._scratch = scratch
 
     def begin(self, samples: Samples) -> None:
-        """Called once, before the first pairs."""
+        """Begin; called once, before the first pairs."""
         self._clusters = StreamedClusters(len(samples.queries), self._scratch())
         self._sink.begin(samples)
 
     def write(self, found: NearDistances) -> None:
-        """Take some pairs."""
+        """Add some pairs."""
         self._sink.write(found)
         distances: Reals = found.values.astype(np.float64)
         np.round(distances, self._decimals, out=distances)
         self._clusters.add(found.queries, found.targets, distances)
 
     def finish(self) -> None:
-        """All pairs have been written."""
+        """Finish the other sink, and make the clusters; all pairs have been written."""
         self._sink.finish()
         self.clustering: Clustering = self._clusters.finish()

@@ -1,4 +1,4 @@
-"""Single-linkage clusters of near pairs that come one after the other and are too many to be held."""
+"""Single-linkage clusters of a stream of near pairs that are too many to be held in memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gpualign.core.clustering.linkage import single
 from gpualign.core.common.arrays import Integers, Reals
 
 _PAIRS = 1 << 20
-"""That are joined, written or read at a time."""
+"""Pairs that are joined, written or read at a time."""
 
 _PAIR = np.dtype([("i", np.int32), ("j", np.int32), ("distance", np.float64)])
 
 
 class StreamedClusters:
-    """Clusters of `count` records. Held are a few numbers for each record and up to about a million pairs; all pairs go to a scratch file,
-    from which the distances to the representatives are taken when these are known."""
+    """Single-linkage clusters of `count` records. It holds a few numbers for each record and up to about a million pairs. All pairs go to a
+    scratch file, from which the distances to the representatives are read once these are known."""
 
     def __init__(self, count: int, scratch: BinaryIO) -> None:
         self._scratch = scratch
@@ -33,39 +33,39 @@ class StreamedClusters:
 
     def add(self, i: Integers, j: Integers, distance: Reals) -> None:
         """Add near pairs, each pair once and i < j: int64[pairs], int64[pairs], float64[pairs]."""
-        some = np.empty(len(i), dtype=_PAIR)
-        some["i"], some["j"], some["distance"] = i, j, distance
-        self._waiting.append(some)
-        self._held += len(some)
+        pairs = np.empty(len(i), dtype=_PAIR)
+        pairs["i"], pairs["j"], pairs["distance"] = i, j, distance
+        self._waiting.append(pairs)
+        self._held += len(pairs)
         if self._held >= _PAIRS:
             self._join()
 
     def finish(self) -> Clustering:
-        """The clusters: the same as of `linkage.single` and `clustering.of_labels` of all pairs."""
+        """Return the clusters, which equal those of `linkage.single` and `clusters.of_labels` of all pairs."""
         self._join()
         labels = numbered(self._labels)
         chosen = representatives(labels, self._near, self._sums)
         return measured(labels, chosen, self._written())
 
     def _written(self) -> Iterator[tuple[Indices, Indices, Reals]]:
-        """(i, j, distance) of all pairs, some at a time."""
+        """Return (i, j, distance) of all pairs, some at a time."""
         self._scratch.seek(0)
         while block := self._scratch.read(_PAIRS * _PAIR.itemsize):
-            some = np.frombuffer(block, dtype=_PAIR)
-            yield some["i"], some["j"], some["distance"]
+            pairs = np.frombuffer(block, dtype=_PAIR)
+            yield pairs["i"], pairs["j"], pairs["distance"]
 
     def _join(self) -> None:
-        """Clusters of the pairs that wait with those before them."""
+        """Join clusters by the pairs that wait."""
         if not self._held:
             return
-        some = np.concatenate(self._waiting)
+        pairs = np.concatenate(self._waiting)
         self._waiting.clear()
         self._held = 0
-        self.pairs += len(some)
-        self._scratch.write(some.tobytes())
+        self.pairs += len(pairs)
+        self._scratch.write(pairs.tobytes())
         count = len(self._labels)
-        ends = np.concatenate((some["i"], some["j"]))
+        ends = np.concatenate((pairs["i"], pairs["j"]))
         self._near += np.bincount(ends, minlength=count)
-        self._sums += np.bincount(ends, np.tile(some["distance"], 2), minlength=count)
-        joined = single(Edges(count, self._labels[some["i"]], self._labels[some["j"]], some["distance"]))
+        self._sums += np.bincount(ends, np.tile(pairs["distance"], 2), minlength=count)
+        joined = single(Edges(count, self._labels[pairs["i"]], self._labels[pairs["j"]], pairs["distance"]))
         self._labels = joined[self._labels]

@@ -1,4 +1,4 @@
-"""Clusters as a table, also of typed columns, as .uc, and representatives as FASTA. Streams take bytes."""
+"""Writes clusters as a table of text or typed columns and as .uc, and representatives as FASTA. Streams take bytes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _LINES = 10_000
 
 
 def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, whole: bool, separator: str = "\t") -> None:
-    """A row a record, in input order: id, cluster (from 1), size of the cluster, representative, distance to it (nan: not known).
+    """Write one row per record, in input order: id, cluster (from 1), size of the cluster, representative, distance to it (nan: not known).
 
-    whole: distances are counts; others have six decimals. Between commas ids are quoted.
+    whole: whether distances are counts; other distances have six decimals
+    separator: between columns; with a comma, ids are quoted
     """
     if separator == ",":
         ids = list(StringColumn.of(ids).quoted)
@@ -38,8 +39,10 @@ def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, 
 
 
 def write_typed(stream: ByteWriter, container: str, ids: Sequence[str], clustering: Clustering, whole: bool) -> None:
-    """The same as typed columns, through pyarrow; container: one of core/output/arrow.py. Distances are int32 if whole, else float64, and
-    null where they are not known."""
+    """Write the same table as typed columns, through pyarrow. Distances are int32 if `whole`, else float64, and null if not known.
+
+    container: one of core/output/arrow.py
+    """
     from gpualign.core.output.arrow import TableWriter, TypedColumn
 
     names, labels = Names(list(ids)), clustering.labels
@@ -62,10 +65,14 @@ def write_uc(
     cigars: Sequence[str] | None,
     minus: npt.NDArray[np.bool_] | None = None,
 ) -> None:
-    """The ten columns of usearch and vsearch: cluster by cluster a line S of the representative and lines H of the others, then lines C.
+    """Write the ten columns of usearch and vsearch: per cluster a line S of the representative and lines H of the others, then lines C.
 
-    lengths: of the records; identities: with the representatives, from 0 to 1, nan: not known; cigars: as .uc has them. What is not
-    known (None) is *. minus: of which records the reverse complement is aligned, None: of none.
+    lengths: lengths of the records
+    identities: identities with the representatives, from 0 to 1; nan if not known
+    cigars: CIGARs as in .uc
+    minus: whether the reverse complement of each record is aligned; None for no record
+
+    Values that are not known (None) are written as *.
     """
     labels = clustering.labels
     of, sizes = clustering.representatives.tolist(), clustering.sizes.tolist()
@@ -92,7 +99,7 @@ def write_uc(
 
 
 def write_representatives(stream: ByteWriter, sequences: SequenceSet, alphabet: Alphabet, clustering: Clustering) -> None:
-    """The representatives as FASTA in the order of the clusters, with their descriptions, each sequence on one line, in upper case."""
+    """Write the representatives as FASTA in the order of the clusters, with descriptions, each sequence on one line, in upper case."""
     chosen = sequences.select(clustering.representatives)
     described = chosen.descriptions or [""] * len(chosen)
 

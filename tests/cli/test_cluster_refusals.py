@@ -34,7 +34,7 @@ def folder(tmp_path):
             "--order is of greedy centroids; it cannot be combined with --method single",
         ),
         (["--edges", "list.tsv", "--max-distance", "1", "--method", "greedy", "--order", "length"], "the lengths are not known"),
-        (["--edges", "list.tsv", "--max-distance", "1", "--method", "greedy", "--order", "size"], "no id has its abundance"),
+        (["--edges", "list.tsv", "--max-distance", "1", "--method", "greedy", "--order", "size"], "no id has an abundance"),
         (["--edges", "list.tsv", "--max-distance", "1", "--gap-open", "3"], "--gap-open is of alignments; with --edges nothing is aligned"),
         (["--edges", "list.tsv", "--max-distance", "1", "--format", "fasta"], "fasta writes sequences, and there are none"),
         (["--edges", "list.tsv", "--max-distance", "1", "--representatives", "x.fa"], "--representatives writes sequences"),

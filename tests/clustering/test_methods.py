@@ -153,7 +153,7 @@ def test_orders():
     assert ranked("input", ids, None).tolist() == [0, 1, 2, 3, 4, 5]
     assert ranked("length", ids, lengths).tolist() == [5, 0, 3, 4, 1, 2]
     assert ranked("size", ids, None).tolist() == [4, 1, 2, 5, 0, 3]
-    with pytest.raises(InputError, match="order='size': no id has its abundance"):
+    with pytest.raises(InputError, match="order='size': no id has an abundance"):
         ranked("size", ["a", "b"], None)
     with pytest.raises(InputError, match="order='length': the lengths are not known"):
         ranked("length", ids, None)
