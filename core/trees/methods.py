@@ -11,15 +11,16 @@ from gpualign.core.common.arrays import Reals
 from gpualign.core.trees.tree import Tree
 
 _ROUNDING = 1e-12
-"""Fraction of a tree's height; shorter branches are the rounding of two equal means."""
+"""Fraction of a tree's height; shorter branches come from rounding two equal means."""
 _JOINS_AT_ONCE = 20
-"""So that an interrupt waits for a moment alone."""
+"""Joins in one call: few, so that an interrupt waits only a moment."""
 
 
 def neighbour_joining(ids: Sequence[str], condensed: Reals) -> Tree:
-    """Saitou and Nei's tree (1987) of all distances, condensed: unrooted, written with a root in which the last three nodes meet.
+    """Return Saitou and Nei's tree (1987) of all distances, condensed. It is unrooted, and represented with a root in which the last three
+    nodes meet.
 
-    Branches may have negative lengths. Of pairs that are equally good the one of the nodes that were there first is joined.
+    Branches may have negative lengths. Of equally good pairs, the one whose nodes existed first is joined.
     """
     from scipy.spatial.distance import squareform
 
@@ -34,9 +35,11 @@ def neighbour_joining(ids: Sequence[str], condensed: Reals) -> Tree:
 
 
 def upgma(ids: Sequence[str], condensed: Reals) -> Tree:
-    """Sokal and Michener's tree (1958), by average linkage: rooted, every record equally far from the root.
+    """Return Sokal and Michener's tree (1958), by average linkage. It is rooted, with every record equally far from the root.
 
-    Of pairs that are equally near scipy's order decides.
+    condensed: all distances, condensed
+
+    Ties are broken by scipy's order.
     """
     from scipy.cluster.hierarchy import linkage
 
@@ -55,7 +58,7 @@ def upgma(ids: Sequence[str], condensed: Reals) -> Tree:
 
 
 def _of_two(ids: Sequence[str], condensed: Reals) -> Tree:
-    """Of one record, or of two with the root half way."""
+    """Return the tree of one record, or of two with the root half way between them."""
     if len(ids) == 1:
         return Tree(ids, np.array([-1]), np.zeros(1))
     half = float(condensed[0]) / 2
@@ -63,9 +66,12 @@ def _of_two(ids: Sequence[str], condensed: Reals) -> Tree:
 
 
 def spanning_all(ids: Sequence[str], condensed: Reals) -> Tree:
-    """The minimum spanning tree, of records alone, of all distances (nan: there is none), with the first record as root: Prim's algorithm.
+    """Return the minimum spanning tree of records by Prim's algorithm, with the first record as root. All its nodes are records.
 
-    Of edges that are equally long the one with the smallest numbers is taken, smaller number first. One tree for each connected part.
+    condensed: all distances, condensed; nan for a pair without a distance
+
+    Of equally long edges the one with the smallest record numbers is taken, comparing smaller numbers first. There is one tree for each
+    connected component.
     """
     from scipy.spatial.distance import squareform
 
@@ -75,16 +81,16 @@ def spanning_all(ids: Sequence[str], condensed: Reals) -> Tree:
     parents, lengths = np.full(count, -1, dtype=np.int64), np.zeros(count)
     outside = np.ones(count, dtype=bool)
     shortest = np.full(count, np.inf)  # edges from the tree to each record outside
-    keys = np.full(count, count * count)  # of these, smaller number first
+    keys = np.full(count, count * count)  # of these edges, smaller record number first
     for _ in range(count):
-        least = shortest.min()
-        if np.isinf(least):
-            node = int(outside.argmax())  # of the next part
+        min_length = shortest.min()
+        if np.isinf(min_length):
+            node = int(outside.argmax())  # the first of the next component
         else:
-            nearest = np.flatnonzero(shortest == least)
+            nearest = np.flatnonzero(shortest == min_length)
             node = int(nearest[keys[nearest].argmin()])
             low, high = divmod(int(keys[node]), count)
-            parents[node], lengths[node] = low + high - node, least
+            parents[node], lengths[node] = low + high - node, min_length
         outside[node], shortest[node] = False, np.inf
         own = np.minimum(numbers, node) * count + np.maximum(numbers, node)
         better = outside & np.isfinite(square[node]) & ((square[node] < shortest) | ((square[node] == shortest) & (own < keys)))
@@ -93,13 +99,13 @@ def spanning_all(ids: Sequence[str], condensed: Reals) -> Tree:
 
 
 def spanning(ids: Sequence[str], edges: Edges) -> Tree:
-    """The same of a graph of few edges, by scipy."""
+    """Return the minimum spanning tree of a graph of few edges, by scipy. Roots, ties and components are as of `spanning_all`."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
     count = len(ids)
     parents, lengths = np.full(count, -1, dtype=np.int64), np.zeros(count)
-    # By their ranks: no two are equal, and none is 0, which to scipy is no edge.
+    # By their ranks: no two are equal, and none is 0, which scipy takes for an absent edge.
     order = np.lexsort((edges.j, edges.i, edges.distance))
     ranks = np.empty(len(edges), dtype=np.int64)
     ranks[order] = np.arange(1, len(edges) + 1)

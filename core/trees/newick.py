@@ -1,6 +1,6 @@
-"""Newick's format (Olsen 1990), written and read.
+"""Reads and writes Newick's format (Olsen 1990).
 
-Read here and not by a library: of 23 spellings that programs write (names in double quotes or with blanks, apostrophes in names, lengths
+No library reads it here: of 23 spellings that programs write (names in double quotes or with blanks, apostrophes in names, lengths
 such as `1.` and `nan`, comments such as `[&R]`) Biopython 1.88 misreads 9, and DendroPy, scikit-bio and ete4, which read more, 4 or 5.
 """
 
@@ -18,11 +18,11 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.trees.tree import Tree
 
 _QUOTED = re.compile(r"[\s()\[\]':;,\"]")
-"""Characters that end a name, or are no part of one, unless quotes are around it."""
+"""Characters that end a name, or cannot be part of one, unless it is quoted."""
 
 _COMMENTS = re.compile(r"(?:\s|\[[^\]]*\])*")
 _LABEL = re.compile(
-    r"""(?:'(?P<single>(?:[^']|'')*)'|"(?P<double>(?:[^"]|"")*)")(?=\s*(?:[\[(),:;]|\Z))"""  # a quote elsewhere is a letter
+    r"""(?:'(?P<single>(?:[^']|'')*)'|"(?P<double>(?:[^"]|"")*)")(?=\s*(?:[\[(),:;]|\Z))"""  # a quote elsewhere is part of the name
     r"|(?P<bare>[^()\[\],:;]+)"
 )
 _ONE_LEAF = re.compile(r"(?!#)(?:'[^\n]*'|[^\s();]+);\s*")
@@ -32,7 +32,7 @@ _NO_LENGTH = frozenset(("nan", "-nan", "na"))
 
 
 def newick(tree: Tree) -> Iterator[str]:
-    """Each tree, from its root. Lengths have up to ten digits."""
+    """Return the text of each tree, from its root. Lengths have up to ten digits."""
     children, lengths = tree.children(), tree.lengths.tolist()
 
     def label(node: int) -> str:
@@ -40,7 +40,7 @@ def newick(tree: Tree) -> Iterator[str]:
         return name if tree.parents[node] < 0 else f"{name}:{lengths[node] + 0.0:.10g}"
 
     for root in tree.roots.tolist():
-        # Without recursion: a chain of thousands is a tree as well.
+        # Without recursion: a tree may be a chain of thousands of nodes.
         out: list[str] = []
         waiting: list[tuple[int, bool]] = [(root, False)]
         while waiting:
@@ -54,24 +54,29 @@ def newick(tree: Tree) -> Iterator[str]:
         yield _with_commas(out) + ";\n"
 
 
-def _with_commas(parts: list[str]) -> str:
-    """Between a node and the next that does not close their parent."""
+def _with_commas(tokens: list[str]) -> str:
+    """Join tokens, with a comma between a node and the next unless that closes their parent."""
     out = []
-    for part, following in zip(parts, [*parts[1:], ")"], strict=True):
-        out.append(part)
-        if part != "(" and not following.startswith(")"):
+    for token, following in zip(tokens, [*tokens[1:], ")"], strict=True):
+        out.append(token)
+        if token != "(" and not following.startswith(")"):
             out.append(",")
     return "".join(out)
 
 
 def quoted(name: str) -> str:
-    """Name of a leaf as the format wants it, in quotes where it needs them."""
+    """Return the name of a leaf as the format needs it, in quotes if necessary."""
     return "'" + name.replace("'", "''") + "'" if not name or _QUOTED.search(name) else name
 
 
 @dataclass
 class _Node:
-    """name: "" without one; length: of the branch to the parent, None without one; children: of an inner node, in their order."""
+    """A node of a tree that is read.
+
+    name: name, "" without one
+    length: length of the branch to the parent, None without one
+    children: children of an inner node, in their order
+    """
 
     name: str = ""
     length: float | None = None
@@ -79,18 +84,18 @@ class _Node:
 
 
 def parse_newick(text: str, source: str) -> Tree:
-    """Read the only tree of a text. Its leaves are the records, in their order; inner nodes lose their names. If no branch has a length,
-    all have 1; otherwise those without one have 0.
+    """Read a text with one tree. Its leaves are the records, in their order; names of inner nodes are dropped. If no branch has a length,
+    all get 1; otherwise those without one get 0.
 
     Names may be in single or double quotes, comments in brackets; a name without quotes may have blanks, and quotes after its first
-    letter. Raises `InputError` naming the character where the text is no tree, for several trees, and for leaves without a name or with
-    the name of another one.
+    letter. Raises `InputError` if the text is not a tree, naming the place, if it has several trees, and if a leaf has no name or the name
+    of another.
     """
     at = _skip(text, 0)
     if not text.startswith("(", at) and not _ONE_LEAF.fullmatch(text, at):
         if text.lstrip()[:6].upper() == "#NEXUS":
-            raise InputError(f"{source}: a NEXUS file; export its tree as Newick")
-        raise InputError(f"{source}: no tree in Newick format, which begins with '(' and ends with ';'")
+            raise InputError(f"{source}: this is a NEXUS file; export its tree as Newick")
+        raise InputError(f"{source}: not a tree in Newick format, which begins with '(' and ends with ';'")
     root, at = _parse_node(text, at, source)
     at = _skip(text, at + 1)
     if at < len(text):
@@ -99,14 +104,14 @@ def parse_newick(text: str, source: str) -> Tree:
 
 
 def _skip(text: str, at: int) -> int:
-    """The next character that is neither blank nor part of a comment."""
+    """Return the place of the next character that is neither blank nor part of a comment."""
     match = _COMMENTS.match(text, at)
     assert match is not None
     return match.end()
 
 
 def _parse_node(text: str, at: int, source: str) -> tuple[_Node, int]:
-    """(root, where its tree ends: at ';' or at the end of the text). Without recursion: trees may be deep."""
+    """Return (root, end of its tree: the place of ';' or the end of the text). Without recursion, since trees may be deep."""
     node = root = _Node()
     above: list[_Node] = []
     while True:
@@ -122,7 +127,7 @@ def _parse_node(text: str, at: int, source: str) -> tuple[_Node, int]:
         at = _parse_label(text, at, node, source)
         if at == len(text) or text[at] == ";":
             if above:
-                raise InputError(f"{source}: no tree in Newick format: {len(above):,} '(' without ')'")
+                raise InputError(f"{source}: not a tree in Newick format: {len(above):,} '(' without ')'")
             return root, at
         if not above or text[at] not in ",)":
             raise _wrong(text, at, source)
@@ -135,7 +140,7 @@ def _parse_node(text: str, at: int, source: str) -> tuple[_Node, int]:
 
 
 def _parse_label(text: str, at: int, node: _Node, source: str) -> int:
-    """Read the name and the length of a node, both of which may be missing; where they end."""
+    """Read the name and the length of a node, both of which may be missing. Return where they end."""
     if (label := _LABEL.match(text, at)) is not None:
         if node.name:
             raise _wrong(text, at, source)
@@ -164,13 +169,13 @@ def _length(number: str, text: str, at: int, source: str) -> float | None:
 
 def _wrong(text: str, at: int, source: str) -> InputError:
     line = text.count("\n", 0, at) + 1
-    return InputError(f"{source}: no tree in Newick format: line {line}: {text[at : at + 20].strip()!a} is out of place")
+    return InputError(f"{source}: not a tree in Newick format: line {line}: {text[at : at + 20].strip()!a} is out of place")
 
 
 def _tree_of(root: _Node, source: str) -> Tree:
-    """Nodes of a tree: leaves in their order, then the others, each after its children; the root is the last."""
+    """Return the tree of a root. Its nodes are the leaves in their order, then the others, each after its children; the root is last."""
     nodes = [root]
-    for node in nodes:  # which grows: parents before children
+    for node in nodes:  # the list grows: parents come before children
         nodes.extend(node.children)
     leaves, waiting = [], [root]
     while waiting:
@@ -180,11 +185,11 @@ def _tree_of(root: _Node, source: str) -> Tree:
     ids = [leaf.name for leaf in leaves]
     if "" in ids:
         raise InputError(f"{source}: a leaf has no name")
-    known: set[str] = set()
+    seen: set[str] = set()
     for name in ids:
-        if name in known:
+        if name in seen:
             raise InputError(f"{source}: two leaves are called {name!a}")
-        known.add(name)
+        seen.add(name)
     ordered = leaves + [node for node in reversed(nodes) if node.children]
     number = {id(node): k for k, node in enumerate(ordered)}
     parents, lengths = np.full(len(ordered), -1, dtype=np.int64), np.zeros(len(ordered))

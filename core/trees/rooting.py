@@ -1,4 +1,4 @@
-"""Roots of unrooted trees."""
+"""Roots unrooted trees at an outgroup or at their midpoint."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from gpualign.core.trees.tree import Tree
 
 
 def root_at_outgroup(tree: Tree, outgroup: int) -> Tree:
-    """The tree with a root in the middle of the branch that leads to one record.
+    """Return the tree with a root in the middle of the branch that leads to one record.
 
-    tree: one unrooted tree whose first nodes, and they alone, are leaves, as neighbour joining's: at least three branches meet in each
-    inner node, the root included
+    tree: one unrooted tree whose leaves are its first nodes and no others, as in neighbour joining; at least three branches meet in each
+        inner node, the root included
     outgroup: index of the record
 
     The path between any two records stays as long as it was, up to rounding, and the last node is the new root. A tree of one or two
@@ -20,60 +20,60 @@ def root_at_outgroup(tree: Tree, outgroup: int) -> Tree:
     """
     if len(tree.ids) < 3:
         return tree
-    return _divided(tree, outgroup, float(tree.lengths[outgroup]) / 2)
+    return _with_root(tree, outgroup, float(tree.lengths[outgroup]) / 2)
 
 
 def root_at_midpoint(tree: Tree) -> Tree:
-    """The tree with a root half way between the two records that are farthest apart (Farris 1972).
+    """Return the tree with a root half way between the two records that are farthest apart (Farris 1972).
 
     tree: as for `root_at_outgroup`, with no branch of negative length
 
     If several pairs are equally far apart, their middle is the same point. If it is a node, the root divides one of the node's branches
-    into nothing and all of its length. Takes time in proportion to the number of records.
+    into a branch of length 0 and one of its whole length. Takes time in proportion to the number of records.
     """
     if len(tree.ids) < 3:
         return tree
-    first = _farthest(_as_seen_from(tree, 0)[1], 0, len(tree.ids))
-    parents, depths = _as_seen_from(tree, first)
+    first = _farthest(_paths_to(tree, 0)[1], 0, len(tree.ids))
+    parents, depths = _paths_to(tree, first)
     node = _farthest(depths, first, len(tree.ids))
     middle = float(depths[node]) / 2
     while (parent := int(parents[node])) != first and depths[parent] > middle:
         node = parent
     beyond = float(depths[node]) - middle
-    # A branch is that of its child, which is the end nearer to `first` where the old root lies behind the branch.
+    # A branch belongs to its child, which is the end nearer to `first` if the old root lies beyond the branch.
     if tree.parents[node] == parent:
-        return _divided(tree, node, min(beyond, float(tree.lengths[node])))
-    return _divided(tree, parent, max(0.0, float(tree.lengths[parent]) - beyond))
+        return _with_root(tree, node, min(beyond, float(tree.lengths[node])))
+    return _with_root(tree, parent, max(0.0, float(tree.lengths[parent]) - beyond))
 
 
 def _farthest(depths: Reals, start: int, records: int) -> int:
-    """The record that is farthest from another one, the first of several; another one even if all are in the same place."""
+    """Return the record farthest from `start`, the first of several; never `start` itself, even if all records are in the same place."""
     others = depths[:records].copy()
     others[start] = -1
     return int(others.argmax())
 
 
-def _as_seen_from(tree: Tree, start: int) -> tuple[Integers, Reals]:
-    """(the next node on the way to `start`, -1 for `start` itself; the length of that way) of each node."""
+def _paths_to(tree: Tree, start: int) -> tuple[Integers, Reals]:
+    """Return, for each node, (the next node on the path to `start`, -1 for `start` itself; the length of that path)."""
     count = len(tree.parents)
-    beside: list[list[tuple[int, float]]] = [[] for _ in range(count)]
+    neighbours: list[list[tuple[int, float]]] = [[] for _ in range(count)]
     for node, (parent, length) in enumerate(zip(tree.parents.tolist(), tree.lengths.tolist(), strict=True)):
         if parent >= 0:
-            beside[node].append((parent, length))
-            beside[parent].append((node, length))
+            neighbours[node].append((parent, length))
+            neighbours[parent].append((node, length))
     before, depths = [-1] * count, [0.0] * count
     waiting = [start]
     while waiting:
         node = waiting.pop()
-        for other, length in beside[node]:
+        for other, length in neighbours[node]:
             if other != before[node]:
                 before[other], depths[other] = node, depths[node] + length
                 waiting.append(other)
     return np.array(before, dtype=np.int64), np.array(depths)
 
 
-def _divided(tree: Tree, node: int, below: float) -> Tree:
-    """The tree with a new root on the branch above a node, so far above it; branches from there to the old root are turned round."""
+def _with_root(tree: Tree, node: int, below: float) -> Tree:
+    """Return the tree with a new root at distance `below` above a node, on its branch; branches from there to the old root are reversed."""
     parents, lengths = np.append(tree.parents, -1), np.append(tree.lengths, 0.0)
     above = root = len(tree.parents)
     upper, length = int(parents[node]), float(lengths[node]) - below

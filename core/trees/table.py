@@ -10,7 +10,7 @@ from gpualign.core.trees.tree import Tree
 
 
 def edge_rows(tree: Tree) -> Iterator[str]:
-    """Lines of a table: query, target, distance; each edge from the record that comes first, in their order."""
+    """Return lines of a table: query, target, distance. The query of an edge is its earlier record; rows are in the order of records."""
     nodes = np.flatnonzero(tree.parents >= 0)
     parents = tree.parents[nodes]
     low, high = np.minimum(nodes, parents), np.maximum(nodes, parents)

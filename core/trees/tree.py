@@ -1,4 +1,4 @@
-"""What a tree is, whatever made it."""
+"""A tree of records, or several."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 
 _ROUNDING = 1e-12
-"""Of the longest branch: more than sums and differences of distances of this size are wrong by."""
+"""Fraction of the longest branch: larger than the rounding errors in sums and differences of distances of that size."""
 
 
 @dataclass(frozen=True)
 class Tree:
-    """One tree or several. ids: of the first nodes, which are records; further nodes have no name.
+    """One tree or several.
 
-    parents: int64[nodes], -1 of roots; lengths: float64[nodes], of the branch to the parent, 0 of roots.
+    ids: ids of the first nodes, which are records; further nodes have no name
+    parents: int64[nodes], -1 for roots
+    lengths: float64[nodes], length of the branch to the parent, 0 for roots
     """
 
     ids: Sequence[str] = field(repr=False)
@@ -27,18 +29,18 @@ class Tree:
 
     @property
     def roots(self) -> Integers:
-        """Of each tree, in the order of their numbers: int64[trees]."""
+        """Roots of all trees, in the order of their numbers: int64[trees]."""
         return np.flatnonzero(self.parents < 0).astype(np.int64)
 
     def children(self) -> list[list[int]]:
-        """Of each node, in the order of their numbers."""
-        found: list[list[int]] = [[] for _ in range(len(self.parents))]
+        """Return the children of each node, in the order of their numbers."""
+        children: list[list[int]] = [[] for _ in range(len(self.parents))]
         for node, parent in enumerate(self.parents.tolist()):
             if parent >= 0:
-                found[parent].append(node)
-        return found
+                children[parent].append(node)
+        return children
 
     def without_negative_lengths(self) -> tuple[Tree, int]:
-        """(the tree in which a branch of less than no length has none; how many there were, beyond what rounding makes of 0)."""
+        """Return (the tree with negative lengths set to 0; the number of negative lengths, without those that are 0 up to rounding)."""
         negative = self.lengths < -_ROUNDING * np.abs(self.lengths).max(initial=0)
         return replace(self, lengths=np.maximum(self.lengths, 0.0)), int(negative.sum())

@@ -162,7 +162,7 @@ def test_an_input_is_not_overwritten(tmp_path):
         ({"order": [*IDS, "s0"]}, "order: 's0' is there twice, at 0 and 7"),
         ({"order": IDS, "tree": "(a,b);"}, "order list of ids: with tree the records are in the order of the tree"),
         ({"tree": "(s0,s1);"}, "tree: 's2' and 4 more are only in the matrix"),
-        ({"tree": "s0,"}, "tree: no tree in Newick format"),
+        ({"tree": "s0,"}, "tree: not a tree in Newick format"),
         ({"tree": 5}, "tree: expected what gpualign.tree returned, or text in Newick's format; found int"),
         ({"tree": "mst"}, "tree: a spanning tree, whose inner nodes are records too; one of nj or upgma is wanted"),
     ],

@@ -282,9 +282,9 @@ def test_branches_without_lengths_are_equally_long(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no tree in Newick format, which begins with '('"),
+        ("", "not a tree in Newick format, which begins with '('"),
         ("(s0,s1);\n(s2,s3);\n", "more than one tree; expected one"),
-        ("(s0,s1", "no tree in Newick format: 1 '(' without ')'"),
+        ("(s0,s1", "not a tree in Newick format: 1 '(' without ')'"),
         ("(s0,s1,,s2);", "a leaf has no name"),
         ("(s0,(s1,s0));", "two leaves are called 's0'"),
         ("(s0:1,s1:1e999);", "a branch has the length '1e999' (character 10); expected a finite number"),
@@ -292,7 +292,7 @@ def test_branches_without_lengths_are_equally_long(tmp_path):
         ("(s0,s1);", "tree: 's2' and 1 more are only in the matrix"),
         ("(s0,s1,s2,s3,zz);", "tree: 'zz' is only in the tree"),
         (f"(s0,s1,s2,s3,{'z' * 99});", "tree: 'zzzzzzzzzzzzzzzzzzzz\\u2026zzzzzzzzzzzzzzzzzzz' is only in the tree"),
-        (">s0\nACGT\n", "no tree in Newick format, which begins with '('"),
+        (">s0\nACGT\n", "not a tree in Newick format, which begins with '('"),
     ],
 )
 def test_trees_that_are_refused(tmp_path, rng, text, reason):
