@@ -119,7 +119,7 @@ def test_the_join_of_many_nodes_is_in_steps(rng):
     assert [steps.join(10) for _ in range(5)] == [37, 27, 17, 7, 0]
     np.testing.assert_array_equal(whole.parents(), steps.parents())
     np.testing.assert_array_equal(whole.lengths(), steps.lengths())
-    with pytest.raises(ValueError, match="three records or more"):
+    with pytest.raises(ValueError, match="at least three records"):
         Joining(distances[:2, :2].copy())
 
 
