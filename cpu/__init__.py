@@ -1,1 +1,1 @@
-"""The CPU engine: vector kernels in C++ (src/) and their host."""
+"""The CPU engine: vector kernels in C++ (src/) and the Python code that runs them."""

@@ -1,4 +1,4 @@
-"""What this machine lets the process use."""
+"""CPUs and instruction sets that this process may use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpualign.core.common.errors import InputError
 
 
 def usable_cpus() -> int:
-    """CPUs that this process may use: as many as it may run on, but no more than the quota of its control group lasts for."""
+    """Return the number of CPUs that this process may use: those it may run on, limited by the quota of its control group."""
     if hasattr(os, "process_cpu_count"):  # Python 3.13 and later; PYTHON_CPU_COUNT overrides it
         count = os.process_cpu_count()
     elif hasattr(os, "sched_getaffinity"):
@@ -20,18 +20,24 @@ def usable_cpus() -> int:
     else:
         count = os.cpu_count()
     quota = own_limits().cpus
-    # Of 1.5 CPUs the second thread has half, which is more than none.
+    # A quota of 1.5 CPUs leaves half a CPU for a second thread, which is more than nothing.
     return max(1, min(count or 1, ceil(quota) if quota is not None else sys.maxsize))
 
 
-def pick_instruction_set(usable: Sequence[str], wanted: str | None) -> str:
-    """The wanted one of those that run here, fastest first; None: GPUALIGN_INSTRUCTION_SET, else the first. Raises `InputError`."""
-    wanted = wanted or os.environ.get("GPUALIGN_INSTRUCTION_SET")
-    if wanted is not None and wanted not in usable:
-        raise InputError(f"this machine has no kernels for the instruction set {wanted!r}; it has {', '.join(usable)}")
-    return wanted or usable[0]
+def pick_instruction_set(usable: Sequence[str], requested: str | None) -> str:
+    """Return the instruction set to use.
+
+    usable: those that run here, fastest first
+    requested: the one to use; None for GPUALIGN_INSTRUCTION_SET, if it is set, or else the first
+
+    Raises `InputError` if the requested one does not run here.
+    """
+    requested = requested or os.environ.get("GPUALIGN_INSTRUCTION_SET")
+    if requested is not None and requested not in usable:
+        raise InputError(f"this machine has no kernels for the instruction set {requested!r}; it has {', '.join(usable)}")
+    return requested or usable[0]
 
 
 def describe_cpu(instruction_set: str, threads: int) -> str:
-    """For people."""
+    """Return a human-readable description of the CPU engine."""
     return f"cpu ({instruction_set}, {'1 thread' if threads == 1 else f'{threads} threads'})"

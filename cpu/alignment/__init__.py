@@ -1,1 +1,1 @@
-"""Alignment on the CPU: which kernel, tiles, paths, and the engine."""
+"""Alignment on the CPU: choice of kernels, tiles, paths and the engine."""

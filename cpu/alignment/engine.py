@@ -1,4 +1,4 @@
-"""The CPU engine: threads that pull tiles and hand each to a vector kernel."""
+"""The CPU engine: threads that pull tiles and pass each to a vector kernel."""
 
 from __future__ import annotations
 
@@ -16,46 +16,52 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import MIN_BAND_ROWS, Limits, Tile
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment.native_recipes import native_local, native_paths, native_recipes
-from gpualign.cpu.alignment.recipe import Recipe, make_recipe, queries_together, targets_together
+from gpualign.cpu.alignment.recipe import Recipe, make_recipe, queries_per_vector, targets_per_query
 from gpualign.cpu.alignment.tiles import Compute, GlobalPaths, GlobalScores, LocalScores
 from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpus
 
-# About a tenth of a second of work: short enough for a smooth progress bar and even threads, long enough that packing a
-# block of targets is small beside it.
+# About a tenth of a second of work: short enough for a smooth progress bar and balanced threads, long enough that packing a
+# block of targets takes little of it.
 _TILE_CELLS_DIFFERENCE = 8_000_000_000
 _TILE_CELLS_BITSLICED = 60_000_000_000
 _TILE_CELLS_PATHS, _TILE_CELLS_SLICED_PATHS = 4_000_000_000, 12_000_000_000
 _TILE_CELLS_LOCAL = 4_000_000_000
 
-# Cells a second of a core with AVX2, of the slower scorings and machines: two threads of a core share what it does.
+# Cells per second of a core with AVX2, for the slower scorings and machines: two threads of a core share its rate.
 _RATE_DIFFERENCE, _RATE_BITSLICED, _RATE_EDIT, _RATE_LOCAL = 12e9, 40e9, 110e9, 10e9
 _RATE_PATHS, _RATE_SLICED_PATHS = 6e9, 50e9
 
 _NEAR_NANOSECONDS = 5.5e8
-"""Of a second, in which steps of a near search do what they take on a core to themselves: likewise."""
+"""Nanoseconds of work that a thread does in a second of a near search, likewise: steps cost what they take a thread alone on its core."""
 
 _JOIN_NANOSECONDS = 2.5e8
-"""The same of a join, whatever the vectors."""
+"""Nanoseconds of work likewise, for a join, with vectors of any size."""
 
 _BAND_SECONDS = 10
-"""About, of a band: what an interrupted run loses, and how often results leave."""
+"""Approximate time of a band: what an interrupted run loses, and the interval at which results are written."""
 
 _FIRST_ROWS = 2
-"""Queries of the first band: packing targets for so few takes half of their alignments' time, for many later on nothing."""
+"""Queries of the first band: packing targets for so few takes half of the alignments' time; later, for many, it takes almost none."""
 
-_MOMENT = 0.2
-"""Seconds, estimated: nobody waits for the first rows of work that ends so soon."""
+_SHORT_RUN = 0.2
+"""Runs estimated to be shorter than this (s) get no small first band."""
 
 MORE_MEMORY_OR_FEWER_THREADS = f"raise {parameter('memory')} or lower {parameter('threads')}"
-"""Advice where threads need more scratch than there is."""
+"""Advice if threads need more scratch memory than is available."""
 
-_TILES_A_THREAD = 8
-_LEAST_TILE_CELLS = 30_000_000  # a millisecond: to pack targets and to hand over a tile takes some tens of microseconds
+_TILES_PER_THREAD = 8
+_MIN_TILE_CELLS = 30_000_000  # a millisecond: packing targets and passing on a tile take some tens of microseconds
 
 
 @dataclass(frozen=True)
 class InstructionSet:
-    """One variant of the kernels: `supported` says whether this processor runs it."""
+    """One variant of the kernels.
+
+    name: name of the instruction set
+    vector_bytes: bytes of a vector
+    ternary_logic: whether it has three-input logic instructions
+    supported: whether this processor runs it
+    """
 
     name: str
     vector_bytes: int
@@ -64,15 +70,17 @@ class InstructionSet:
 
 
 def instruction_sets() -> list[InstructionSet]:
-    """All variants of this build, fastest first."""
+    """Return all variants of this build, fastest first."""
     return [InstructionSet(*entry) for entry in _kernels.instruction_sets()]
 
 
 @dataclass(frozen=True)
 class CpuPrepared:
-    """Implements `gpualign.core.execution.engine.Prepared`. begin: what computes the tiles of one run. seconds: that it takes, about and
-    rather more
-    than less."""
+    """Implements `gpualign.core.execution.engine.Prepared`.
+
+    seconds: estimated time of a run, rather too long than too short
+    begin: returns the function that computes the tiles of one run
+    """
 
     task: Task
     limits: Limits
@@ -85,10 +93,10 @@ class CpuPrepared:
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         compute, cancel = self.begin(), _kernels.Cancel()
 
-        def work(counter: WorkerPort[TileResult]) -> None:
-            while (tile := counter.next_tile()) is not None:
+        def work(port: WorkerPort[TileResult]) -> None:
+            while (tile := port.next_tile()) is not None:
                 if (result := compute(tile, cancel)) is not None:
-                    counter.deliver(result)
+                    port.deliver(result)
 
         return run_workers(tiles, [work] * self.threads, 2 * self.threads, "gpualign-cpu", cancel.request)
 
@@ -96,9 +104,11 @@ class CpuPrepared:
 class CpuEngine:
     """Implements `gpualign.core.execution.engine.Engine`.
 
-    threads: workers (default: the CPUs this process may use but `spare`, or as many as there is memory for). instruction_set: name of a
-    variant (default: the fastest that this processor runs; the environment variable GPUALIGN_INSTRUCTION_SET overrides it, for
-    tests and bug reports). spare: CPUs that are left to threads which feed other engines.
+    threads: workers (default: the CPUs that this process may use, less `spare`, or as many as fit the memory)
+    instruction_set: name of a variant (default: the fastest that this processor runs; the environment variable
+        GPUALIGN_INSTRUCTION_SET overrides it, for tests and bug reports)
+    spare: CPUs that are left to threads that feed other engines
+
     Raises `InputError` for a variant that this build or processor does not have.
     """
 
@@ -106,8 +116,8 @@ class CpuEngine:
 
     def __init__(self, threads: int | None = None, instruction_set: str | None = None, spare: int = 0) -> None:
         self.threads = threads or max(1, usable_cpus() - spare)
-        self._threads_asked_for = threads is not None
-        self._set_asked_for = instruction_set
+        self._threads_requested = threads is not None
+        self._instruction_set_requested = instruction_set
         usable = {s.name: s for s in instruction_sets() if s.supported}
         self.instruction_set = usable[pick_instruction_set(list(usable), instruction_set)]
 
@@ -128,26 +138,29 @@ class CpuEngine:
         return CpuPrepared(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, seconds, begin)
 
     def _seconds(self, task: Task, threads: int, rate: float) -> float:
-        """rate: cells a second of a core with AVX2, or pairs where these are what costs."""
+        """Return the estimated time of a task. rate: cells per second of a core with AVX2, or pairs if these are what costs."""
         work = task.cells_about if task.within is None else task.pairs_about
         return work / (threads * rate * self.instruction_set.vector_bytes / 32)
 
     def _fit_threads(self, needed: Callable[[int], int], memory: int, what: str) -> int:
-        """As many threads as `needed` says that there is memory for; all, where their number was asked for. Raises `RunError` if not even
-        those that were asked for, or one, fit."""
+        """Return the number of threads that fit the memory; all threads, if the caller requested their number. Raises `TooLittleMemory` if
+        the requested threads, or even one, do not fit.
+
+        needed: returns the scratch memory of a number of threads
+        """
         threads = self.threads
-        while (found := needed(threads)) > memory and threads > 1 and not self._threads_asked_for:
+        while (needed_bytes := needed(threads)) > memory and threads > 1 and not self._threads_requested:
             threads -= 1
-        if found > memory:
+        if needed_bytes > memory:
             raise TooLittleMemory(
-                f"the memory budget is too small: {threads} threads {what} need {found:,} bytes of scratch, {memory:,} are left",
-                found,
+                f"the memory budget is too small: {threads} threads {what} need {needed_bytes:,} bytes of scratch, {memory:,} are left",
+                needed_bytes,
                 MORE_MEMORY_OR_FEWER_THREADS,
             )
         return threads
 
     def recipe(self, task: Task, worker_bytes: int) -> Recipe:
-        """The recipe for global scores of a task with so much scratch for each worker."""
+        """Return the recipe for global scores of a task, with `worker_bytes` of scratch for each worker."""
         longest = task.targets.longest
         return make_recipe(task.scoring, letters_in_use(task), len(task.targets), longest, self.instruction_set.vector_bytes, worker_bytes)
 
@@ -165,9 +178,9 @@ class CpuEngine:
         rate = _RATE_DIFFERENCE if not recipe.bitsliced else _RATE_EDIT if task.scoring.edit else _RATE_BITSLICED
         limits = Limits(budget.results, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells, first_rows=_FIRST_ROWS)
         if recipe.bitsliced:
-            together = queries_together(vector_bytes)
-            first_rows = together if self._seconds(task, threads, rate) > _MOMENT else 0
-            limits = replace(limits, query_lanes=together, first_rows=first_rows, diagonal_group=targets_together(vector_bytes))
+            queries = queries_per_vector(vector_bytes)
+            first_rows = queries if self._seconds(task, threads, rate) > _SHORT_RUN else 0
+            limits = replace(limits, query_lanes=queries, first_rows=first_rows, diagonal_group=targets_per_query(vector_bytes))
         native = native_recipes(recipe, vector_bytes)
         return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalScores(task, self.instruction_set.name, native))
 
@@ -176,13 +189,13 @@ class CpuEngine:
 
         vector_bytes = self.instruction_set.vector_bytes
         longest = task.queries.longest, task.targets.longest
-        least = lane_bytes(vector_bytes, *longest)
-        threads = self._fit_threads(lambda count: count * least, budget.scratch, f"on targets of up to {min(longest):,} letters")
+        bytes_per_thread = lane_bytes(vector_bytes, *longest)
+        threads = self._fit_threads(lambda count: count * bytes_per_thread, budget.scratch, f"on targets of up to {min(longest):,} letters")
         recipe = make_local_recipe(task.scoring, letters_in_use(task), *longest)
         lanes, cells = recipe.lanes(vector_bytes), _tile_cells(task, threads, _TILE_CELLS_LOCAL)
-        if len(task.targets) < lanes:  # then queries lie in the lanes, and shall fill them
+        if len(task.targets) < lanes:  # queries then lie in the lanes, and should fill them
             cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
-        limits = Limits(budget.results, threads * least, task.item_bytes, lanes, cells, query_bytes=task.query_bytes)
+        limits = Limits(budget.results, threads * bytes_per_thread, task.item_bytes, lanes, cells, query_bytes=task.query_bytes)
         native = native_local(recipe.within(vector_bytes, budget.scratch // threads))
         return self._prepared(
             task, limits, recipe.kernel, threads, _RATE_LOCAL, lambda: LocalScores(task, self.instruction_set.name, native)
@@ -195,9 +208,9 @@ class CpuEngine:
         recipe = make_path_recipe(task.scoring, letters_in_use(task), task.end_gaps)
         whole = native_paths(recipe, budget.scratch // self.threads)
         block, pair = _kernels.path_bytes(self.instruction_set.name, whole, queries, targets)
-        least = min(block, pair)
+        bytes_per_thread = min(block, pair)
         what = f"tracing pairs of up to {queries:,} and {targets:,} letters"
-        threads = self._fit_threads(lambda count: count * least, budget.scratch, what)
+        threads = self._fit_threads(lambda count: count * bytes_per_thread, budget.scratch, what)
         lanes = recipe.lanes(self.instruction_set.vector_bytes)
         cells = _tile_cells(task, threads, _TILE_CELLS_SLICED_PATHS if recipe.sliced else _TILE_CELLS_PATHS)
         scratch = min(budget.scratch, threads * block)
@@ -207,13 +220,13 @@ class CpuEngine:
         return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalPaths(task, self.instruction_set.name, native))
 
     def _prepare_near(self, task: Task, budget: Budget) -> CpuPrepared:
-        # Kernels that few runs need.
+        # Imported here: few runs need these kernels.
         from gpualign.cpu.near_pairs.recipe import make_near_recipe, near_instruction_set, near_limits
         from gpualign.cpu.near_pairs.tiles import ChosenScores, JoinedTiles, NearTiles
 
-        letters, name = letters_in_use(task), near_instruction_set(self._set_asked_for)
+        letters, name = letters_in_use(task), near_instruction_set(self._instruction_set_requested)
         whole = None
-        with suppress(RunError):  # of too little memory, which other steps may do with
+        with suppress(RunError):  # too little memory for this, but perhaps enough for other steps
             whole = self._prepare_scores(replace(task, within=None), budget)
         recipe = make_near_recipe(task, letters, name, budget.scratch, whole is not None)
         limits = near_limits(task, recipe, budget, letters, self.threads)
@@ -233,19 +246,20 @@ class CpuEngine:
 
 
 def _tile_cells(task: Task, threads: int, usual: int) -> int:
-    """Of a tile: fewer than usual where there is so little to do that threads would wait for one another."""
+    """Return the cells of a tile: fewer than `usual` if there is so little work that threads would wait for each other."""
     if threads == 1:
         return usual
     cells = int(task.queries.offsets[-1]) * int(task.targets.offsets[-1])
-    return min(usual, max(_LEAST_TILE_CELLS, cells // (_TILES_A_THREAD * threads)))
+    return min(usual, max(_MIN_TILE_CELLS, cells // (_TILES_PER_THREAD * threads)))
 
 
 def _cells_of_shared_vectors(task: Task, threads: int, vector_bytes: int) -> int:
-    """Of a tile with as many queries as a bit-sliced vector takes at once where targets are few, if there are tiles for all threads."""
+    """Return the cells of a tile if targets are few: it has as many queries as a bit-sliced vector takes at once, if that leaves tiles for
+    all threads."""
     queries, targets = int(task.queries.offsets[-1]), int(task.targets.offsets[-1])
-    return min(queries_together(vector_bytes) * queries // len(task.queries) * targets, queries * targets // (2 * threads))
+    return min(queries_per_vector(vector_bytes) * queries // len(task.queries) * targets, queries * targets // (2 * threads))
 
 
 def letters_in_use(task: Task) -> int:
-    """Codes that a task uses are below this."""
+    """Return one more than the largest code that a task uses."""
     return int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1

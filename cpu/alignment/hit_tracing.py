@@ -1,4 +1,4 @@
-"""Paths of a search's hits. They are few beside the pairs that were searched, so the CPU traces them whatever engine found them."""
+"""Traces the paths of a search's hits. These are few compared with the pairs searched, so the CPU traces them for every engine."""
 
 from __future__ import annotations
 
@@ -23,28 +23,31 @@ from gpualign.cpu.alignment.path_recipe import make_path_recipe
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-_MOST_HITS, _FEWEST_HITS = 256, 8  # of one call: few enough to stop soon, many enough to share the passes of their query
-_AT_ONCE = 1e7  # cells; they take the caller's thread about as long as other threads take to be there
-_CALLS_A_THREAD = 4  # at least, where there are queries enough, so that threads end together
+_MAX_HITS, _MIN_HITS = 256, 8  # of one call: few enough to stop soon, many enough to share the passes of their query
+_UNTHREADED_CELLS = 1e7  # they take the caller's thread about as long as starting other threads
+_CALLS_PER_THREAD = 4  # at least, if there are enough queries, so that threads end at about the same time
 
 
 def cut_hits(queries: Integers, threads: int) -> list[Integers]:
-    """The hits of each call, by their queries int64[hits]. A pass over a query takes as long for one of its hits as for as many as a vector
-    has lanes: so a query is cut only where there are fewer of them than threads, or it has more hits than a call."""
+    """Return the indices of the hits of each call. queries: int64[hits], the query of each hit.
+
+    A pass over a query takes the same time for one of its hits as for as many as a vector has lanes. So the hits of a query are cut only
+    if there are fewer queries than threads, or if they are more than a call takes.
+    """
     if not len(queries):
         return []
     order = np.argsort(queries, kind="stable")
     bounds = [0, *(np.flatnonzero(np.diff(queries[order])) + 1).tolist(), len(order)]
-    parts = max(1, threads // (len(bounds) - 1))  # of a query
-    together = max(_FEWEST_HITS, min(_MOST_HITS, len(order) // (_CALLS_A_THREAD * threads)))
+    pieces = max(1, threads // (len(bounds) - 1))  # of a query
+    call_hits = max(_MIN_HITS, min(_MAX_HITS, len(order) // (_CALLS_PER_THREAD * threads)))
     cuts = [0]
     for start, stop in pairwise(bounds):
         hits = stop - start
-        size = -(-hits // max(min(parts, hits // _FEWEST_HITS), -(-hits // _MOST_HITS)))
-        if stop - cuts[-1] > _MOST_HITS and start > cuts[-1]:
+        size = -(-hits // max(min(pieces, hits // _MIN_HITS), -(-hits // _MAX_HITS)))
+        if stop - cuts[-1] > _MAX_HITS and start > cuts[-1]:
             cuts.append(start)
         cuts += range(start + size, stop, size)
-        if stop - cuts[-1] >= together:
+        if stop - cuts[-1] >= call_hits:
             cuts.append(stop)
     if cuts[-1] < len(order):
         cuts.append(len(order))
@@ -54,32 +57,35 @@ def cut_hits(queries: Integers, threads: int) -> list[Integers]:
 class HitTracer:
     """Traces the hits of one search.
 
-    task: the search. engine: whose threads and instruction set are used; fewer threads where `memory`, bytes of scratch for all of them,
-    holds no more. Raises `TooLittleMemory` where it does not hold one.
+    task: the search
+    engine: the engine whose threads and instruction set are used; fewer threads are used if more do not fit the memory
+    memory: bytes of scratch for all threads
+
+    Raises `TooLittleMemory` if the memory is too small for one thread.
     """
 
     def __init__(self, task: Task, engine: CpuEngine, memory: int) -> None:
         if task.mode is not Mode.LOCAL or task.detail is not Detail.SCORE:
-            raise ValueError("hits are those of a search by local scores")
+            raise ValueError("expected the task of a search by local scores")
         letters = letters_in_use(task)
         longest = task.queries.longest, task.targets.longest
         self._task = task
         self._name = engine.instruction_set.name
         recipe = make_local_recipe(task.scoring, letters, *longest)
-        # One half for the passes that find the ends, one for checkpoints of paths.
+        # One half is for the passes that find the ends, one for checkpoints of paths.
         vector_bytes = engine.instruction_set.vector_bytes
-        least = lane_bytes(vector_bytes, *longest)
-        self._threads = min(engine.threads, memory // 2 // least)
+        bytes_per_thread = lane_bytes(vector_bytes, *longest)
+        self._threads = min(engine.threads, memory // 2 // bytes_per_thread)
         if self._threads < 1:
             raise TooLittleMemory(
-                f"the memory budget is too small: tracing hits of up to {longest[0]:,} and {longest[1]:,} letters needs {least:,} bytes of "
-                f"scratch, {memory // 2:,} are left",
-                least,
+                f"the memory budget is too small: tracing hits of up to {longest[0]:,} and {longest[1]:,} letters needs "
+                f"{bytes_per_thread:,} bytes of scratch, {memory // 2:,} are left",
+                bytes_per_thread,
             )
         self._recipe = native_local(recipe.within(vector_bytes, memory // 2 // self._threads))
         self._paths = native_paths(make_path_recipe(task.scoring, letters, EndGaps.PENALISED), memory // 2 // self._threads)
         self._cancel = _kernels.Cancel()
-        self._cells = 0.0  # of the hits until now
+        self._cells = 0.0  # of all hits so far
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> HitTracer:
@@ -91,40 +97,41 @@ class HitTracer:
             self._pool.shutdown(cancel_futures=True)
 
     def trace(self, hits: Hits) -> tuple[Statistics, Runs]:
-        """STATISTICS[hits] and their runs, with starts and sizes [hits]. Raises `TooLittleMemory` where a pair needs more memory."""
+        """Return STATISTICS[hits] and their runs, with starts and sizes [hits]. Raises `TooLittleMemory` if a pair needs more memory."""
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), RunsBuilder((len(hits),))
-        places = sorted(cut_hits(hits.queries, self._threads), key=lambda some: -self._longest_pass(hits.part(some)))
+        places = sorted(cut_hits(hits.queries, self._threads), key=lambda call: -self._longest_pass(hits.part(call)))
         self._cells += float(self._pair_cells(hits).sum())
-        for place, (counts, found) in zip(places, self._traced(map(hits.part, places)), strict=True):
+        for place, (counts, paths) in zip(places, self._traced(map(hits.part, places)), strict=True):
             statistics[place] = counts
-            runs.add(place, found)
+            runs.add(place, paths)
         return statistics, runs.build()
 
-    def _traced(self, parts: Iterable[Hits]) -> Iterator[tuple[Statistics, Runs]]:
-        """Of each part. The hits of a few short queries need no threads, whose library alone takes some ms to load."""
-        if self._pool is None and self._cells > _AT_ONCE:
+    def _traced(self, calls: Iterable[Hits]) -> Iterator[tuple[Statistics, Runs]]:
+        """Trace the hits of each call. Hits of a few short queries need no threads, whose library alone takes some ms to load."""
+        if self._pool is None and self._cells > _UNTHREADED_CELLS:
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-hits")
-        return map(self._trace, parts) if self._pool is None else self._pool.map(self._trace, parts)
+        return map(self._trace, calls) if self._pool is None else self._pool.map(self._trace, calls)
 
     def _pair_cells(self, hits: Hits) -> Integers:
         cells: Integers = self._task.queries.lengths[hits.queries] * self._task.targets.lengths[hits.targets]
         return cells
 
     def _longest_pass(self, hits: Hits) -> int:
-        """What a call takes goes by it: the longest are begun first, so that threads end together."""
+        """Return the cells of the longest pass, which determines the time of a call. The longest are started first, so that threads end at
+        about the same time."""
         return int(self._pair_cells(hits).max())
 
     def _trace(self, hits: Hits) -> tuple[Statistics, Runs]:
         queries, targets = self._task.queries, self._task.targets
         pairs = queries.codes, queries.offsets, hits.queries, targets.codes, targets.offsets, hits.targets, hits.scores
         try:
-            found = _kernels.trace_local_hits(self._name, *pairs, self._recipe, self._paths, self._cancel)
+            traced = _kernels.trace_local_hits(self._name, *pairs, self._recipe, self._paths, self._cancel)
         except _kernels.ScratchTooSmall as error:
             problem = f"the memory budget is too small to trace a hit ({error})"
             raise TooLittleMemory(problem, advice=MORE_MEMORY_OR_FEWER_THREADS) from None
-        if found is None:
+        if traced is None:
             raise RunError("tracing was stopped")
-        _, counts, data, starts, sizes = cast("tuple[Any, Any, Any, Any, Any]", found)
+        _, counts, data, starts, sizes = cast("tuple[Any, Any, Any, Any, Any]", traced)
         return counts.view(STATISTICS)[:, 0], Runs([data], starts, sizes)

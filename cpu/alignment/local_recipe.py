@@ -1,7 +1,7 @@
-"""The constants with which local scores are computed. Pure.
+"""Constants for the computation of local scores. Pure.
 
-Scores are computed in bytes first, and where one leaves their range again in 16 bits, then in as many as the longest pair could
-need. A scoring whose own weights leave a range begins wider.
+Scores are computed in bytes first. If one overflows, it is computed again in 16 bits, and then in as many as the longest pair could
+need. A scoring whose weights exceed a range begins with a wider one.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from gpualign.core.scoring.scoring import LIMIT, Scoring
 from gpualign.cpu.alignment.recipe import TABLE_SIZE
 
 _COLUMN_MULTIPLE = 4
-_FEW = 8  # one by one, a vector has half as many cells as targets that fill its bytes; fewer than that are left by half of them
+_FEW = 8  # targets that fill at most 1/8 of the bytes of a vector are aligned one by one, which computes half as many cells as full bytes
 _LONG = 2048  # rows that fill the lanes of one pair many times
-_COLUMN_VECTORS = 3  # of a column: its letters, H and F
+_COLUMN_VECTORS = 3  # for each column: its letters, H and F
 
 
 @dataclass(frozen=True)
 class LocalRecipe:
-    """Fields as in cpu/alignment/src/local_tile.hpp. table: int32[32][32]; widths in bytes."""
+    """Parameters of the kernel, named as in cpu/alignment/src/local_tile.hpp. table: int32[32][32]. Widths are in bytes."""
 
     table: npt.NDArray[np.int32] = field(repr=False)
     letters: int
@@ -45,12 +45,12 @@ class LocalRecipe:
         )
 
     def lanes(self, vector_bytes: int) -> int:
-        """Targets that one pass takes."""
+        """Return the number of targets in one pass."""
         return vector_bytes // self.narrowest
 
     def within(self, vector_bytes: int, worker_bytes: int) -> LocalRecipe:
-        """The same for workers with so much scratch: longer sequences do not lie in the lanes, if others can, and a few long ones are
-        aligned one by one."""
+        """Return the recipe for workers with `worker_bytes` of scratch: sequences that are too long for it do not lie in the lanes, if
+        others can, and a few long ones are aligned one by one."""
         return replace(
             self,
             most_columns=worker_bytes // (_COLUMN_VECTORS * vector_bytes) - _COLUMN_MULTIPLE,
@@ -60,21 +60,21 @@ class LocalRecipe:
 
 
 def lane_bytes(vector_bytes: int, queries: int, targets: int) -> int:
-    """Scratch that one worker needs at least for sequences up to these lengths: letters and boundaries of the shorter one's columns."""
+    """Return the least scratch of a worker for sequences up to these lengths: letters and boundaries of the shorter one's columns."""
     return (min(queries, targets) + _COLUMN_MULTIPLE) * _COLUMN_VECTORS * vector_bytes
 
 
 def make_local_recipe(scoring: Scoring, letters: int, longest_query: int, longest_target: int) -> LocalRecipe:
-    """The recipe for sequences up to these lengths that use the codes 0 .. letters-1."""
-    # No path pairs letters that cost more than two gaps.
+    """Return the recipe for sequences up to these lengths that use the codes 0 .. letters-1."""
+    # No optimal path pairs letters that cost more than two gaps.
     raised = np.maximum(scoring.substitution, -2 * scoring.gap_open)[:letters, :letters]
     lowest, largest = min(int(raised.min()), -1), int(raised.max())
     table = np.full((TABLE_SIZE, TABLE_SIZE), lowest, dtype=np.int32)
     table[:letters, :letters] = raised
 
     def fits(bits: int) -> bool:
-        most = 2 ** (bits - 1) - 1
-        return bool(lowest >= -most - 1 and largest <= most)
+        max_value = 2 ** (bits - 1) - 1
+        return bool(lowest >= -max_value - 1 and largest <= max_value)
 
     best = scoring.bounds(longest_query, longest_target)[1]
     widest = 4 if best <= LIMIT - 1 else 8

@@ -1,4 +1,4 @@
-"""Recipes as the compiled kernels take them."""
+"""Converts recipes to those of the compiled kernels."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def _native(recipe: Recipe) -> _kernels.Recipe:
 
 
 def native_recipes(recipe: Recipe, vector_bytes: int) -> _kernels.Recipes:
-    """The recipe as the extension takes it."""
-    return _kernels.Recipes(_native(recipe), _native(recipe.rest or recipe), recipe.rest_below(vector_bytes))
+    """Return the recipe as an object of the extension."""
+    return _kernels.Recipes(_native(recipe), _native(recipe.remainder or recipe), recipe.remainder_below(vector_bytes))
 
 
 def native_paths(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
-    """The recipe for paths as the extension takes it, with `worker_bytes` of scratch for one worker."""
+    """Return the recipe for paths as an object of the extension, with `worker_bytes` of scratch for one worker."""
     out = _kernels.PathRecipe()
     out.differences = _native(recipe.differences)
     for name in ("extend", "free_query", "free_target", "negate", "sliced", "banded"):
@@ -51,7 +51,7 @@ def native_paths(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
 
 
 def native_local(recipe: LocalRecipe) -> _kernels.LocalRecipe:
-    """The recipe for local scores as the extension takes it."""
+    """Return the recipe for local scores as an object of the extension."""
     out = _kernels.LocalRecipe()
     for name in ("letters", "padding", "open", "extend", "byte_scores", "narrowest", "widest", "few_lanes", "long_letters", "most_columns"):
         setattr(out, name, getattr(recipe, name))

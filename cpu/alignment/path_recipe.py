@@ -1,7 +1,7 @@
-"""The constants with which paths, statistics and free end gaps are computed. Pure.
+"""Constants for the computation of paths, statistics and free end gaps. Pure.
 
-Edit distances whose ends all count are bit-sliced. All other scorings go through the difference recurrence here, in the narrowest
-element that holds it: its directions cost more than cells, so that bit-slicing the cells would gain little.
+Edit distances without free end gaps are bit-sliced. All other scorings use the difference recurrence, in the narrowest element that
+holds it: its directions cost more than its cells, so that bit-slicing the cells would gain little.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpualign.cpu.alignment.recipe import TABLE_SIZE, Recipe, difference_recipe
 
 @dataclass(frozen=True)
 class PathRecipe:
-    """Fields as in cpu/alignment/src/path.hpp. usable: bool[letters][letters], pairs that a path may hold."""
+    """Parameters of the kernel, named as in cpu/alignment/src/path.hpp. usable: bool[letters][letters], pairs that a path may hold."""
 
     kernel: str
     differences: Recipe
@@ -33,12 +33,12 @@ class PathRecipe:
     usable: npt.NDArray[np.bool_] = field(repr=False)
 
     def lanes(self, vector_bytes: int) -> int:
-        """Targets of a block."""
+        """Return the number of targets in a block."""
         return vector_bytes * 8 if self.sliced else self.differences.lanes(vector_bytes)
 
 
 def make_path_recipe(scoring: Scoring, letters: int, end_gaps: EndGaps) -> PathRecipe:
-    """The recipe for sequences that use the codes 0 .. letters-1."""
+    """Return the recipe for sequences that use the codes 0 .. letters-1."""
     form = difference_form(scoring, free_ends=end_gaps is not EndGaps.PENALISED)
     differences = difference_recipe(scoring, letters, form)
     usable = np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=bool)
@@ -53,6 +53,6 @@ def make_path_recipe(scoring: Scoring, letters: int, end_gaps: EndGaps) -> PathR
         end_gaps.free_target,
         scoring.edit,
         sliced,
-        differences.width == 8 and end_gaps is EndGaps.PENALISED,  # a path with free ends may leave any band for nothing
+        differences.width == 8 and end_gaps is EndGaps.PENALISED,  # a path with free ends may leave any band at no cost
         usable,
     )

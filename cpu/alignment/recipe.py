@@ -1,15 +1,15 @@
-"""Which kernel computes a scoring, and the constants that turn its sums into scores. Pure.
+"""Selects the kernel for a scoring, and the constants that turn its sums into scores. Pure.
 
-The rule (measured in benchmarks/):
+Rules (measured in benchmarks/):
 - edit distance: bit-sliced over the targets;
 - linear gaps, two-valued scores and a unary form of at most four steps (2/-1/1, 1/-1/1, ...): bit-sliced, if no target has
-  over 65,536 letters and the masks fit the memory of a worker, for targets that fill two thirds of a vector's bits, and for fewer
-  where several queries that share a vector take fewer steps than bytes;
+  more than 65,536 letters and the masks fit the memory of a worker; for targets that fill two thirds of a vector's bits, and for fewer
+  if several queries that share a vector take fewer steps than bytes;
 - everything else: the difference recurrence in the narrowest element that provably holds it (core/scoring/recurrence_forms.py).
 
-Where targets are fewer than bits, or a set is compared with itself, several queries share a vector, with 16 or 32 targets
-each (cpu/alignment/src/query_slices.hpp; AVX2 and AVX-512). Where a query meets few targets in a block, and in edit distance for very long
-targets, a kernel of single pairs takes over: Myers' words for edit distance, a wavefront of byte differences else
+If targets are fewer than bits, or a set is compared with itself, several queries share a vector, with 16 or 32 targets each
+(cpu/alignment/src/query_slices.hpp; AVX2 and AVX-512). If a query has few targets in a block, and in edit distance for very long targets, a
+kernel for single pairs takes over: Myers' words for edit distance, otherwise a wavefront of byte differences
 (cpu/alignment/src/pairs.cpp compares their steps).
 """
 
@@ -26,28 +26,28 @@ from gpualign.core.scoring.scoring import Scoring
 
 TABLE_SIZE = 32
 MAX_MATCH_STEPS = 4
-"""The largest unary form for which bit-slicing is compiled; beyond it bytes are as fast."""
+"""Largest unary form for which bit-slicing is compiled; beyond it bytes are as fast."""
 
-_SHARED_VECTOR_BYTES, _SHARING_QUERIES = 32, 16  # of the smallest vectors that several queries share; of each
+_SHARED_VECTOR_BYTES, _SHARING_QUERIES = 32, 16  # the smallest vectors that several queries share; queries of each
 _COLUMN_MULTIPLE = 4
-_LONGEST_SLICED = 65_536  # sets of longer records seldom fill the lanes, and making their masks would take seconds
-_LEAST_SLICE_COLUMNS = 4096  # some five megabytes, which any budget has
+_LONGEST_SLICED = 65_536  # sets of longer records rarely fill the lanes, and making their masks would take seconds
+_MIN_SLICE_COLUMNS = 4096  # some five megabytes, which fit any budget
 _KEPT_BYTES = 32 << 20  # kKeptBytes of cpu/alignment/src/pairs.cpp
 
 
-def queries_together(vector_bytes: int) -> int:
-    """Of a bit-sliced vector that several queries share; 1 where vectors are too small for that."""
+def queries_per_vector(vector_bytes: int) -> int:
+    """Return the number of queries that share a bit-sliced vector; 1 if vectors are too small for more."""
     return _SHARING_QUERIES if vector_bytes >= _SHARED_VECTOR_BYTES else 1
 
 
-def targets_together(vector_bytes: int) -> int:
-    """Of each of these queries; 0 where a vector has one."""
+def targets_per_query(vector_bytes: int) -> int:
+    """Return the number of targets of each query that shares a vector; 0 if vectors are not shared."""
     return vector_bytes * 8 // _SHARING_QUERIES if vector_bytes >= _SHARED_VECTOR_BYTES else 0
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The kernel's parameters, named as in cpu/src/work.hpp.
+    """Parameters of the kernel, named as in cpu/src/work.hpp.
 
     score = sum_factor * (kernel's sum) + per_letter * (m + n) + constant
     """
@@ -65,22 +65,22 @@ class Recipe:
     sum_factor: int = 1
     per_letter: int = 0
     constant: int = 0
-    rest: Recipe | None = None
-    """Computes the last targets of a tile where they are fewer than `rest_below` and queries that share vectors take longer."""
+    remainder: Recipe | None = None
+    """Recipe for the last targets of a tile, if they are fewer than `remainder_below` and queries that share vectors take longer."""
 
-    def rest_below(self, vector_bytes: int) -> int:
-        """Targets that are too few for the lanes; 0 without another recipe for them."""
-        return 2 * self.lanes(vector_bytes) // 3 if self.rest else 0
+    def remainder_below(self, vector_bytes: int) -> int:
+        """Return the number of targets below which they are too few for the lanes; 0 without another recipe for them."""
+        return 2 * self.lanes(vector_bytes) // 3 if self.remainder else 0
 
     def lanes(self, vector_bytes: int) -> int:
-        """Targets that one pass takes."""
+        """Return the number of targets in one pass."""
         return vector_bytes * 8 if self.bitsliced else vector_bytes * 8 // self.width
 
     def scratch_bytes(self, vector_bytes: int, longest: int) -> int:
-        """Memory of one worker whose longest target has `longest` letters."""
+        """Return the memory of a worker whose longest target has `longest` letters, in bytes."""
         columns = longest + _COLUMN_MULTIPLE
-        if self.rest:
-            return replace(self, rest=None).scratch_bytes(vector_bytes, longest) + self.rest.scratch_bytes(vector_bytes, longest)
+        if self.remainder:
+            return replace(self, remainder=None).scratch_bytes(vector_bytes, longest) + self.remainder.scratch_bytes(vector_bytes, longest)
         if not self.bitsliced:
             boundaries = 2 * vector_bytes
             return columns * (self.lanes(vector_bytes) + boundaries) + (_pair_bytes(longest) if self.pairs else 0)
@@ -89,19 +89,19 @@ class Recipe:
 
 
 def _pair_bytes(longest: int) -> int:
-    """Kernels of single pairs: at most five planes of one target and its steps; targets kept packed between queries."""
+    """Return the memory of kernels for single pairs: up to five planes of a target and its steps, and targets packed across queries."""
     return 7 * longest + _KEPT_BYTES
 
 
 def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:
-    """Masks of every letter and of none, live lanes, and the boundary's planes of one column; where several queries share a vector, two
-    tables, live targets, and of two rows the letters.
+    """Return the memory of one column: masks of every letter and of none, live lanes, and the boundary's planes; if several queries share
+    a vector, two tables, live targets, and the letters of two rows.
     """
     return vector_bytes * (recipe.letters + 2 + recipe.match_steps) + 4 * vector_bytes + 4
 
 
 def difference_recipe(scoring: Scoring, letters: int, form: DifferenceForm) -> Recipe:
-    """The recipe of the difference recurrence in a form of it."""
+    """Return the recipe of the difference recurrence in one of its forms."""
     table = np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=np.uint32)
     table[: len(form.shifted), : len(form.shifted)] = form.shifted & 0xFFFFFFFF
     gaps = "linear" if scoring.linear else "affine"
@@ -118,8 +118,13 @@ def difference_recipe(scoring: Scoring, letters: int, form: DifferenceForm) -> R
 
 
 def make_recipe(scoring: Scoring, letters: int, targets: int, longest: int, vector_bytes: int, worker_bytes: int) -> Recipe:
-    """The recipe for sequences that use the codes 0 .. letters-1 and `targets` targets of up to `longest` letters, with about
-    `worker_bytes` of scratch memory for each worker."""
+    """Return the recipe for sequences that use the codes 0 .. letters-1.
+
+    targets: number of targets
+    longest: letters of the longest target
+    vector_bytes: bytes of a vector
+    worker_bytes: approximate scratch memory of each worker, bytes
+    """
     unary = unary_form(scoring)
     if unary is None or unary.match_steps > MAX_MATCH_STEPS:
         return difference_recipe(scoring, letters, difference_form(scoring))
@@ -133,10 +138,10 @@ def make_recipe(scoring: Scoring, letters: int, targets: int, longest: int, vect
         per_letter=-scoring.gap_open,
     )
     if scoring.edit:
-        columns = max(_LEAST_SLICE_COLUMNS, (worker_bytes - _pair_bytes(longest)) // _slice_column_bytes(recipe, vector_bytes))
+        columns = max(_MIN_SLICE_COLUMNS, (worker_bytes - _pair_bytes(longest)) // _slice_column_bytes(recipe, vector_bytes))
         name = "edit distance, bit-sliced or Myers' words"
         return replace(recipe, kernel=name, pairs="myers", slice_columns=columns, sum_factor=-1, per_letter=1)
-    rest = difference_recipe(scoring, letters, difference_form(scoring))
-    recipe = replace(recipe, rest=rest)
-    enough = targets >= recipe.rest_below(vector_bytes) or vector_bytes >= _SHARED_VECTOR_BYTES
-    return recipe if enough and longest <= _LONGEST_SLICED and recipe.scratch_bytes(vector_bytes, longest) <= worker_bytes else rest
+    differences = difference_recipe(scoring, letters, difference_form(scoring))
+    recipe = replace(recipe, remainder=differences)
+    enough = targets >= recipe.remainder_below(vector_bytes) or vector_bytes >= _SHARED_VECTOR_BYTES
+    return recipe if enough and longest <= _LONGEST_SLICED and recipe.scratch_bytes(vector_bytes, longest) <= worker_bytes else differences

@@ -1,4 +1,4 @@
-"""Random searches for the estimation of E-values, on the CPU."""
+"""Random searches on the CPU, from which parameters of E-values are estimated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.alignment.hit_tracing import HitTracer
 
-_BUDGET = Budget.of(256 << 20)  # of which a simulation takes a small part
+_BUDGET = Budget.of(256 << 20)  # a simulation takes a small part of it
 
 
 class CpuSimulator:
@@ -34,7 +34,7 @@ class CpuSimulator:
         return Task(queries, targets, self._scoring, Mode.LOCAL, alphabet=self._alphabet)
 
     def scores(self, queries: SequenceSet, targets: SequenceSet) -> npt.NDArray[np.int64]:
-        """int64[queries][targets]."""
+        """Return all scores: int64[queries][targets]."""
         prepared = self._engine.prepare(self._task(queries, targets), _BUDGET)
         sink = MatrixSink(MemoryArray, prepared.task)
         run_plan(plan_task(prepared, Pairing.ALL), prepared, sink, Discard())
@@ -43,6 +43,6 @@ class CpuSimulator:
     def statistics(
         self, queries: SequenceSet, targets: SequenceSet, pairs: npt.NDArray[np.int64], scores: npt.NDArray[np.int64]
     ) -> Statistics:
-        """STATISTICS[pairs] of some pairs with these scores."""
+        """Return STATISTICS[pairs] of some pairs. pairs: int64[pairs][2], (query, target); scores: their scores, above 0."""
         with HitTracer(self._task(queries, targets), self._engine, _BUDGET.scratch) as tracer:
             return tracer.trace(Hits(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), scores))[0]

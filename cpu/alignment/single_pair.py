@@ -1,4 +1,4 @@
-"""One pair at a time, in the caller's thread: for callers who have two sequences rather than a set."""
+"""Aligns one pair at a time, in the caller's thread, for callers that have two sequences rather than sets."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ _FIRST = np.zeros(1, dtype=np.int64)
 _COUNTS = STATISTICS.itemsize // 4
 _BAND = Band(0, 1, 0, 1, 0, 1)
 _LONGEST = 1 << 40
-"""Scores of local alignments are wide enough for any pair."""
+"""Length for which recipes of local scores are made: scores are wide enough for any pair."""
 
 Place = tuple[Codes, Integers, Integers, Codes, Integers, Integers]
 
 
 class PairAligner:
-    """Aligns pairs by one scoring; from any number of threads at once. memory: bytes that a call may take."""
+    """Aligns pairs by one scoring, from any number of threads at once. memory: bytes that a call may take."""
 
     def __init__(self, scoring: Scoring, alphabet: Alphabet, mode: Mode, end_gaps: EndGaps, memory: int) -> None:
         letters = len(alphabet)
         self._instruction_set = CpuEngine(1).instruction_set.name
         self._paths = native_paths(make_path_recipe(scoring, letters, end_gaps), memory)
         self._local = native_local(make_local_recipe(scoring, letters, _LONGEST, _LONGEST)) if mode is Mode.LOCAL else None
-        self._cancel = _kernels.Cancel()  # nobody asks for it: a pair is done before anyone could
+        self._cancel = _kernels.Cancel()  # never requested: a pair takes too little time
 
     def align(self, query: Codes, target: Codes) -> BandResults:
-        """Score, statistics and runs of one pair, arrays of [1][1]. Raises `RunError` where it takes too much memory."""
+        """Return score, statistics and runs of one pair, arrays of [1][1]. Raises `RunError` if it needs too much memory."""
         place: Place = query, np.array((0, len(query))), _FIRST, target, np.array((0, len(target))), _FIRST
         try:
-            found = self._global(place) if self._local is None else self._locally(place)
+            aligned = self._global(place) if self._local is None else self._locally(place)
         except _kernels.ScratchTooSmall as error:
             raise RunError(f"the memory budget is too small for one pair ({error})") from None
-        scores, counts, data, starts, sizes = found
+        scores, counts, data, starts, sizes = aligned
         statistics = counts.reshape(1, 1, -1).view(STATISTICS)[..., 0]
         return BandResults(_BAND, scores.reshape(1, 1), statistics, Runs([data], starts.reshape(1, 1), sizes.reshape(1, 1)))
 
     def _global(self, place: Place) -> tuple[Any, Any, Any, Any, Any]:
-        found = _kernels.align_tile(self._instruction_set, *place, "all", self._paths, True, self._cancel)
-        return cast("tuple[Any, Any, Any, Any, Any]", found)
+        aligned = _kernels.align_tile(self._instruction_set, *place, "all", self._paths, True, self._cancel)
+        return cast("tuple[Any, Any, Any, Any, Any]", aligned)
 
     def _locally(self, place: Place) -> tuple[Any, Any, Any, Any, Any]:
         assert self._local is not None
@@ -62,5 +62,5 @@ class PairAligner:
         if not scores[0, 0]:
             nothing = np.zeros(1, dtype=np.int64)
             return scores, np.zeros((1, _COUNTS), dtype=np.int32), np.zeros(0, np.uint8), nothing, nothing.astype(np.int32)
-        found = _kernels.trace_local_hits(self._instruction_set, *place, scores[0], self._local, self._paths, self._cancel)
-        return cast("tuple[Any, Any, Any, Any, Any]", found)
+        traced = _kernels.trace_local_hits(self._instruction_set, *place, scores[0], self._local, self._paths, self._cancel)
+        return cast("tuple[Any, Any, Any, Any, Any]", traced)

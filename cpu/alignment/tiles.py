@@ -1,4 +1,4 @@
-"""A tile of each kind of task, computed by one call of a vector kernel with the GIL released."""
+"""Computes a tile of each kind of task, in one call of a vector kernel with the GIL released."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class Compute(Protocol):
     """Computes tiles of one run, from any number of threads at once."""
 
     def __call__(self, tile: Tile, cancel: _kernels.Cancel) -> TileResult | None:
-        """None if cancelled."""
+        """Return the result of a tile, or None if cancelled."""
 
 
 def _place(task: Task, tile: Tile) -> tuple[Codes, Integers, Integers, Codes, Integers, Integers]:
-    """Which rectangle of pairs, as the kernels take it."""
+    """Return a tile's rectangle of pairs as the arguments of kernels."""
     numbers = np.arange(tile.query_start, tile.query_stop)
     return task.queries.codes, task.queries.offsets, numbers, task.targets.codes, task.targets.offsets, tile.targets
 
 
 class GlobalScores:
-    """Scores of global alignments."""
+    """Computes scores of global alignments."""
 
     def __init__(self, task: Task, instruction_set: str, recipes: _kernels.Recipes) -> None:
         self._task = task
@@ -42,7 +42,7 @@ class GlobalScores:
 
 
 class LocalScores:
-    """Scores of local alignments; of a search, the best targets of each query."""
+    """Computes scores of local alignments; in a search, the best targets of each query."""
 
     def __init__(self, task: Task, instruction_set: str, recipe: _kernels.LocalRecipe) -> None:
         self._task = task
@@ -64,7 +64,7 @@ class LocalScores:
 
 
 class GlobalPaths:
-    """Statistics and runs of global alignments, and scores with free end gaps."""
+    """Computes statistics and runs of global alignments, and scores with free end gaps."""
 
     def __init__(self, task: Task, instruction_set: str, recipe: _kernels.PathRecipe) -> None:
         self._task = task
@@ -73,13 +73,13 @@ class GlobalPaths:
 
     def __call__(self, tile: Tile, cancel: _kernels.Cancel) -> TileResult | None:
         task = self._task
-        wants_runs = task.detail is Detail.PATH
-        aligned = _kernels.align_tile(self._instruction_set, *_place(task, tile), tile.pairing.value, self._recipe, wants_runs, cancel)
-        done = cast("tuple[Any, Any, Any, Any, Any] | None", aligned)  # arrays; the last three None where no runs are wanted
-        if done is None:
+        with_runs = task.detail is Detail.PATH
+        aligned = _kernels.align_tile(self._instruction_set, *_place(task, tile), tile.pairing.value, self._recipe, with_runs, cancel)
+        arrays = cast("tuple[Any, Any, Any, Any, Any] | None", aligned)  # the last three are None without runs
+        if arrays is None:
             return None
-        found, counts, data, starts, sizes = done
-        scores = found.astype(task.dtype, copy=False)
+        wide_scores, counts, data, starts, sizes = arrays
+        scores = wide_scores.astype(task.dtype, copy=False)
         if task.detail is Detail.SCORE:
             return TileScores(tile, scores)
-        return TileAlignments(tile, scores, counts.view(STATISTICS)[..., 0], Runs([data], starts, sizes) if wants_runs else None)
+        return TileAlignments(tile, scores, counts.view(STATISTICS)[..., 0], Runs([data], starts, sizes) if with_runs else None)

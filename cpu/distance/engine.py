@@ -1,6 +1,6 @@
-"""The CPU's engine of distances: threads that count tiles of pairs with the GIL released.
+"""The CPU engine of distances: threads that count tiles of pairs with the GIL released.
 
-Near pairs are chosen tile by tile: a tile's counts stay in a core's cache through all panels, and only those of chosen pairs leave it.
+Near pairs are chosen tile by tile: the counts of a tile stay in a core's cache through all panels, and only those of chosen pairs leave it.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from gpualign.cpu.distance.tiles import TileChooser, count_term, high_tiles, nea
 from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpus
 
 _LINE_WORDS = 8
-_RATE = 1.5e11  # comparisons a second of a core with AVX2
+_RATE = 1.5e11  # comparisons per second of a core with AVX2
 
 
 def instruction_sets() -> list[tuple[str, bool]]:
-    """(name, runs on this machine) of all variants of this build, fastest first."""
+    """Return (name, runs on this machine) of all variants of this build, fastest first."""
     return [(name, supported) for name, _, _, supported in _distance.instruction_sets()]
 
 
 class CpuDistanceEngine:
     """Implements `gpualign.core.distance.engine.DistanceEngine`.
 
-    threads, instruction_set: as for `gpualign.cpu.alignment.engine.CpuEngine`; the variant `avx512popcnt` is of distances alone.
-    spare likewise. Raises `InputError` for a variant that this build or processor does not have.
+    threads, instruction_set, spare: as for `gpualign.cpu.alignment.engine.CpuEngine`; the variant `avx512popcnt` is for distances only
+
+    Raises `InputError` for a variant that this build or processor does not have.
     """
 
     def __init__(self, threads: int | None = None, instruction_set: str | None = None, spare: int = 0) -> None:
@@ -47,20 +48,20 @@ class CpuDistanceEngine:
         rate = _RATE * self.threads
         if not wanted.near or wanted.measure is Measure.RELATIONSHIP:
             return PreparedCounter(wanted, False, _padded_words, memory, self.threads, kernel, hardware, self._count, rate=rate)
-        room = memory // 2  # for chosen pairs, and as much for matrices of counts where these are made
+        pairs_memory = memory // 2  # for chosen pairs; the other half is for matrices of counts, if these are made
 
         def pick(
             panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
         ) -> ChosenParts:
-            if not all(panel.in_memory for panel in panels):  # they are read once a band, not once a tile
+            if not all(panel.in_memory for panel in panels):  # panels on disk are read once per band, not once per tile
                 yield from choose_of_bands(rule, self._count(panels, bands, names, on_progress))
                 return
             chooser = TileChooser(self.instruction_set, panels, names, rule)
             with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
                 for band in bands:
-                    yield from _near_pairs(chooser, band, room // record_bytes(len(names)), workers, _Once(on_progress))
+                    yield from _near_pairs(chooser, band, pairs_memory // record_bytes(len(names)), workers, _Progress(on_progress))
 
-        return PreparedCounter(wanted, False, _padded_words, room, self.threads, kernel, hardware, self._count, pick, rate)
+        return PreparedCounter(wanted, False, _padded_words, pairs_memory, self.threads, kernel, hardware, self._count, pick, rate)
 
     def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], on_progress: Callable[[int], None]) -> CountedBands:
         with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
@@ -71,18 +72,18 @@ class CpuDistanceEngine:
                     relates = relating_term(panel) is not None
                     terms = relationship.terms(number) if relates else None
                     tiles = high_tiles(band) if relates else wide_tiles(band, panel.sites)
-                    # A tile is one thread's, with all of its terms: nobody else writes there.
+                    # Each tile, with all of its terms, belongs to one thread: no other writes there.
                     work = [workers.submit(self._count_tile, panel, band, tile, counts, terms) for tile in tiles]
                     try:
                         for done in as_completed(work):
                             on_progress(done.result())
                     finally:
-                        for left in work:
-                            left.cancel()
+                        for remaining in work:
+                            remaining.cancel()
                 yield band, relationship.in_floats(counts)
 
     def _count_tile(self, panel: Panel, band: Band, tile: Band, counts: dict[str, npt.NDArray[Any]], terms: Terms | None) -> int:
-        """terms: of a panel that has a term of Operation.RELATE."""
+        """Count all terms of a panel for a tile, and return the comparisons. terms: for a panel with a term of Operation.RELATE."""
         place = tile.start - band.start, tile.first_target - band.first_target
         for term in panel.recipe.terms:
             if term.operation is Operation.RELATE:
@@ -93,49 +94,51 @@ class CpuDistanceEngine:
         return tile.pairs * panel.sites
 
 
-class _Once:
-    """Tells of work that is done, of what is done again only once."""
+class _Progress:
+    """Reports finished work; work that is repeated is reported once."""
 
     def __init__(self, on_progress: Callable[[int], None]) -> None:
-        self._advance = on_progress
-        self._told = self._done = 0
+        self._on_progress = on_progress
+        self._reported = self._done = 0
 
     def advance(self, work: int) -> None:
         self._done += work
-        if self._done > self._told:
-            self._advance(self._done - self._told)
-            self._told = self._done
+        if self._done > self._reported:
+            self._on_progress(self._done - self._reported)
+            self._reported = self._done
 
-    def again(self, work: int) -> None:
-        """So much of what was told of is done again."""
+    def repeat(self, work: int) -> None:
+        """Take back `work`, which will be repeated."""
         self._done -= work
 
 
-def _near_pairs(chooser: TileChooser, band: Band, most: int, workers: ThreadPoolExecutor, told: _Once) -> Iterator[ChosenPairs]:
-    """Of a band at once, or of its halves in turn where it has more than `most` chosen pairs."""
+def _near_pairs(
+    chooser: TileChooser, band: Band, max_pairs: int, workers: ThreadPoolExecutor, progress: _Progress
+) -> Iterator[ChosenPairs]:
+    """Return the chosen pairs of a band at once, or of its halves in turn if it has more than `max_pairs`."""
     sites = sum(panel.sites for panel in chooser.panels)
     work = {workers.submit(chooser.choose, tile): tile.pairs * sites for tile in near_tiles(band)}
-    found = done_work = 0
+    pairs = done_work = 0
     try:
         for done in as_completed(work):
-            found += len(done.result())
+            pairs += len(done.result())
             done_work += work[done]
-            told.advance(work[done])
-            if found > most and band.shape[0] > 1:
+            progress.advance(work[done])
+            if pairs > max_pairs and band.shape[0] > 1:
                 break
     finally:
-        for left in work:
-            left.cancel()
-    if found <= most or band.shape[0] == 1:
+        for remaining in work:
+            remaining.cancel()
+    if pairs <= max_pairs or band.shape[0] == 1:
         yield ChosenPairs.joined([done.result() for done in work], chooser.names, band.stop)
         return
     work.clear()
-    told.again(done_work)
+    progress.repeat(done_work)
     for half in band.halves():
-        yield from _near_pairs(chooser, half, most, workers, told)
+        yield from _near_pairs(chooser, half, max_pairs, workers, progress)
 
 
 def _padded_words(sites: int) -> int:
-    """Whole cache lines, and an odd number of them, so that samples do not share cache sets."""
+    """Return the words of `sites`, rounded up to an odd number of cache lines, so that samples do not share cache sets."""
     lines = -(-sites // (_LINE_WORDS * WORD_BITS))
     return _LINE_WORDS * (lines + (lines % 2 == 0))

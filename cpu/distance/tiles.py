@@ -1,4 +1,4 @@
-"""Tiles of pairs as the compiled kernels of distances take them: counting, and choosing near pairs by their counts."""
+"""Cuts bands into tiles and runs the compiled kernels of distances: counting, and choosing near pairs by their counts."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from gpualign.core.distance.pair_selection import COMPARED, ChosenPairs, PairSel
 from gpualign.cpu.distance import _distance
 
 _TILE_ROWS = 64
-"""As many as the kernel keeps in the L2 cache."""
+"""Rows of a tile: as many as the kernel keeps in the L2 cache."""
 
 _TILE_COMPARISONS = 20_000_000_000
-"""Some hundredths of a second."""
+"""Comparisons of a tile at most: some hundredths of a second."""
 
 _NEAR_COLUMNS = 496
-"""Of a tile whose near pairs are chosen: its counts, 124 KB a matrix, stay in the L2 cache too. Rows of an odd number of cache lines do not
-share cache sets."""
+"""Columns of a tile whose near pairs are chosen: its counts, 124 KB per matrix, also stay in the L2 cache. Rows with an odd number of
+cache lines do not share cache sets."""
 
 _HIGH_ROWS, _HIGH_COLUMNS = 1024, 128
-"""Of a tile of relationships: a table of its columns, which takes as long to make as some tens of rows, serves all rows."""
+"""Rows and columns of a tile of relationships: a table of its columns, which takes as long as some tens of rows, serves all rows."""
 
-_MOST_COUNT = (1 << 31) - 1
+_MAX_COUNT = (1 << 31) - 1
 
 Limits = list[tuple[CountMatrix, int]]
-"""(counts, most): pairs that have more in each of them may be left."""
+"""(counts, limit) for some counts: pairs that exceed all limits may be skipped."""
 
 
 def wide_tiles(band: Band, sites: int) -> Iterator[Band]:
-    """For whole matrices of counts: as wide as a thread may take them."""
+    """Return the tiles for whole matrices of counts, as wide as `_TILE_COMPARISONS` allows."""
     return _tiles(band, max(_TILE_ROWS, min(band.shape[1], _TILE_COMPARISONS // max(1, sites * _TILE_ROWS))), _TILE_ROWS)
 
 
 def near_tiles(band: Band) -> Iterator[Band]:
-    """For choosing pairs."""
+    """Return the tiles for choosing pairs."""
     return _tiles(band, _NEAR_COLUMNS, _TILE_ROWS)
 
 
 def high_tiles(band: Band) -> Iterator[Band]:
-    """For relationships."""
+    """Return the tiles for relationships."""
     return _tiles(band, _HIGH_COLUMNS, _HIGH_ROWS)
 
 
@@ -59,7 +59,7 @@ def _tiles(band: Band, width: int, height: int) -> Iterator[Band]:
 def count_term(
     instruction_set: str, panel: Panel, term: Term, tile: Band, counts: CountMatrix, place: tuple[int, int], limits: Limits
 ) -> None:
-    """Add a term of a panel for the pairs of a tile, which lie in counts from `place` (row, column) on."""
+    """Add a term of a panel for the pairs of a tile, which are in `counts` from `place` (row, column) on."""
     where = ((tile.start, tile.stop), (tile.first_target, tile.target_stop), counts, *place, term.weight, tile.upper_triangle, limits)
     if term.operation is Operation.DIFFER:
         _distance.differ(instruction_set, panel.bits, list(term.left), -1 if term.mask is None else term.mask, *where)
@@ -68,7 +68,7 @@ def count_term(
 
 
 def relate_term(instruction_set: str, panel: Panel, term: Term, terms: Terms, tile: Band, sums: Terms, place: tuple[int, int]) -> None:
-    """Add what a panel's genotypes add (`Relationship.terms`) for the pairs of a tile, which lie in sums, int64, as in `count_term`."""
+    """Add terms of a panel's genotypes (`Relationship.terms`) for the pairs of a tile, which are in `sums`, int64, as in `count_term`."""
     rows, columns = (tile.start, tile.stop), (tile.first_target, tile.target_stop)
     one, two = term.left
     called = -1 if term.mask is None else term.mask
@@ -77,7 +77,8 @@ def relate_term(instruction_set: str, panel: Panel, term: Term, terms: Terms, ti
 
 @dataclass(frozen=True)
 class TileChooser:
-    """Counts a tile through all panels and chooses by a rule. Pairs beyond the rule's cap are left where nothing else is to be known."""
+    """Counts a tile through all panels and chooses its pairs by a rule. Pairs beyond the rule's cap are skipped if nothing else about them
+    is needed."""
 
     instruction_set: str
     panels: Sequence[Panel]
@@ -86,7 +87,7 @@ class TileChooser:
 
     @cached_property
     def _terms(self) -> list[tuple[Panel, Term]]:
-        """In the order of the panels; of each the capped count first, which spares the others."""
+        """(panel, term) in the order of the panels; of each panel the capped count first, so that others can be skipped."""
         return [
             (panel, term)
             for panel in self.panels
@@ -95,32 +96,33 @@ class TileChooser:
 
     @cached_property
     def _cap(self) -> tuple[int, int] | None:
-        """(number of the count, most of it), where the count never falls."""
+        """(index of the capped count, its cap); None without a cap, or if the count can fall."""
         if self.rule.cap is None:
             return None
-        name, most = self.rule.cap
+        name, cap = self.rule.cap
         if any(term.count == name and (term.operation is not Operation.DIFFER or term.weight < 0) for _, term in self._terms):
             return None
-        return self.names.index(name), min(most, _MOST_COUNT)
+        return self.names.index(name), min(cap, _MAX_COUNT)
 
     def _limits(self, term: Term, counts: CountMatrix) -> Limits:
-        """Beyond the cap a pair is not chosen; whether it has the least compared sites is to be known all the same."""
+        """Return the limits beyond which pairs are skipped. A pair beyond the cap is not chosen, but whether it has enough compared sites
+        must still be known."""
         if self._cap is None:
             return []
-        number, most = self._cap
-        limits = [(counts[number], most)]
+        number, cap = self._cap
+        limits = [(counts[number], cap)]
         if term.count == COMPARED and self.rule.least is not None:
             limits.append((counts[self.names.index(COMPARED)], self.rule.least - 1))
         return limits
 
     def choose(self, tile: Band) -> ChosenPairs:
-        """The pairs of a tile that the rule chooses."""
+        """Return the pairs of a tile that the rule chooses."""
         rows, columns = tile.shape
         counts = np.zeros((len(self.names), rows, columns), dtype=np.int32)
         for panel, term in self._terms:
             count_term(self.instruction_set, panel, term, tile, counts[self.names.index(term.count)], (0, 0), self._limits(term, counts))
         rule, offsets = self.rule, self.rule.offsets
-        row, column, found, lacking = _distance.choose(
+        row, column, pair_counts, lacking = _distance.choose(
             counts,
             np.array([rule.weights.get(name, 0) for name in self.names], dtype=np.int64),
             np.zeros(rows, dtype=np.int64) if offsets is None else offsets[tile.start : tile.stop],
@@ -132,4 +134,4 @@ class TileChooser:
         )
         queries, targets = np.arange(tile.start, tile.stop), np.arange(tile.first_target, tile.target_stop)
         undefined = count_undefined(rule, queries, targets, tile.upper_triangle, dict(zip(self.names, counts, strict=True)))
-        return ChosenPairs(queries[row], targets[column], dict(zip(self.names, found, strict=True)), lacking, undefined)
+        return ChosenPairs(queries[row], targets[column], dict(zip(self.names, pair_counts, strict=True)), lacking, undefined)

@@ -1,4 +1,4 @@
-"""What the kernels of near pairs keep of each record."""
+"""Data that the kernels of near pairs keep for each record."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.near_pairs import _near
 
 _BUILT_AT_A_TIME = 1 << 20
-"""Letters."""
+"""Approximate number of letters of the records that are built at a time."""
 
 
 def native_bound(bound: EditBound) -> _near.Bound:
-    """The bound as kernels take it."""
+    """Return the bound as an object of the extension."""
     return _near.Bound(bound.per_letter, bound.per_shorter, bound.constant, bound.inside, bound.coverage)
 
 
 def keep_records(sequences: SequenceSet, letters: int, steps: FilterCascade, threads: int = 1) -> _near.Records:
-    """What the kernels keep of each record."""
+    """Return the data that kernels keep for each record. threads: threads that build it."""
     records = _near.Records(sequences.codes, sequences.offsets, letters, steps.q, steps.bits)
-    parts = max(1, min(len(sequences), int(sequences.offsets[-1]) // _BUILT_AT_A_TIME))
-    cuts = np.linspace(0, len(sequences), parts + 1).astype(np.int64).tolist()
-    if parts == 1:  # a sample, of which several are made before the work begins
+    pieces = max(1, min(len(sequences), int(sequences.offsets[-1]) // _BUILT_AT_A_TIME))
+    cuts = np.linspace(0, len(sequences), pieces + 1).astype(np.int64).tolist()
+    if pieces == 1:  # a sample, of which several are built before the work begins
         records.build(*cuts)
         return records
     from concurrent.futures import ThreadPoolExecutor
