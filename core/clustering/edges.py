@@ -103,7 +103,7 @@ class GrowingEdges:
             advised = int(_ADVISED * needed)
             raise TooLittleMemory(
                 f"too many pairs of {self._count:,} records are near: they take about {format_bytes(needed)} of memory, {PAIR_BYTES} bytes"
-                f" each, and may take half of it, {format_bytes(PAIR_BYTES * self._max_pairs)} here",
+                f" each, and may take half of the budget, {format_bytes(PAIR_BYTES * self._max_pairs)} here",
                 advised,
                 f"choose a nearer threshold, or raise {parameter('memory')} to {format_bytes(advised)} or more",
             )

@@ -73,7 +73,7 @@ class ListedPairs:
 
     @property
     def are_fractions(self) -> bool:
-        """Whether all values are from 0 to 1, and some are neither 0 nor 1."""
+        """True if all values are from 0 to 1, and some are neither 0 nor 1."""
         return _are_fractions([self.pairs.distance])
 
     def near(self, threshold: Threshold, memory: int | None = None) -> Edges:
@@ -116,7 +116,7 @@ class MatrixOfPairs:
 
     @property
     def are_fractions(self) -> bool:
-        """Whether all values are from 0 to 1, and some are neither 0 nor 1."""
+        """True if all values are from 0 to 1, and some are neither 0 nor 1."""
         return _are_fractions(self._row(k) for k in range(len(self.ids)))
 
     def _row(self, k: int) -> Reals:

@@ -64,17 +64,17 @@ def complete(edges: Edges, of: Integers | None = None) -> Integers:
     return _by_component(edges, of, "complete", cut)
 
 
-def average(edges: Edges, most: float, among: DistancesAmong, of: Integers | None = None) -> Integers:
-    """Return UPGMA's clusters, cut at the distance `most`: a label of each record, int64[count].
+def average(edges: Edges, cut: float, among: DistancesAmong, of: Integers | None = None) -> Integers:
+    """Return UPGMA's clusters, cut at the distance `cut`: a label of each record, int64[count].
 
-    edges: all pairs with a distance of at most `most`
+    edges: all pairs with a distance of at most `cut`
     among: returns all distances among some records; called with the records of each component that also has other pairs
     of: int64[copies], if records have several copies: the record of which each is a copy. Records are in the order of their first copies,
         whose clusters they get. Copies are linked as separate records, at distance 0
 
     Raises what `among` raises.
     """
-    return _by_component(edges, of, "average", lambda members, _: (among(members), most + _ROUNDING * most))
+    return _by_component(edges, of, "average", lambda members, _: (among(members), cut + _ROUNDING * cut))
 
 
 def largest_linked(edges: Edges, of: Integers | None = None) -> int:

@@ -36,7 +36,7 @@ class Value:
 
     @property
     def _is_engine_result(self) -> bool:
-        """Whether engines compute this value for every pair."""
+        """True if engines compute this value for every pair."""
         return self.name == "score" or (self.edit and self.name == "distance")
 
     @property

@@ -10,7 +10,7 @@ from gpualign.core.output.bgzf import BgzfWriter
 from gpualign.core.output.writer import Text
 
 ResumePosition = tuple[int, int, int]
-"""Where a run resumes a file: bytes of the file that are kept, bytes of text in them, and bytes of that text that will be written again."""
+"""Position at which a run resumes a file: bytes that are kept, bytes of text in them, and bytes of that text that are written again."""
 
 
 class GrowingFile:

@@ -39,7 +39,7 @@ class HitOrder:
     def again(self, result: QueryHits) -> HitBatch:
         """Add the hits of the first missing queries, none of which is cut. Return hits as `first` does."""
         if result.cut.any() or any(self._missing.popleft() != query for query in result.queries.tolist()):
-            raise RuntimeError("hits are missing of queries that were searched again")
+            raise RuntimeError("queries that were searched again lack hits")
         return self._release(result.hits)
 
     def _release(self, more: Hits) -> HitBatch:

@@ -98,7 +98,7 @@ class _Counts:
     step: int
 
     def log_likelihood(self, lambda_: float, log_size: float) -> float:
-        """Of P(S < x) = exp(-size e^(-lambda x)) for scores that are multiples of `step`."""
+        """Return the log-likelihood of P(S < x) = exp(-size e^(-lambda x)) for scores that are multiples of `step`."""
         below = np.exp(log_size - lambda_ * self.scores)
         above = np.exp(log_size - lambda_ * (self.scores + self.step))
         # ln(exp(-above) - exp(-below))

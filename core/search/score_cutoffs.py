@@ -43,16 +43,17 @@ _KEPT = 64
 
 
 class EvalueScoreCutoffs:
-    """Floors of a search for E-values up to `most`.
+    """Floors of a search for hits up to an E-value.
 
     space: search space of the E-values
+    max_evalue: largest E-value of a hit
     target_lengths: lengths of the database's records, each at least 1
     best: largest score of two letters
     """
 
-    def __init__(self, space: SearchSpace, most: float, target_lengths: Integers, best: int) -> None:
+    def __init__(self, space: SearchSpace, max_evalue: float, target_lengths: Integers, best: int) -> None:
         self._space = space
-        self._bound = most * (1 + _ROUNDING) + sys.float_info.min  # E-values that small are not exact
+        self._bound = max_evalue * (1 + _ROUNDING) + sys.float_info.min  # E-values that small are not exact
         self._best = max(0, best)
         lengths = distinct(target_lengths)
         # With the length adjustment a target's own length does not matter, but that of the longest bounds the score.

@@ -49,7 +49,9 @@ def test_records_that_are_all_near_fit_the_memory(crowds, tmp_path, method, name
 def test_near_pairs_that_do_not_fit_the_memory_are_refused(crowds, tmp_path):
     words = ["--edit", "--max-distance", "6", "--memory", "32M", "--threads", "1", "--device", "cpu"]
     message = refused([crowds / "alike", *words], tmp_path, code=1)
-    assert re.search(r"records are near: they take about 5\d\.\d MiB of memory, 16 bytes each, and may take half of it, 15.8 MiB", message)
+    assert re.search(
+        r"records are near: they take about 5\d\.\d MiB of memory, 16 bytes each, and may take half of the budget, 15.8 MiB", message
+    )
     assert re.search(r"choose a nearer threshold, or raise --memory to 12\d\.\d MiB or more", message)
     (tmp_path / "long").write_text("".join(f"a{k}\tb{k}\t1\n" for k in range(20_000)))
     words = ["--max-distance", "6", "--memory", "1M"]

@@ -15,7 +15,7 @@ class RowFormat(Protocol):
 
     @property
     def remembers(self) -> bool:
-        """Whether the columns of a block depend on those of the blocks before it."""
+        """True if the columns of a block depend on those of the blocks before it."""
 
     @property
     def detail(self) -> Detail:
@@ -23,7 +23,7 @@ class RowFormat(Protocol):
 
     @property
     def has_letters(self) -> bool:
-        """Whether rows hold letters of the records, which are several times as much text as CIGARs."""
+        """True if rows hold letters of the records, which are several times as much text as CIGARs."""
 
     def header(self, task: Task) -> bytes:
         """Return the text before the first row."""

@@ -149,22 +149,22 @@ class Format:
 
     @property
     def is_array(self) -> bool:
-        """Whether it is a binary matrix of every pair."""
+        """True if it is a binary matrix of every pair."""
         return Layout.ARRAY in self.layouts.values()
 
     @property
     def needs_file(self) -> bool:
-        """Whether it cannot go to standard output."""
+        """True if it cannot go to standard output."""
         return self.is_array or Layout.SPARSE in self.layouts.values()
 
     @property
     def is_text(self) -> bool:
-        """Whether it is plain text, which may be compressed."""
+        """True if it is plain text, which may be compressed."""
         return not self.needs_file and Layout.COLUMNS not in self.layouts.values()
 
     @property
     def keeps_any_pairs(self) -> bool:
-        """Whether it can hold distances of any selection of pairs, even one that is made while they are computed."""
+        """True if it can hold distances of any selection of pairs, even one that is made while they are computed."""
         return self.lists is not None or self.layouts.get(Results.DISTANCES) in (Layout.COLUMNS, Layout.SPARSE)
 
 
