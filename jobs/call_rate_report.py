@@ -1,4 +1,4 @@
-"""What is said about samples with few calls, and about pairs without a distance."""
+"""Describes samples with few calls, and pairs without a distance."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gpualign.core.common.errors import parameter
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.runner import DistanceTotals, PreparedDistances
 
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 def few_calls(prepared: PreparedDistances) -> str | None:
-    """Names samples with calls at less than half of the sites, those with the fewest first; None where there are none."""
+    """Name the samples with calls at less than half of the sites, those with the fewest first; None if there are none."""
     ids, sites, called = prepared.samples.ids, prepared.input_sites, prepared.called
     few = np.flatnonzero(2 * called < sites)
     if not len(few):
@@ -25,25 +25,29 @@ def few_calls(prepared: PreparedDistances) -> str | None:
 
 
 def name_poorest(ids: Sequence[str], called: CountArray, which: CountArray, sites: int) -> str:
-    """Names of samples, those with the fewest calls first, and how many more there are. called: of each sample; which: the samples that are
-    meant; sites: that there are."""
-    worst = which[np.argsort(called[which], kind="stable")][:_MOST_NAMED]
-    # The first one tells of how many sites.
+    """Return names of samples, those with the fewest calls first, and how many more there are.
+
+    called: number of calls of each sample
+    which: the samples to name
+    sites: number of sites in the input
+    """
+    worst = which[np.argsort(called[which], kind="stable")][:_MAX_NAMED]
+    # Only the first one shows the number of sites.
     named = [f"{ids[k]} ({called[k]:,}{'' if number else f' of {sites:,}'})" for number, k in enumerate(worst)]
     return ", ".join(named) + (f" and {len(which) - len(worst):,} more" if len(which) > len(worst) else "")
 
 
 def pairs_without_value(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:
-    """Tells how many pairs have no distance, and why; None where there are none."""
-    least = prepared.coverage.least
-    sites = "have no compared site" if least == 1 else f"have fewer than {least:,} compared sites"
+    """Describe how many pairs have no distance, and why; None if there are none."""
+    min_compared = prepared.coverage.least
+    sites = "have no compared site" if min_compared == 1 else f"have fewer than {min_compared:,} compared sites"
     reasons = (totals.lacking, sites), (totals.undefined, prepared.task.metric.undefined)
     return ", ".join(f"{count:,} of {totals.pairs:,} pairs {reason}" for count, reason in reasons if count) or None
 
 
 def pairs_left_out(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:
-    """Tells how many near pairs are left out because they were compared at too few sites, of which samples, and what keeps them; None where
-    there are none."""
+    """Describe how many near pairs are left out because they were compared at too few sites, for which samples, and how to keep them; None
+    if there are none."""
     if prepared.few is None or totals.left_out is None or not (count := int(totals.left_out.sum())):
         return None
     named = name_poorest(prepared.samples.ids, prepared.called, np.flatnonzero(totals.left_out), prepared.input_sites)

@@ -1,4 +1,4 @@
-"""Clusters: what `gpualign cluster` does between its options and its outputs, from sequences or from distances that somebody has."""
+"""Clusters: what `gpualign cluster` does between its options and its outputs, from sequences or from precomputed distances."""
 
 from __future__ import annotations
 
@@ -47,8 +47,13 @@ Given = ListedPairs | MatrixOfPairs
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """None = not given. method: one of `METHODS`; order: of greedy, one of `greedy.ORDERS`, by default length, and input where lengths are
-    not known; identity_definition: as core/alignment/identity.py numbers them; strand, ambiguous: as of `NwOptions`."""
+    """Options of a run of `cluster`; None = not precomputed.
+
+    method: one of `METHODS`
+    order: of greedy, one of `greedy.ORDERS`; default: length, or input if lengths are unknown
+    identity_definition: as core/alignment/identity.py numbers them
+    strand, ambiguous: as in `NwOptions`
+    """
 
     max_distance: float | None = None
     min_identity: float | None = None
@@ -62,53 +67,57 @@ class ClusterOptions:
     ambiguous: Rule | None = None
 
     def check(self, fractions: bool) -> None:
-        """fractions: distances are 1 - identity. Raises `InputError` for contradictions, and where scipy is wanted that is not there."""
+        """Raise `InputError` for contradictions, and if scipy is needed but missing. fractions: distances are 1 - identity."""
         if (self.max_distance is None) == (self.min_identity is None):
-            found = "; found both" if self.max_distance is not None else ""
-            raise InputError(f"cluster wants one threshold, {parameter('max_distance')} or {parameter('min_identity')}{found}")
+            both = "; found both" if self.max_distance is not None else ""
+            raise InputError(f"cluster needs one threshold, {parameter('max_distance')} or {parameter('min_identity')}{both}")
         check_fraction("min_identity", self.min_identity)
         check_fraction("min_coverage", self.min_coverage)
         check_rule(self.ambiguous, self.identity_definition)
         if fractions:
             check_fraction("max_distance", self.max_distance, meaning="1 - identity,")
         elif self.max_distance is not None and not 0 <= self.max_distance < math.inf:
-            raise InputError(f"{parameter('max_distance')} is a distance from 0 on; found {self.max_distance:g}")
+            raise InputError(f"{parameter('max_distance')} must be 0 or more; found {self.max_distance:g}")
         if self.order is not None and self.method != "greedy":
             order, method = parameter("order"), parameter("method", self.method)
-            raise InputError(f"{order} is of greedy centroids; it cannot be combined with {method}")
+            raise InputError(f"{order} is for greedy centroids; it cannot be combined with {method}")
         if self.method != "greedy" and find_spec("scipy") is None:
             method, greedy = parameter("method", self.method), parameter("method", "greedy")
             raise InputError(f"{method} needs scipy: pip install 'gpualign[linkage]', or choose {greedy}")
 
 
 class Distances(Protocol):
-    """Where distances are from, those of records that are different."""
+    """Source of distances between distinct records."""
 
     @property
     def groups(self) -> DuplicateGroups:
-        """Which records are copies of each other; near pairs and members are in numbers of groups."""
+        """Groups of records that are copies of each other. Near pairs and members have the numbers of groups."""
 
     @property
     def work(self) -> int:
-        """What finding near pairs takes."""
+        """Work of finding near pairs."""
 
     @property
     def unit(self) -> str:
-        """What that is counted in, "cells" or "pairs"."""
+        """Unit of `work`, "cells" or "pairs"."""
 
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
-        """The near pairs. Raises `TooLittleMemory` where they do not fit into the memory."""
+        """Return the near pairs. Raises `TooLittleMemory` if they do not fit into memory."""
 
     def among(self, members: Integers, progress: GrowingProgress) -> Reals:
-        """Distances of all pairs of some records (ascending), condensed."""
+        """Return the distances of all pairs of some records (ascending), condensed."""
 
     def describe(self) -> Rows:
-        """Rows of the plan that a dry run shows."""
+        """Return the rows of the plan that a dry run shows."""
 
 
 @dataclass(frozen=True)
 class ClusterJob:
-    """Ready to go. order: in which greedy takes records, None for linkages; cut: the largest distance of near pairs."""
+    """A run that is ready to start.
+
+    order: in which greedy takes records; None for linkages
+    cut: the largest distance of near pairs
+    """
 
     distances: Distances
     method: str
@@ -118,20 +127,20 @@ class ClusterJob:
 
     @property
     def work(self) -> int:
-        """What is known to be needed; `run` may expect more."""
+        """Work that is known to be needed; `run` may add to the expected work."""
         return self.distances.work
 
     @property
     def unit(self) -> str:
-        """Of `work`, "cells" or "pairs"."""
+        """Unit of `work`, "cells" or "pairs"."""
         return self.distances.unit
 
     def describe(self) -> Rows:
-        """The plan, with a time estimate that takes a moment to measure."""
+        """Return the plan as rows, with a time estimate that takes a moment to measure."""
         return [*self.distances.describe(), ("method", self.method)]
 
     def run(self, progress: GrowingProgress) -> tuple[Clustering, int]:
-        """(the clusters, how many near pairs there are). Raises `TooLittleMemory` where a linkage would take more than the memory."""
+        """Return (the clusters, the number of near pairs). Raises `TooLittleMemory` if a linkage would take more than the memory."""
         edges, groups = self.distances.near(progress, self.memory), self.distances.groups
         copies = np.bincount(groups.of, minlength=len(groups))
         near = edges.standing_for(copies)
@@ -142,8 +151,8 @@ class ClusterJob:
         return of_labels(labels, edges, copies).of_copies(groups.of, groups.firsts), near
 
     def _linked(self, edges: Edges, progress: GrowingProgress) -> Integers:
-        of = self.distances.groups.of
-        largest = largest_linked(edges, of)
+        group_of = self.distances.groups.of
+        largest = largest_linked(edges, group_of)
         if largest and (needed := linkage_bytes(largest, edges)) > self.memory:
             raise TooLittleMemory(
                 f"{largest:,} records are connected, and {self.method} linkage of them takes {format_bytes(needed)} of memory",
@@ -151,30 +160,30 @@ class ClusterJob:
                 f"raise {parameter('memory')}, choose a nearer threshold, or {parameter('method', 'single')} or greedy",
             )
         if self.method == "complete":
-            return complete(edges, of)
-        return average(edges, self.cut, lambda members: self.distances.among(members, progress), of)
+            return complete(edges, group_of)
+        return average(edges, self.cut, lambda members: self.distances.among(members, progress), group_of)
 
 
-def prepare(inputs: Inputs, options: ClusterOptions, notes: Reporter = SILENT) -> tuple[ClusterJob, Alignments]:
-    """(the job, the alignments under it) of the records of one set. Raises as `nw.prepare` does, and `InputError` for contradictions."""
+def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT) -> tuple[ClusterJob, Alignments]:
+    """Return (the job, its alignments) for the records of one set. Raises as `nw.prepare` does, and `InputError` for contradictions."""
     o = options
     edit = o.scoring.edit
     o.check(fractions=not edit)
     if edit and o.max_distance is not None and o.max_distance != int(o.max_distance):
-        raise InputError(f"{parameter('max_distance')}: edit distances are whole numbers from 0 on; found {o.max_distance:g}")
+        raise InputError(f"{parameter('max_distance')}: edit distances are whole numbers, 0 or more; found {o.max_distance:g}")
     records, memory = inputs.queries, o.resources.memory or default_memory()
     order = _order(o, records.ids, records.lengths)
     edits, distance = (int(o.max_distance), None) if edit and o.max_distance is not None else (None, o.max_distance)
     filter = Filter(None, edits, o.min_identity, distance, o.min_coverage)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
-    # Of copies that have ambiguity letters alone, columns that count nowhere leave no identity.
-    one = scoring.keeps_equals_whole(records.used_codes) and o.ambiguous is not Rule.SKIP
-    groups = group_equal(records) if one else no_duplicates(records)
+    # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
+    groups_equal = scoring.keeps_equals_whole(records.used_codes) and o.ambiguous is not Rule.SKIP
+    groups = group_equal(records) if groups_equal else no_duplicates(records)
     if groups.repeated:
-        notes.detail(f"{groups.repeated:,} records equal to earlier ones")
+        reporter.detail(f"{groups.repeated:,} records equal to earlier ones")
         distinct = inputs.queries.select(groups.firsts)
         inputs = replace(inputs, queries=distinct, targets=distinct)
-    wanted = nw.NwOptions(
+    alignment_options = nw.NwOptions(
         scoring,
         detail=Detail.STATISTICS if filter.by_statistics else Detail.SCORE,
         pairing=Pairing.ABOVE,
@@ -182,39 +191,43 @@ def prepare(inputs: Inputs, options: ClusterOptions, notes: Reporter = SILENT) -
         strand=o.strand,
         ambiguous=o.ambiguous,
     )
-    job = nw.prepare_filtered(inputs, wanted, nw.Thresholds(filter, o.identity_definition), notes)
-    found = Alignments(replace(job.task, queries=records, targets=records), groups, inputs, job, wanted, filter, o.identity_definition)
-    return _job(found, o, order), found
+    job = nw.prepare_filtered(inputs, alignment_options, nw.Thresholds(filter, o.identity_definition), reporter)
+    alignments = Alignments(
+        replace(job.task, queries=records, targets=records), groups, inputs, job, alignment_options, filter, o.identity_definition
+    )
+    return _job(alignments, o, order), alignments
 
 
 def left_for_pairs(records: SequenceSet, memory: int) -> int:
-    """Bytes that near pairs may take: half of what the sequences leave; the other half is for what finds them, then for what is made of
-    them."""
+    """Return the bytes that near pairs may take: half of what the sequences leave. The other half is first for finding them, then for what
+    is made of them."""
     return max(0, memory - records.nbytes) // 2
 
 
 def prepare_precomputed(
-    given: Given, of_identities: bool, lengths: Integers | None, options: ClusterOptions, notes: Reporter = SILENT
+    precomputed: Given, of_identities: bool, lengths: Integers | None, options: ClusterOptions, reporter: Reporter = SILENT
 ) -> ClusterJob:
-    """From distances or identities that are there. lengths: of the records, where they are known. Raises `InputError`."""
+    """Plan clusters of precomputed distances or identities. lengths: of the records, None: unknown. Raises `InputError`."""
     options.check(fractions=of_identities)
     if options.min_coverage is not None:
-        raise InputError(f"{parameter('min_coverage')} is about alignments; it cannot be combined with given distances")
+        raise InputError(f"{parameter('min_coverage')} is about alignments; it cannot be combined with precomputed distances")
     if options.min_identity is not None and not of_identities:
         identity, distance = parameter("min_identity"), parameter("max_distance")
         raise InputError(f"{identity} is about identities, and these are distances; give {distance}")
-    order = _order(options, given.ids, lengths)
-    if options.max_distance is not None and options.max_distance > 1 and given.are_fractions:
-        notes.warn(f"every distance is a fraction, and {describe_percentage('max_distance', options.max_distance)}")
+    order = _order(options, precomputed.ids, lengths)
+    if options.max_distance is not None and options.max_distance > 1 and precomputed.are_fractions:
+        reporter.warn(f"every distance is a fraction, and {describe_percentage('max_distance', options.max_distance)}")
     threshold = Threshold(options.max_distance, options.min_identity, of_identities)
-    if missing := _unknown(given):
-        notes.note("1 pair has no distance, and is not near" if missing == 1 else f"{missing:,} pairs have no distance, and are not near")
-    return _job(_Known(given, threshold), options, order)
+    if missing := _unknown(precomputed):
+        reporter.note(
+            "1 pair has no distance, and is not near" if missing == 1 else f"{missing:,} pairs have no distance, and are not near"
+        )
+    return _job(_Precomputed(precomputed, threshold), options, order)
 
 
-def _unknown(given: Given) -> int:
-    listed = len(given.pairs) if isinstance(given, ListedPairs) else len(given.ids) * (len(given.ids) - 1) // 2
-    return listed - given.known
+def _unknown(precomputed: Given) -> int:
+    listed = len(precomputed.pairs) if isinstance(precomputed, ListedPairs) else len(precomputed.ids) * (len(precomputed.ids) - 1) // 2
+    return listed - precomputed.known
 
 
 def _order(o: ClusterOptions, ids: Sequence[str], lengths: Integers | None) -> Integers | None:
@@ -230,13 +243,19 @@ def _job(distances: Distances, o: ClusterOptions, order: Integers | None) -> Clu
 
 @dataclass(frozen=True)
 class Alignments:
-    """Distances that are computed. task: of all records; groups: of those that are equal; distinct: one record of each; job: of these."""
+    """Distances that are computed.
+
+    task: of all records
+    groups: of equal records
+    distinct: one record of each group
+    job: aligns `distinct`
+    """
 
     task: Task
     groups: DuplicateGroups
     distinct: Inputs
     job: PairsJob | NearJob
-    wanted: nw.NwOptions
+    options: nw.NwOptions
     filter: Filter
     definition: int
 
@@ -250,19 +269,19 @@ class Alignments:
 
     @property
     def pairs(self) -> int:
-        """Pairs of records, also of equal ones."""
-        return self.wanted.pairing.count(self.groups.records, self.groups.records)
+        """Number of pairs of records, including those of equal ones."""
+        return self.options.pairing.count(self.groups.records, self.groups.records)
 
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
-        found = GrowingEdges(len(self.groups), left_for_pairs(self.task.queries, memory))
+        edges = GrowingEdges(len(self.groups), left_for_pairs(self.task.queries, memory))
         for i, j, values in passing_parts(self.job, self.filter, self.definition, progress):
             if len(i):
-                found.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
-        return found.done()
+                edges.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
+        return edges.done()
 
     def among(self, members: Integers, progress: GrowingProgress) -> Reals:
-        part = self.distinct.queries.select(members)
-        job = nw.prepare(replace(self.distinct, queries=part, targets=part), self.wanted, SILENT, self.job.engine)
+        subset = self.distinct.queries.select(members)
+        job = nw.prepare(replace(self.distinct, queries=subset, targets=subset), self.options, SILENT, self.job.engine)
         progress.expect(job.plan.cells)
         of_edits = self.filter.max_score is not None or not self.filter.by_statistics
         sink = CondensedSink(MemoryArray, job.task, Value("score" if of_edits else "distance", self.definition))
@@ -270,7 +289,7 @@ class Alignments:
         return sink.matrix.values.astype(np.float64)
 
     def describe(self) -> Rows:
-        """The plan of the job, which is of different records."""
+        """Return the rows of the plan of the job, which is for distinct records."""
         rows = dict(self.job.describe())
         counts = {"sequences": f"{self.groups.records:,}", "distinct": f"{len(self.groups):,}", "pairs": f"{self.pairs:,}"}
         if not self.groups.repeated:
@@ -279,16 +298,16 @@ class Alignments:
 
 
 @dataclass(frozen=True)
-class _Known:
-    """Distances that are there."""
+class _Precomputed:
+    """Precomputed distances."""
 
-    given: Given
+    precomputed: Given
     threshold: Threshold
 
     @property
     def groups(self) -> DuplicateGroups:
-        """Each record for itself: what the distances say of two is all that is known."""
-        return no_duplicates(self.given.ids)
+        """Each record is its own group, as nothing is known of two records but their distance."""
+        return no_duplicates(self.precomputed.ids)
 
     @property
     def work(self) -> int:
@@ -299,12 +318,12 @@ class _Known:
         return "cells"
 
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
-        return self.given.near(self.threshold, memory // 2)
+        return self.precomputed.near(self.threshold, memory // 2)
 
     def among(self, members: Integers, progress: GrowingProgress) -> Reals:
         return self.threshold.distances(
-            self.given.among(members, f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances")
+            self.precomputed.among(members, f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances")
         )
 
     def describe(self) -> Rows:
-        return [("records", f"{len(self.given.ids):,}"), ("pairs", f"{self.given.known:,} known")]
+        return [("records", f"{len(self.precomputed.ids):,}"), ("pairs", f"{self.precomputed.known:,} known")]

@@ -1,7 +1,7 @@
 """Distances of all pairs of samples: what `gpualign dist` does between its options and its outputs.
 
 options = DistOptions(metric="ibs")
-job = prepare(options, read(files_that_are_open, options, scratch_files, notes), engine, scratch_files.scratch, notes)
+job = prepare(options, read(files_that_are_open, options, scratch_files, reporter), engine, scratch_files.scratch, reporter)
 job.run(sink, progress)
 """
 
@@ -48,11 +48,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DistOptions:
-    """What is asked for, as the options of the command.
+    """Options of a run of `dist`.
 
-    metric: one of `metrics.METRICS`. compared: the number of compared sites is wanted too. least: as for `DistanceTask`; None: 1, and near
-    pairs with less than half of the sites are left out. calls: how they are read. most, added, min_kinship: as for `DistanceTask`.
-    kernel: "auto", or one of Payne 2010. sites, samples: which are used.
+    metric: one of `metrics.METRICS`
+    compared: also output the number of compared sites
+    least: as in `DistanceTask`; None: 1, and near pairs with less than half of the sites are left out
+    calls: how calls are read
+    most, added, min_kinship: as in `DistanceTask`
+    kernel: "auto", or one of Payne 2010
+    sites, samples: which of them are used
     """
 
     metric: str = "hamming"
@@ -70,23 +74,25 @@ class DistOptions:
 
     @property
     def counts_compared(self) -> bool:
-        """Whether pairs can have fewer compared sites than others, and these are counted."""
+        """True if pairs can differ in their number of compared sites, which is then counted."""
         return self.missing is MissingRule.PAIRWISE and self.kernel == AUTO
 
     def task(self) -> DistanceTask:
-        """What is to be computed. Raises `InputError` for contradictions."""
+        """Return the task of these options. Raises `InputError` for contradictions."""
         metric = metric_named(self.metric)
         believed = _believed() if self.least is None and self.most is not None and self.counts_compared else None
-        fewest = 1 if self.least is None else self.least
-        task = DistanceTask(metric, self.missing, self.compared, fewest, self.most, self.added, self.min_kinship, believed)
+        min_compared = 1 if self.least is None else self.least
+        task = DistanceTask(metric, self.missing, self.compared, min_compared, self.most, self.added, self.min_kinship, believed)
         metric.check_rule(task.missing)
-        most, least = parameter("max_distance"), parameter("min_kinship")
+        max_distance, min_kinship = parameter("max_distance"), parameter("min_kinship")
         if metric.similarity and self.most is not None:
-            raise InputError(f"{most} is of distances, and {parameter('metric', metric.name)} is a {metric.value}; give {least}")
+            raise InputError(
+                f"{max_distance} is for distances, and {parameter('metric', metric.name)} is a {metric.value}; give {min_kinship}"
+            )
         if not metric.similarity and self.min_kinship is not None:
-            raise InputError(f"{least} is of {_similarities()}, and {metric.name} is a distance; give {most}")
+            raise InputError(f"{min_kinship} is for {_similarities()}, and {metric.name} is a distance; give {max_distance}")
         if self.min_kinship is not None and self.min_kinship > metric.largest:
-            raise InputError(f"{least}: {metric.name} is {metric.largest:g} at most; found {self.min_kinship:g}")
+            raise InputError(f"{min_kinship}: {metric.name} is {metric.largest:g} at most; found {self.min_kinship:g}")
         if metric.largest == 1 and not metric.similarity:
             check_fraction("max_distance", self.most, meaning=f"a distance by {parameter('metric', metric.name)},")
         if metric.measure is Measure.RELATIONSHIP:
@@ -102,14 +108,14 @@ class DistOptions:
         return task
 
     def budget(self, calls: int = 0) -> DistanceBudget:
-        """The memory of a run beside so many bytes of calls. Raises `RunError` where they leave too little."""
+        """Return the memory of a run beside `calls` bytes of calls. Raises `RunError` if they leave too little."""
         return DistanceBudget.of(self.resources.memory or default_memory(), calls)
 
 
 def _believed() -> Fraction:
-    """The fraction of the sites at which a near pair must have been compared by default: an isolate with few calls differs from nobody, and
-    would join clusters that have nothing in common."""
-    from fractions import Fraction  # which runs without a threshold do not need
+    """Return the fraction of the sites at which a near pair must have been compared by default. An isolate with few calls differs from no
+    other isolate, and would join clusters that have nothing in common."""
+    from fractions import Fraction  # runs without a threshold do not need it
 
     return Fraction(1, 2)
 
@@ -121,11 +127,11 @@ def _similarities() -> str:
 
 @dataclass(frozen=True)
 class DistJob:
-    """A run that is ready to go. Nothing of it changes by asking.
+    """A run that is ready to start. Reading its properties changes nothing.
 
-    prepared: the task and all that it needs
-    left: what has become of the input's sites, None where all are used
-    samples_left: what has become of its samples, None where all are compared
+    prepared: the task with everything that it needs
+    left: counts of the input's sites before and after selection; None: all are used
+    samples_left: counts of its samples before and after selection; None: all are compared
     """
 
     prepared: PreparedDistances
@@ -138,31 +144,31 @@ class DistJob:
 
     @property
     def dtype(self) -> NumberType:
-        """Of the distances."""
+        """Number type of the distances."""
         return self.prepared.dtype
 
     @property
     def hardware(self) -> str:
-        """What does the work, for people."""
+        """Human-readable name of the hardware that does the work."""
         return self.prepared.counter.hardware
 
     @property
     def kernel(self) -> str:
-        """That counts, for people."""
+        """Human-readable name of the kernel that counts."""
         return self.prepared.counter.kernel
 
     @property
     def pairs(self) -> int:
-        """Whose distance is wanted."""
+        """Number of pairs whose distance is computed."""
         return self.prepared.pairs
 
     @property
     def work(self) -> int:
-        """Comparisons that `run` tells its progress of."""
+        """Number of comparisons, the unit in which `run` reports progress."""
         return self.prepared.plan.pairs * self.prepared.panel_sites
 
     def describe(self) -> Rows:
-        """The plan, with an estimate of the time that is measured on a sample."""
+        """Return the plan as rows, with a time estimate that is measured on a sample."""
         prepared, samples = self.prepared, self.samples
         task, plan, counter = prepared.task, prepared.plan, prepared.counter
         return [
@@ -177,46 +183,47 @@ class DistJob:
             ("estimate", f"{runner.estimate_seconds(prepared):.1f} s, measured on a sample"),
         ]
 
-    def written_as(self, format: str, notes: Reporter) -> DistJob:
-        """This job with ids as the format holds them; notes where some are changed. Raises `InputError` where two would become equal."""
+    def written_as(self, format: str, reporter: Reporter) -> DistJob:
+        """Return this job with the ids as the format can hold them; note if some are changed. Raises `InputError` if two would become
+        equal."""
         samples, changed = written_samples(format, self.samples)
         if changed:
             name, other = changed[0]
-            notes.note(f"{format} has no place for some signs: {len(changed):,} ids are changed, such as {name!r} to {other!r}")
+            reporter.note(f"{format} has no place for some signs: {len(changed):,} ids are changed, such as {name!r} to {other!r}")
         return replace(self, prepared=replace(self.prepared, samples=samples))
 
     @property
     def row_work(self) -> Work:
-        """What the pairs of each query take, about: float64[queries]."""
+        """Approximate work of the pairs of each query: float64[queries]."""
         samples = self.samples
         targets = len(samples.targets)
         return targets - np.arange(len(samples.queries), dtype=np.float64) * samples.upper_triangle
 
     def part(self, start: int, stop: int) -> DistJob:
-        """The same for the pairs of queries [start, stop) alone."""
+        """Return the job for the pairs of queries [start, stop) alone."""
         return replace(self, prepared=self.prepared.part(start, stop))
 
     @property
     def figures(self) -> dict[str, object]:
-        """Of the choice of samples and sites, for the summary."""
+        """Counts of selected samples and sites, for the summary."""
         chosen = ("samples", self.samples_left), ("sites", self.left)
         return {name: value for what, left in chosen if left is not None for name, value in _figures(what, left)}
 
     def run(self, sink: AnySink, progress: Progress, marks: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
-        """Compute all distances. Raises `RunError` where the hardware fails."""
+        """Compute all distances. Raises `RunError` if the hardware fails."""
         return runner.measure(self.prepared, sink, progress, marks)
 
     def without_value(self, totals: DistanceTotals) -> str | None:
-        """How many pairs have no distance, and why, for people; None where there are none."""
+        """Return a human-readable count of pairs without a distance, with the reasons; None if there are none."""
         return pairs_without_value(self.prepared, totals)
 
     def left_out(self, totals: DistanceTotals) -> str | None:
-        """Which near pairs are left out for too few compared sites, for people; None where none are."""
+        """Return a human-readable account of the near pairs that are left out for too few compared sites; None if there are none."""
         return pairs_left_out(self.prepared, totals)
 
 
 def _has_doubtful(prepared: PreparedDistances) -> bool:
-    """Whether a sample has so few calls that pairs may have less than half of the sites in common (few_sites.py)."""
+    """True if a sample has so few calls that pairs may share less than half of the sites (core/distance/few_sites.py)."""
     return bool((4 * prepared.called < 3 * prepared.input_sites).any())
 
 
@@ -224,46 +231,47 @@ def _figures(what: str, left: SamplesLeft | SitesLeft) -> list[tuple[str, object
     return [(f"{what}_read", left.read), (f"{what}_left_out", left.out)]
 
 
-def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, notes: Reporter) -> Source:
+def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, reporter: Reporter) -> Source:
     """Read the calls of one input, or of two with the same sites. Raises `InputError` naming file, record and reason."""
-    return read_calls(inputs, options.calls, options.budget().reading, files, notes.warn, options.resources.host_threads)
+    return read_calls(inputs, options.calls, options.budget().reading, files, reporter.warn, options.resources.host_threads)
 
 
-def named_engine(options: DistOptions, notes: Reporter) -> DistanceEngine | None:
-    """The engine, where it does not depend on what is read: what it lacks is told before that. Raises as `pick_distance_engine` does."""
+def named_engine(options: DistOptions, reporter: Reporter) -> DistanceEngine | None:
+    """Return the engine if the options alone determine it, so that missing hardware or software is reported before anything is read; else
+    None. Raises as `pick_distance_engine` does."""
     if metric_named(options.metric).measure is Measure.RELATIONSHIP:
         from gpualign.cpu.distance.engine import CpuDistanceEngine
 
         return CpuDistanceEngine(options.resources.threads, spare=options.resources.spare)
     if options.resources.device == AUTO and options.kernel == AUTO:
         return None
-    return pick_distance_engine(options.resources, notes, options.kernel)
+    return pick_distance_engine(options.resources, reporter, options.kernel)
 
 
-def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None, scratch: Scratch, notes: Reporter) -> DistJob:
-    """Choose samples and sites, make bit planes of their calls and plan the work; the source is not needed any more when this returns.
-    engine: see `named_engine`.
+def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None, scratch: Scratch, reporter: Reporter) -> DistJob:
+    """Choose samples and sites, make bit planes of their calls and plan the work. The source is no longer needed when this returns.
 
-    Raises `InputError` for options and calls that do not go together and where no sample or site is left, `RunError` where the memory is
-    too small.
+    engine: see `named_engine`
+
+    Raises `InputError` if options and calls contradict each other or no sample or site is left, `RunError` if memory is too small.
     """
     budget = options.budget(source.nbytes)
     read, filters = source.samples.total, options.samples
-    source = without_excluded(source, filters, notes)
+    source = without_excluded(source, filters, reporter)
     excluded = read - source.samples.total
-    source, left = chosen_sites(source, options.sites, filters, budget.panel, options.resources.host_threads, notes)
+    source, left = chosen_sites(source, options.sites, filters, budget.panel, options.resources.host_threads, reporter)
     if options.sites.maf is None and metric_named(options.metric).measure is Measure.RELATIONSHIP:
-        check_founders(source.samples, parameter("metric", options.metric), notes)
+        check_founders(source.samples, parameter("metric", options.metric), reporter)
     samples_left = SamplesLeft.of(read, filters, excluded, source.samples.total) if filters.given else None
     if engine is None:
-        engine = pick_distance_engine(options.resources, notes, comparisons=float(source.samples.pairs) * source.sites)
+        engine = pick_distance_engine(options.resources, reporter, comparisons=float(source.samples.pairs) * source.sites)
     prepared = runner.prepare(source, options.task(), engine, budget, scratch)
     plan = prepared.plan
-    notes.detail(f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.count} bands of up to {plan.rows} samples")
+    reporter.detail(f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.count} bands of up to {plan.rows} samples")
     if options.most is not None and options.most > 1 and prepared.task.metric.per_site:
-        notes.warn(f"{options.metric} is a distance per site, and {describe_percentage('max_distance', options.most)}")
+        reporter.warn(f"{options.metric} is a distance per site, and {describe_percentage('max_distance', options.most)}")
     if few := few_calls(prepared):
-        notes.note(few)
+        reporter.note(few)
     if options.kernel != AUTO and options.most is not None and options.least is None and _has_doubtful(prepared):
-        notes.note(f"{parameter('kernel', options.kernel)} does not count compared sites: near pairs with few of them are not left out")
+        reporter.note(f"{parameter('kernel', options.kernel)} does not count compared sites: near pairs with few of them are not left out")
     return DistJob(prepared, left, samples_left)

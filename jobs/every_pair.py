@@ -1,4 +1,4 @@
-"""Every pair of one or two sets, aligned: what `nw` and the scores of `sw` have in common."""
+"""Alignment of every pair of one or two sets: shared by `nw` and by the scores of `sw`."""
 
 from __future__ import annotations
 
@@ -30,22 +30,27 @@ if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
     from gpualign.jobs.expected import SampledPairs
 
-_MOST_COUNTED = 10_000_000
-"""Targets of all bands, of which tiles are cut only to be counted."""
+_MAX_COUNTED = 10_000_000
+"""Number of targets, summed over all bands, above which tiles are not cut merely to count them."""
 
 _WORTH_CUTTING = 0.75
-"""Of all cells: where groups want more of them, all pairs are computed, and those that nobody wants are dropped."""
+"""If the groups select more than this fraction of all cells, compute every pair and drop the others."""
 
 Work: TypeAlias = npt.NDArray[np.float64]
 
 Rows = list[tuple[str, str]]
-"""What something is called, and what it is: for people."""
+"""Human-readable rows: a name, and its value."""
 
 
 @dataclass(frozen=True)
 class PairsJob:
-    """A plan, and all that carrying it out takes. It may run any number of times. threads: of the host; text_threads: of them, for sinks
-    that make text. groups: whose pairs alone are wanted. unit: of `work`."""
+    """A plan with everything needed to run it. It may run any number of times.
+
+    threads: of the host
+    text_threads: those of them that sinks may use to make text
+    groups: selects pairs by the groups of their records; None: all
+    unit: of `work`
+    """
 
     prepared: Prepared
     plan: Plan
@@ -62,34 +67,34 @@ class PairsJob:
 
     @property
     def sequences(self) -> int:
-        """Records that are compared."""
+        """Number of records that are compared."""
         return count_sequences(self.task)
 
     @property
     def pairs(self) -> int:
-        """Pairs that are wanted."""
+        """Number of selected pairs."""
         if self.groups is None:
             return self.plan.pairs
         return int(self._sums(self.groups, np.ones(self.plan.targets, dtype=np.int64))[self.plan.start : self.plan.end].sum())
 
     @property
     def work(self) -> int:
-        """DP cells, in which progress is told."""
-        if self._leaves_out is None:
+        """DP cells, the unit of progress."""
+        if self._skipping_groups is None:
             return self.plan.cells
-        return int(self._cells(self._leaves_out)[self.plan.start : self.plan.end].sum())
+        return int(self._cells(self._skipping_groups)[self.plan.start : self.plan.end].sum())
 
     @property
     def hardware(self) -> str:
         return self.prepared.hardware
 
     def describe(self) -> Rows:
-        """The plan, with a time estimate that takes a moment to measure."""
+        """Return the plan as rows, with a time estimate that takes a moment to measure."""
         return describe_plan(self.plan, self.prepared, self.engine, self.budget, self.pairs, self.work)
 
     @cached_property
     def sampled(self) -> SampledPairs:
-        """Some of the pairs with their alignments, which takes a moment."""
+        """A sample of the pairs with their alignments, which takes a moment to compute."""
         from gpualign.cpu.alignment.engine import CpuEngine
         from gpualign.jobs.expected import sample_every
 
@@ -102,12 +107,12 @@ class PairsJob:
 
     @property
     def row_work(self) -> Work:
-        """What the pairs of each query take, about: float64[queries]."""
-        return self.plan.row_cells if self._leaves_out is None else self._cells(self._leaves_out).astype(np.float64)
+        """Approximate work of the pairs of each query: float64[queries]."""
+        return self.plan.row_cells if self._skipping_groups is None else self._cells(self._skipping_groups).astype(np.float64)
 
     @property
-    def _leaves_out(self) -> GroupPairs | None:
-        """The groups, where pairs that they do not want are not computed."""
+    def _skipping_groups(self) -> GroupPairs | None:
+        """The groups, if pairs that they do not select are not computed; else None."""
         if self.groups is None:
             return None
         from gpualign.core.execution.group_pairs import GroupedPrepared
@@ -115,7 +120,7 @@ class PairsJob:
         return self.groups if isinstance(self.prepared, GroupedPrepared) else None
 
     def _sums(self, groups: GroupPairs, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Of each query, the sum of the weights of targets that are wanted."""
+        """Return, for each query, the sum of the weights of its selected targets: int64[queries]."""
         pairing = self.plan.pairing
         return groups.sums(weights, None if pairing is Pairing.ALL else pairing.first_targets(np.arange(self.plan.queries)))
 
@@ -124,7 +129,7 @@ class PairsJob:
         return strands * self.plan.query_lengths * self._sums(groups, self.plan.target_lengths)
 
     def part(self, start: int, stop: int) -> PairsJob:
-        """The same for the pairs of queries [start, stop) alone."""
+        """Return the job for the pairs of queries [start, stop) alone."""
         return replace(self, plan=self.plan.part(start, stop))
 
     def run(self, sink: Sink[Plan, BandResults], progress: Progress, marks: CheckpointListener = NO_CHECKPOINTS) -> Totals:
@@ -133,17 +138,28 @@ class PairsJob:
         return replace(totals, pairs=self.pairs, work=self.work)
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
-        """The same as a stream of blocks of bounded size, in input order; closing it stops all work."""
+        """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""
         with closing(cast("Closable", bands := pair_bands(self.plan, self.prepared, progress, self.threads))):
             for band in bands:
                 yield from blocks_of(self.task, identity_definition, band, self.plan.pairing)
 
 
 def prepare_pairs(
-    task: Task, pairing: Pairing, engine: Engine, resources: Resources, notes: Reporter, about: str = "", groups: GroupPairs | None = None
+    task: Task,
+    pairing: Pairing,
+    engine: Engine,
+    resources: Resources,
+    reporter: Reporter,
+    description_prefix: str = "",
+    groups: GroupPairs | None = None,
 ) -> PairsJob:
-    """Plan the pairs of a task. about: begins what is told of the plan; groups: whose pairs alone are wanted. Raises `RunError` where
-    memory is too small."""
+    """Plan the pairs of a task.
+
+    description_prefix: prefix of the description of the plan that is reported
+    groups: selects pairs by the groups of their records; None: all
+
+    Raises `RunError` if memory is too small.
+    """
     budget = Budget.of(memory_left(task, resources.memory))
     if groups is not None and _is_worth_cutting(task, groups):
         from gpualign.core.execution.group_pairs import prepare_group_pairs
@@ -152,39 +168,39 @@ def prepare_pairs(
     else:
         prepared = engine.prepare(task, budget)
     plan = plan_task(prepared, pairing)
-    notes.detail(about + describe_work(prepared, plan))
+    reporter.detail(description_prefix + describe_work(prepared, plan))
     threads = resources.host_threads
     return PairsJob(prepared, plan, engine, budget, threads, text_threads(budget, threads), groups)
 
 
 def _is_worth_cutting(task: Task, groups: GroupPairs) -> bool:
-    """Whether groups want so few pairs that the others shall not be computed."""
+    """True if the groups select so few pairs that the others should not be computed."""
     queries, targets = task.queries.lengths, task.targets.lengths
-    wanted = float(queries @ groups.sums(targets, None))
-    return wanted < _WORTH_CUTTING * float(queries.sum()) * float(targets.sum())
+    selected = float(queries @ groups.sums(targets, None))
+    return selected < _WORTH_CUTTING * float(queries.sum()) * float(targets.sum())
 
 
 def count_sequences(task: Task) -> int:
-    """Records that a task compares."""
+    """Return the number of records that a task compares."""
     return len(task.queries) + (len(task.targets) if task.targets is not task.queries else 0)
 
 
 def count_tiles(plan: Plan) -> str:
-    """How many there are, for people; of a large plan, whose tiles take long to cut, how many at least."""
-    if plan.band_count * plan.targets > _MOST_COUNTED:
+    """Return the number of tiles, human-readable; for a large plan, whose tiles take long to cut, a lower bound."""
+    if plan.band_count * plan.targets > _MAX_COUNTED:
         return f"at least {plan.band_count:,}"
     return f"{sum(1 for _ in plan.tiles()):,}"
 
 
 def describe_work(prepared: Prepared, plan: Plan) -> str:
-    """Kernel and bands, in a line."""
+    """Return one line with the kernel and the bands."""
     return f"{prepared.kernel}; {plan.band_count} bands of up to {plan.band_rows} queries"
 
 
 def describe_plan(
     plan: Plan, prepared: Prepared, engine: Engine, budget: Budget, pairs: int | None = None, cells: int | None = None
 ) -> Rows:
-    """Rows of the plan that a dry run shows. pairs, cells: that are computed, where they are not those of the plan."""
+    """Return the rows of the plan that a dry run shows. pairs, cells: those that are computed, if they differ from those of the plan."""
     pairs, cells = plan.pairs if pairs is None else pairs, plan.cells if cells is None else cells
     task = prepared.task
     rate = estimate_rate(task, engine, budget)

@@ -28,28 +28,30 @@ def build(
     output: Callable[[], AbstractContextManager[BinaryIO]],
     folder: Path,
     scratch: Callable[[], BinaryIO],
-    notes: Reporter = SILENT,
+    reporter: Reporter = SILENT,
 ) -> tuple[Built, Alphabet]:
-    """Read a database and write its index. output: opens the index's file, when all has been read; scratch: makes an unnamed file in
-    `folder`, for as many bytes as the database has letters.
+    """Read a database and write its index. Return (what was built, its alphabet).
 
-    Returns what was built, and of which alphabet. Raises `InputError` naming file, record and reason.
+    output: opens the index's file, after everything has been read
+    scratch: makes an unnamed file in `folder`, for as many bytes as the database has letters
+
+    Raises `InputError` naming file, record and reason.
     """
     stream, source = database
     unknown = options.unknown_letters()
     with IndexBuilder(source, folder, scratch, options.allow_duplicates, options.degap, options.mask_lower, unknown) as builder:
         alphabet = builder.read(stream, options.alphabet)
-        check_end(stream, source, builder.unended, options, notes)
+        check_end(stream, source, builder.unended, options, reporter)
         if unknown is not None and unknown.letters:
-            notes.note(describe_unknown(unknown, source))
+            reporter.note(describe_unknown(unknown, source))
         with output() as file:
             built = builder.write(file)
     if built.dna:
-        notes.note(f"{source}: {built.dna} looks like DNA; {READ_AS_PROTEIN}")
+        reporter.note(f"{source}: {built.dna} looks like DNA; {READ_AS_PROTEIN}")
     if built.empty:
-        notes.note(f"{source}: left out {describe_empty(built.empty)}")
+        reporter.note(f"{source}: left out {describe_empty(built.empty)}")
     if built.gaps.letters:
-        notes.note(f"{source}: {describe_gaps(built.gaps)}")
+        reporter.note(f"{source}: {describe_gaps(built.gaps)}")
     if built.lower is not None:
-        notes.note(f"{source}: {describe_lower(built.lower)}")
+        reporter.note(f"{source}: {describe_lower(built.lower)}")
     return built, alphabet

@@ -27,9 +27,13 @@ _ONE = re.compile(r"(?<!\d)1(?=[A-Z])")
 
 @dataclass(frozen=True)
 class MemberAlignments:
-    """identities: float64[count], of each record with its representative, nan for representatives. cigars: text[count]; M, I for letters
-    of the representative alone and D for those of the record alone, a 1 left out; = where both are the same, * for representatives.
-    is_reverse_complement: bool[count], of which records the reverse complement is aligned; cigars are then along that."""
+    """Alignments of records with the representatives of their clusters.
+
+    identities: float64[count], of each record with its representative, nan for representatives
+    cigars: text[count]; M, I for letters of the representative alone and D for those of the record alone, a 1 left out; = if both are
+        equal, * for representatives
+    is_reverse_complement: bool[count], True if the reverse complement of the record is aligned; the cigar is then along that
+    """
 
     identities: Reals = field(repr=False)
     cigars: list[str] = field(repr=False)
@@ -37,10 +41,12 @@ class MemberAlignments:
 
 
 def align_members(task: Task, groups: DuplicateGroups, clustering: Clustering, definition: int, memory: int | None) -> MemberAlignments:
-    """Align each record with its representative, the earlier of the two as query, as all pairs are, by the better strand where the task is
-    of both; of equal records (`groups`) the first. definition: of identities.
+    """Align each record with its representative, the earlier of the two as query, as when all pairs are aligned; by the better strand if
+    the task is for both. Of equal records (`groups`), the first is aligned.
 
-    Raises `RunError` where a pair takes more than the memory.
+    definition: of identities
+
+    Raises `RunError` if a pair takes more than the memory.
     """
     aligner = PairAligner(task.scoring, task.alphabet, Mode.GLOBAL, EndGaps.PENALISED, (memory or default_memory()) // 2)
     records = np.arange(len(task.queries))
@@ -57,26 +63,26 @@ def align_members(task: Task, groups: DuplicateGroups, clustering: Clustering, d
 
 
 def _align(task: Task, aligner: PairAligner, record: int, representative: int, definition: int) -> tuple[float, str, bool]:
-    """(identity, CIGAR, whether the reverse complement is aligned) of a record and its representative."""
+    """Return (identity, CIGAR, whether the reverse complement is aligned) of a record and its representative."""
     query, target = (task.queries.select(np.array([k])) for k in sorted((record, representative)))
     if np.array_equal(query.codes, target.codes):
         return 1.0, "=", False
-    found = aligner.align(query.codes, target.codes)
+    alignment = aligner.align(query.codes, target.codes)
     is_reverse_complement = False
     if task.both_strands:
-        turned = make_strands(query, task.alphabet, MINUS).sequences
-        other = aligner.align(turned.codes, target.codes)
-        is_reverse_complement = bool(is_better(task.scoring, other.scores, found.scores)[0, 0])
+        reverse_complement = make_strands(query, task.alphabet, MINUS).sequences
+        other = aligner.align(reverse_complement.codes, target.codes)
+        is_reverse_complement = bool(is_better(task.scoring, other.scores, alignment.scores)[0, 0])
         if is_reverse_complement:
-            query, found = turned, other
+            query, alignment = reverse_complement, other
     rule = None if task.ambiguous is None else find_ambiguous(task.ambiguous.rule, task.alphabet, query, target)
     pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet, ambiguous=rule)
-    block = PairBlock(pair, definition, found)
+    block = PairBlock(pair, definition, alignment)
     identity = float(block.identity_fraction[0, 0])
     cigar = _ONE.sub("", block.path_text((0, 0), "cigar_m"))
     if is_reverse_complement and np.array_equal(query.codes, target.codes):
         return identity, "=", True
     if representative > record:
         return identity, cigar.translate(_SWAPPED), is_reverse_complement
-    # The representative is the query; where both are turned, it lies as it is.
+    # The representative is the query. Reversing the CIGAR turns both records, so the representative keeps its direction.
     return identity, "".join(_RUN.findall(cigar)[::-1]) if is_reverse_complement else cigar, is_reverse_complement

@@ -1,4 +1,4 @@
-"""Pairs within a threshold, without computing those that are not: what `nw` does where thresholds bound the edit distance."""
+"""Pairs within a threshold, without computing those that are not: what `nw` does if thresholds bound the edit distance."""
 
 from __future__ import annotations
 
@@ -42,42 +42,53 @@ from gpualign.jobs.reporter import Reporter
 if TYPE_CHECKING:
     from gpualign.jobs.expected import SampledPairs
 
-_MOST_EDITS = 0.5
-"""Of the letters of a sequence: random DNA differs in about that many, so a wider bound leaves nothing out."""
+_MAX_EDITS = 0.5
+"""Fraction of the letters of a sequence. Random DNA differs in about that many, so a wider bound leaves nothing out."""
 
 _ALIGNED_TOGETHER = 20_000
-"""Pairs at least, where there are so many and they fit the memory: an engine takes a moment to begin."""
+"""Smallest number of pairs that are aligned at a time, if there are as many and they fit into memory: an engine takes a moment to start."""
 
 _AT_ONCE = 1 << 18
-"""Pairs of records that are made at a time at most, but for those of one query: some twenty megabytes."""
+"""Largest number of pairs of records that are made at a time, except those of a single query: about twenty megabytes."""
 
 
 @dataclass(frozen=True)
 class NearTotals(Totals):
-    """left: how many pairs of distinct records each step has left; distinct: those records."""
+    """Totals of a run that finds near pairs.
+
+    left: number of pairs of distinct records that remain after each step
+    distinct: number of distinct records
+    """
 
     left: Mapping[str, int]
     distinct: int
 
     @property
     def figures(self) -> dict[str, object]:
-        found = {"pairs": self.pairs, "seconds": round(self.seconds, 6), "pairs_per_second": round(self.pairs / max(self.seconds, 1e-9))}
-        return {**found, "distinct_sequences": self.distinct, "pairs_left": dict(self.left)}
+        figures = {"pairs": self.pairs, "seconds": round(self.seconds, 6), "pairs_per_second": round(self.pairs / max(self.seconds, 1e-9))}
+        return {**figures, "distinct_sequences": self.distinct, "pairs_left": dict(self.left)}
 
 
 @dataclass(frozen=True)
 class NearJob:
-    """A plan for distinct records, and all that carrying it out takes. It may run any number of times.
+    """A plan for distinct records, with everything needed to run it. It may run any number of times.
 
-    task: what the user asked for; groups: equal records of its queries and of its targets; pairing: which pairs of records are wanted.
-    prepared, plan: for one record of each group. aligner: aligns pairs of the task; None where the edit distance is all that is wanted.
-    engines: that were chosen; budget: of each of them. text_threads: for sinks that make text. ungrouped: makes the same job with each
-    record for itself. wanted: groups of records whose pairs alone are wanted, of those that are near. unit: of `work`.
+    task: the task of the user
+    pairing: which pairs of records are compared
+    duplicates: equal records of its queries and of its targets
+    prepared, plan: for one record of each group
+    aligner: aligns pairs of the task; None if the edit distance is all that is needed
+    engines: those that were chosen
+    budget: of each engine
+    text_threads: for sinks that make text
+    ungrouped: makes an equivalent job in which each record is its own group
+    groups: selects near pairs by the groups of their records; None: all
+    unit: of `work`
     """
 
     task: Task
     pairing: Pairing
-    groups: tuple[DuplicateGroups, DuplicateGroups]
+    duplicates: tuple[DuplicateGroups, DuplicateGroups]
     prepared: Prepared
     plan: Plan
     aligner: Prepared | None
@@ -85,17 +96,17 @@ class NearJob:
     budget: Budget
     text_threads: int
     ungrouped: Callable[[], NearJob] = field(repr=False)
-    wanted: GroupPairs | None = None
+    groups: GroupPairs | None = None
     unit: ClassVar[str] = "pairs"
 
     @property
     def engine(self) -> Engine:
-        """What would compute every pair."""
+        """The engine that would compute every pair."""
         return self.engines.chosen
 
     @property
     def work(self) -> int:
-        """Pairs of distinct records, in which progress is told."""
+        """Pairs of distinct records, the unit of progress."""
         return self.plan.cells
 
     @property
@@ -104,22 +115,22 @@ class NearJob:
 
     @property
     def pairs(self) -> int:
-        """Pairs of records that are decided about."""
+        """Number of pairs of records that are decided about."""
         targets, (start, stop) = len(self.task.targets), self._rows
-        if self.wanted is not None:
+        if self.groups is not None:
             firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(self.task.queries)))
-            return int(self.wanted.sums(np.ones(targets, dtype=np.int64), firsts)[start:stop].sum())
+            return int(self.groups.sums(np.ones(targets, dtype=np.int64), firsts)[start:stop].sum())
         return self.pairing.count(stop, targets) - self.pairing.count(start, targets)
 
     @property
     def all_pairs(self) -> int:
-        """Pairs that would be decided about if groups selected none."""
-        return replace(self, wanted=None).pairs
+        """Number of pairs that would be decided about if groups selected none."""
+        return replace(self, groups=None).pairs
 
     def describe(self) -> Rows:
-        """The plan, with a time estimate that takes a moment to measure."""
+        """Return the plan as rows, with a time estimate that takes a moment to measure."""
         task, plan, sampled = self.task, self.plan, self.sampled
-        distinct = [len(groups) for groups in self.groups]
+        distinct = [len(duplicates) for duplicates in self.duplicates]
         one_set = task.targets is task.queries
         memory = f"sequences {format_bytes(sequence_bytes(task))}, kernels {format_bytes(plan.limits.scratch_bytes)}"
         return [
@@ -138,44 +149,45 @@ class NearJob:
 
     @cached_property
     def sampled(self) -> SampledPairs:
-        """What a sample says of the pairs, which takes a moment."""
+        """Estimates from a sample of the pairs, which take a moment to compute."""
         from gpualign.jobs.expected import sample_near
 
         return sample_near(self)
 
     @property
     def _rows(self) -> tuple[int, int]:
-        """The queries whose pairs are wanted: start, stop. In a part each record is a group, so that the plan has their numbers."""
+        """(start, stop) of the queries whose pairs are computed. In a part of a job each record is a group, so the plan has the numbers of
+        records."""
         return (self.plan.start, self.plan.end) if self.plan.stop is not None else (0, len(self.task.queries))
 
     @property
     def row_work(self) -> Work:
-        """What the pairs of each query take, about: float64[queries]."""
+        """Approximate work of the pairs of each query: float64[queries]."""
         task = self.task
         firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(task.queries)))
         return ONE_A_PAIR.by_query(task.queries.lengths, task.targets.lengths, firsts)
 
     def part(self, start: int, stop: int) -> NearJob:
-        """The same for the pairs of queries [start, stop) alone. Equal records count as any others then: pairs of a group may be needed by
-        records of other parts."""
-        job = replace(self.ungrouped(), wanted=self.wanted) if any(groups.repeated for groups in self.groups) else self
+        """Return the job for the pairs of queries [start, stop) alone. It does not group equal records, because records of other parts may
+        need pairs of the same group."""
+        job = replace(self.ungrouped(), groups=self.groups) if any(duplicates.repeated for duplicates in self.duplicates) else self
         return replace(job, plan=job.plan.part(start, stop))
 
     def run(self, sink: Sink[Plan, NearResults], progress: Progress, marks: CheckpointListener = NO_CHECKPOINTS) -> NearTotals:
         """Decide about every pair and hand those that may pass to the sink, in order."""
         start, left = time.perf_counter(), Counter[str]()
         run_pipeline(self.plan, self._bands(progress, left), sink, lambda results: results.rows, marks)
-        return NearTotals(self.pairs, self.work, time.perf_counter() - start, left, sum({id(g): len(g) for g in self.groups}.values()))
+        return NearTotals(self.pairs, self.work, time.perf_counter() - start, left, sum({id(g): len(g) for g in self.duplicates}.values()))
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
-        """The same as a stream of blocks of bounded size, in input order; closing it stops all work."""
+        """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""
         with closing(cast("Closable", results := self._bands(progress, Counter()))):
-            for part in results:
-                yield from blocks_of(self.task, identity_definition, part, self.pairing)
+            for band in results:
+                yield from blocks_of(self.task, identity_definition, band, self.pairing)
 
     @property
     def _at_once(self) -> int:
-        """Pairs of records to make at a time, so that their alignments fit the memory."""
+        """Number of pairs of records to make at a time, so that their alignments fit into memory."""
         if self.aligner is None:
             return _AT_ONCE
         limits, task = self.aligner.limits, self.task
@@ -183,14 +195,14 @@ class NearJob:
         return int(np.clip(limits.result_bytes / (limits.item_bytes + limits.letter_bytes * letters), 1, _AT_ONCE))
 
     def _bands(self, progress: Progress, left: Counter[str]) -> Iterator[NearResults]:
-        """left: told what each step leaves."""
-        found = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearAssembly, progress)
-        with closing(cast("Closable", records := self._of_records(found, left))):
+        """Yield the results of bands. left: is updated with the number of pairs that each step leaves."""
+        bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearAssembly, progress)
+        with closing(cast("Closable", records := self._of_records(bands, left))):
             held: list[NearPairs] = []
             rows = 0
             for pairs, rows in records:
-                if self.wanted is not None:
-                    pairs = pairs.part(self.wanted.selects(pairs.queries, pairs.targets))
+                if self.groups is not None:
+                    pairs = pairs.part(self.groups.selects(pairs.queries, pairs.targets))
                 if len(pairs):
                     held.append(pairs)
                 if sum(map(len, held)) >= min(_ALIGNED_TOGETHER, self._at_once) or self.aligner is None or not held:
@@ -199,9 +211,10 @@ class NearJob:
             if held:
                 yield self.aligned(join_pairs(held), rows)
 
-    def _of_records(self, found: Iterator[NearBand], left: Counter[str]) -> Iterator[tuple[NearPairs, int]]:
-        """From near pairs of distinct records to those of all records, in order; with each up to which query all pairs are there then."""
-        queries, targets = self.groups
+    def _of_records(self, bands: Iterator[NearBand], left: Counter[str]) -> Iterator[tuple[NearPairs, int]]:
+        """Expand near pairs of distinct records to those of all records, in order. Each item has the number of queries all of whose pairs
+        have been yielded by then."""
+        queries, targets = self.duplicates
         shared, with_self = self.pairing is not Pairing.ALL, self.pairing is Pairing.ABOVE_OR_EQUAL
         expansion = DuplicateExpansion(queries, targets, shared, with_self, self._at_once)
         (start, end), held = self._rows, list[NearPairs]()
@@ -211,8 +224,8 @@ class NearJob:
                 yield pairs, int(pairs.queries[-1]) + 1 if len(pairs) else start  # all pairs of a query come together
             yield join_pairs([]), stop
 
-        with closing(cast("Closable", found)):
-            for band in found:
+        with closing(cast("Closable", bands)):
+            for band in bands:
                 left.update(band.left)
                 held.append(band.pairs)
                 if band.band.target_stop < self.plan.targets:
@@ -224,18 +237,18 @@ class NearJob:
             yield from expanded(end)
 
     def aligned(self, pairs: NearPairs, rows: int = 0) -> NearResults:
-        """Near pairs, in order, with all that sinks want to know. rows: as of `NearResults`."""
+        """Return near pairs, in order, with everything that sinks need. rows: as in `NearResults`."""
         if self.aligner is None or not len(pairs):
             return NearResults(pairs, self._by_distance(pairs), rows)
-        # Equal records have equal alignments: each pair of groups once, in either direction.
-        queries, targets = self.groups
+        # Equal records have equal alignments, so each pair of groups is aligned once, separately in either direction.
+        queries, targets = self.duplicates
         first, second = queries.of[pairs.queries], targets.of[pairs.targets]
-        _, some, back = np.unique(first * len(targets) + second, return_index=True, return_inverse=True)
-        distinct = NearPairs(queries.firsts[first[some]], targets.firsts[second[some]], pairs.distances[some])
+        _, chosen, back = np.unique(first * len(targets) + second, return_index=True, return_inverse=True)
+        distinct = NearPairs(queries.firsts[first[chosen]], targets.firsts[second[chosen]], pairs.distances[chosen])
         return NearResults(pairs, align_pairs(self.aligner, distinct).part(back), rows)
 
     def _by_distance(self, pairs: NearPairs) -> Aligned:
-        """Of pairs whose edit distance is all that is wanted."""
+        """Return the results of pairs for which the edit distance is all that is needed."""
         if not self.task.both_strands:
             return Aligned(pairs.distances.astype(self.task.dtype), None, None)
         from gpualign.core.execution.both_strands import decode_distances
@@ -245,20 +258,20 @@ class NearJob:
 
 
 def describe_bound(task: Task) -> str:
-    """How many edits apart records may be, for people."""
+    """Return the allowed number of edits between records, human-readable."""
     assert task.within is not None
     queries, targets = task.queries.lengths, task.targets.lengths
     ends = task.within.most(np.array([queries.min(), queries.max()]), np.array([targets.min(), targets.max()]))
-    low, high = sorted(max(0, int(most)) for most in ends)
+    low, high = sorted(max(0, int(edits)) for edits in ends)
     return f"at most {low:,}" if low == high else f"at most {low:,} to {high:,}, by length"
 
 
 def is_worth_it(task: Task, bound: EditBound) -> bool:
-    """Whether a bound leaves anything out."""
+    """True if a bound leaves anything out."""
     bound = replace(task, within=bound).usual_within
     lengths = task.queries.lengths.mean(keepdims=True).astype(np.int64), task.targets.lengths.mean(keepdims=True).astype(np.int64)
-    apart = max(int(bound.grams(1, *pair)[0]) for pair in (lengths, lengths[::-1]))  # letters: edits, or by the coverage
-    return apart < _MOST_EDITS * max(int(length[0]) for length in lengths)
+    apart = max(int(bound.grams(1, *pair)[0]) for pair in (lengths, lengths[::-1]))  # letters, from the edits or the coverage
+    return apart < _MAX_EDITS * max(int(length[0]) for length in lengths)
 
 
 def prepare_near(
@@ -267,13 +280,16 @@ def prepare_near(
     pairing: Pairing,
     engines: Engines,
     resources: Resources,
-    notes: Reporter,
-    about: str = "",
+    reporter: Reporter,
+    description_prefix: str = "",
     grouped: bool = True,
 ) -> NearJob:
-    """Plan the near pairs of a task. about: begins what is told of the plan; grouped: equal records are compared once.
+    """Plan the near pairs of a task.
 
-    Raises `RunError` where memory is too small.
+    description_prefix: prefix of the description of the plan that is reported
+    grouped: equal records are compared once
+
+    Raises `RunError` if memory is too small.
     """
     left = memory_left(task, resources.memory)
     distances_do = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
@@ -308,7 +324,7 @@ def prepare_near(
     aligner = None if distances_do else engines.aligner.prepare(task, Budget.of(left // 2))
     repeated = targets.repeated + (queries.repeated if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
-    notes.detail(f"{about}{equal}edits {describe_bound(near)}; {prepared.kernel}")
-    ungrouped = partial(prepare_near, task, bound, pairing, engines, resources, notes, about, grouped=False)
+    reporter.detail(f"{description_prefix}{equal}edits {describe_bound(near)}; {prepared.kernel}")
+    ungrouped = partial(prepare_near, task, bound, pairing, engines, resources, reporter, description_prefix, grouped=False)
     threads = text_threads(budget, resources.host_threads)
     return NearJob(task, pairing, (queries, targets), prepared, plan, aligner, engines, budget, threads, ungrouped)

@@ -36,18 +36,23 @@ _COUNTED = {
 }
 
 _FEW_AMBIGUOUS = 8
-"""Ambiguity letters of a pair, up to which one bound for all pairs leaves most of them out."""
+"""Largest number of ambiguity letters of a pair with which one bound for all pairs still leaves most of them out."""
 
 _MANY = 100_000
-"""Pairs of which one would want most left out."""
+"""Number of pairs from which on a note says how most of them could be left out."""
 
 
 @dataclass(frozen=True)
 class NwOptions:
-    """scoring: options, or a scoring that is made; detail: what of each alignment is wanted; pairing: which pairs, for one set, or one to
-    which others were added; kernel,
-    transfer, host_traceback: of Li 2014. strand: "plus" or "both", of which the better one of each pair is told; ambiguous: how ambiguity
-    letters count in identities. None = not given."""
+    """Options of a run of `nw`; None = not given.
+
+    scoring: options, or a finished scoring
+    detail: results to compute of each alignment
+    pairing: which pairs, of one set, or of one set to which others were added
+    kernel, transfer, host_traceback: of Li 2014
+    strand: "plus", or "both" to report the better-scoring strand of each pair
+    ambiguous: how ambiguity letters count in identities
+    """
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
     end_gaps: EndGaps = EndGaps.PENALISED
@@ -63,45 +68,51 @@ class NwOptions:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Thresholds that the results will have to pass, so that pairs may be left out that cannot. identity_definition: of the identity."""
+    """Thresholds that the results will have to pass, so that pairs that cannot pass may be left out.
+
+    identity_definition: of the identity that the filter uses
+    """
 
     filter: Filter
     identity_definition: int = DEFAULT
 
 
-def prepare(inputs: Inputs, options: NwOptions, notes: Reporter = SILENT, engine: Engine | None = None) -> PairsJob:
-    """Every pair. engine: instead of the one that the options ask for.
+def prepare(inputs: Inputs, options: NwOptions, reporter: Reporter = SILENT, engine: Engine | None = None) -> PairsJob:
+    """Plan the alignment of every pair. engine: replaces the one that the options ask for.
 
-    Raises `InputError` for a scoring that the sequences do not fit, `RunError` where memory or a device is missing.
+    Raises `InputError` if the sequences do not fit the scoring, `RunError` if memory or a device is missing.
     """
-    return _every_pair(*_begin(inputs, options, notes, engine), options, notes)
+    return _every_pair(*_start(inputs, options, reporter, engine), options, reporter)
 
 
 def prepare_filtered(
-    inputs: Inputs, options: NwOptions, wanted: Thresholds, notes: Reporter = SILENT, engine: Engine | None = None
+    inputs: Inputs, options: NwOptions, thresholds: Thresholds, reporter: Reporter = SILENT, engine: Engine | None = None
 ) -> PairsJob | NearJob:
-    """The pairs that may pass thresholds: those only, where the thresholds bound the edit distance, else every pair. Raises likewise."""
-    task, pairing, chosen = begun = _begin(inputs, options, notes, engine)
-    if wanted.filter != Filter() and options.kernel == AUTO:
+    """Plan the pairs that may pass thresholds: only those if the thresholds bound the edit distance, else every pair.
+
+    Raises as `prepare` does.
+    """
+    task, pairing, chosen = started = _start(inputs, options, reporter, engine)
+    if thresholds.filter != Filter() and options.kernel == AUTO:
         from gpualign.core.near_pairs.thresholds import edit_bound, what_would_bound
         from gpualign.jobs.near_pairs import is_worth_it, prepare_near
 
-        bound = edit_bound(wanted.filter, task, wanted.identity_definition)
+        bound = edit_bound(thresholds.filter, task, thresholds.identity_definition)
         if bound is not None and is_worth_it(task, bound):
             engines = _engines_of(task, bound, chosen, options.resources)
-            job = prepare_near(task, bound, pairing, engines, options.resources, notes, _about(task))
-            return replace(job, wanted=wanted.filter.groups)
-        advice = what_would_bound(wanted.filter, task, wanted.identity_definition)
+            job = prepare_near(task, bound, pairing, engines, options.resources, reporter, _description_prefix(task))
+            return replace(job, groups=thresholds.filter.groups)
+        advice = what_would_bound(thresholds.filter, task, thresholds.identity_definition)
         if advice and pairing.count(len(task.queries), len(task.targets)) >= _MANY:
-            notes.note(f"every pair is aligned: {advice}")
-    every = _every_pair(*begun, options, notes, wanted.filter.groups)
-    if wanted.filter.nearest is not None:
+            reporter.note(f"every pair is aligned: {advice}")
+    every = _every_pair(*started, options, reporter, thresholds.filter.groups)
+    if thresholds.filter.nearest is not None:
         _check_whole_rows(every.plan)
     return every
 
 
 def _check_whole_rows(plan: Plan) -> None:
-    """Raises `RunError` for a plan whose bands have a part of a query's pairs, among which the nearest cannot be told."""
+    """Raise `RunError` if the bands of a plan hold only some of a query's pairs, among which its nearest cannot be chosen."""
     if plan.panel < plan.targets:
         needed = BANDS_IN_FLIGHT * row_bytes(plan.limits, plan.query_lengths, plan.target_lengths, plan.targets)
         raise RunError(
@@ -110,20 +121,20 @@ def _check_whole_rows(plan: Plan) -> None:
         )
 
 
-def _begin(inputs: Inputs, options: NwOptions, notes: Reporter, engine: Engine | None) -> tuple[Task, Pairing, Engine]:
-    """What is to be done, and by whom."""
+def _start(inputs: Inputs, options: NwOptions, reporter: Reporter, engine: Engine | None) -> tuple[Task, Pairing, Engine]:
+    """(task, pairing, engine) of a run, after checking the strand and the scoring."""
     o = options
     scoring = o.scoring
     if isinstance(scoring, ScoringOptions):
         scoring = scoring_of(inputs, scoring)
-    notes.note(f"{inputs.alphabet.name} ({inputs.how}), {scoring.name}")
+    reporter.note(f"{inputs.alphabet.name} ({inputs.how}), {scoring.name}")
     check_strand(o.strand, inputs.alphabet)
     if both := o.strand == BOTH:
         check_complements(scoring, inputs.alphabet)
     task = Task(inputs.queries, inputs.targets, scoring, detail=o.detail, end_gaps=o.end_gaps, alphabet=inputs.alphabet, both_strands=both)
-    task = _count_ambiguous(task, o.ambiguous, inputs.added, notes)
+    task = _count_ambiguous(task, o.ambiguous, inputs.added, reporter)
     if engine is None:
-        engine = pick_global_engine(o.resources, notes, o.host_traceback, o.kernel, o.transfer)
+        engine = pick_global_engine(o.resources, reporter, o.host_traceback, o.kernel, o.transfer)
     if both:
         from gpualign.core.execution.both_strands import with_both_strands
 
@@ -131,42 +142,46 @@ def _begin(inputs: Inputs, options: NwOptions, notes: Reporter, engine: Engine |
     return task, o.pairing if inputs.one_set or inputs.added else Pairing.ALL, engine
 
 
-def _count_ambiguous(task: Task, rule: Rule | None, added: bool, notes: Reporter) -> Task:
-    """The task with what ambiguity letters count as, where statistics are wanted, and there are such letters; notes how many records have
-    them. rule: None for the alphabet's; added: whether the queries are among the targets."""
+def _count_ambiguous(task: Task, rule: Rule | None, added: bool, reporter: Reporter) -> Task:
+    """Return the task with a rule for ambiguity letters if statistics are computed and there are such letters; note how many records have
+    them.
+
+    rule: None for the default of the alphabet
+    added: whether the queries are among the targets
+    """
     if task.detail is Detail.SCORE:
         return task
     ambiguous = find_ambiguous(rule or default_rule(task.alphabet), task.alphabet, task.queries, task.targets)
     if ambiguous is None:
         return task
     counts = [ambiguous.targets] if added or task.targets is task.queries else [ambiguous.queries, ambiguous.targets]
-    some, total = (f"{sum(numbers):,}" for numbers in ([np.count_nonzero(one) for one in counts], map(len, counts)))
-    notes.note(f"{some} of {total} records have ambiguity letters; {_COUNTED[ambiguous.rule]} ({ambiguous.rule.option})")
+    ambiguous_records, records = (f"{sum(numbers):,}" for numbers in ([np.count_nonzero(one) for one in counts], map(len, counts)))
+    reporter.note(f"{ambiguous_records} of {records} records have ambiguity letters; {_COUNTED[ambiguous.rule]} ({ambiguous.rule.option})")
     return replace(task, detail=Detail.PATH, ambiguous=ambiguous)
 
 
 def check_strand(strand: str | None, alphabet: Alphabet) -> None:
-    """Raises `InputError` for strands of what has none."""
+    """Raise `InputError` if strands are requested of an alphabet that has none."""
     if strand is not None and alphabet is not DNA:
         raise InputError(f"{parameter('strand')} is for DNA; these are {alphabet.name} sequences")
 
 
 def check_complements(scoring: Scoring, alphabet: Alphabet) -> None:
-    """Raises `InputError` for a matrix that does not score complements as it scores the letters: by it the better strand of a pair would
-    depend on which of the two records is turned."""
+    """Raise `InputError` if a matrix does not score complements as it scores the letters. With such a matrix the better strand of a pair
+    would depend on which of the two records is reverse-complemented."""
     codes = [alphabet.letters.index(letter) for letter in "ACGT"]
-    turned = alphabet.complement()[codes]
-    scores, others = scoring.substitution[np.ix_(codes, codes)], scoring.substitution[np.ix_(turned, turned)]
-    if len(unlike := np.argwhere(scores != others)):
-        one, other = unlike[0].tolist()
+    complements = alphabet.complement()[codes]
+    scores, complement_scores = scoring.substitution[np.ix_(codes, codes)], scoring.substitution[np.ix_(complements, complements)]
+    if len(different := np.argwhere(scores != complement_scores)):
+        one, other = different[0].tolist()
         raise InputError(
-            f"{parameter('strand', BOTH)} wants a matrix that scores complements alike; by {scoring.name} {'ACGT'[one]} with"
-            f" {'ACGT'[other]} scores {scores[one, other]} and their complements {others[one, other]}"
+            f"{parameter('strand', BOTH)} needs a matrix that scores complements alike; by {scoring.name} {'ACGT'[one]} with"
+            f" {'ACGT'[other]} scores {scores[one, other]} and their complements {complement_scores[one, other]}"
         )
 
 
 def _engines_of(task: Task, bound: EditBound, chosen: Engine, resources: Resources) -> Engines:
-    """Who finds near pairs, and who aligns them."""
+    """Return the engines that find near pairs and align them."""
     from gpualign.jobs.devices.selection import Engines
 
     few = bound.ambiguous <= _FEW_AMBIGUOUS
@@ -174,15 +189,17 @@ def _engines_of(task: Task, bound: EditBound, chosen: Engine, resources: Resourc
         return Engines(chosen, pick_near_engine(resources, chosen, few), pick_pair_engine(resources, chosen))
     from gpualign.core.execution.both_strands import with_both_strands
 
-    one = with_both_strands(chosen).inner
-    return Engines(chosen, with_both_strands(pick_near_engine(resources, one, few)), with_both_strands(pick_pair_engine(resources, one)))
+    one_strand = with_both_strands(chosen).inner
+    return Engines(
+        chosen, with_both_strands(pick_near_engine(resources, one_strand, few)), with_both_strands(pick_pair_engine(resources, one_strand))
+    )
 
 
 def _every_pair(
-    task: Task, pairing: Pairing, engine: Engine, options: NwOptions, notes: Reporter, groups: GroupPairs | None = None
+    task: Task, pairing: Pairing, engine: Engine, options: NwOptions, reporter: Reporter, groups: GroupPairs | None = None
 ) -> PairsJob:
-    return prepare_pairs(task, pairing, engine, options.resources, notes, _about(task), groups)
+    return prepare_pairs(task, pairing, engine, options.resources, reporter, _description_prefix(task), groups)
 
 
-def _about(task: Task) -> str:
+def _description_prefix(task: Task) -> str:
     return f"{task.scoring.name}; "

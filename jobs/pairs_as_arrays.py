@@ -1,4 +1,4 @@
-"""The pairs of a job that pass thresholds, as arrays."""
+"""Pairs of a job that pass thresholds, as arrays."""
 
 from __future__ import annotations
 
@@ -18,25 +18,28 @@ from gpualign.jobs.near_pairs import NearJob
 def passing_parts(
     job: PairsJob | NearJob, filter: Filter, definition: int, progress: Progress
 ) -> Iterator[tuple[Integers, Integers, npt.NDArray[Any]]]:
-    """(i, j, value) of the pairs that pass, in input order, some at a time: query i and target j have this value.
+    """Yield (i, j, value) of the pairs that pass, in input order, some at a time: query i and target j have this value.
 
-    value: what the filter asks for, the identity (float64) with `min_identity`, 1 - identity with `max_distance`, or else the score
-    (int32 or int64). definition: of identities. The job's detail must be STATISTICS where the filter is by statistics.
+    value: what the filter is about: the identity (float64) with `min_identity`, 1 - identity with `max_distance`, or else the score (int32
+        or int64)
+    definition: of identities
+
+    The job's detail must be STATISTICS if the filter is by statistics.
     """
     for block in job.blocks(definition, progress):
-        wanted = block.selected(filter.mask(block))
+        passing = block.selected(filter.mask(block))
         values: npt.NDArray[Any]
         if filter.identity is None:
-            values = block.scores[wanted]
+            values = block.scores[passing]
         else:
-            values = (block.identity_fraction if filter.max_distance is None else block.distance_fraction)[wanted]
-        yield (*block.written_records(wanted), values)
+            values = (block.identity_fraction if filter.max_distance is None else block.distance_fraction)[passing]
+        yield (*block.written_records(passing), values)
 
 
 def passing_pairs(
     job: PairsJob | NearJob, filter: Filter, definition: int, progress: Progress
 ) -> tuple[Integers, Integers, npt.NDArray[Any]]:
-    """All that `passing_parts` gives, as three arrays."""
+    """Return all that `passing_parts` yields, as three arrays."""
     parts = list(passing_parts(job, filter, definition, progress))
     if not parts:
         nothing = np.zeros(0, dtype=np.int64)

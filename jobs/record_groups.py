@@ -1,4 +1,4 @@
-"""Groups of records, by the cells of a column: colours beside a heat map, and pairs that are compared."""
+"""Groups of records, from the cells of a column: colours beside a heat map, and the choice of pairs to compare."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Grouping:
 
     title: what the groups are
     labels: names of the groups
-    of: for each row of the matrix the index of its label, -1 without a group
+    of: index of the label of each row, -1 without a group
     """
 
     title: str
@@ -31,14 +31,15 @@ class Grouping:
     of: Sequence[int]
 
     def ranks(self) -> list[int]:
-        """For each row the index of its label; those without a group come last."""
+        """Return the index of the label of each row; rows without a group come last."""
         return [len(self.labels) if number < 0 else number for number in self.of]
 
 
 def grouping(title: str, cells: Iterable[str], own: Sequence[str]) -> Grouping:
-    """Of the cells of a column, and of those that the records of the matrix have: groups without a record of the matrix are left out."""
-    there = set(own)
-    labels = [label for label in dict.fromkeys(cells) if label not in _NO_GROUP and label in there]
+    """Return the groups of the records of a matrix. cells: all cells of the column; own: those of the matrix's records. Groups without a
+    record are left out."""
+    existing = set(own)
+    labels = [label for label in dict.fromkeys(cells) if label not in _NO_GROUP and label in existing]
     number = {label: k for k, label in enumerate(labels)}
     return Grouping(title, labels, [number.get(label, -1) for label in own])
 
@@ -46,8 +47,10 @@ def grouping(title: str, cells: Iterable[str], own: Sequence[str]) -> Grouping:
 def match_ids(names: Sequence[str], ids: Sequence[str], source: str, of: str, warn: Callable[[str], None]) -> dict[str, str]:
     """Return ids by names that another format has made of them, as `changed_ids` does, and report them to `warn`.
 
-    names: those that `source` has groups for. of: what holds the records with `ids`, for messages. Raises `InputError` where no name is one
-    of the ids.
+    names: those that `source` has groups for
+    of: name of the input that holds the records with `ids`, for messages
+
+    Raises `InputError` if no name is one of the ids.
     """
     changed = changed_ids(names, ids)
     if changed:
@@ -58,43 +61,48 @@ def match_ids(names: Sequence[str], ids: Sequence[str], source: str, of: str, wa
 
 
 def match_order(places: Mapping[str, int], ids: Sequence[str], source: str, warn: Callable[[str], None]) -> dict[str, int]:
-    """Return the place of each id, of names that another format may have made of them, which `warn` is told.
+    """Return the place of each id. Names that another format has made of ids are matched, and reported to `warn`.
 
-    places: of the names, as `source` has them. Raises `InputError` for ids that have none.
+    places: place of each name in `source`
+
+    Raises `InputError` for ids that have none.
     """
     changed = changed_ids(list(places), ids)
     if changed:
         warn(describe_changed(changed, source))
-    found = {changed.get(name, name): place for name, place in places.items()}
-    if missing := [name for name in ids if name not in found]:
+    place_of = {changed.get(name, name): place for name, place in places.items()}
+    if missing := [name for name in ids if name not in place_of]:
         raise InputError(f"{source}: {len(missing):,} of {len(ids):,} ids of the matrix are not in it, {missing[0]!a} first")
-    return found
+    return place_of
 
 
-def check_groups(given: bool, between: bool, within: bool) -> None:
-    """Raises `InputError` for parameters that lack each other, or contradict each other. given: whether there are groups."""
+def check_groups(has_groups: bool, between: bool, within: bool) -> None:
+    """Raise `InputError` for parameters that need or contradict each other. has_groups: whether there are groups."""
     groups, different, same = (parameter(name) for name in ("groups", "between", "within"))
     if between and within:
-        raise InputError(f"{different} and {same} are all pairs together; give one of them, or neither")
-    if not given and (between or within):
-        raise InputError(f"{same if within else different} wants to know the group of each record: give {groups} too")
-    if given and not (between or within):
+        raise InputError(f"{different} and {same} together select all pairs; give one of them, or neither")
+    if not has_groups and (between or within):
+        raise InputError(f"{same if within else different} needs the group of each record: give {groups} too")
+    if has_groups and not (between or within):
         raise InputError(f"{groups} chooses pairs with {different} (different groups) or {same} (the same group)")
 
 
 def group_pairs(
     groupings: Sequence[Grouping], ids: Sequence[str], sets: tuple[Sequence[str], Sequence[str]], within: bool, source: str
 ) -> GroupPairs:
-    """Return which pairs of records are wanted, by the one group of each: those of one group (within), or of two.
+    """Return the selection of pairs by the group of each record: pairs within one group (within), or between two.
 
-    groupings: of records with these ids, each id once; sets: ids of the queries and of the targets. source: of the groups, begins messages.
-    Raises `InputError` where there are several groupings, and for records without a group.
+    groupings: of records with these ids, each id once
+    sets: ids of the queries and of the targets
+    source: of the groups, begins messages
+
+    Raises `InputError` if there are several groupings, and for records without a group.
     """
     from gpualign.core.planning.group_pairs import GroupPairs
 
     if len(groupings) > 1:
         columns = ", ".join(repr(one.title) for one in groupings)
-        raise InputError(f"{source}: {len(groupings)} columns of groups, {columns}; a table of an id and one group is wanted")
+        raise InputError(f"{source}: {len(groupings)} columns of groups, {columns}; expected a table of an id and one group")
     number = dict(zip(ids, groupings[0].of, strict=True))
     if missing := [name for name in ids if number[name] < 0]:
         raise InputError(f"{source}: {len(missing):,} of {len(ids):,} records have no group, {missing[0]!r} the first; give each one")

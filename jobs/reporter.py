@@ -1,4 +1,4 @@
-"""Interface through which a job reports to its user. Texts name parameters by `core.errors.parameter`."""
+"""Interface through which a job reports to its user. Texts name parameters by `core.common.errors.parameter`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class Reporter(Protocol):
     """Receives what a user would want to know."""
 
     def note(self, text: str, /) -> None:
-        """Report something that was chosen, left out or found."""
+        """Report a choice, a part of the input that is left out, or a finding."""
 
     def warn(self, text: str, /) -> None:
         """Report a guess about an input, or something in it that looks like a mistake."""
@@ -19,7 +19,7 @@ class Reporter(Protocol):
 
 
 class Unheard:
-    """Drops every note."""
+    """Null object of `Reporter`: drops every message."""
 
     def note(self, text: str, /) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Chooses the samples of an input that are compared, and tells which are left out."""
+"""Selects the samples of an input that are compared, and reports those that are left out."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SampleFilters:
-    """Which samples are left out.
+    """Filters that leave samples out.
 
-    exclude: ids, each with where it was named, for messages
-    min_called: the sites, or the fraction of the sites, at which a sample must have a call; None: any number
+    exclude: ids, each with the place that names it, for messages
+    min_called: number, or fraction, of the sites at which a sample must have a call; None: any number
     """
 
     exclude: Mapping[str, str] = field(default_factory=dict)
@@ -41,10 +41,10 @@ class SampleFilters:
 
 @dataclass(frozen=True)
 class SamplesLeft:
-    """What has become of the samples of an input.
+    """Counts of the samples of an input before and after filtering.
 
-    read: samples of the input
-    out: how many each filter that was given has left out, in their order
+    read: number of samples in the input
+    out: number of samples that each requested filter has left out, in the order of the filters
     """
 
     read: int
@@ -52,14 +52,16 @@ class SamplesLeft:
 
     @classmethod
     def of(cls, read: int, filters: SampleFilters, excluded: int, used: int) -> SamplesLeft:
-        """read, excluded, used: samples of the input, those that were excluded by their ids, and those that are left."""
+        """Return the counts. read, excluded, used: numbers of samples in the input, excluded by their ids, and left."""
         out = {"exclude": excluded} if filters.exclude else {}
         return cls(read, out if filters.min_called is None else out | {"min_called": read - excluded - used})
 
 
-def without_excluded(source: Source, filters: SampleFilters, notes: Reporter) -> Source:
-    """The source without the samples whose ids are excluded, in either of two inputs. Raises `InputError` for an id that no sample has, and
-    where no sample is left."""
+def without_excluded(source: Source, filters: SampleFilters, reporter: Reporter) -> Source:
+    """Return the source without the samples whose ids are excluded, in either of two inputs.
+
+    Raises `InputError` for an id that no sample has, and if no sample is left.
+    """
     if not filters.exclude:
         return source
     ids = source.samples.ids
@@ -67,36 +69,42 @@ def without_excluded(source: Source, filters: SampleFilters, notes: Reporter) ->
     for name, where in filters.exclude.items():
         if name not in known:
             raise InputError(f"{where}: no sample {name!r}{did_you_mean(name, ids)}")
-    keep = np.array([name not in filters.exclude for name in ids], dtype=np.bool_)
-    _check_left(source, keep, f"{parameter('exclude')} names all of them")
-    out = len(ids) - int(np.count_nonzero(keep))
-    notes.note(f"{parameter('exclude')} leaves out {out:,} of {len(ids):,} samples")
-    return source.with_samples(keep)
+    mask = np.array([name not in filters.exclude for name in ids], dtype=np.bool_)
+    _check_left(source, mask, f"{parameter('exclude')} names all of them")
+    out = len(ids) - int(np.count_nonzero(mask))
+    reporter.note(f"{parameter('exclude')} leaves out {out:,} of {len(ids):,} samples")
+    return source.with_samples(mask)
 
 
-def with_enough_calls(source: Source, least: int | Fraction, panel_bytes: int, workers: Workers, notes: Reporter) -> Source:
-    """The source without the samples that have fewer calls than `least`, a number or a fraction of its sites.
+def with_enough_calls(source: Source, min_called: int | Fraction, panel_bytes: int, workers: Workers, reporter: Reporter) -> Source:
+    """Return the source without the samples that have calls at fewer sites than `min_called`, a number or a fraction of the sites.
 
-    panel_bytes: of calls that are looked at together. Raises `InputError` where no sample is left.
+    panel_bytes: size of the calls that are read at a time
+
+    Raises `InputError` if no sample is left.
     """
     called, sites, ids = source.count_called(panel_bytes, workers), source.sites, source.samples.ids
-    fewest = fewest_sites(least, sites)
-    keep = called >= fewest
+    fewest = fewest_sites(min_called, sites)
+    mask = called >= fewest
     option = parameter("min_called")
-    if keep.all():
+    if mask.all():
         return source
-    _check_left(source, keep, f"{option} asks for calls at {fewest:,} of {sites:,} sites, and the most that one has is {called.max():,}")
-    out = np.flatnonzero(~keep)
-    notes.note(
+    _check_left(
+        source, mask, f"{option} asks for calls at {fewest:,} of {sites:,} sites, and the most that a sample has is {called.max():,}"
+    )
+    out = np.flatnonzero(~mask)
+    reporter.note(
         f"{option} leaves out {len(out):,} of {len(ids):,} samples, with calls at fewer than {fewest:,} sites:"
         f" {name_poorest(ids, called, out, sites)}"
     )
-    return source.with_samples(keep)
+    return source.with_samples(mask)
 
 
-def check_founders(samples: Samples, user: str, notes: Reporter) -> None:
-    """Note of whom the allele frequencies are that an option uses, where not of all. user: this option. Raises `InputError` where no sample
-    is a founder."""
+def check_founders(samples: Samples, user: str, reporter: Reporter) -> None:
+    """Note that an option uses the allele frequencies of founders if not all samples are founders. user: name of this option.
+
+    Raises `InputError` if no sample is a founder.
+    """
     if samples.founders is None or samples.founders.all():
         return
     founders, option = int(np.count_nonzero(samples.founders)), parameter("nonfounders")
@@ -105,16 +113,16 @@ def check_founders(samples: Samples, user: str, notes: Reporter) -> None:
             f"{user} takes the allele frequencies of founders, and each of the {samples.total:,} samples has a parent; {option} takes"
             " those of all samples"
         )
-    notes.note(f"allele frequencies are those of {founders:,} founders of {samples.total:,} samples; {option} takes all samples")
+    reporter.note(f"allele frequencies are those of {founders:,} founders of {samples.total:,} samples; {option} takes all samples")
 
 
-def _check_left(source: Source, keep: npt.NDArray[np.bool_], why: str) -> None:
-    """Raises `InputError` where no sample of an input is kept: bool[samples]."""
+def _check_left(source: Source, mask: npt.NDArray[np.bool_], why: str) -> None:
+    """Raise `InputError` if no sample of an input is left. keep: bool[samples]."""
     samples = source.samples
-    inputs = [("", keep)]
+    inputs = [("", mask)]
     if not samples.one_set:
         first = len(samples.queries)
-        inputs = [(" of the first input", keep[:first]), (" of the second input", keep[first:])]
+        inputs = [(" of the first input", mask[:first]), (" of the second input", mask[first:])]
     for which, kept in inputs:
         if not kept.any():
             raise InputError(f"no sample{which} is left: {why}")

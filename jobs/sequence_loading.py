@@ -1,4 +1,4 @@
-"""From open files to encoded sequences, and what is said about them."""
+"""Reads open files into encoded sequences, and reports what is unusual about them."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.jobs.reporter import SILENT, Reporter
 
 Opened: TypeAlias = tuple[BinaryIO, str]
-"""A binary stream, and its name for messages."""
+"""A binary stream, and its name in messages."""
 
 BY_LETTERS = "by its letters"
-"""How an alphabet was chosen that nobody named."""
+"""Reason for an alphabet that no parameter names."""
 
-_MOST_UNKNOWN = 0.1
-"""Largest fraction of unknown letters; more are those of another alphabet."""
+_MAX_UNKNOWN = 0.1
+"""Largest fraction of unknown letters; with more, the letters are those of another alphabet."""
 
 READ_AS_PROTEIN = f"its letters are read as amino acids, as {parameter('alphabet', 'protein')} says"
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How sequences are read.
+    """Options for reading sequences.
 
     alphabet: "auto", "dna" or "protein"
-    allow_duplicates: repeated ids are numbered
-    degap: gaps are removed
-    described: with what follows their ids
-    mask_lower: letters in lower case as N or X
-    unknown: letters of no alphabet as "n" of DNA or "x" of proteins; None: they are refused
-    drop_empty: records without letters are left out
-    strict: a file is refused whose last line has no line end
+    allow_duplicates: number repeated ids
+    degap: remove gaps
+    described: keep the text that follows ids
+    mask_lower: read letters in lower case as N or X
+    unknown: read letters of no alphabet as "n" of DNA or "x" of proteins; None: refuse them
+    drop_empty: leave records without letters out
+    strict: refuse a file whose last line has no line end
     """
 
     alphabet: str = "auto"
@@ -62,7 +62,7 @@ class ReadOptions:
     strict: bool = False
 
     def unknown_letters(self) -> UnknownLetters | None:
-        """Replaces the letters of one file. Raises `InputError` for the letter of another alphabet."""
+        """Return the replacement of the unknown letters of one file. Raises `InputError` for the letter of another alphabet."""
         if self.unknown is None:
             return None
         of = DNA if self.unknown == "n" else PROTEIN
@@ -74,8 +74,12 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Sequences in one alphabet; of one set `targets is queries`. how: by what the alphabet was chosen, for people. added: whether the
-    queries are the first of the targets, to which others have been added. masked: whether letters in lower case were read as N or X."""
+    """Sequences in one alphabet. Of one set, `targets is queries`.
+
+    how: human-readable reason for the alphabet
+    added: whether the queries are the first of the targets, to which others have been added
+    masked: whether letters in lower case were read as N or X
+    """
 
     queries: SequenceSet
     targets: SequenceSet
@@ -90,23 +94,25 @@ class Inputs:
 
     @property
     def count(self) -> int:
-        """Records."""
+        """Number of records."""
         return len(self.targets) + (0 if self.one_set or self.added else len(self.queries))
 
 
-def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, notes: Reporter = SILENT, local: bool = False) -> Inputs:
-    """Read one set, or queries and targets, of a file or several each; each file is taken when the one before has been read.
+def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, reporter: Reporter = SILENT, local: bool = False) -> Inputs:
+    """Read one set, or queries and targets, each from one or several files. Each file is taken when the one before has been read.
 
-    local: targets may hold empty records, which are left out: a database is often somebody else's file. Raises `InputError`.
+    local: targets may hold empty records, which are left out, since a database is often written by others
+
+    Raises `InputError`.
     """
     raw: list[RawRecords] = []
     ends = []
     for files in opened:
-        raw.extend(read_set(files, options, local and bool(raw), notes))
+        raw.extend(read_set(files, options, local and bool(raw), reporter))
         ends.append(len(raw))
     if options.alphabet == PROTEIN.name and (record := count_letters(raw).dna):
-        notes.note(f"{record} looks like DNA; {READ_AS_PROTEIN}")
-    masked = mask_lower(raw, options, notes)
+        reporter.note(f"{record} looks like DNA; {READ_AS_PROTEIN}")
+    masked = mask_lower(raw, options, reporter)
     try:
         chosen, encoded = encode_all(raw, options.alphabet, masked)
     except MixedAlphabets:
@@ -116,12 +122,12 @@ def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, notes:
     del raw
     sets = [join_sets(encoded[start:end]) for start, end in pairwise([0, *ends])]
     if chosen is PROTEIN:
-        note_stops(sets, notes)
+        note_stops(sets, reporter)
     return Inputs(sets[0], sets[-1], chosen, f"by {parameter('alphabet')}" if options.alphabet != "auto" else BY_LETTERS, masked=masked)
 
 
 def _check_sides(queries: list[RawRecords], targets: list[RawRecords]) -> None:
-    """Raises `InputError` where all that is nucleotides of a search is on one side, and all that is proteins on the other."""
+    """Raise `InputError` if all records of one side of a search are nucleotides and all of the other side are proteins."""
     of_queries, of_targets = count_letters(queries), count_letters(targets)
     for dna, protein, side in ((of_queries, of_targets, "query"), (of_targets, of_queries, "target")):
         if dna.protein is None and protein.dna is None:
@@ -131,75 +137,81 @@ def _check_sides(queries: list[RawRecords], targets: list[RawRecords]) -> None:
             )
 
 
-def read_set(files: Iterable[Opened], options: ReadOptions, allow_empty: bool, notes: Reporter) -> list[RawRecords]:
-    """Read one set, of a file or several, and say what is out of the ordinary. allow_empty: leave records without letters out. Raises
+def read_set(files: Iterable[Opened], options: ReadOptions, allow_empty: bool, reporter: Reporter) -> list[RawRecords]:
+    """Read one set from one or several files, and report what is unusual. allow_empty: leave records without letters out. Raises
     `InputError`."""
-    some = [_read_file(one, options, notes, allow_empty or options.drop_empty) for one in files]
-    return unique_in_files(some, options.allow_duplicates) if len(some) > 1 else some
+    raw = [_read_file(file, options, reporter, allow_empty or options.drop_empty) for file in files]
+    return unique_in_files(raw, options.allow_duplicates) if len(raw) > 1 else raw
 
 
-def _read_file(opened: Opened, options: ReadOptions, notes: Reporter, allow_empty: bool) -> RawRecords:
+def _read_file(opened: Opened, options: ReadOptions, reporter: Reporter, allow_empty: bool) -> RawRecords:
     stream, source = opened
     unknown = options.unknown_letters()
     raw = read_raw(
         stream, source, options.allow_duplicates, allow_empty, options.degap, options.described, encode_ahead=True, unknown=unknown
     )
-    check_end(stream, source, raw.unended, options, notes)
+    check_end(stream, source, raw.unended, options, reporter)
     if raw.listed:
-        notes.note(f"{source}: a list of {len(raw.ids):,} sequences, one per line, which are their own ids")
+        reporter.note(f"{source}: a list of {len(raw.ids):,} sequences, one per line, which are their own ids")
     if raw.empty:
-        notes.note(f"{source}: left out {describe_empty(raw.empty)}")
-    _note_gaps(raw, notes)
+        reporter.note(f"{source}: left out {describe_empty(raw.empty)}")
+    _note_gaps(raw, reporter)
     return raw
 
 
-def check_end(stream: BinaryIO, source: str, unended: str | None, options: ReadOptions, notes: Reporter) -> None:
-    """Say of a pipe, or whatever else is no regular file, that its last line has no line end, as where the writer was stopped; unended: the
-    last id then. Raises `InputError` if the options are strict, of files too."""
+def check_end(stream: BinaryIO, source: str, unended: str | None, options: ReadOptions, reporter: Reporter) -> None:
+    """Note if the last line of a pipe, or of anything else that is no regular file, has no line end, as if its writer had been stopped.
+
+    unended: the last id in that case, else None
+
+    Raises `InputError` if the options are strict, for regular files too.
+    """
     if unended is None or (not options.strict and is_regular(stream)):
         return
-    what = f"{source}: the last line has no line end, so record {quoted(unended)}, the last, may be cut"
+    problem = f"{source}: the last line has no line end, so record {quoted(unended)}, the last, may be cut"
     if options.strict:
-        raise InputError(f"{what}; give the whole input, with a line end, or leave {parameter('strict')} out")
-    notes.note(f"{what}; {parameter('strict')} refuses such input")
+        raise InputError(f"{problem}; give the whole input, with a line end, or leave {parameter('strict')} out")
+    reporter.note(f"{problem}; {parameter('strict')} refuses such input")
 
 
 def add_targets(inputs: Inputs) -> Inputs:
-    """Of queries and targets that were read: the queries among themselves as well as with the targets."""
+    """Return inputs that compare the queries with each other as well as with the targets."""
     targets = join_sets([inputs.queries, inputs.targets])
     return Inputs(targets.first(len(inputs.queries)), targets, inputs.alphabet, inputs.how, added=True, masked=inputs.masked)
 
 
-def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions, notes: Reporter = SILENT) -> Inputs:
-    """Read queries, of a file or several, for an indexed database, the file `index`. Raises `InputError`."""
+def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions, reporter: Reporter = SILENT) -> Inputs:
+    """Read queries, from one or several files, for an indexed database, the file `index`. Raises `InputError`."""
     from gpualign.core.sequences.database_index import open_index
 
     targets, alphabet = open_index(index)
     if options.alphabet not in ("auto", alphabet.name):
         raise InputError(f"{parameter('alphabet', options.alphabet)}: {index} is an index of {alphabet.name}")
-    raw = read_set(queries, options, False, notes)
-    found = count_letters(raw)
-    if alphabet is PROTEIN and found.dna and not found.protein and options.alphabet == "auto":
+    raw = read_set(queries, options, False, reporter)
+    letters = count_letters(raw)
+    if alphabet is PROTEIN and letters.dna and not letters.protein and options.alphabet == "auto":
         raise InputError(
-            f"{found.dna} looks like DNA, and {index} is an index of proteins: translate the queries with"
+            f"{letters.dna} looks like DNA, and {index} is an index of proteins: translate the queries with"
             f" {parameter('translate', 'query')}, or search an index of DNA; if they are proteins, say {parameter('alphabet', 'protein')}"
         )
-    masked = mask_lower(raw, options, notes)
+    masked = mask_lower(raw, options, reporter)
     try:
         read = join_sets(encode_all(raw, alphabet.name, masked)[1])
     except InputError as error:
-        if alphabet is DNA and found.protein:
+        if alphabet is DNA and letters.protein:
             hint = f"proteins are searched in an index of proteins, or with {parameter('translate', 'target')}"
             raise InputError(f"{error.message}; {index} is an index of DNA: {hint}") from None
         raise
     if alphabet is PROTEIN:
-        note_stops([read, targets], notes)
+        note_stops([read, targets], reporter)
     return Inputs(read, targets, alphabet, "by the index", masked=masked)
 
 
 def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> Scoring:
-    """The scoring of what was read. Raises `InputError`, as `make_scoring` does, and for a matrix of amino acids where the letters alone
-    say that these are DNA."""
+    """Return the scoring for the sequences that were read.
+
+    Raises `InputError` as `make_scoring` does, and for a matrix of amino acids if only the letters say that these are DNA.
+    """
     scoring = make_scoring(inputs.alphabet, options, [inputs.queries, inputs.targets], local)
     if inputs.how == BY_LETTERS and inputs.alphabet is DNA and options.matrix is not None and is_of_proteins(options.matrix):
         raise InputError(
@@ -209,22 +221,22 @@ def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> 
     return scoring
 
 
-def _note_gaps(raw: RawRecords, notes: Reporter) -> None:
+def _note_gaps(raw: RawRecords, reporter: Reporter) -> None:
     if raw.gaps.letters:
-        notes.note(f"{raw.source}: {describe_gaps(raw.gaps)}")
+        reporter.note(f"{raw.source}: {describe_gaps(raw.gaps)}")
     if raw.unknown is not None and raw.unknown.letters:
-        notes.note(describe_unknown(raw.unknown, raw.source))
+        reporter.note(describe_unknown(raw.unknown, raw.source))
 
 
-def note_stops(proteins: Iterable[SequenceSet], notes: Reporter) -> None:
-    """Tell of the records of all these sets that end in a stop, in one note."""
+def note_stops(proteins: Iterable[SequenceSet], reporter: Reporter) -> None:
+    """Note how many records of all these sets end in a stop, in one message."""
     stop = PROTEIN.letters.index("*")
     count = total = 0
     first = ""
     for some in proteins:
         total += len(some)
         if some.counts is not None and not some.counts[stop]:
-            continue  # known without touching an index
+            continue  # known without reading an index
         ended = np.flatnonzero(some.codes[some.offsets[1:] - 1] == stop)
         if len(ended) and not count:
             record = int(ended[0])
@@ -232,22 +244,24 @@ def note_stops(proteins: Iterable[SequenceSet], notes: Reporter) -> None:
         count += len(ended)
     if count:
         which = f"ends in *, the sign of a stop codon, {first}" if count == 1 else f"end in *, the sign of a stop codon, {first} the first"
-        notes.note(f"{count:,} of {total:,} protein records {which}; * is compared like a letter; to remove it: sed '/^>/!s/\\*$//' FILE")
+        reporter.note(
+            f"{count:,} of {total:,} protein records {which}; * is compared like a letter; to remove it: sed '/^>/!s/\\*$//' FILE"
+        )
 
 
-def mask_lower(raw: Iterable[RawRecords], options: ReadOptions, notes: Reporter) -> bool:
-    """Whether letters in lower case are to be masked, and are there; notes how many."""
+def mask_lower(raw: Iterable[RawRecords], options: ReadOptions, reporter: Reporter) -> bool:
+    """Return True if letters in lower case are to be masked and there are any; note how many."""
     if not options.mask_lower:
         return False
     lower = LowerCase()
     for one in raw:
         lower.take(one.ids, one.letters)
-    notes.note(describe_lower(lower))
+    reporter.note(describe_lower(lower))
     return lower.letters > 0
 
 
 def describe_lower(lower: LowerCase) -> str:
-    """Report of the letters in lower case that were masked."""
+    """Describe the letters in lower case that were masked."""
     text = f"masked {lower.letters:,} of {lower.total:,} letters, those in lower case"
     if not lower.whole:
         return text
@@ -256,16 +270,16 @@ def describe_lower(lower: LowerCase) -> str:
 
 
 def describe_gaps(gaps: Gaps) -> str:
-    """Report of the gaps that were removed."""
+    """Describe the gaps that were removed."""
     return f"removed gaps, {gaps.letters:,} in {gaps.records:,} {'record' if gaps.records == 1 else 'records'}"
 
 
 def describe_unknown(unknown: UnknownLetters, source: str) -> str:
-    """Report of the letters that were replaced. Raises `InputError` where so many letters are unknown that they are of another alphabet."""
-    if unknown.letters > _MOST_UNKNOWN * unknown.total:
-        part = 100 * unknown.letters / unknown.total
+    """Describe the letters that were replaced. Raises `InputError` if so many are unknown that they must be those of another alphabet."""
+    if unknown.letters > _MAX_UNKNOWN * unknown.total:
+        percentage = 100 * unknown.letters / unknown.total
         raise InputError(
-            f"{source}: {part:.0f} % of all letters are none of {unknown.alphabet.name}, too many to be read as {unknown.letter}"
+            f"{source}: {percentage:.0f} % of all letters are none of {unknown.alphabet.name}, too many to be read as {unknown.letter}"
         )
     letters = "1 letter" if unknown.letters == 1 else f"{unknown.letters:,} letters"
     records = "1 record" if unknown.records == 1 else f"{unknown.records:,} records"
@@ -273,5 +287,5 @@ def describe_unknown(unknown: UnknownLetters, source: str) -> str:
 
 
 def describe_empty(ids: list[str]) -> str:
-    """Records without letters, for people."""
+    """Describe the records without letters."""
     return f"record {ids[0]!r}, which has no letters" if len(ids) == 1 else f"{len(ids):,} records without letters, {ids[0]!r} the first"

@@ -1,4 +1,4 @@
-"""Chooses the sites of an input that are used, and tells what has become of the others."""
+"""Selects the sites of an input that are used, and reports what the others were left out for."""
 
 from __future__ import annotations
 
@@ -13,57 +13,57 @@ from gpualign.core.files.paths import open_file
 from gpualign.jobs.reporter import Reporter
 from gpualign.jobs.sample_selection import SampleFilters, check_founders, with_enough_calls
 
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 def names_file(regions: str) -> bool:
-    """Whether regions are in a file, and this is its name."""
+    """True if regions are in a file, and this is its name."""
     return os.path.exists(regions) and not os.path.isdir(regions)
 
 
 def read_regions(regions: str) -> Intervals:
-    """A list of regions, or a BED file of this name. Raises `InputError` as `parse_regions` and `read_bed` do."""
+    """Return regions from a list of them, or from a BED file of this name. Raises `InputError` as `parse_regions` and `read_bed` do."""
     return read_intervals(regions) if names_file(regions) else parse_regions(regions)
 
 
 def read_intervals(path: str) -> Intervals:
-    """Of a BED file. Raises `InputError` as `read_bed` does."""
+    """Return the intervals of a BED file. Raises `InputError` as `read_bed` does."""
     with open_file(path) as stream:
         return read_bed(stream, path)
 
 
 def chosen_sites(
-    source: Source, filters: SiteFilters, samples: SampleFilters, panel_bytes: int, threads: int, notes: Reporter
+    source: Source, filters: SiteFilters, samples: SampleFilters, panel_bytes: int, threads: int, reporter: Reporter
 ) -> tuple[Source, SitesLeft | None]:
-    """The source with the sites that pass the filters, without samples that have too few calls at those of regions and mask, and how many
-    sites each filter has taken; None where none was given.
+    """Return the source with the sites that pass the filters, and how many sites each filter has left out (None if there are no filters).
+    Samples with too few calls at the sites that pass regions and mask are left out too.
 
-    Raises `InputError` as `choose_sites` and `with_enough_calls` do, and where no site is left.
+    Raises `InputError` as `choose_sites` and `with_enough_calls` do, and if no site is left.
     """
-    least = samples.min_called
-    if not filters.given and least is None:
+    min_called = samples.min_called
+    if not filters.given and min_called is None:
         return source, None
     with Workers(threads) as workers:
         source, left = choose_sites(source, SiteFilters(filters.regions, filters.mask), panel_bytes, workers)
-        if least is not None and left.used:
-            source = with_enough_calls(source, least, panel_bytes, workers, notes)
+        if min_called is not None and left.used:
+            source = with_enough_calls(source, min_called, panel_bytes, workers, reporter)
         if filters.maf is not None:
-            check_founders(source.samples, parameter("maf"), notes)
+            check_founders(source.samples, parameter("maf"), reporter)
         source, of_shares = choose_sites(source, SiteFilters(core=filters.core, maf=filters.maf), panel_bytes, workers)
     left = SitesLeft(left.read, left.out | of_shares.out, left.absent)
     if not filters.given:
         return source, None
     for intervals, names in left.absent.items():
-        shown = ", ".join(names[:_MOST_NAMED]) + (f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else "")
-        notes.note(f"{intervals}: {len(names):,} of its chromosomes have no site of the input: {shown}")
+        shown = ", ".join(names[:_MAX_NAMED]) + (f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else "")
+        reporter.note(f"{intervals}: {len(names):,} of its chromosomes have no site of the input: {shown}")
     if not left.used:
         raise InputError(f"no site is left; {describe(filters, left)}")
-    notes.note(describe(filters, left))
+    reporter.note(describe(filters, left))
     return source, left
 
 
 def describe(filters: SiteFilters, left: SitesLeft) -> str:
-    """What has become of the sites, for people."""
+    """Return a human-readable count of the sites: read, left out by each filter, and used."""
     why = {"regions": "outside regions", "mask": "masked"}
     if filters.core is not None:
         why["core"] = f"called in fewer than {float(100 * filters.core):g} % of samples"

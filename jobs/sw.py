@@ -36,17 +36,21 @@ from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
 
 DEFAULT_HITS = 25
-_TRACE_SHARE = 4  # of the memory beside the sequences, one part in so many traces hits
+_TRACE_SHARE = 4  # one part in four of the memory beside the sequences is for tracing hits
 
 
 @dataclass(frozen=True)
 class SwOptions:
-    """None = not given.
+    """Options of a search; None = not given.
 
-    strand: "plus", "minus" or "both"; translate: "query", "target" or "both", what is nucleotides and searched as proteins, by a number of
-    NCBI's genetic codes; with_self: of one set, also hits of a record in itself; mask: "seg", "dust" or "none"; evalue:
-    "table", "estimate" or "none"; identity_definition: as core/alignment/identity.py numbers them; traced: whether alignments of hits are
-    wanted.
+    strand: "plus", "minus" or "both"
+    with_self: of one set, also report hits of a record in itself
+    mask: "seg", "dust" or "none"
+    evalue: "table", "estimate" or "none"
+    identity_definition: as core/alignment/identity.py numbers them
+    traced: whether hits get alignments
+    translate: "query", "target" or "both": nucleotides that are searched as proteins
+    genetic_code: a number of NCBI's genetic codes
     """
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
@@ -67,12 +71,12 @@ class SwOptions:
 
     @property
     def has_threshold(self) -> bool:
-        """Whether hits are wanted for what they are, and not only for being the best."""
+        """True if a threshold selects hits, which are then reported for more than being the best."""
         return not (self.min_score is None and self.max_evalue is None and self.min_identity is None)
 
     @property
     def hits_per_query(self) -> int | None:
-        """Most hits reported for each query; None: all that pass the thresholds."""
+        """Largest number of hits reported for each query; None: all that pass the thresholds."""
         if self.max_hits is None:
             return None if self.has_threshold else DEFAULT_HITS
         return self.max_hits
@@ -80,7 +84,12 @@ class SwOptions:
 
 @dataclass(frozen=True)
 class SearchTotals:
-    """hits: that were told; cut: queries of which the limit on hits has kept some back. engine's work as in `Totals`."""
+    """Totals of a search.
+
+    totals: work of the engine
+    hits: number of reported hits
+    cut: queries that have more hits than the limit lets through
+    """
 
     totals: Totals
     hits: int
@@ -88,20 +97,20 @@ class SearchTotals:
 
     @property
     def figures(self) -> dict[str, object]:
-        """Of hits, for programs, as docs/formats/summary.md names it."""
+        """Counts of hits for programs, with the names of docs/formats/summary.md."""
         return {"hits": self.hits, "queries_with_more_hits": self.cut}
 
 
-def local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, notes: Reporter) -> Task:
-    """The task of local alignments. Raises `InputError` for a scoring that the sequences do not fit."""
+def local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, reporter: Reporter) -> Task:
+    """Return the task of local alignments. Raises `InputError` if the sequences do not fit the scoring."""
     if isinstance(scoring, ScoringOptions):
         scoring = scoring_of(inputs, scoring, local=True)
-    notes.note(f"{inputs.alphabet.name} ({inputs.how}), {scoring.name}")
+    reporter.note(f"{inputs.alphabet.name} ({inputs.how}), {scoring.name}")
     return Task(inputs.queries, inputs.targets, scoring, Mode.LOCAL, alphabet=inputs.alphabet)
 
 
 def check_search(task: Task, strand: str | None, mask: str | None) -> None:
-    """Raises `InputError` for what does not go with the alphabet."""
+    """Raise `InputError` if the strand or the mask does not fit the alphabet."""
     if strand is not None and task.alphabet.name != "dna":
         raise InputError(f"{parameter('strand')} is for DNA; these are {task.alphabet.name} sequences")
     check_method(mask or NONE, task.alphabet)
@@ -109,9 +118,13 @@ def check_search(task: Task, strand: str | None, mask: str | None) -> None:
 
 @dataclass(frozen=True)
 class SearchJob:
-    """A search, planned. task: the sequences and the scoring as they were given, nucleotides among proteins where some are translated;
-    search: what is computed, of masked queries and their strands, or frames; unmasked: the same queries with the letters that they were
-    given with, which rows tell and count; trace_memory: bytes for tracing hits."""
+    """A planned search.
+
+    task: original sequences and scoring (nucleotides among proteins if some are translated)
+    search: what is computed, of masked queries in their strands or frames
+    unmasked: the queries of `search` with their original letters, which rows show and count
+    trace_memory: bytes for tracing hits
+    """
 
     task: Task
     options: SwOptions
@@ -123,35 +136,35 @@ class SearchJob:
 
     @property
     def sequences(self) -> int:
-        """Records that are compared."""
+        """Number of records that are compared."""
         return count_sequences(self.task)
 
     @property
     def pairs(self) -> int:
-        """That are searched."""
+        """Number of pairs that are searched."""
         return self.search.plan.pairs
 
     @property
     def work(self) -> int:
-        """DP cells, those of queries that are searched again left out."""
+        """DP cells, without those of queries that are searched again."""
         return self.search.plan.cells
 
     def describe(self) -> Rows:
-        """The plan, with a time estimate that takes a moment to measure."""
+        """Return the plan as rows, with a time estimate that takes a moment to measure."""
         return describe_plan(self.search.plan, self.search.prepared, self.engine, self.search.budget)
 
     @property
     def row_work(self) -> Work:
-        """What each record takes as a query, about: float64[records]."""
+        """Approximate work of each record as a query: float64[records]."""
         cells: Work = self.search.plan.row_cells.reshape(-1, self.search.sides.queries.per_record).sum(axis=1)
         return cells
 
     def part(self, start: int, stop: int) -> SearchJob:
-        """The same for records [start, stop) alone, as queries."""
+        """Return the job for records [start, stop) alone, as queries."""
         return replace(self, search=self.search.part(start, stop))
 
     def run(self, report: PairsSink, progress: GrowingProgress, marks: CheckpointListener = NO_CHECKPOINTS) -> SearchTotals:
-        """Find, trace and report the hits of every query. Raises `InputError` where E-values are asked for that cannot be had."""
+        """Find, trace and report the hits of every query. Raises `InputError` if requested E-values cannot be computed."""
         with self._writing(report) as (writer, space):
 
             def counts() -> dict[str, int]:
@@ -166,7 +179,7 @@ class SearchJob:
         return SearchTotals(totals, hits, cut)
 
     def steps(self, report: PairsSink, progress: GrowingProgress) -> Iterator[None]:
-        """The same a few queries at a time: whenever some have been reported. Closing the iterator stops all work."""
+        """Search a few queries at a time, and yield whenever the hits of some have been reported. Closing the iterator stops all work."""
         with self._writing(report) as (writer, space):
             for answers in find_hits(self.search, space, self.engine, progress):
                 writer.write(answers)
@@ -175,21 +188,22 @@ class SearchJob:
     @contextmanager
     def _writing(self, report: PairsSink) -> Iterator[tuple[HitsWriter, SearchSpace | None]]:
         space, search = self._space(), self.search
-        told = replace(search.task, queries=self.unmasked)
+        unmasked = replace(search.task, queries=self.unmasked)
         with ExitStack() as stack:
             trace: Trace | None = None
             if self.options.traced:
                 trace = stack.enter_context(HitTracer(search.task, self._cpu(), self.trace_memory)).trace
                 if self.unmasked is not search.task.queries:
-                    trace = _relabelled(trace, told)
-            yield HitsWriter(report, told, search.sides, search.filter, space, trace, self.options.identity_definition), space
+                    trace = _relabelled(trace, unmasked)
+            yield HitsWriter(report, unmasked, search.sides, search.filter, space, trace, self.options.identity_definition), space
 
     def _cpu(self) -> CpuEngine:
-        """The CPU's part of any search."""
+        """Return the engine for the work that the CPU does in every search."""
         return self.engine if isinstance(self.engine, CpuEngine) else cpu_engine(self.options.resources)
 
     def _space(self) -> SearchSpace | None:
-        """What E-values are counted in; notes where its parameters are from. It stays that of the sequences and scoring as given."""
+        """Return the search space of E-values, that of the original sequences and scoring; note the source of its parameters. None: no
+        E-values."""
         o, task, sides = self.options, self.task, self.search.sides
         if o.evalue == "none":
             return None
@@ -215,21 +229,21 @@ class SearchJob:
         return SearchSpace(parameters, sides.targets.chance_letters, len(task.targets), sides.strands)
 
 
-def prepare(inputs: Inputs, options: SwOptions, notes: Reporter = SILENT, engine: Engine | None = None) -> SearchJob:
-    """engine: instead of the one that the options ask for.
+def prepare(inputs: Inputs, options: SwOptions, reporter: Reporter = SILENT, engine: Engine | None = None) -> SearchJob:
+    """Plan a search. engine: replaces the one that the options ask for.
 
-    Raises `InputError` for options that the sequences do not fit, `RunError` where memory or a device is missing.
+    Raises `InputError` if the sequences do not fit the options, `RunError` if memory or a device is missing.
     """
     o = options
     translated = None
     if o.translate is not None:
         from gpualign.jobs.translated_search import translate_inputs
 
-        translated = translate_inputs(inputs, o.translate, o.genetic_code, o.strand, notes)
-    task = local_task(inputs if translated is None else translated.searched, o.scoring, notes)
+        translated = translate_inputs(inputs, o.translate, o.genetic_code, o.strand, reporter)
+    task = local_task(inputs if translated is None else translated.searched, o.scoring, reporter)
     check_search(task, None if translated else o.strand, o.mask)
     if engine is None:
-        engine = pick_local_engine(o.resources, notes, o.kernel)
+        engine = pick_local_engine(o.resources, reporter, o.kernel)
     filter = HitFilter(
         o.hits_per_query,
         1 if o.min_score is None else o.min_score,
@@ -239,27 +253,27 @@ def prepare(inputs: Inputs, options: SwOptions, notes: Reporter = SILENT, engine
     )
     method = o.mask or (NONE if o.evalue == "none" else method_for(task.alphabet))
     if translated is None:
-        masked, held = mask_queries(task, method, notes, masked_before=inputs.masked), 0
+        masked, held = mask_queries(task, method, reporter, masked_before=inputs.masked), 0
         strand = o.strand or (BOTH if task.alphabet.name == "dna" else PLUS)
         sides = QueryTargetFrames(make_strands(masked.queries, task.alphabet, strand), untranslated(masked.targets))
         unmasked = sides.queries.sequences
         if masked.queries is not task.queries:
             unmasked = make_strands(task.queries, task.alphabet, strand).sequences
     else:
-        masked, held = mask_queries(task, method, notes, translated.sides.queries.per_record, inputs.masked), translated.held
+        masked, held = mask_queries(task, method, reporter, translated.sides.queries.per_record, inputs.masked), translated.held
         unmasked = translated.sides.queries.sequences
         sides = replace(translated.sides, queries=replace(translated.sides.queries, sequences=masked.queries))
-        task = replace(task, queries=translated.given.queries, targets=translated.given.targets)
+        task = replace(task, queries=translated.original.queries, targets=translated.original.targets)
     if unmasked is not sides.queries.sequences:
         held += unmasked.codes.nbytes
     left = memory_left(replace(masked, queries=sides.queries.sequences), o.resources.memory, held)
     search = plan_search(masked, sides, filter, engine, left - left // _TRACE_SHARE)
-    notes.detail(describe_work(search.prepared, search.plan))
-    return SearchJob(task, o, search, unmasked, engine, left // _TRACE_SHARE, notes)
+    reporter.detail(describe_work(search.prepared, search.plan))
+    return SearchJob(task, o, search, unmasked, engine, left // _TRACE_SHARE, reporter)
 
 
 def _relabelled(trace: Trace, task: Task) -> Trace:
-    """Traces hits of masked queries, and counts by the letters of the task which are equal."""
+    """Return a function that traces hits of masked queries, and counts equal letters by the letters of the task."""
 
     def again(hits: Hits) -> tuple[Statistics, Runs]:
         return relabel(task.queries, task.targets, (hits.queries, hits.targets), *trace(hits), task.alphabet)
@@ -268,7 +282,7 @@ def _relabelled(trace: Trace, task: Task) -> Trace:
 
 
 def _describe_unwritten(unwritten: SuppressedHits, o: SwOptions, queries: int, with_evalues: bool) -> str:
-    """What the limit on hits kept back, for people."""
+    """Return a human-readable sentence about the hits that the limit suppressed."""
     passing = "hits" if o.min_score is None and o.max_evalue is None else "hits that pass"
     limit = parameter("max_hits", o.hits_per_query) + (" by default" if o.max_hits is None else "")
     text = f"{unwritten.queries:,} of {queries:,} queries have more {passing} than the {o.hits_per_query:,} that are kept of each ({limit})"

@@ -23,7 +23,12 @@ from gpualign.jobs.sw import check_search, local_task
 
 @dataclass(frozen=True)
 class ScoresOptions:
-    """strand: "plus" or "minus", None = not given; mask as in `SwOptions`; pairing: which pairs, for one set."""
+    """Options of a run that scores all pairs.
+
+    strand: "plus" or "minus"; None = not given
+    mask: as in `SwOptions`
+    pairing: which pairs, of one set
+    """
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
     strand: str | None = None
@@ -33,14 +38,14 @@ class ScoresOptions:
     kernel: str = AUTO
 
 
-def prepare(inputs: Inputs, options: ScoresOptions, notes: Reporter = SILENT, engine: Engine | None = None) -> PairsJob:
-    """As `gpualign.jobs.sw.prepare`."""
+def prepare(inputs: Inputs, options: ScoresOptions, reporter: Reporter = SILENT, engine: Engine | None = None) -> PairsJob:
+    """Plan the scores of all pairs; parameters and errors as in `gpualign.jobs.sw.prepare`."""
     o = options
-    task = local_task(inputs, o.scoring, notes)
+    task = local_task(inputs, o.scoring, reporter)
     check_search(task, o.strand, o.mask)
     if engine is None:
-        engine = pick_local_engine(o.resources, notes, o.kernel)
-    task = mask_queries(task, o.mask or NONE, notes, inputs.masked)
+        engine = pick_local_engine(o.resources, reporter, o.kernel)
+    task = mask_queries(task, o.mask or NONE, reporter, inputs.masked)
     targets = task.targets
     if targets.places is not None:  # an index, in order of length
         targets = targets.select(np.argsort(targets.places))
@@ -51,4 +56,4 @@ def prepare(inputs: Inputs, options: ScoresOptions, notes: Reporter = SILENT, en
             pairing = o.pairing
     else:  # the score of i's reverse complement with j is that of j's with i only for most matrices
         task = replace(task, queries=make_strands(task.queries, task.alphabet, o.strand or PLUS).sequences, targets=targets)
-    return prepare_pairs(task, pairing, engine, o.resources, notes)
+    return prepare_pairs(task, pairing, engine, o.resources, reporter)

@@ -1,4 +1,4 @@
-"""Nucleotides that are searched as proteins: reading them, beside proteins or alone, and their six frames."""
+"""Searches of nucleotides as proteins: reads them, alone or with proteins, and makes their six frames."""
 
 from __future__ import annotations
 
@@ -23,34 +23,39 @@ from gpualign.jobs.sequence_loading import Inputs, Opened, ReadOptions, mask_low
 QUERY, TARGET, BOTH = "query", "target", "both"
 
 _TRANSLATED = {QUERY: (True, False), TARGET: (False, True), BOTH: (True, True)}
-"""Whether queries are, and whether targets are."""
+"""Translated sides for each choice: (queries, targets)."""
 
 _SIDES = ("queries", "targets")
 
 
 def read_translated(
-    opened: Iterable[Iterable[Opened]], which: str, options: ReadOptions, index: str | None = None, notes: Reporter = SILENT
+    opened: Iterable[Iterable[Opened]], which: str, options: ReadOptions, index: str | None = None, reporter: Reporter = SILENT
 ) -> Inputs:
-    """Read queries and targets, or of one file both, of which `which` are nucleotides and the others proteins; both stay as they are until
-    `translate_inputs`. index: the targets, in place of a second file.
+    """Read queries and targets, or one file for both. Those that `which` names are nucleotides, the others proteins. All stay as they are
+    until `translate_inputs`.
 
-    options.alphabet: "dna" or "protein" where what looks otherwise is that nevertheless. Raises `InputError`.
+    index: index of the targets, in place of a second file
+    options: `options.alphabet` is "dna" or "protein" to accept sequences that look otherwise
+
+    Raises `InputError`.
     """
     raw = []
     for side, files in enumerate(opened):
         of_side = options.unknown == ("n" if alphabet_of(side, which) is DNA else "x")
-        raw.append(read_set(files, options if of_side else replace(options, unknown=None), side > 0, notes))
-    masked = mask_lower(chain(*raw), options, notes)
+        raw.append(read_set(files, options if of_side else replace(options, unknown=None), side > 0, reporter))
+    masked = mask_lower(chain(*raw), options, reporter)
     sets = [encode_side(one, side, which, options.alphabet, masked) for side, one in enumerate(raw)]
     if index is not None:
         sets.append(_indexed(index, which))
-    note_stops((one for side, one in enumerate(sets) if alphabet_of(side, which) is PROTEIN), notes)
+    note_stops((one for side, one in enumerate(sets) if alphabet_of(side, which) is PROTEIN), reporter)
     return inputs_of_sides(sets, which, masked)
 
 
 def inputs_of_sides(sets: list[SequenceSet], which: str, masked: bool = False) -> Inputs:
-    """Of queries and targets, or of one set. masked: as in `Inputs`. Raises `InputError` where one set would be both nucleotides and
-    proteins."""
+    """Return the inputs for queries and targets, or for one set. masked: as in `Inputs`.
+
+    Raises `InputError` if one set would be both nucleotides and proteins.
+    """
     if len(sets) == 1 and which != BOTH:
         this, both = parameter("translate", which), parameter("translate", BOTH)
         raise InputError(f"{this} compares nucleotides with proteins, in two files; {both} compares one with itself")
@@ -58,34 +63,37 @@ def inputs_of_sides(sets: list[SequenceSet], which: str, masked: bool = False) -
 
 
 def alphabet_of(side: int, which: str) -> Alphabet:
-    """That of the queries (side 0) or the targets (side 1) with this choice of what is translated."""
+    """Return the alphabet of the queries (side 0) or the targets (side 1) if `which` is translated."""
     return DNA if _TRANSLATED[which][side] else PROTEIN
 
 
 def encode_side(raw: Sequence[RawRecords], side: int, which: str, alphabet: str = "auto", masked: bool = False) -> SequenceSet:
-    """Encode queries (side 0) or targets (side 1), of a file or several, in the alphabet that they have with this choice of what is
-    translated. masked: letters in lower case as N or X. Raises `InputError` where they look otherwise, unless `alphabet` says that they
-    are."""
-    found = count_letters(raw)
+    """Encode queries (side 0) or targets (side 1), of one or several files, in the alphabet that they have if `which` is translated.
+
+    masked: letters in lower case as N or X
+
+    Raises `InputError` if they look like another alphabet, unless `alphabet` names theirs.
+    """
+    letters = count_letters(raw)
     if alphabet_of(side, which) is DNA:
-        protein = found.protein
-        if protein is None and alphabet != DNA.name and found.alphabet() is PROTEIN:
+        protein = letters.protein
+        if protein is None and alphabet != DNA.name and letters.alphabet() is PROTEIN:
             protein = raw[0].source
         if protein is not None:
-            hint = "" if found.protein else f"; if they are nucleotides, say {parameter('alphabet', 'dna')}"
-            raise InputError(f"{protein} looks like protein, and {_wants(which, side, DNA)}{hint}")
+            hint = "" if letters.protein else f"; if they are nucleotides, say {parameter('alphabet', 'dna')}"
+            raise InputError(f"{protein} looks like protein, and {_other_alphabet(which, side, DNA)}{hint}")
         return join_sets(encode_all(raw, DNA.name, masked)[1])
-    dna = found.dna or (raw[0].source if found.protein is None and found.alphabet() is DNA else None)
+    dna = letters.dna or (raw[0].source if letters.protein is None and letters.alphabet() is DNA else None)
     if dna is not None and alphabet != PROTEIN.name:
         hint = f"if they are proteins, say {parameter('alphabet', 'protein')}"
-        raise InputError(f"{dna} looks like DNA, and {_wants(which, side, PROTEIN)}; {hint}")
+        raise InputError(f"{dna} looks like DNA, and {_other_alphabet(which, side, PROTEIN)}; {hint}")
     return join_sets(encode_all(raw, PROTEIN.name, masked)[1])
 
 
-def _wants(which: str, side: int, alphabet: Alphabet) -> str:
-    """What to say where one side is not what it was said to be."""
-    found = tuple(translated != (k == side) for k, translated in enumerate(_TRANSLATED[which]))
-    other = next((name for name, sides in _TRANSLATED.items() if sides == found), None)
+def _other_alphabet(which: str, side: int, alphabet: Alphabet) -> str:
+    """Return a message for a side whose sequences look like another alphabet than `alphabet`."""
+    actual = tuple(translated != (k == side) for k, translated in enumerate(_TRANSLATED[which]))
+    other = next((name for name, sides in _TRANSLATED.items() if sides == actual), None)
     hint = f"proteins are searched in proteins without {parameter('translate')}"
     if other is not None:
         hint = f"{parameter('translate', other)} is for such files"
@@ -94,32 +102,38 @@ def _wants(which: str, side: int, alphabet: Alphabet) -> str:
 
 def _indexed(index: str, which: str) -> SequenceSet:
     targets, alphabet = open_index(index)
-    wanted = alphabet_of(1, which)
-    if alphabet is not wanted:
-        raise InputError(f"{index} is an index of {alphabet.name}, and {parameter('translate', which)} wants targets of {wanted.name}")
+    expected = alphabet_of(1, which)
+    if alphabet is not expected:
+        raise InputError(f"{index} is an index of {alphabet.name}, and {parameter('translate', which)} expects targets of {expected.name}")
     return targets
 
 
 @dataclass(frozen=True)
 class Translated:
-    """given: inputs as they were read, of which some are nucleotides; searched: proteins in their place; sides: what these are."""
+    """Translated inputs.
 
-    given: Inputs
+    original: inputs as they were read, some of them nucleotides
+    searched: the same with proteins in place of nucleotides
+    sides: frames of the queries and targets of `searched`
+    """
+
+    original: Inputs
     searched: Inputs
     sides: QueryTargetFrames
 
     @property
     def held(self) -> int:
         """Bytes of nucleotides that are kept beside their translations."""
-        of_queries = self.given.queries.nbytes if self.sides.queries.translated else 0
-        return of_queries + (self.given.targets.nbytes if self.sides.targets.translated and not self.given.one_set else 0)
+        of_queries = self.original.queries.nbytes if self.sides.queries.translated else 0
+        return of_queries + (self.original.targets.nbytes if self.sides.targets.translated and not self.original.one_set else 0)
 
 
-def translate_inputs(inputs: Inputs, which: str, code: int, strand: str | None, notes: Reporter = SILENT) -> Translated:
-    """Translate in all frames or, queries, in those of a strand. Targets that are shorter than a codon are left out.
+def translate_inputs(inputs: Inputs, which: str, code: int, strand: str | None, reporter: Reporter = SILENT) -> Translated:
+    """Translate in all frames, or queries in those of a strand. Targets that are shorter than a codon are left out.
 
-    code: a number of NCBI's genetic codes. Raises `InputError` for other numbers, for a strand of queries that are proteins, and for
-    queries that are shorter than a codon.
+    code: a number of NCBI's genetic codes
+
+    Raises `InputError` for other numbers, for a strand of queries that are proteins, and for queries that are shorter than a codon.
     """
     if strand is not None and not _TRANSLATED[which][0]:
         raise InputError(f"{parameter('strand')} is about the queries, which are proteins with {parameter('translate', which)}")
@@ -130,27 +144,27 @@ def translate_inputs(inputs: Inputs, which: str, code: int, strand: str | None, 
         raise InputError(
             f"{queries.source}: record {record!r} has {letters} of the {CODON} letters of a codon and cannot be translated; leave it out"
         )
-    given = inputs if inputs.one_set or not _TRANSLATED[which][1] else replace(inputs, targets=_long_enough(inputs.targets, notes))
+    original = inputs if inputs.one_set or not _TRANSLATED[which][1] else replace(inputs, targets=_long_enough(inputs.targets, reporter))
     of_queries, of_targets = (
         make_frames(sequences, table, of_strand) if translated else untranslated(sequences)
         for sequences, translated, of_strand in zip(
-            (given.queries, given.targets), _TRANSLATED[which], (strand or BOTH_STRANDS, BOTH_STRANDS), strict=True
+            (original.queries, original.targets), _TRANSLATED[which], (strand or BOTH_STRANDS, BOTH_STRANDS), strict=True
         )
     )
     what = " and ".join(side for side, translated in zip(_SIDES, _TRANSLATED[which], strict=True) if translated)
     searched = Inputs(of_queries.sequences, of_targets.sequences, PROTEIN, f"{what} translated by genetic code {code}")
-    return Translated(given, searched, QueryTargetFrames(of_queries, of_targets))
+    return Translated(original, searched, QueryTargetFrames(of_queries, of_targets))
 
 
-def _long_enough(targets: SequenceSet, notes: Reporter) -> SequenceSet:
-    """Targets of a codon or more."""
-    kept = np.flatnonzero(targets.lengths >= CODON)
-    short = len(targets) - len(kept)
+def _long_enough(targets: SequenceSet, reporter: Reporter) -> SequenceSet:
+    """Return the targets that have at least one codon; note how many do not."""
+    long_enough = np.flatnonzero(targets.lengths >= CODON)
+    short = len(targets) - len(long_enough)
     if not short:
         return targets
-    if not len(kept):
+    if not len(long_enough):
         raise InputError(f"{targets.source}: no record has the {CODON} letters of a codon")
     first = targets.ids[int(np.argmin(targets.lengths >= CODON))]
     who = f"record {first!r}, which is" if short == 1 else f"{short:,} records, {first!r} the first, which are"
-    notes.note(f"{targets.source}: left out {who} shorter than a codon")
-    return replace(targets.select(kept), places=None if targets.places is None else targets.places[kept])
+    reporter.note(f"{targets.source}: left out {who} shorter than a codon")
+    return replace(targets.select(long_enough), places=None if targets.places is None else targets.places[long_enough])

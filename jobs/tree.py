@@ -24,52 +24,53 @@ if TYPE_CHECKING:
 METHODS = ("nj", "upgma", "mst")
 
 MIDPOINT = "midpoint"
-"""Root of a tree that is no record of it."""
+"""Name of the root that is not a record of the tree."""
 
-_MOST_NEAR = 3
-"""Ids that an unknown one may have been meant for."""
+_MAX_SUGGESTED = 3
+"""Largest number of similar ids that are suggested for an unknown one."""
 
 
 def check_libraries() -> None:
-    """Raises `RunError` where scipy is missing."""
+    """Raise `RunError` if scipy is missing."""
     if find_spec("scipy") is None:
         raise RunError("trees need scipy: pip install 'gpualign[linkage]'")
 
 
 def check_root(root: str | None, method: str) -> None:
-    """Raises `InputError` for a root of a tree that has one by its method."""
+    """Raise `InputError` for a root of a tree whose method determines its root."""
     if root is None or method == "nj":
         return
     why = "UPGMA's tree has its root where all records are equally far away" if method == "upgma" else "a spanning tree's is a record"
     raise InputError(f"{parameter('root')} is for neighbour joining, whose tree has no root of its own; {why}")
 
 
-def make_tree(given: ListedPairs | MatrixOfPairs, of_identities: bool, method: str, notes: Reporter, root: str | None = None) -> Tree:
-    """A tree of all records, by one of `METHODS`; of mst one for each connected part. Identities become 1 - identity.
+def make_tree(pairs: ListedPairs | MatrixOfPairs, of_identities: bool, method: str, reporter: Reporter, root: str | None = None) -> Tree:
+    """Return a tree of all records, by one of `METHODS`; by mst one tree for each connected part. Identities become 1 - identity.
 
-    root: of nj, None (the node in which the last three meet), `MIDPOINT`, or the id of the outgroup. Raises `InputError` where a pair has
-    no distance that the method wants, and for a root that is no record.
+    root: of nj, None (the node in which the last three meet), `MIDPOINT`, or the id of the outgroup
+
+    Raises `InputError` if the method needs the distance of a pair that has none, and for a root that is not a record.
     """
-    outgroup = None if root in (None, MIDPOINT) else _record_of(root, given.ids)
-    if root == MIDPOINT and root in given.ids:
+    outgroup = None if root in (None, MIDPOINT) else _record_of(root, pairs.ids)
+    if root == MIDPOINT and root in pairs.ids:
         raise InputError(f"{parameter('root', root)}: a record is called so too, and either could be meant; rename the record")
-    everything = Threshold(np.inf, None, of_identities)
+    no_threshold = Threshold(np.inf, None, of_identities)
     if method == "mst":
-        if isinstance(given, MatrixOfPairs):
-            tree = spanning_all(given.ids, everything.distances(given.every()))
+        if isinstance(pairs, MatrixOfPairs):
+            tree = spanning_all(pairs.ids, no_threshold.distances(pairs.every()))
         else:
-            tree = spanning(given.ids, given.near(everything))
+            tree = spanning(pairs.ids, pairs.near(no_threshold))
         if (parts := len(tree.roots)) > 1:
-            notes.note(f"{parts:,} trees, as no known distance leads from one to the other")
+            reporter.note(f"{parts:,} trees, as no known distance leads from one to the other")
         return tree
     why = f"{parameter('method', method)} (not mst) takes the distances of all pairs"
-    condensed = everything.distances(given.among(np.arange(len(given.ids)), why))
+    condensed = no_threshold.distances(pairs.among(np.arange(len(pairs.ids)), why))
     if method == "upgma":
-        return upgma(given.ids, condensed)
-    tree, negative = neighbour_joining(given.ids, condensed).without_negative_lengths()
+        return upgma(pairs.ids, condensed)
+    tree, negative = neighbour_joining(pairs.ids, condensed).without_negative_lengths()
     if negative:
         branches = "1 branch has" if negative == 1 else f"{negative:,} branches have"
-        notes.note(f"{branches} a negative length, as happens where distances are not those of a tree; 0 is written")
+        reporter.note(f"{branches} a negative length, as happens where distances are not those of a tree; 0 is written")
     # Without negative lengths, so that the rooted tree has the distances of the one without a root.
     if root == MIDPOINT:
         return root_at_midpoint(tree)
@@ -77,8 +78,13 @@ def make_tree(given: ListedPairs | MatrixOfPairs, of_identities: bool, method: s
 
 
 def parse_tree(text: str, ids: Sequence[str], source: str, warn: Callable[[str], None]) -> Tree:
-    """Return the only tree of a text in Newick's format. ids: of the records that its leaves should be; names of leaves that differ from
-    them by underscores for blanks become the ids, which `warn` is told. Raises `InputError` as `parse_newick` does."""
+    """Return the only tree of a text in Newick's format.
+
+    ids: of the records that its leaves should be; names of leaves that have underscores for blanks become the ids, and are reported to
+        `warn`
+
+    Raises `InputError` as `parse_newick` does.
+    """
     tree = parse_newick(text, source)
     changed = changed_ids(tree.ids, ids)
     if not changed:
@@ -88,9 +94,9 @@ def parse_tree(text: str, ids: Sequence[str], source: str, warn: Callable[[str],
 
 
 def _record_of(root: str, ids: Sequence[str]) -> int:
-    """Index of the record with this id. Raises `InputError` naming those that have similar ones."""
+    """Return the index of the record with this id. Raises `InputError` naming similar ids."""
     if root in ids:
         return ids.index(root)
-    near = several_nearest(root, ids, _MOST_NEAR)
+    near = several_nearest(root, ids, _MAX_SUGGESTED)
     similar = f"similar ids: {', '.join(map(quoted, near))}" if near else f"the first id is {quoted(ids[0])}"
     raise InputError(f"{parameter('root')}: no record is called {quoted(root)}; {similar}")

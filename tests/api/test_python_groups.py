@@ -72,9 +72,9 @@ def test_names_that_other_formats_change():
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"between": True}, "between wants to know the group of each record: give groups too"),
+        ({"between": True}, "between needs the group of each record: give groups too"),
         ({"groups": GROUPS}, "groups chooses pairs with between (different groups) or within (the same group)"),
-        ({"groups": GROUPS, "between": True, "within": True}, "between and within are all pairs together; give one of them, or neither"),
+        ({"groups": GROUPS, "between": True, "within": True}, "between and within together select all pairs; give one of them, or neither"),
         ({"groups": GROUPS, "within": "yes"}, "within: expected True or False; found 'yes'"),
         ({"groups": list(GROUPS), "within": True}, "groups: expected a dict of ids and their groups, or a pandas.DataFrame"),
         ({"groups": "g.tsv", "within": True}, "with the ids as its index; found str"),

@@ -114,7 +114,7 @@ REFUSED = [
     (lambda: gpualign.pairs(["ACGT"], min_score=float("inf")), "min_score inf: a number"),
     (lambda: gpualign.iter_pairs(["ACGT"], min_score=float("nan")), "min_score nan: a number"),
     (lambda: gpualign.pairs(["ACGT"], min_score="3"), "min_score '3': a number"),
-    (lambda: gpualign.cluster(["ACGT"], scoring=gpualign.EDIT, max_distance=float("inf")), "a distance from 0 on; found inf"),
+    (lambda: gpualign.cluster(["ACGT"], scoring=gpualign.EDIT, max_distance=float("inf")), "must be 0 or more; found inf"),
     (lambda: gpualign.iter_pairs(["ACGT"], batch=None), "batch None: a whole number"),
     (lambda: gpualign.sw(["ACGT"], min_score=float("nan"), evalue="none"), "min_score nan: a number"),
     (lambda: gpualign.sw(["ACGT"], max_evalue="1e-3"), "max_evalue '1e-3': a number"),

@@ -21,17 +21,17 @@ def folder(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["genes.fa"], "cluster wants one threshold, --max-distance or --min-identity\n"),
+        (["genes.fa"], "cluster needs one threshold, --max-distance or --min-identity\n"),
         (["genes.fa", "--max-distance", "0.1", "--min-identity", "0.9"], "--max-distance or --min-identity; found both"),
         (["--max-distance", "1"], "nothing to cluster"),
         (["--edges", "list.tsv", "--distances", "list.tsv", "--max-distance", "1"], "give one of them"),
         (["genes.fa", "--max-distance", "3"], "--max-distance is 1 - identity, from 0 to 1; found 3 (3 % is 0.03)"),
         (["genes.fa", "--min-identity", "97"], "97 % is 0.97"),
         (["genes.fa", "--edit", "--max-distance", "1.5"], "edit distances are whole numbers"),
-        (["--edges", "list.tsv", "--max-distance", "-1"], "--max-distance is a distance from 0 on; found -1"),
+        (["--edges", "list.tsv", "--max-distance", "-1"], "--max-distance must be 0 or more; found -1"),
         (
             ["genes.fa", "--min-identity", "0.9", "--order", "size"],
-            "--order is of greedy centroids; it cannot be combined with --method single",
+            "--order is for greedy centroids; it cannot be combined with --method single",
         ),
         (["--edges", "list.tsv", "--max-distance", "1", "--method", "greedy", "--order", "length"], "the lengths are not known"),
         (["--edges", "list.tsv", "--max-distance", "1", "--method", "greedy", "--order", "size"], "no id has an abundance"),

@@ -189,7 +189,7 @@ def test_refusals(rows, tmp_path):
     assert refused("full.aln", "--exclude", "none.txt") == "--exclude none.txt: no ids; expected one per line"
     most = np.count_nonzero(rows != ord("N"), axis=1).max()
     found = refused("full.aln", "--min-called", "201")
-    assert found == f"no sample is left: --min-called asks for calls at 201 of 200 sites, and the most that one has is {most}"
+    assert found == f"no sample is left: --min-called asks for calls at 201 of 200 sites, and the most that a sample has is {most}"
     assert "--min-called is a whole number of sites from 1 on (50), or a fraction" in refused("full.aln", "--min-called", "0")
     write_alignment(tmp_path / "one.aln", rows[:1])
     assert refused("one.aln", "--exclude", "s0") == "no sample is left: --exclude names all of them"

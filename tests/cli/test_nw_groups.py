@@ -182,10 +182,10 @@ def test_sums_are_those_of_plain_loops(rng):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--between"], "--between wants to know the group of each record: give --groups too"),
-        (["--within"], "--within wants to know the group of each record: give --groups too"),
+        (["--between"], "--between needs the group of each record: give --groups too"),
+        (["--within"], "--within needs the group of each record: give --groups too"),
         (["--groups", "g.tsv"], "--groups chooses pairs with --between"),
-        (["--groups", "g.tsv", "--between", "--within"], "--between and --within are all pairs together"),
+        (["--groups", "g.tsv", "--between", "--within"], "--between and --within together select all pairs"),
         (["--groups", "g.tsv", "--between", "--format", "matrix"], "a matrix holds every pair, unless it is --format csr"),
         (["--groups", "g.tsv", "--within", "-o", "x.npy"], "a matrix holds every pair, unless it is --format csr"),
         (["--groups", "less.tsv", "--within"], "--groups less.tsv: 1 of 3 records have no group, 'c' the first"),

@@ -196,12 +196,12 @@ def test_heat_maps_of_kinships(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([SNPS, "--max-distance", "0.1"], "--max-distance is of distances, and --metric king is a kinship; give --min-kinship"),
+        ([SNPS, "--max-distance", "0.1"], "--max-distance is for distances, and --metric king is a kinship; give --min-kinship"),
         (
             [SNPS, "--metric", "ibs", "--min-kinship", "0.1"],
-            "--min-kinship is of --metric king or grm, and ibs is a distance; give --max-distance",
+            "--min-kinship is for --metric king or grm, and ibs is a distance; give --max-distance",
         ),
-        ([SNPS, "--metric", "grm", "--max-distance", "1"], "--max-distance is of distances, and --metric grm is a relationship"),
+        ([SNPS, "--metric", "grm", "--max-distance", "1"], "--max-distance is for distances, and --metric grm is a relationship"),
         ([SNPS, "--metric", "grm", "--device", "cuda:0"], "--metric grm is computed by the CPU of this machine, not by --device cuda:0"),
         ([SNPS, "--metric", "grm", "--missing", "as-difference"], "grm is of the genotypes of both samples"),
         ([SNPS, "--metric", "grm", "--format", "mega"], "mega is of distances, and --metric grm is a relationship"),

@@ -245,7 +245,7 @@ def test_one_file_is_not_both_nucleotides_and_proteins():
 
 def test_indexes_of_the_other_alphabet(tmp_path):
     gpualign_here("index", "-q", CODED_PROTEINS, "-o", tmp_path / "p.gpa")
-    with pytest.raises(InputError, match=r"p\.gpa is an index of protein, and --translate target wants targets of dna"):
+    with pytest.raises(InputError, match=r"p\.gpa is an index of protein, and --translate target expects targets of dna"):
         sw("--translate", "target", CODED_PROTEINS, tmp_path / "p.gpa")
 
 
