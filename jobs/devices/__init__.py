@@ -1,1 +1,1 @@
-"""Which device does the work, and how much memory it may use."""
+"""Choice of the device that does the work, and of the memory it may use."""

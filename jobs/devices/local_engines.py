@@ -1,4 +1,4 @@
-"""Makes engines of this machine's devices."""
+"""Makes engines for this machine's devices."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ if TYPE_CHECKING:
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 
-def _gpus(device: str, notes: Reporter, note: str = "using the CPU") -> Inventory | None:
-    """The GPUs for a checked device, or None where the CPU is to do the work: then `note` and the reason are told, unless it was asked
-    for. Raises `RunError` where CUDA is asked for and cannot be had."""
+def _gpus(device: str, reporter: Reporter, note: str = "using the CPU") -> Inventory | None:
+    """Return the GPUs for a checked device, or None if the CPU is to do the work; then `note` and the reason are reported, unless the CPU
+    was requested. Raises `RunError` if CUDA is requested and not available."""
     if device == "cpu":
         return None
     from gpualign.gpu.runtime.inventory import detect_devices
 
-    asked_for = device not in (AUTO, ALL)
-    inventory = detect_devices(mending=asked_for)  # of others that there is a remedy is told, not which
+    requested = device not in (AUTO, ALL)
+    inventory = detect_devices(mending=requested)  # otherwise the message says only that there is a remedy
     if inventory.reason is None:
         return inventory
-    if asked_for:
+    if requested:
         raise RunError(_missing(parameter("device", device), inventory, f"; use {parameter('device', 'cpu')} or auto"))
-    # Most machines have no GPU, and their users need not be told each time.
-    tell = notes.note if inventory.expected else notes.detail
-    tell(f"{note}: {inventory.reason}" + (" (gpualign info says what to do)" if inventory.remedy else ""))
+    # Most machines have no GPU, and their users need no note each time.
+    report = reporter.note if inventory.expected else reporter.detail
+    report(f"{note}: {inventory.reason}" + (" (gpualign info says what to do)" if inventory.remedy else ""))
     return None
 
 
 def _missing(what: str, inventory: Inventory, otherwise: str = "") -> str:
-    """The message for `what`, which no device can do; otherwise: what else to do."""
+    """Return the message for `what`, which no device can do. otherwise: alternative to the remedy."""
     remedy = f"{', or' if otherwise else ';'} do this:\n    {inventory.remedy}" if inventory.remedy else ""
     return f"{what}: {inventory.reason}{otherwise}{remedy}"
 
 
 def _named(device: str) -> str:
-    """Which GPUs a checked device stands for where there are some."""
+    """Return the selection of GPUs that a checked device stands for if there are some."""
     from gpualign.gpu.runtime.inventory import split_selection
 
     return "cuda" if device == AUTO else split_selection(device)[0] or "cuda"
 
 
 def _is_mixed(device: str) -> bool:
-    """Whether a checked device names the CPU beside GPUs."""
+    """True if a checked device names the CPU beside GPUs."""
     if device in (AUTO, "cpu"):
         return False
     from gpualign.gpu.runtime.inventory import split_selection
@@ -60,47 +60,49 @@ def _is_mixed(device: str) -> bool:
 
 
 def _may_choose(resources: Resources) -> bool:
-    """Whether the work is to decide about the device, and there may be a GPU."""
+    """True if the device is to be chosen by the work, and there may be a GPU."""
     return resources.device == AUTO and find_spec("pycuda") is not None
 
 
-def pick_own_engine(resources: Resources, notes: Reporter, host_traceback: bool = False) -> TimedEngine:
-    """The same of this machine, whatever executor there is."""
+def pick_own_engine(resources: Resources, reporter: Reporter, host_traceback: bool = False) -> TimedEngine:
+    """Return the engine for checked resources on this machine, whatever executor there is. Raises as `pick_engine` does."""
     mixed = _is_mixed(resources.device)
     if mixed and host_traceback:
         host, device = parameter("traceback", "host"), parameter("device", resources.device)
         raise InputError(f"{host} is only for GPUs; it cannot be combined with {device}")
 
     def cuda() -> CudaEngine | None:
-        if inventory := _gpus(resources.device, notes):
+        if inventory := _gpus(resources.device, reporter):
             from gpualign.gpu.factory import make_engine
 
-            return make_engine(_named(resources.device), inventory, host_traceback, notes.note)
+            return make_engine(_named(resources.device), inventory, host_traceback, reporter.note)
         return None
 
     if _may_choose(resources) and not host_traceback:
         from gpualign.jobs.devices.auto import AutoDeviceEngine
 
-        return AutoDeviceEngine(cpu_engine(resources), cuda, notes)
-    found = cuda()
-    if found and not mixed:
-        return found
-    if found is None:
+        return AutoDeviceEngine(cpu_engine(resources), cuda, reporter)
+    gpus = cuda()
+    if gpus and not mixed:
+        return gpus
+    if gpus is None:
         return cpu_engine(resources)
     from gpualign.core.execution.multi_device import MultiDeviceEngine
 
-    return MultiDeviceEngine([found, cpu_engine(resources, spare=found.device_count)], notes.note, notes.detail)
+    return MultiDeviceEngine([gpus, cpu_engine(resources, spare=gpus.device_count)], reporter.note, reporter.detail)
 
 
 def cpu_engine(resources: Resources, spare: int = 0) -> CpuEngine:
-    """The CPU's, which leaves `spare` processors more to others, unless its threads were asked for."""
+    """Return the CPU's engine, which leaves `spare` more processors to others unless its number of threads was requested."""
     from gpualign.cpu.alignment.engine import CpuEngine
 
     return CpuEngine(resources.threads, spare=resources.spare + spare)
 
 
-def pick_own_distance_engine(resources: Resources, notes: Reporter, kernel: str = AUTO, comparisons: float | None = None) -> DistanceEngine:
-    """Likewise, of this machine."""
+def pick_own_distance_engine(
+    resources: Resources, reporter: Reporter, kernel: str = AUTO, comparisons: float | None = None
+) -> DistanceEngine:
+    """Return the engine of `dist` on this machine, whatever executor there is. Parameters and errors as in `pick_distance_engine`."""
     from gpualign.cpu.distance.engine import CpuDistanceEngine
 
     if kernel != AUTO:
@@ -111,10 +113,10 @@ def pick_own_distance_engine(resources: Resources, notes: Reporter, kernel: str 
         from gpualign.jobs.devices.auto import cuda_is_faster
 
         if not cuda_is_faster(comparisons, resources.host_threads):
-            notes.detail("on the CPU, which takes less time than CUDA to start")
+            reporter.detail("on the CPU, which takes less time than CUDA to start")
             return CpuDistanceEngine(resources.threads, spare=resources.spare)
     engines: list[DistanceEngine] = []
-    if inventory := _gpus(resources.device, notes):
+    if inventory := _gpus(resources.device, reporter):
         from gpualign.gpu.factory import make_distance_engines
 
         engines += make_distance_engines(_named(resources.device), inventory, resources.host_threads)
@@ -126,11 +128,14 @@ def pick_own_distance_engine(resources: Resources, notes: Reporter, kernel: str 
         return engines[0]
     from gpualign.core.distance.multi_device import MultiDeviceDistanceEngine
 
-    return MultiDeviceDistanceEngine(engines, notes.note)
+    return MultiDeviceDistanceEngine(engines, reporter.note)
 
 
 def paper_device(device: str, what: str) -> CudaDevice:
-    """The device of a paper's kernels; what: for messages. Raises `InputError` for other than one GPU, `RunError` where there is none."""
+    """Return the device of a paper's kernels. what: names their use in messages.
+
+    Raises `InputError` if other than one GPU is requested, `RunError` if there is none.
+    """
     from gpualign.gpu.runtime.inventory import detect_devices, the_device
 
     if device == "cpu" or "all" in device or "," in device:
@@ -141,11 +146,11 @@ def paper_device(device: str, what: str) -> CudaDevice:
     return the_device(_named(device), inventory)
 
 
-def bench_device(device: str, notes: Reporter) -> CudaDevice | None:
-    """The GPU to measure, or None where there is none, or the CPU is asked for. Raises as `paper_device` does."""
+def bench_device(device: str, reporter: Reporter) -> CudaDevice | None:
+    """Return the GPU to measure, or None if there is none or the CPU is requested. Raises as `paper_device` does."""
     if device not in (AUTO, "cpu"):
         return paper_device(device, "bench")
-    if inventory := _gpus(device, notes, "only the CPU is measured"):
+    if inventory := _gpus(device, reporter, "only the CPU is measured"):
         from gpualign.gpu.runtime.inventory import the_device
 
         return the_device(_named(device), inventory)
@@ -153,7 +158,7 @@ def bench_device(device: str, notes: Reporter) -> CudaDevice | None:
 
 
 def devices() -> list[str]:
-    """Names of what this machine can compute with: "cpu", then "cuda:0" and so on for each usable GPU."""
+    """Return the names of this machine's devices: "cpu", then "cuda:0" and so on for each usable GPU."""
     from gpualign.gpu.runtime.inventory import detect_devices
 
     inventory = detect_devices()

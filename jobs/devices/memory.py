@@ -1,4 +1,4 @@
-"""How much memory a run may take, and what is left of it beside the sequences."""
+"""Memory that a run may take, and what is left of it beside the sequences."""
 
 from __future__ import annotations
 
@@ -12,23 +12,27 @@ from gpualign.core.planning.memory_budget import Budget
 _DEFAULT = 2 << 30
 
 _TEXT_BYTES = 8 << 20
-"""That a thread which makes text of results takes: for two blocks with CIGARs, one of them in the making."""
+"""Bytes that a thread takes to make text of results: for two blocks with CIGARs, one of them being made."""
 
 
 def default_memory() -> int:
-    """2 GiB, or half of a smaller machine's memory, or of what is free in the control group."""
+    """Return 2 GiB, or half of the memory of a smaller machine, or half of what is free in the control group: bytes."""
     free = free_memory()
     return _DEFAULT if free is None else min(_DEFAULT, free // 2)
 
 
 def sequence_bytes(task: Task) -> int:
-    """Memory of a task's sequences."""
+    """Return the bytes of a task's sequences."""
     return task.queries.nbytes + (task.targets.nbytes if task.targets is not task.queries else 0)
 
 
 def memory_left(task: Task, memory: int | None, held: int = 0) -> int:
-    """Memory beside the sequences, and others of so many bytes that are held; None: the default. Raises `TooLittleMemory` where
-    there is none."""
+    """Return the bytes that are left beside the sequences and `held` other bytes.
+
+    memory: total bytes, None: the default
+
+    Raises `TooLittleMemory` if nothing is left.
+    """
     total = memory or default_memory()
     taken = sequence_bytes(task) + held
     left = total - taken
@@ -38,14 +42,15 @@ def memory_left(task: Task, memory: int | None, held: int = 0) -> int:
 
 
 def text_threads(budget: Budget, threads: int) -> int:
-    """How many of so many threads may make text of results at a time: one, which takes what it needs, or as many as the budget holds."""
+    """Return how many of `threads` threads may make text of results at a time: one, which takes what it needs, or as many as the budget
+    allows."""
     return max(1, min(threads, budget.text // _TEXT_BYTES))
 
 
 def peak_memory() -> int | None:
-    """Bytes of RAM that this process had at most, or None where the system does not tell."""
+    """Return the largest number of bytes of RAM that this process had, or None if the system does not report it."""
     try:
-        # getrusage also counts what the process had that has started this one.
+        # getrusage also counts the memory of the process that started this one.
         with open("/proc/self/status", encoding="utf-8") as file:
             for line in file:
                 if line.startswith("VmHWM:"):

@@ -21,11 +21,15 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Resources:
-    """What a job may use. device: auto, cpu, cuda, cuda:all, cuda:0,1, all, or a list such as cpu,cuda:0; threads: of the CPU, None: as
-    many as this process may use and memory holds, but for `spare`; memory: bytes, None: `gpualign.jobs.devices.memory.default_memory`.
+    """Resources that a job may use.
 
-    executor: whose workers compute, with what device and memory say of their own machines; None: this process does. worker_threads: of
-    each worker; sharing: workers that share a machine's threads and memory.
+    device: auto, cpu, cuda, cuda:all, cuda:0,1, all, or a list such as cpu,cuda:0
+    threads: of the CPU; None: as many as this process may use and memory holds, except `spare`
+    memory: bytes; None: `gpualign.jobs.devices.memory.default_memory`
+    spare: processors that are left to others
+    executor: its workers compute, each with the device and memory of its own machine; None: this process computes
+    worker_threads: threads of each worker
+    sharing: number of workers that share a machine's threads and memory
     """
 
     device: str = AUTO
@@ -38,31 +42,34 @@ class Resources:
 
     @property
     def host_threads(self) -> int:
-        """Threads of the CPU, as a number."""
+        """Number of threads of the CPU."""
         from gpualign.cpu.processor import usable_cpus
 
         return self.threads or max(1, usable_cpus() - self.spare)
 
     def of_worker(self) -> Resources:
-        """What a worker of the executor may use of its machine."""
+        """Return what a worker of the executor may use of its machine."""
         return replace(self, threads=self.worker_threads, executor=None)
 
 
-def checked_resources(device: str, threads: int | None, memory: int | None, notes: Reporter = SILENT) -> Resources:
-    """No more threads than this machine has processors, which is noted, and so is memory that this process may not have. Raises
-    `InputError` for what is no device's name."""
+def checked_resources(device: str, threads: int | None, memory: int | None, reporter: Reporter = SILENT) -> Resources:
+    """Return resources with no more threads than this machine has processors. Too many threads, and memory that this process may not have,
+    are noted.
+
+    Raises `InputError` if `device` is not a device's name.
+    """
     if device not in (AUTO, "cpu"):
         from gpualign.gpu.runtime.inventory import check_selection
 
         check_selection(device)
-    most = os.cpu_count() or 1
-    if threads is not None and threads > most:
-        notes.note(f"{parameter('threads', threads)}: this machine has {most} processors, so {most} are used")
-        threads = most
+    processors = os.cpu_count() or 1
+    if threads is not None and threads > processors:
+        reporter.note(f"{parameter('threads', threads)}: this machine has {processors} processors, so {processors} are used")
+        threads = processors
     if memory is not None:
         from gpualign.core.common.memory import describe_limit, usable_memory
 
-        there = usable_memory()
-        if there is not None and memory > there:
-            notes.note(f"{parameter('memory')} {format_bytes(memory)}: {describe_limit()}; the system may end it when it has more")
+        usable = usable_memory()
+        if usable is not None and memory > usable:
+            reporter.note(f"{parameter('memory')} {format_bytes(memory)}: {describe_limit()}; the system may end it when it has more")
     return Resources(device, threads, memory)

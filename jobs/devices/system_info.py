@@ -1,4 +1,4 @@
-"""What this build and machine offer."""
+"""Describes what this build and machine offer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpualign.jobs.every_pair import Rows
 
 
 def describe_machine() -> Rows:
-    """Engines, instruction sets, devices and versions."""
+    """Return rows with engines, instruction sets, devices and versions."""
     in_use = CpuEngine().instruction_set.name
     sets = []
     for s in instruction_sets():
@@ -49,11 +49,13 @@ def describe_machine() -> Rows:
     return rows
 
 
-def _describe_memory(there: int | None, usable: int | None) -> str:
+def _describe_memory(physical: int | None, usable: int | None) -> str:
     if usable is None:
         return "unknown"
     return (
-        format_bytes(usable) if there is None or usable == there else f"{format_bytes(usable)} of {format_bytes(there)}, by a control group"
+        format_bytes(usable)
+        if physical is None or usable == physical
+        else f"{format_bytes(usable)} of {format_bytes(physical)}, by a control group"
     )
 
 

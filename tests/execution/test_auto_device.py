@@ -16,7 +16,7 @@ from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.runtime import prestart as start
-from gpualign.jobs.devices import selection as engines
+from gpualign.jobs.devices import local_engines as engines
 from gpualign.jobs.devices.auto import AutoDeviceEngine, cuda_is_faster, cuda_seconds
 from gpualign.jobs.devices.cuda_prestart import CUDA_START
 from gpualign.jobs.devices.resources import Resources
@@ -97,7 +97,7 @@ def test_near_pairs_cost_by_pairs(rng):
     near = Task(records, records, edit, alphabet=DNA, within=distance_bound(1))
     prepared = CpuEngine(1).prepare(near, BUDGET)
     assert prepared.kernel.startswith("joined")
-    assert prepared.seconds < cuda_seconds(near, begun=True) < CUDA_START < cuda_seconds(near, begun=False)
+    assert prepared.seconds < cuda_seconds(near, started=True) < CUDA_START < cuda_seconds(near, started=False)
     every = Task(records, records, edit, alphabet=DNA)
     assert near.pairs_about == every.pairs_about == 3000 * 3000 / 2
     assert every.cells_about == 14 * 14 * every.pairs_about
