@@ -1,6 +1,6 @@
-"""A cluster as one more engine: workers that compute with what their own machine has.
+"""A cluster as one more engine: workers that compute with the devices of their own machine.
 
-The coordinator asks for `remote_engine` or `remote_distance_engine`; `serve` is what workers run.
+The coordinator calls `remote_engine` or `remote_distance_engine`; workers run `serve`.
 """
 
 from __future__ import annotations
@@ -27,49 +27,49 @@ from gpualign.jobs.remote.executors import fleet_of
 from gpualign.jobs.reporter import SILENT, Reporter
 
 
-def remote_engine(resources: Resources, notes: Reporter) -> RemoteEngine:
-    """Alignments, on the workers of the resources' executor."""
-    return RemoteEngine(fleet_of(resources, serve, notes), resources.of_worker())
+def remote_engine(resources: Resources, reporter: Reporter) -> RemoteEngine:
+    """Return the engine that aligns on the workers of the resources' executor."""
+    return RemoteEngine(fleet_of(resources, serve, reporter), resources.of_worker())
 
 
-def remote_distance_engine(resources: Resources, notes: Reporter) -> RemoteDistanceEngine:
-    """Distances, likewise."""
-    return RemoteDistanceEngine(fleet_of(resources, serve, notes), resources.of_worker(), resources.host_threads)
+def remote_distance_engine(resources: Resources, reporter: Reporter) -> RemoteDistanceEngine:
+    """Return the engine that computes distances on the workers of the resources' executor."""
+    return RemoteDistanceEngine(fleet_of(resources, serve, reporter), resources.of_worker(), resources.host_threads)
 
 
 def serve(call: Call, *payload: bytes) -> Answer:
-    """What a worker does with a call."""
+    """Answer a call, on a worker."""
     return _node.answer(call, *payload)
 
 
-def _open(parts: list[Any]) -> Opened:
-    order, *rest = parts
+def _open(arguments: list[Any]) -> Opened:
+    order, *remaining = arguments
     resources = _here(order.settings)
     if isinstance(order, TaskOrder):
-        return _open_task(order.task(rest), resources)
+        return _open_task(order.task(remaining), resources)
     assert isinstance(order, CounterOrder)
-    return _open_panels(order, rest, resources)
+    return _open_panels(order, remaining, resources)
 
 
 _node = Node(_open)
 
 
-def _here(asked: Resources) -> Resources:
-    """What this worker may use of its machine: its share, and no more than there is. Raises as `pick_engine` does."""
-    found = checked_resources(asked.device, asked.threads, asked.memory)
-    share = max(1, found.host_threads // asked.sharing)
-    threads = None if found.threads is None else share
-    memory, there = found.memory or default_memory(), usable_memory()
-    if there is not None:
-        memory = min(memory, there // 2)
-    return replace(found, threads=threads, spare=found.host_threads - share, memory=memory // asked.sharing)
+def _here(requested: Resources) -> Resources:
+    """Return what this worker may use of its machine: its share, and no more than is available. Raises as `pick_engine` does."""
+    checked = checked_resources(requested.device, requested.threads, requested.memory)
+    share = max(1, checked.host_threads // requested.sharing)
+    threads = None if checked.threads is None else share
+    memory, usable = checked.memory or default_memory(), usable_memory()
+    if usable is not None:
+        memory = min(memory, usable // 2)
+    return replace(checked, threads=threads, spare=checked.host_threads - share, memory=memory // requested.sharing)
 
 
 def _open_task(task: Task, resources: Resources) -> TaskServer:
     prepared = pick_own_engine(resources, SILENT).prepare(task, Budget.of(memory_left(task, resources.memory)))
     rate = (task.cells_about if task.within is None else task.pairs_about) / max(prepared.seconds, 1e-9)
     if isinstance(prepared, CpuPrepared):
-        compute = prepared.begin()  # once, and not for each run: it may look at all records
+        compute = prepared.begin()  # once for all runs, since it may read all records
         limits = prepared.limits if task.within is not None else replace(prepared.limits, sharing=prepared.threads)  # ends of runs
         prepared = replace(prepared, limits=limits, begin=lambda: compute)
     return TaskServer(prepared, rate)
@@ -81,5 +81,5 @@ def _open_panels(order: CounterOrder, panels: list[Panel], resources: Resources)
     if resources.device == AUTO and panels and engine.prepare(order.wanted, memory).products_only and not order.products_only:
         engine = CpuDistanceEngine(
             resources.threads, spare=resources.spare
-        )  # the first worker has no GPU, and bit planes are made for its kind
+        )  # the first worker has no GPU, and bit planes are laid out for its engine
     return in_turn(CounterServer(order, panels, engine, memory))

@@ -300,7 +300,7 @@ def test_bad_names_and_options(small_16s):
     check_cluster(f"dask:{most}")
     check_cluster(f"dask:00{most}")
     for name in ("dask", "dask:0", "dask:x", "dask://host", "http://host:1", "tcp://:1", "slurm"):
-        with pytest.raises(InputError, match="scheduler's address is wanted"):
+        with pytest.raises(InputError, match="expected a scheduler's address"):
             check_cluster(name)
     for name in ("dask:2", "mpi", "tls://node-7.example.org:8786", "dask://[::1]:8786", "tcp://10.0.0.1:8786"):
         check_cluster(name)
