@@ -1,1 +1,1 @@
-"""What `gpualign bench` measures and writes: a module for each paper."""
+"""Measurements and reports of `gpualign bench`: a module for each paper."""

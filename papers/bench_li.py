@@ -1,4 +1,4 @@
-"""Li et al. 2014: global alignment of many pairs, four ways to fill the matrices, three ways to bring them back, and today's."""
+"""Li et al. 2014: global alignment of many pairs, by four ways to fill the matrices, three ways to copy them back, and today's engines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpualign.papers.tasks import align, counts_of_threads, made_up, on_cpu, tod
 from gpualign.papers.timing import KernelClock, Timing, repeat
 
 _PUBLISHED = {"rodinia": 1.0, "tiled-dscan": 2.0}
-"""Of a K20; for the others the paper has no number at this length (figures 6 and 7)."""
+"""Speed-ups over Rodinia on a K20. The paper has no number at this length for the other methods (figures 6 and 7)."""
 
 _PUBLISHED_TEXT = {
     "rodinia": "1×",
@@ -36,8 +36,14 @@ _RODINIA_PAIRS = 64
 
 @dataclass(frozen=True)
 class Shape:
-    """queries x targets of one length for the kernels, and pairs (queries x targets) for the transfers, in batches of `memory` bytes;
-    full: the share of the device's memory that matrices fill at most."""
+    """Size of the task.
+
+    length: of every sequence
+    queries, targets: pairs for the kernels are queries x targets
+    more_targets: pairs for the transfers are queries x more_targets
+    memory: bytes of a batch of the transfers
+    full: largest share of the device's memory that matrices fill
+    """
 
     length: int
     queries: int
@@ -55,7 +61,7 @@ SHAPES = {
 
 
 def _task(length: int, queries: int, targets: int, detail: Detail) -> Task:
-    """Pairs of relatives, as genes of one kind are: random sequences of this length."""
+    """Return a task with random sequences of one length, as genes of one kind have."""
     sequences = made_up(np.full(queries + targets, length), 4, 14)
     first = replace(sequences, ids=sequences.ids[:queries], offsets=sequences.offsets[: queries + 1])
     others = replace(
@@ -69,7 +75,7 @@ def _cpu(task: Task, threads: int, memory: int) -> Timing:
 
 
 def run(device: Device | None, size: str) -> Section:
-    """Measure all of it; without a device what the CPU does."""
+    """Measure everything; without a device only what the CPU does."""
     shape = SHAPES[size]
     ladders, tables = [_kernels(device, shape)], []
     if device is not None:
@@ -100,12 +106,12 @@ def _kernels(device: Device | None, shape: Shape) -> Ladder:
 
 
 def _full_memory(device: Device, shape: Shape) -> Table:
-    """Kernels alone, with as many pairs as the device holds matrices for: pairs a second (figure 7)."""
+    """Measure only the kernels, with as many pairs as the device holds matrices for: pairs per second (figure 7)."""
     lengths = (shape.length, max(1, shape.length // 3))
     rates = {method: [_filled(device, method, length, shape.full) for length in lengths] for method in METHODS}
     rows = []
-    for method, found in rates.items():
-        cells = [f"{pairs / seconds:,.0f} ({pairs:,} pairs)" for pairs, seconds in found]
+    for method, measured in rates.items():
+        cells = [f"{pairs / seconds:,.0f} ({pairs:,} pairs)" for pairs, seconds in measured]
         rows.append([method, *cells])
     notes = [
         f"Matrices fill {shape.full:.0%} of the device's free memory, and stay there. Rodinia takes pairs one by one: its rate is that of",
@@ -115,13 +121,13 @@ def _full_memory(device: Device, shape: Shape) -> Table:
 
 
 def _filled(device: Device, method: str, length: int, share: float) -> tuple[int, float]:
-    """(pairs, seconds) of the kernels of one batch."""
+    """Return (pairs, seconds) of the kernels of one batch."""
     size = (length + 1) ** 2
     clock = KernelClock()
     with Session(device, clock) as session:
         # A matrix takes 4 bytes a cell; the records of a pair are small beside it.
-        most = int(device.free_memory() * share) // (4 * size + RECORD_BYTES)
-        count = max(1, min(most, _RODINIA_PAIRS if method == "rodinia" else most))
+        max_pairs = int(device.free_memory() * share) // (4 * size + RECORD_BYTES)
+        count = max(1, min(max_pairs, _RODINIA_PAIRS if method == "rodinia" else max_pairs))
         task = _task(length, min(count, 32), -(-count // 32), Detail.SCORE)
         pairs = np.stack(np.divmod(np.arange(count), len(task.targets)), axis=1).astype(np.int64)
         work = Work(session, device, task, method, Sizes())
@@ -134,7 +140,7 @@ def _filled(device: Device, method: str, length: int, share: float) -> tuple[int
 
 
 def _transfers(device: Device, shape: Shape) -> Table:
-    """Whole runs with tracing, as figure 8: pairs a second."""
+    """Measure whole runs with tracing, as in figure 8: pairs per second."""
     task = _task(shape.length, shape.queries, shape.more_targets, Detail.PATH)
     pairs = shape.queries * shape.more_targets
     rows = []

@@ -1,4 +1,4 @@
-"""Munekawa et al. 2008: Smith-Waterman scores of a query against a database, scalar and with char4, and what is faster today."""
+"""Munekawa et al. 2008: Smith-Waterman scores of a query against a database, scalar and with char4, and today's faster engines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from gpualign.papers.timing import KernelClock, Timing, repeat
 
 TARGETS = {"small": 1_000, "paper": 250_143, "large": 1_000_572}
 _MEAN, _SPREAD, _LONGEST = 362, 0.7, 35_213
-"""Of Swiss-Prot of 2008: the mean is table 3's; a log-normal distribution has about the shape, and the longest protein known."""
+"""Lengths in Swiss-Prot of 2008: the mean is from table 3; a log-normal distribution has approximately the shape, and the longest is the
+longest known protein."""
 
 _LENGTHS = (128, 256, 384, 512, 640, 768, 896, 1024)
 _LADDER_LENGTH = 512
@@ -28,64 +29,64 @@ _AMINO_ACIDS = 20
 _MEMORY = 4 << 30
 _RUNS = 5
 _CPU_TARGETS = 5_000
-"""The CPU is timed on a part of a large database."""
+"""Targets of a large database on which the CPU is timed."""
 
 _SCALAR = {128: 2.0, 256: 4.4, 384: 7.3, 512: 13.4}
 _VECTOR = {128: 1.5, 256: 2.8, 384: 4.8, 512: 6.3, 640: 9.5, 768: 11.3, 896: 17.4, 1024: 19.7}
 _SSEARCH = {128: 84, 256: 159, 384: 253, 512: 318, 640: 428, 768: 507, 896: 598, 1024: 677}
-"""Seconds: tables 4 and 5; on a GeForce 8800 GTX, and a Xeon E5440 for SSEARCH."""
+"""Seconds from tables 4 and 5: on a GeForce 8800 GTX, and for SSEARCH on a Xeon E5440."""
 
 
 def database_lengths(count: int) -> npt.NDArray[np.int64]:
-    """Lengths of about Swiss-Prot's distribution, with its mean: int64[count]."""
+    """Return lengths with approximately the distribution of Swiss-Prot, and its mean: int64[count]."""
     drawn = np.random.default_rng(2008).lognormal(0, _SPREAD, count)
     lengths: npt.NDArray[np.int64] = np.clip(np.rint(drawn / drawn.mean() * _MEAN), 2, _LONGEST).astype(np.int64)
     return lengths
 
 
 def run(device: Device | None, size: str) -> Section:
-    """Measure all of it; without a device what the CPU does."""
+    """Measure everything; without a device only what the CPU does."""
     database = made_up(database_lengths(TARGETS[size]), _AMINO_ACIDS, 1)
-    part = replace(database, ids=database.ids[:_CPU_TARGETS], offsets=database.offsets[: _CPU_TARGETS + 1])
+    subset = replace(database, ids=database.ids[:_CPU_TARGETS], offsets=database.offsets[: _CPU_TARGETS + 1])
     scoring = make_scoring(PROTEIN, ScoringOptions(match=2, mismatch=-1, gap=1), [database], local=True)
     clock = KernelClock()
     cpu = {today_on_cpu(threads): threads for threads in counts_of_threads()}
-    found: dict[tuple[str, int], Timing] = {}
+    timings: dict[tuple[str, int], Timing] = {}
     today = "today, CUDA"
     for length in _LENGTHS:
         task = Task(made_up(np.array([length]), _AMINO_ACIDS, length), database, scoring, Mode.LOCAL, alphabet=PROTEIN)
-        small = replace(task, targets=part)
-        scale = int(database.offsets[-1]) / int(part.offsets[-1])
+        small = replace(task, targets=subset)
+        scale = int(database.offsets[-1]) / int(subset.offsets[-1])
         for name, threads in cpu.items():
             times = repeat(_RUNS, lambda _, threads=threads, task=small: align(task, CpuEngine(threads), _MEMORY))  # type: ignore[misc]
-            found[name, length] = Timing(times.median * scale, times.lower * scale, times.upper * scale, times.runs)
+            timings[name, length] = Timing(times.median * scale, times.lower * scale, times.upper * scale, times.runs)
         if device is None:
             continue
         for method in METHODS:
             engine = MunekawaEngine(device, method, log=clock)
-            found[method, length] = repeat(_RUNS, lambda _, e=engine, task=task: clock.of(lambda: align(task, e, _MEMORY)))  # type: ignore[misc]
+            timings[method, length] = repeat(_RUNS, lambda _, e=engine, task=task: clock.of(lambda: align(task, e, _MEMORY)))  # type: ignore[misc]
         fastest = CudaEngine([device], log=lambda batch: clock(batch.download - batch.kernels, 0))
-        found[today, length] = repeat(_RUNS, lambda _, e=fastest, task=task: clock.of(lambda: align(task, e, _MEMORY)))  # type: ignore[misc]
+        timings[today, length] = repeat(_RUNS, lambda _, e=fastest, task=task: clock.of(lambda: align(task, e, _MEMORY)))  # type: ignore[misc]
     letters = int(database.offsets[-1])
     return Section(
         "Munekawa 2008",
         "Munekawa, Ino, Hagihara 2008: Smith-Waterman database search",
-        [_ladder(found, cpu, len(database), letters)],
-        [_table(found, [*METHODS, *cpu, today], len(database), letters)],
+        [_ladder(timings, cpu, len(database), letters)],
+        [_table(timings, [*METHODS, *cpu, today], len(database), letters)],
         [] if device is not None else ["both GPU kernels and today's (no GPU)"],
     )
 
 
-def _ladder(found: dict[tuple[str, int], Timing], cpu: dict[str, int], targets: int, letters: int) -> Ladder:
+def _ladder(timings: dict[tuple[str, int], Timing], cpu: dict[str, int], targets: int, letters: int) -> Ladder:
     n = _LADDER_LENGTH
     steps = []
     for method, times in zip(METHODS, (_SCALAR, _VECTOR), strict=True):
-        if (method, n) in found:
+        if (method, n) in timings:
             name = method.removeprefix("munekawa-")
-            steps.append(Step(name, "GPU", found[method, n], _SCALAR[n] / times[n], f"{times[n]:g} s: {_SCALAR[n] / times[n]:.1f}×"))
-    steps += [Step(name, on_cpu(threads), found[name, n]) for name, threads in cpu.items()]
-    if ("today, CUDA", n) in found:
-        steps.append(Step("today, CUDA", "GPU", found["today, CUDA", n]))
+            steps.append(Step(name, "GPU", timings[method, n], _SCALAR[n] / times[n], f"{times[n]:g} s: {_SCALAR[n] / times[n]:.1f}×"))
+    steps += [Step(name, on_cpu(threads), timings[name, n]) for name, threads in cpu.items()]
+    if ("today, CUDA", n) in timings:
+        steps.append(Step("today, CUDA", "GPU", timings["today, CUDA", n]))
     task = f"A query of {n} letters against {targets:,} made-up proteins, {letters:,} letters; 2/-1, gaps of 1; GPU: time in kernels."
     notes = (
         [f"Today's CPU engine is timed on {min(targets, _CPU_TARGETS):,} of the proteins, and scaled."] if targets > _CPU_TARGETS else []
@@ -94,16 +95,16 @@ def _ladder(found: dict[tuple[str, int], Timing], cpu: dict[str, int], targets: 
     return ladder if targets == TARGETS["paper"] else unpublished(ladder)
 
 
-def _table(found: dict[tuple[str, int], Timing], names: list[str], targets: int, letters: int) -> Table:
-    methods = [name for name in names if (name, _LENGTHS[0]) in found]
-    same = targets == TARGETS["paper"]
+def _table(timings: dict[tuple[str, int], Timing], names: list[str], targets: int, letters: int) -> Table:
+    methods = [name for name in names if (name, _LENGTHS[0]) in timings]
+    is_papers_size = targets == TARGETS["paper"]
     rows = []
     for n in _LENGTHS:
-        cells = [f"{found[m, n].median:.4f} ({n * letters / found[m, n].median / 1e9:,.0f})" for m in methods]
+        cells = [f"{timings[m, n].median:.4f} ({n * letters / timings[m, n].median / 1e9:,.0f})" for m in methods]
         published = [f"{times[n]:g}" if n in times else "" for times in (_SCALAR, _VECTOR, _SSEARCH)]
-        rows.append([str(n), *cells, *(published if same else [])])
+        rows.append([str(n), *cells, *(published if is_papers_size else [])])
     header = ["letters of the query", *(f"{m.removeprefix('munekawa-')}, s (GCUPS)" for m in methods)]
-    if not same:
+    if not is_papers_size:
         return Table("All queries", header, rows, [f"The published figures are of {TARGETS['paper']:,} proteins (size paper)."])
     header += ["scalar 2008, s", "vector 2008, s", "SSEARCH 2008, s"]
     return Table("All queries", header, rows, ["The columns of 2008 are for 250,143 proteins with 90,588,910 letters."])

@@ -1,4 +1,4 @@
-"""Payne et al. 2010: the ladder from a loop on the CPU to shared memory on the GPU, and what is beyond it today."""
+"""Payne et al. 2010: the ladder from a loop on the CPU to shared memory on the GPU, and today's engines beyond it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,18 @@ from gpualign.gpu.runtime.device import Device
 from gpualign.papers.report import Ladder, Section, Step, unpublished
 from gpualign.papers.timing import KernelClock, repeat, wall
 
-_WANTED = CountRequest(Measure.DIFFERENCES, compared=False)
+_REQUEST = CountRequest(Measure.DIFFERENCES, compared=False)
 _PUBLISHED = {"CPU loop": 44865, "naive": 2140, "coalesced": 1766, "char": 1784, "register": 683, "shared": 26}
-"""Milliseconds on a GeForce 9600M GT, and a Core 2 Duo of 2.66 GHz for the loop (figure 4)."""
+"""Milliseconds on a GeForce 9600M GT, and for the loop on a Core 2 Duo of 2.66 GHz (figure 4)."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Random data sets: how many, samples, sites."""
+    """Random data sets.
+
+    sets: how many
+    samples, sites: of each
+    """
 
     sets: int
     samples: int
@@ -37,8 +41,8 @@ SHAPES = {"small": Shape(5, 112, 512), "paper": Shape(25, 112, 512), "large": Sh
 
 
 def _prepared(engine: DistanceEngine, codes: Codes) -> tuple[PreparedCounter, Panel]:
-    """All pairs are one band."""
-    counter = engine.prepare(_WANTED, 4 * len(codes) ** 2)
+    """Return a counter and the panel that it counts, for all pairs as one band."""
+    counter = engine.prepare(_REQUEST, 4 * len(codes) ** 2)
     with Workers(1) as workers:
         return counter, pack_panel(codes, used_codes(codes, workers), counter, workers)
 
@@ -55,7 +59,7 @@ def _loop(codes: Codes) -> float:
 
 
 def run(device: Device | None, size: str) -> Section:
-    """Measure all of it; without a device what the CPU does."""
+    """Measure everything; without a device only what the CPU does."""
     shape = SHAPES[size]
     rng = np.random.default_rng(2010)
     data = [rng.integers(0, 3, (shape.samples, shape.sites), dtype=np.uint8) for _ in range(shape.sets)]
@@ -71,7 +75,7 @@ def run(device: Device | None, size: str) -> Section:
     steps.append(Step("today, CPU", "CPU, 1 thread", repeat(shape.sets, lambda k: _of_cpu(data[k]))))
     if device is not None:
         today = CudaDistanceEngine(device, 1, log=clock)
-        kernel = today.prepare(_WANTED, 0).kernel
+        kernel = today.prepare(_REQUEST, 0).kernel
         steps.append(Step(f"today, {kernel}", "GPU", repeat(shape.sets, lambda k: clock.of(lambda: _count(*_prepared(today, data[k]))))))
     task = (
         f"{shape.sets} random sets of {shape.samples:,} samples x {shape.sites:,} ternary sites, all ordered pairs; GPU: time in kernels."

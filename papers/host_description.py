@@ -1,4 +1,4 @@
-"""The machine of a report."""
+"""Describes the machine of a report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpualign import __version__
 
 
 def describe_machine(gpu: str | None, size: str) -> dict[str, str]:
-    """Processor, GPU, date, version and size of a report."""
+    """Return the processor, GPU, date, version and size of a report."""
     return {
         "gpu": gpu or "no GPU",
         "processor": _processor(),

@@ -1,4 +1,4 @@
-"""The report of a paper's methods: a table for people, numbers for programs, a chart for a talk."""
+"""Reports on the papers' methods: a human-readable table, numbers for programs, a chart for a talk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from gpualign.papers.timing import Timing
 
 @dataclass(frozen=True)
 class Step:
-    """A method of a ladder. published: the paper's speed-up over its first step, where it has one."""
+    """A method of a ladder.
+
+    where: hardware that it runs on
+    published: the paper's speed-up over its first step, if it has one
+    published_text: the published figure as the table shows it
+    """
 
     method: str
     where: str
@@ -24,7 +29,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Ladder:
-    """Methods of one task, the first of which the others are compared with. published: on what the papers' figures were measured."""
+    """Methods of one task. The others are compared with the first.
+
+    published: hardware on which the papers' figures were measured
+    """
 
     title: str
     task: str
@@ -34,7 +42,7 @@ class Ladder:
 
 
 def unpublished(ladder: Ladder) -> Ladder:
-    """Without the papers' figures, which are of a task of another size."""
+    """Return the ladder without the papers' figures, for a task of another size."""
     steps = [replace(step, published=None, published_text="") for step in ladder.steps]
     return replace(ladder, steps=steps)
 
@@ -51,7 +59,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A paper."""
+    """Report on one paper."""
 
     name: str
     paper: str
@@ -61,13 +69,13 @@ class Section:
 
 
 def milliseconds(seconds: float) -> str:
-    """With three digits."""
+    """Return a duration in milliseconds, with three digits."""
     value = seconds * 1e3
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def speed_up(ladder: Ladder, step: Step) -> float:
-    """Over the first step."""
+    """Return the speed-up of a step over the first step."""
     return ladder.steps[0].timing.median / step.timing.median
 
 
@@ -77,7 +85,7 @@ def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str
 
 
 def to_markdown(sections: Sequence[Section], machine: str) -> str:
-    """All sections as a page."""
+    """Return all sections as a page."""
     parts = [f"# The papers' methods, measured\n\n{machine}\n"]
     for section in sections:
         parts.append(f"## {section.paper}\n")
@@ -102,12 +110,12 @@ def to_markdown(sections: Sequence[Section], machine: str) -> str:
 
 
 def to_json(sections: Sequence[Section], machine: dict[str, Any]) -> str:
-    """All numbers, seconds as they are."""
+    """Return all numbers as JSON, with seconds unrounded."""
     return json.dumps({"machine": machine, "sections": [asdict(section) for section in sections]}, indent=2) + "\n"
 
 
 def draw_charts(sections: Sequence[Section], outputs: dict[str, BinaryIO]) -> None:
-    """The ladders of all papers, a panel each: speed-up over the first method on a logarithmic axis. outputs: by format."""
+    """Draw the ladders of all papers, a panel each: speed-up over the first method on a logarithmic axis. outputs: streams by format."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -133,12 +141,12 @@ def _draw_ladder(panel: Any, title: str, ladder: Ladder) -> None:
     colours = [_COLOURS["today" if step.method.startswith("today") else "paper"] for step in ladder.steps]
     low = min([*factors, 1.0]) / 2
     panel.barh(places, [factor - low for factor in factors], left=low, color=colours, height=0.72)
-    marks = [(place, step.published) for place, step in zip(places, ladder.steps, strict=True) if step.published]
-    if marks:
-        panel.scatter([m for _, m in marks], [p for p, _ in marks], marker="D", s=26, color="0.15", zorder=3, label="as published")
+    published = [(place, step.published) for place, step in zip(places, ladder.steps, strict=True) if step.published]
+    if published:
+        panel.scatter([m for _, m in published], [p for p, _ in published], marker="D", s=26, color="0.15", zorder=3, label="as published")
         panel.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, fontsize=9, frameon=False)
     panel.set_xscale("log")
-    high = max([*factors, *(m for _, m in marks)])
+    high = max([*factors, *(m for _, m in published)])
     panel.set_xlim(low, high * 6)
     for place, factor, step in zip(places, factors, ladder.steps, strict=True):
         edge = max(factor, step.published or 0)

@@ -1,4 +1,4 @@
-"""Made-up sequences, and scores of them by any engine."""
+"""Makes random sequences, and aligns them with any engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpualign.cpu.processor import usable_cpus
 
 
 def made_up(lengths: npt.NDArray[np.int64], letters: int, seed: int) -> SequenceSet:
-    """Random sequences of these lengths."""
+    """Return random sequences of these lengths."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     codes = np.random.default_rng(seed).integers(0, letters, int(offsets[-1]), dtype=np.uint8)
@@ -23,22 +23,22 @@ def made_up(lengths: npt.NDArray[np.int64], letters: int, seed: int) -> Sequence
 
 
 def counts_of_threads() -> list[int]:
-    """That the CPU is measured with: one, and all."""
+    """Return the numbers of threads that the CPU is measured with: one, and all."""
     return sorted({1, usable_cpus()})
 
 
 def on_cpu(threads: int) -> str:
-    """For people."""
+    """Return the human-readable name of the CPU with `threads` threads."""
     return f"CPU, {threads} thread{'' if threads == 1 else 's'}"
 
 
 def today_on_cpu(threads: int) -> str:
-    """Name of a step."""
+    """Return the name of a step."""
     return "today, CPU" if threads == 1 else f"today, {on_cpu(threads)}"
 
 
 def align(task: Task, engine: Engine, memory: int) -> float:
-    """Compute all pairs of queries with targets; the seconds that it took, planning aside."""
+    """Align all pairs of queries with targets. Return the seconds that it took, without planning."""
     nowhere = Discard()
     prepared = engine.prepare(task, Budget.of(memory))
     return run_plan(plan_task(prepared, Pairing.ALL), prepared, nowhere, nowhere).seconds

@@ -1,4 +1,4 @@
-"""Times of repeated work."""
+"""Measures the time of repeated work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ _LONG_ENOUGH = 20.0
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds: the median of some runs, and the quartiles around it."""
+    """Seconds of several runs.
+
+    median: of the runs
+    lower, upper: quartiles around it
+    runs: number of runs
+    """
 
     median: float
     lower: float
@@ -23,7 +28,7 @@ class Timing:
 
 
 def summarise(seconds: list[float]) -> Timing:
-    """Of at least one run."""
+    """Return the timing of at least one run."""
     if len(seconds) < 2:
         return Timing(seconds[0], seconds[0], seconds[0], 1)
     lower, median, upper = statistics.quantiles(seconds, n=4, method="inclusive")
@@ -31,26 +36,26 @@ def summarise(seconds: list[float]) -> Timing:
 
 
 def repeat(runs: int, work: Callable[[int], float]) -> Timing:
-    """Of work(k), which gives its seconds, for k from 0 to `runs` - 1; a first run, of work(0), warms up and does not count."""
+    """Time work(k), which returns its seconds, for k from 0 to `runs` - 1. A first run, of work(0), warms up and does not count."""
     work(0)
-    begun = time.perf_counter()
-    found = []
+    start = time.perf_counter()
+    seconds = []
     for k in range(runs):
-        found.append(work(k))
-        if time.perf_counter() - begun > _LONG_ENOUGH:
+        seconds.append(work(k))
+        if time.perf_counter() - start > _LONG_ENOUGH:
             break
-    return summarise(found)
+    return summarise(seconds)
 
 
 def wall(action: Callable[[], object]) -> float:
-    """Seconds that an action takes."""
+    """Return the seconds that an action takes."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
 class KernelClock:
-    """Adds up what engines tell of their launches: seconds by events, and work."""
+    """Adds up the seconds of kernels, by events, that engines report of their launches together with the work."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -59,7 +64,7 @@ class KernelClock:
         self.seconds += seconds
 
     def of(self, action: Callable[[], object]) -> float:
-        """Seconds of kernels in an action."""
+        """Return the seconds of kernels in an action."""
         self.seconds = 0.0
         action()
         return self.seconds
