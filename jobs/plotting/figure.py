@@ -1,4 +1,4 @@
-"""A heat map as a matplotlib figure: tree, cells, ids, bar of colours and legend."""
+"""Draws a heat map as a matplotlib figure: tree, cells, ids, bar of colours and legend."""
 
 from __future__ import annotations
 
@@ -19,17 +19,21 @@ if TYPE_CHECKING:
     from gpualign.jobs.plotting.quantities import Quantity
     from gpualign.jobs.record_groups import Grouping
 
-MOST_CELLS = 800
-"""Cells along a side; of more records a cell is the mean of several, so that a picture of thousands is a file of 2 MB at most."""
+MAX_CELLS = 800
+"""Largest number of cells along a side. With more records a cell is the mean of several, so that a picture of thousands is a file of 2 MB
+at most."""
 _BRACKETS = 1000
-"""Of a tree in one path: few elements in a vector file, and none too long for the rasterizer."""
+"""Brackets of a tree that are drawn as one path: few elements in a vector file, and none too long for the rasterizer."""
 
 Pixels = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Style:
-    """What a user may choose; None is the default. low, high: values of the first and the last colour."""
+    """Choices of a user; None is the default.
+
+    low, high: values of the first and the last colour
+    """
 
     title: str | None = None
     cmap: str | None = None
@@ -39,8 +43,11 @@ class Style:
 
 
 def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequence[Grouping | Quantity] = ()) -> Any:
-    """The figure. Ids, numbers and a diagonal of their own are drawn while they can be read, and left out beyond; where there are no
-    numbers, a histogram of the values stands beside the bar of colours. groups: of the rows, each a strip of colours beside them."""
+    """Return the figure. Ids, numbers and a separate colour of the diagonal are drawn while they can be read, and left out beyond that.
+    Without numbers, a histogram of the values stands beside the bar of colours.
+
+    groups: of the rows, each a strip of colours beside them
+    """
     from matplotlib.figure import Figure
 
     parts = Parts(heat, order, len(groups))
@@ -53,7 +60,7 @@ def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequen
         _draw_strips(parts.place(figure, parts.left - 0.05 - parts.strips, 0, parts.strips, parts.high), strips, order)
     colours = _colours(heat, style.cmap, scale)
     rows, columns = heat.values.shape
-    block = -(-rows // MOST_CELLS), -(-columns // MOST_CELLS)
+    block = -(-rows // MAX_CELLS), -(-columns // MAX_CELLS)
     pixels = _pixels(heat, order, block, colours)
     cells = parts.place(figure, parts.left, 0, parts.wide, parts.high)
     cells.imshow(pixels, aspect="auto", interpolation="nearest", extent=(-0.5, columns - 0.5, rows - 0.5, -0.5))
@@ -75,7 +82,7 @@ def _draw_tree(axes: Any, parts: Parts, tree: DrawnTree, exponent: int) -> None:
     from matplotlib.path import Path
 
     corners, count = tree.brackets, len(tree.ends)
-    wide = min(0.8, 0.4 * 72 * parts.high / count)  # points; so that leaves do not run into each other
+    wide = min(0.8, 0.4 * 72 * parts.high / count)  # points, so that adjacent leaves do not touch
     if tree.ends.any():
         axes.hlines(np.arange(count), 0, tree.ends, color="0.6", linewidth=0.6 * wide, linestyles="dotted")
     for start in range(0, len(corners), _BRACKETS):
@@ -99,7 +106,7 @@ def _draw_tree(axes: Any, parts: Parts, tree: DrawnTree, exponent: int) -> None:
 
 
 def _draw_strips(axes: Any, strips: Sequence[Coloured], order: Order) -> None:
-    """Beside each row the colours of its groups, white without one."""
+    """Draw the colours of its groups beside each row, white if it has none."""
     from matplotlib.colors import to_rgba
 
     colours = [[to_rgba(strip.rows[k] or "white") for strip in strips] for k in order.rows]
@@ -115,7 +122,7 @@ def _draw_strips(axes: Any, strips: Sequence[Coloured], order: Order) -> None:
 
 
 def _colours(heat: HeatMap, cmap: str | None, scale: Scale) -> Any:
-    """Values to colours; by default the dark end is that of alike records."""
+    """Return the map from values to colours. By default the dark end stands for similar records."""
     import matplotlib
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -125,7 +132,7 @@ def _colours(heat: HeatMap, cmap: str | None, scale: Scale) -> Any:
 
 
 def _pixels(heat: HeatMap, order: Order, block: tuple[int, int], colours: Any) -> Pixels:
-    """Colours of the cells, each of a block of pairs, rows x columns: uint8[rows][columns][4]. Means leave out the diagonal."""
+    """Return the colours of the cells, each for a block of (rows, columns) pairs: uint8[rows][columns][4]. Means leave out the diagonal."""
     values = heat.values[np.ix_(order.rows, order.columns)]
     if block != (1, 1):
         if heat.one_set:
@@ -135,13 +142,13 @@ def _pixels(heat: HeatMap, order: Order, block: tuple[int, int], colours: Any) -
     pixels[np.isnan(values)] = MISSING
     if heat.one_set and block == (1, 1):
         pixels[np.diag_indices(len(pixels))] = DIAGONAL
-    elif heat.one_set and len(heat.rows) % block[0] == 1:  # the last cell is one record with itself
+    elif heat.one_set and len(heat.rows) % block[0] == 1:  # the last cell is a single record with itself
         pixels[-1, -1] = DIAGONAL
     return pixels
 
 
 def _draw_frame(axes: Any, heat: HeatMap, parts: Parts, block: tuple[int, int]) -> None:
-    """Ids, or in their place how many records there are."""
+    """Draw the ids, or in their place the number of records."""
     axes.yaxis.tick_right()
     axes.set_yticks(range(len(parts.row_names)), parts.row_names, fontsize=parts.row_size, parse_math=False)
     axes.set_xticks(range(len(parts.column_names)), parts.column_names, fontsize=parts.column_size, parse_math=False, rotation=90)
@@ -159,10 +166,10 @@ def _draw_frame(axes: Any, heat: HeatMap, parts: Parts, block: tuple[int, int]) 
 
 
 def _draw_numbers(axes: Any, texts: list[list[str]], pixels: Pixels, size: float) -> None:
-    """Values in their cells, in black or white, whichever stands out."""
+    """Draw the values in their cells, in black or white for contrast."""
     bright = pixels[..., :3] @ np.array([0.2126, 0.7152, 0.0722]) > 125
     for i, line in enumerate(texts):
         for j, text in enumerate(line):
             colour = "black" if bright[i, j] else "white"
             number = axes.text(j, i, text, fontsize=size, ha="center", va="center_baseline", color=colour, parse_math=False)
-            number.set_in_layout(False)  # they are inside the matrix anyway, and to measure 900 takes seconds
+            number.set_in_layout(False)  # they are inside the matrix anyway, and measuring 900 of them takes seconds

@@ -1,4 +1,4 @@
-"""Where the parts of a heat map are, in inches, and how large its text is."""
+"""Places the parts of a heat map, in inches, and sizes its text."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy.typing as npt
 
 from gpualign.jobs.plotting.heatmap import HeatMap, Order, cell_texts, shown_names
 
-MOST_NUMBERS = 30
-"""Records of which every cell shows its value."""
-MOST_LABELS = 150
-"""Records that have their ids beside the rows and columns; more would be too small to read."""
+MAX_NUMBERS = 30
+"""Largest number of records for which every cell shows its value."""
+MAX_LABELS = 150
+"""Largest number of records that have their ids beside the rows and columns; with more, these would be too small to read."""
 DIAGONAL = (204, 204, 204, 255)
 MISSING = (255, 255, 255, 255)
-"""Colours that are in no map of values: of records with themselves, and of pairs without a value."""
+"""Colours that no colour map contains, of records with themselves and of pairs without a value."""
 
-TITLE, LABEL, SMALL, _LEAST = 10.0, 8.0, 7.0, 5.0
-"""Sizes of text in points; _LEAST is the smallest that journals print."""
+TITLE, LABEL, SMALL, _MIN_SIZE = 10.0, 8.0, 7.0, 5.0
+"""Sizes of text in points; _MIN_SIZE is the smallest that journals print."""
 
 STRIP = 0.16
-"""Inches of a strip of groups."""
+"""Width in inches of a strip of groups."""
 
 
 class Parts:
@@ -32,12 +32,12 @@ class Parts:
         rows, columns = heat.values.shape
         self.row_names = _names(heat.rows, order.rows)
         self.column_names = _names(heat.columns, order.columns)
-        texts = cell_texts(heat) if max(rows, columns) <= MOST_NUMBERS else None
+        texts = cell_texts(heat) if max(rows, columns) <= MAX_NUMBERS else None
         self.texts = texts and [[texts[i][j] for j in order.columns] for i in order.rows]
         number = max(width_of(text, number_size(rows, columns)) for line in texts for text in line) if texts else 0.0
         self.high, self.wide = _side(rows, number), _side(columns, number)
         self.row_size, self.column_size = (
-            min(LABEL, max(_LEAST, 0.88 * 72 * side / count)) for side, count in ((self.high, rows), (self.wide, columns))
+            min(LABEL, max(_MIN_SIZE, 0.88 * 72 * side / count)) for side, count in ((self.high, rows), (self.wide, columns))
         )
         self.margin = 0.1 + max((width_of(name, self.column_size) for name in self.column_names), default=0.2)
         self.tree = 1.3
@@ -51,29 +51,29 @@ class Parts:
         self.bar = min(2.4, max(1.2, 0.6 * self.high))
 
     def place(self, figure: Any, left: float, bottom: float, wide: float, high: float) -> Any:
-        """New axes; bottom: above the lower edge of the matrix."""
+        """Return new axes. bottom: height above the lower edge of the matrix."""
         return figure.add_axes((left / self.width, (self.margin + bottom) / self.height, wide / self.width, high / self.height))
 
 
 def _names(ids: list[str], order: npt.NDArray[np.intp]) -> list[str]:
-    names = shown_names(ids) if len(ids) <= MOST_LABELS else []
+    names = shown_names(ids) if len(ids) <= MAX_LABELS else []
     return [names[k] for k in order] if names else []
 
 
 def number_size(rows: int, columns: int) -> float:
-    """Points of the numbers in cells."""
+    """Return the size of the numbers in cells, in points."""
     return SMALL if max(rows, columns) <= 12 else 6.0
 
 
 def _side(count: int, number: float) -> float:
-    """Inches of the matrix along `count` records. number: width of the widest number in a cell, 0 without any."""
+    """Return the length of the matrix along `count` records, in inches. number: width of the widest number in a cell, 0 without any."""
     if number:
         return max(count * max(0.27, number + 0.08), min(1.8, 0.6 * count))
-    return 7.0 if count > MOST_LABELS else max(0.078 * count, min(6.5, 0.24 * count))
+    return 7.0 if count > MAX_LABELS else max(0.078 * count, min(6.5, 0.24 * count))
 
 
 def width_of(text: str, size: float) -> float:
-    """Inches of a line of text of `size` points."""
+    """Return the width of a line of text of `size` points, in inches."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -81,12 +81,12 @@ def width_of(text: str, size: float) -> float:
 
 
 def wrapped(text: str, inches: float, size: float) -> str:
-    """In lines of about so many inches."""
+    """Return the text wrapped to lines of approximately `inches` inches."""
     return "\n".join(textwrap.wrap(text, max(10, int(inches * 72 / (size * 0.55)))))
 
 
 def ticks(exponent: int) -> Any:
-    """Numbers along a scale, in units of ten to the power of `exponent`."""
+    """Return a formatter of numbers along a scale, in units of ten to the power of `exponent`."""
     from matplotlib.ticker import FuncFormatter
 
     return FuncFormatter(lambda value, _: f"{value / 10.0**exponent:,.6g}".replace("-", "−"))

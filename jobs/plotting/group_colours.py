@@ -1,4 +1,4 @@
-"""Groups of records, and numbers and dates, as colours beside the rows of a heat map. Nothing is drawn here."""
+"""Chooses colours beside the rows of a heat map, for groups of records, numbers and dates. Nothing is drawn here."""
 
 from __future__ import annotations
 
@@ -16,23 +16,27 @@ if TYPE_CHECKING:
     from gpualign.jobs.record_groups import Grouping
 
 _FEW = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#000000")
-"""Okabe and Ito 2008: told apart without colour vision too."""
+"""Colours of Okabe and Ito 2008, which can also be distinguished without colour vision."""
 
-_MOST = 20
-"""Colours that can be told apart at all; further groups share one."""
+_MAX_COLOURS = 20
+"""Largest number of colours that can be distinguished at all; further groups share one."""
 
 _OTHER = "#000000"
 
 _GRADIENTS = ("Oranges", "Blues", "Greens")
-"""matplotlib's names. Each is of one hue, whose order is visible without colour vision and in grey."""
+"""Names of matplotlib's maps. Each is of one hue, whose order is visible without colour vision and in grey."""
 
 _PALEST = 0.2
-"""Where a gradient begins, so that nothing in it looks white, which stands for no value."""
+"""Start of a gradient, so that nothing in it looks white, which stands for no value."""
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """colours: from that of `low` to that of `high`. ticks: (value, label)."""
+    """Colours of a range of values.
+
+    colours: from that of `low` to that of `high`
+    ticks: (value, label)
+    """
 
     colours: Sequence[str]
     low: float
@@ -42,8 +46,11 @@ class Gradient:
 
 @dataclass(frozen=True)
 class Coloured:
-    """legend: (label, colour) of each colour in use, but for those of a gradient. rows: the colour of each row, None: it has no group, or
-    no value."""
+    """A strip of colours beside the rows.
+
+    legend: (label, colour) of each colour in use, except those of a gradient
+    rows: the colour of each row; None: it has no group, or no value
+    """
 
     title: str
     legend: Sequence[tuple[str, str]]
@@ -52,19 +59,19 @@ class Coloured:
 
 
 def strips_of(columns: Sequence[Grouping | Quantity], lines: int) -> list[Coloured]:
-    """The colours of each column. lines: of a legend at most."""
-    found: list[Coloured] = []
+    """Return the strip of each column. lines: largest number of lines in a legend."""
+    strips: list[Coloured] = []
     for column in columns:
         if isinstance(column, Quantity):
-            number = sum(one.gradient is not None for one in found)
-            found.append(graded(column, _GRADIENTS[number % len(_GRADIENTS)]))
+            number = sum(one.gradient is not None for one in strips)
+            strips.append(graded(column, _GRADIENTS[number % len(_GRADIENTS)]))
         else:
-            found.append(coloured(column, lines))
-    return found
+            strips.append(coloured(column, lines))
+    return strips
 
 
 def graded(quantity: Quantity, name: str) -> Coloured:
-    """Colours of one of matplotlib's maps for numbers or dates, at least two of which differ."""
+    """Return a strip with the colours of one of matplotlib's maps for numbers or dates, at least two of which differ."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -80,7 +87,7 @@ def _day_ticks(low: float, high: float) -> list[tuple[float, str]]:
 
 
 def _ticks(quantity: Quantity) -> list[tuple[float, str]]:
-    """Two to four round numbers."""
+    """Return two to four round numbers with their labels."""
     from matplotlib.ticker import MaxNLocator
 
     known = quantity.values[~np.isnan(quantity.values)]
@@ -91,23 +98,24 @@ def _ticks(quantity: Quantity) -> list[tuple[float, str]]:
     return [(tick, f"{tick:{',' if abs(tick) >= 10_000 else ''}.10g}".replace("-", "−")) for tick in inside]
 
 
-def coloured(grouping: Grouping, lines: int = _MOST) -> Coloured:
-    """Colours for groups; the smallest share the last one where there are more groups than colours, or than lines of a legend."""
-    count, most = len(grouping.labels), min(lines, _MOST)
-    if min(count, most) <= len(_FEW):
+def coloured(grouping: Grouping, lines: int = _MAX_COLOURS) -> Coloured:
+    """Return a strip with colours for groups. If there are more groups than colours, or than lines of a legend, the smallest share the last
+    colour."""
+    count, max_colours = len(grouping.labels), min(lines, _MAX_COLOURS)
+    if min(count, max_colours) <= len(_FEW):
         palette: Sequence[str] = _FEW
     else:
         from matplotlib import colormaps
         from matplotlib.colors import to_hex
 
         palette = [to_hex(colour) for colour in colormaps["tab20"].colors]  # type: ignore[attr-defined]
-    if count <= most:
+    if count <= max_colours:
         shown = list(range(count))
     else:
         sizes = Counter(number for number in grouping.of if number >= 0)
-        shown = sorted(sorted(range(count), key=lambda k: -sizes[k])[: most - 1])
+        shown = sorted(sorted(range(count), key=lambda k: -sizes[k])[: max_colours - 1])
     colours = {number: palette[k] for k, number in enumerate(shown)}
     legend = [(grouping.labels[number], colours[number]) for number in shown]
-    if count > most:
+    if count > max_colours:
         legend.append((f"{count - len(shown):,} others", _OTHER))
     return Coloured(grouping.title, legend, [None if number < 0 else colours.get(number, _OTHER) for number in grouping.of])

@@ -1,4 +1,4 @@
-"""What a heat map shows: which values, in which order, on which scale and under which names. Nothing is drawn here."""
+"""Describes what a heat map shows: its values, their order, their scale and their names. Nothing is drawn here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 LINKAGES = ("average", "complete", "single", "weighted")
-"""Ward's is not among them: it is defined for points of a Euclidean space, which aligned sequences and SNP distances are not."""
+"""Linkage methods. Ward's is not among them: it is defined for points of a Euclidean space, which aligned sequences and SNP distances are
+not."""
 
 DISTANCE_LABELS = {
     "hamming": "hamming distance (differing sites)",
@@ -36,35 +37,38 @@ DISTANCE_LABELS = {
 }
 
 SIMILARITIES = ("identity", "score", "kinship", "relationship")
-"""Kinds of values that are the larger the more alike two records are."""
+"""Kinds of values that are larger for more similar records."""
 
 ALIGNMENT_KINDS = ("score", "identity", "distance")
-"""What `nw` and `sw` write of alignments."""
+"""Kinds of values that `nw` and `sw` write of alignments."""
 
 _ALIGNMENT_LABELS = {"score": "score", "identity": "identity", "distance": "distance (1 − identity)"}
 
 _ORDERED = 400
-"""Leaves of a tree are put in the best order up to so many: the time grows with their square."""
+"""Largest number of leaves of a tree that are put in the best order: the time grows with its square."""
 
 _PROFILE_WORK = 2 * 10**9
-"""Values that are compared at most, so that ordering a rectangle by its profiles takes seconds."""
+"""Largest number of values that are compared, so that ordering a rectangle by its profiles takes seconds."""
 
-_LEAST_EXPONENT = -307
+_MIN_EXPONENT = -307
 """Smallest power of ten whose multiples keep all digits of a float."""
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 _WHOLE_IDS = 40
-"""Characters of an id that are always drawn."""
+"""Number of characters of an id that are always drawn."""
 
 
 @dataclass(frozen=True)
 class HeatMap:
-    """values: [rows][columns], nan where there is none. one_set: rows and columns are the same records, and the matrix is symmetric.
+    """A matrix to draw.
 
-    kind: distance (small is alike; a record has 0 to itself), identity (1 to itself), score, kinship or relationship (large is alike), or
-    value: not known.
-    label: what the colours mean, for people. whole: the values are counts or integer scores.
+    values: [rows][columns], nan if there is none
+    one_set: rows and columns are the same records, and the matrix is symmetric
+    kind: distance (small for similar records; 0 of a record to itself), identity (1 to itself), score, kinship or relationship (large for
+        similar records), or value: unknown
+    label: human-readable meaning of the colours
+    whole: the values are counts or integer scores
     """
 
     values: Reals
@@ -77,25 +81,29 @@ class HeatMap:
 
     @property
     def others(self) -> Reals:
-        """The values of pairs of different records, in a vector."""
+        """Values of pairs of different records, in a vector."""
         return self.values[~np.eye(len(self.rows), dtype=bool)] if self.one_set else self.values.ravel()
 
     @property
     def exponent(self) -> int:
-        """Numbers are shown in units of ten to this power, which is 0 unless they would be long."""
+        """Exponent of the power of ten in whose units numbers are shown: 0 unless they would be long."""
         largest = float(np.nanmax(np.abs(self.values), initial=0))
         power = math.floor(math.log10(largest)) if largest else 0
-        return 0 if -3 < power < 6 else max(power, _LEAST_EXPONENT)
+        return 0 if -3 < power < 6 else max(power, _MIN_EXPONENT)
 
     @property
     def unit(self) -> str:
-        """Behind the label of a scale."""
+        """Suffix of the label of a scale."""
         return f" (× 10{str(self.exponent).translate(_RAISED)})" if self.exponent else ""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Values of the first and last colour; extend ("neither", "min", "max", "both"): at which ends there are values beyond."""
+    """Scale of the colours.
+
+    low, high: values of the first and last colour
+    extend: ends at which there are values beyond: "neither", "min", "max", "both"
+    """
 
     low: float
     high: float
@@ -104,9 +112,13 @@ class Scale:
 
 @dataclass(frozen=True)
 class DrawnTree:
-    """What is drawn of a tree. brackets: [brackets][4][height, place], corners from child to child by way of their parent; heights grow
-    towards the root, from 0; leaf k of the order is at place k. ends: of each leaf its height: float64[leaves]. heights: what they
-    are, for people."""
+    """A tree as it is drawn.
+
+    brackets: [brackets][4][height, place], corners from child to child by way of their parent; heights grow towards the root, from 0; leaf
+        k of the order is at place k
+    ends: float64[leaves], height of each leaf
+    heights: human-readable meaning of the heights
+    """
 
     brackets: Reals
     ends: Reals
@@ -115,7 +127,10 @@ class DrawnTree:
 
 @dataclass(frozen=True)
 class Order:
-    """Rows and columns as they are drawn, with the tree of one set whose leaves are in this order; None without one."""
+    """Rows and columns as they are drawn.
+
+    tree: of one set, with its leaves in this order; None: no tree is drawn
+    """
 
     rows: npt.NDArray[np.intp]
     columns: npt.NDArray[np.intp]
@@ -123,23 +138,23 @@ class Order:
 
 
 def of_distances(values: npt.NDArray[Any], samples: Samples, metric: Metric) -> HeatMap:
-    """Of distances, or kinships, that were just computed, square, rectangular or condensed."""
+    """Return the heat map of distances, or kinships, that were just computed: square, rectangular or condensed."""
     return of_lists(values, samples.queries.ids, samples.targets.ids, samples.one_set, metric.value, DISTANCE_LABELS[metric.name])
 
 
 def of_alignments(values: npt.NDArray[Any], task: Task, value: Value) -> HeatMap:
-    """The same of what `value` says of alignments."""
+    """Return the heat map of what `value` selects of alignments: square, rectangular or condensed."""
     label = alignment_label(value.kind, value.edit)
     return of_lists(values, task.queries.ids, task.targets.ids, task.targets is task.queries, value.kind, label)
 
 
 def alignment_label(kind: str, edit: bool) -> str:
-    """What colours mean of alignments, for people. edit: distances are edits, not 1 - identity."""
+    """Return the human-readable meaning of colours of alignments. edit: distances are edits, not 1 - identity."""
     return "edit distance" if edit and kind == "distance" else _ALIGNMENT_LABELS[kind]
 
 
 def of_lists(values: npt.NDArray[Any], rows: Sequence[str], columns: Sequence[str], one_set: bool, kind: str, label: str) -> HeatMap:
-    """Of a matrix with its ids. Values that are no finite numbers become nan; a condensed matrix is unfolded."""
+    """Return the heat map of a matrix with its ids. Values that are not finite become nan; a condensed matrix is unfolded."""
     numbers = values.astype(np.float64)
     numbers[~np.isfinite(numbers)] = np.nan
     if numbers.ndim == 1:
@@ -161,16 +176,16 @@ _ROUNDING = 1e-9
 
 
 def _are_fractions(values: npt.NDArray[Any]) -> bool:
-    """Tell whether values are from 0 to 1, and not all of them are whole: distances or identities."""
+    """True if all values are from 0 to 1 and not all of them are whole: distances or identities."""
     some = values[~np.isnan(values)]
     return bool(len(some) and ((some >= 0) & (some <= 1)).all() and ((some > 0) & (some < 1)).any())
 
 
 def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str | None:
-    """Kind of value of a stored matrix: by the name of its array, else by its diagonal; None where neither tells distances from
-    identities or scores.
+    """Return the kind of value of a stored matrix, from the name of its array, else from its diagonal; None if neither distinguishes
+    distances from identities or scores.
 
-    A condensed matrix without a name has distances, which is what this form is for, unless one is negative.
+    A condensed matrix without a name has distances, the usual content of this form, unless one is negative.
     """
     if name in ("distance", "distances"):
         return "distance"
@@ -180,23 +195,24 @@ def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str
         return None if name is not None or np.any(values < 0) else "distance"
     if not one_set:
         return "score" if name == "scores" else "value"
-    with_itself = np.diagonal(values)
-    known = with_itself[~np.isnan(with_itself)]
+    diagonal = np.diagonal(values)
+    known = diagonal[~np.isnan(diagonal)]
     if not len(known) and len(values) > 1 and _are_fractions(values):
         return None
     if not np.any(np.abs(known) > _ROUNDING) and not np.any(values < 0):
         return "distance"
     # A kinship of a sample with itself is 0.5. Records with ambiguous letters are not quite identical to themselves, but not all have some.
-    whole = np.nanmax(with_itself, initial=0) == 1
-    if name != "scores" and whole and not np.any((values < 0) | (values > with_itself[:, None])):
+    whole = np.nanmax(diagonal, initial=0) == 1
+    if name != "scores" and whole and not np.any((values < 0) | (values > diagonal[:, None])):
         return "identity"
     return "score"
 
 
 def scale_of(heat: HeatMap, low: float | None, high: float | None) -> Scale:
-    """From what means "the same" (distance 0, identity 1) to the value farthest from it; scores from 0. low, high: instead of these.
+    """Return a scale from the value of equal records (distance 0, identity 1) to the value farthest from it; for scores, from 0. low, high:
+    replace these limits.
 
-    So the contrast between colours is that between the values: samples that are all equally far apart have one colour, whatever little they
+    So the contrast between colours is that between the values: samples that are all equally far apart have one colour, however little they
     differ by. Raises `InputError` for an empty range.
     """
     others = heat.others
@@ -207,17 +223,17 @@ def scale_of(heat: HeatMap, low: float | None, high: float | None) -> Scale:
         first, last = (0.0, 1.0) if heat.kind == "identity" or first >= 0 else (first, 0.0)
     first, last = first if low is None else low, last if high is None else high
     if not first < last:
-        given = " and ".join(parameter(name, f"{value:g}") for name, value in (("vmin", low), ("vmax", high)) if value is not None)
-        raise InputError(f"{given}: the colours would go from {first:g} to {last:g}; values are from {smallest:g} to {largest:g}")
+        limits = " and ".join(parameter(name, f"{value:g}") for name, value in (("vmin", low), ("vmax", high)) if value is not None)
+        raise InputError(f"{limits}: the colours would go from {first:g} to {last:g}; values are from {smallest:g} to {largest:g}")
     below, above = others.size and smallest < first, others.size and largest > last
     return Scale(first, last, "both" if below and above else "min" if below else "max" if above else "neither")
 
 
 def to_distances(heat: HeatMap) -> Reals:
-    """Distances to cluster the records of one set by, symmetric, 0 on the diagonal and nowhere negative.
+    """Return distances to cluster the records of one set by, symmetric, 0 on the diagonal and nowhere negative.
 
-    Of similarities s: (s_ii + s_jj) / 2 - s_ij, the largest score standing for an s_ii that is not known. What is not defined
-    counts as the largest distance.
+    Similarities s become (s_ii + s_jj) / 2 - s_ij; the largest score replaces an unknown s_ii. Undefined values count as the largest
+    distance.
     """
     values = heat.values
     if np.isnan(values).all():
@@ -232,7 +248,8 @@ def to_distances(heat: HeatMap) -> Reals:
 
 
 def order_of(heat: HeatMap, method: str) -> Order:
-    """One set in the order of the leaves of its tree; rows and columns of two sets each by a tree of their profiles, which is not drawn."""
+    """Return the order of the leaves of a tree: for one set, of its tree; for the rows and columns of two sets, of a tree of their profiles
+    each, which is not drawn."""
     if not heat.one_set:
         return Order(_by_profile(heat.values, method), _by_profile(heat.values.T, method), None)
     if len(heat.rows) < 2:
@@ -248,7 +265,7 @@ def order_of(heat: HeatMap, method: str) -> Order:
 
 
 def linkage_of(heat: HeatMap, method: str) -> Reals:
-    """scipy's linkage matrix of one set, in the units of its distances."""
+    """Return scipy's linkage matrix of one set, in the units of its distances."""
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
@@ -257,29 +274,31 @@ def linkage_of(heat: HeatMap, method: str) -> Reals:
 
 
 def by_tree(heat: HeatMap, tree: Tree) -> Order:
-    """In the order of the leaves of a tree of the same records. Raises `InputError` for one of others, and where ids are not unique."""
+    """Return the order of the leaves of a tree of the same records. Raises `InputError` if its records differ, and if ids are not
+    unique."""
     number = {name: k for k, name in enumerate(heat.rows)}
     if not heat.one_set or len(number) < len(heat.rows):
         raise InputError(
-            f"{parameter('tree')}: the matrix is of two sets, or has an id twice; a tree is of one set, of which each record has its own id"
+            f"{parameter('tree')}: the matrix is of two sets, or has an id twice; a tree is of one set, in which each record has its own id"
         )
     leaves = set(tree.ids)
     for where, alone in (("matrix", number.keys() - leaves), ("tree", leaves - number.keys())):
         if alone:
             others = f" and {len(alone) - 1:,} more are" if len(alone) > 1 else " is"
             name = ascii(_cut(min(alone), _WHOLE_IDS))
-            raise InputError(f"{parameter('tree')}: {name}{others} only in the {where}; the leaves are to be the records of the matrix")
+            raise InputError(f"{parameter('tree')}: {name}{others} only in the {where}; the leaves must be the records of the matrix")
     rows = np.array([number[name] for name in tree.ids], dtype=np.intp)
     return Order(rows, rows, brackets_of(tree))
 
 
 def as_it_is(heat: HeatMap) -> Order:
-    """In the order of the matrix, without a tree."""
+    """Return the order of the matrix, without a tree."""
     return Order(np.arange(len(heat.rows)), np.arange(len(heat.columns)), None)
 
 
 def reordered(order: Order, rows: Sequence[int], columns: Sequence[int] | None) -> Order:
-    """By these numbers, rows and columns with the same number as they were; columns None: they stay. The tree is no longer theirs."""
+    """Return the order sorted by these numbers; rows and columns with equal numbers keep their order. columns: None: they stay. The tree is
+    dropped."""
 
     def sorted_by(places: npt.NDArray[np.intp], numbers: Sequence[int]) -> npt.NDArray[np.intp]:
         return places[np.argsort(np.asarray(numbers)[places], kind="stable")]
@@ -288,7 +307,7 @@ def reordered(order: Order, rows: Sequence[int], columns: Sequence[int] | None) 
 
 
 def _by_profile(values: Reals, method: str) -> npt.NDArray[np.intp]:
-    """Rows that are alike beside each other; in the order that they have where comparing them would take too long."""
+    """Return an order of rows with similar ones next to each other; their original order if comparing them would take too long."""
     if len(values) < 2 or len(values) ** 2 * values.shape[1] > _PROFILE_WORK or np.isnan(values).all():
         return np.arange(len(values))
     from scipy.cluster.hierarchy import leaves_list, linkage
@@ -300,7 +319,8 @@ def _by_profile(values: Reals, method: str) -> npt.NDArray[np.intp]:
 
 
 def branches(tree: Reals) -> Reals:
-    """Corners of the bracket that each merge of a linkage matrix is drawn as: [merges][4][height, place]; leaf k of the order is at k."""
+    """Return the corners of the bracket of each merge of a linkage matrix: [merges][4][height, place]; leaf k of the order is at place
+    k."""
     from scipy.cluster.hierarchy import leaves_list
 
     count = len(tree) + 1
@@ -315,7 +335,7 @@ def branches(tree: Reals) -> Reals:
 
 
 def brackets_of(tree: Tree) -> DrawnTree:
-    """One whose leaves are the records: their distances from the root stay what they are."""
+    """Return the tree as it is drawn; its leaves are the records. Their distances from the root stay what they are."""
     count, parents, lengths = len(tree.ids), tree.parents.tolist(), tree.lengths
     depth, place = np.zeros(len(parents)), np.zeros(len(parents))
     place[:count] = np.arange(count)
@@ -332,7 +352,7 @@ def brackets_of(tree: Tree) -> DrawnTree:
 
 
 def block_means(values: Reals, high: int, wide: int) -> Reals:
-    """Means of rectangles of high x wide values, smaller ones at the ends; nan is left out, and is the mean of nothing else."""
+    """Return the means of rectangles of high x wide values, smaller ones at the ends. nan is left out; the mean of nan alone is nan."""
     known = ~np.isnan(values)
 
     def sums(of: npt.NDArray[Any]) -> Reals:
@@ -346,7 +366,7 @@ def block_means(values: Reals, high: int, wide: int) -> Reals:
 
 
 def cell_texts(heat: HeatMap) -> list[list[str]]:
-    """The values as they stand in cells, in the unit of the scale: three digits of the largest unless they are counts; nothing for nan."""
+    """Return the texts of cells, in the unit of the scale: three digits of the largest value unless the values are counts; "" for nan."""
     values = heat.values / 10.0**heat.exponent
     largest = float(np.nanmax(np.abs(values), initial=0))
     decimals = 3 if heat.kind == "identity" else max(0, 2 - math.floor(math.log10(largest))) if largest else 0
@@ -355,13 +375,13 @@ def cell_texts(heat: HeatMap) -> list[list[str]]:
 
 
 def shown_text(text: str) -> str:
-    """A title, or what stands in a legend: cut in the middle beyond 40 characters. Bytes that are no text and characters that cannot be
-    printed become the replacement character."""
+    """Return a title, or text of a legend, as it is drawn: beyond 40 characters its middle is cut out. Invalid bytes and unprintable
+    characters become the replacement character."""
     return _cut(_printable(text), _WHOLE_IDS)
 
 
 def shown_names(ids: list[str]) -> list[str]:
-    """Ids as they are drawn: as `shown_text` has them, but never so that two of them look the same."""
+    """Return ids as they are drawn, shortened as by `shown_text`, but never so that two different ids look the same."""
     names = [_printable(name) for name in ids]
     longest = max(map(len, names))
     limit = _WHOLE_IDS

@@ -1,4 +1,4 @@
-"""What stands right of a heat map: the bar of colours, the histogram of values beside it, and what other colours mean."""
+"""Draws what stands to the right of a heat map: the bar of colours, the histogram of values beside it, and the legends of other colours."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gpualign.jobs.plotting.group_colours import Coloured, Gradient
 from gpualign.jobs.plotting.heatmap import HeatMap, Scale, shown_text
 
 _BAR = 0.16
-"""Inches."""
+"""Width in inches."""
 
 _BINS = 60
-"""Of the histogram, along the whole bar."""
+"""Bins of the histogram, along the whole bar."""
 
 _LINE = 1.5 * SMALL / 72
 """Inches from one line of a legend to the next."""
@@ -31,7 +31,10 @@ _GAP = 0.2
 
 @dataclass(frozen=True)
 class Legend:
-    """entries: (label, colour), below the gradient if there is one."""
+    """A legend.
+
+    entries: (label, colour), below the gradient if there is one
+    """
 
     title: str | None
     entries: Sequence[tuple[str, str]]
@@ -39,13 +42,13 @@ class Legend:
 
     @property
     def high(self) -> float:
-        """Inches."""
+        """Height in inches."""
         lines = len(self.entries) + (self.title is not None)
         return lines * _LINE + (0 if self.gradient is None else _GRADIENT + _LINE)
 
 
 def draw_bar(figure: Any, parts: Parts, heat: HeatMap, colours: Any, scale: Scale) -> Any:
-    """The bar of colours, level with the top of the matrix: its axes."""
+    """Draw the bar of colours, level with the top of the matrix, and return its axes."""
     axes = parts.place(figure, parts.bar_left, parts.high - parts.bar, _BAR, parts.bar)
     bar = figure.colorbar(colours, cax=axes, extend=scale.extend, extendfrac=0.05)
     bar.outline.set_linewidth(0.5)
@@ -60,7 +63,7 @@ def draw_bar(figure: Any, parts: Parts, heat: HeatMap, colours: Any, scale: Scal
 
 
 def _draw_histogram(axes: Any, heat: HeatMap, scale: Scale) -> None:
-    """How many pairs have which value, level with the value's colour; the longest line is labelled with its number of pairs."""
+    """Draw how many pairs have which value, level with the value's colour. The longest line is labelled with its number of pairs."""
     values = heat.others
     low, high = scale.low, scale.high
     if heat.whole and high - low < _BINS:  # each number has a line of its own
@@ -71,11 +74,11 @@ def _draw_histogram(axes: Any, heat: HeatMap, scale: Scale) -> None:
     if heat.one_set:
         counts = counts // 2
     axes.stairs(counts, edges, orientation="horizontal", fill=True, color="0.55")
-    most = int(counts.max(initial=0))
-    axes.set_xlim(max(1, most), 0)
+    largest = int(counts.max(initial=0))
+    axes.set_xlim(max(1, largest), 0)
     axes.set_ylim(low, high)
     axes.yaxis.set_visible(False)
-    axes.set_xticks([most], [f"{most:,}"], fontsize=SMALL)
+    axes.set_xticks([largest], [f"{largest:,}"], fontsize=SMALL)
     axes.tick_params(axis="x", length=2, width=0.5, pad=2)
     axes.set_xlabel("pairs", fontsize=SMALL, labelpad=1)
     for side in ("left", "right", "top"):
@@ -84,7 +87,7 @@ def _draw_histogram(axes: Any, heat: HeatMap, scale: Scale) -> None:
 
 
 def legends_of(heat: HeatMap, apart: bool, groups: Sequence[Coloured]) -> Iterator[Legend]:
-    """Of the colours that are not those of values. apart: cells of a record with itself have their own."""
+    """Yield the legends of the colours that do not stand for values. apart: cells of a record with itself have their own colour."""
     others = []
     if heat.one_set and apart:
         others.append(("with itself", _hex(DIAGONAL)))
@@ -98,13 +101,14 @@ def legends_of(heat: HeatMap, apart: bool, groups: Sequence[Coloured]) -> Iterat
 
 
 def max_entries(parts: Parts) -> int:
-    """Lines of a legend as high as the matrix, or as the bar of colours where that is higher, but for its title and a line of rows without
-    a group."""
+    """Return the number of lines of a legend as high as the matrix, or as the bar of colours if that is higher, without its title and a
+    line for rows without a group."""
     return int(max(parts.high, parts.bar) / _LINE) - 2
 
 
 def draw_legends(figure: Any, parts: Parts, legends: Iterator[Legend], bar: Any) -> None:
-    """Below the bar (its axes), one below the other, and in columns right of it where they would be lower than the matrix."""
+    """Draw the legends below the bar (its axes), one below the other, and in columns to the right of it if they would reach below the
+    matrix."""
     left, bottom = parts.bar_left, min(0.0, parts.high - parts.bar)
     top = parts.high - parts.bar - (0.42 if parts.histogram else 0.12)
     right = bar.get_tightbbox().x1 / figure.dpi
@@ -120,7 +124,7 @@ def draw_legends(figure: Any, parts: Parts, legends: Iterator[Legend], bar: Any)
 
 
 def _draw_entries(figure: Any, parts: Parts, legend: Legend, left: float, top: float) -> float:
-    """Inches that they are wide."""
+    """Draw the entries and return their width in inches."""
     from matplotlib.patches import Patch
 
     figure.legend(
@@ -143,7 +147,7 @@ def _draw_entries(figure: Any, parts: Parts, legend: Legend, left: float, top: f
 
 
 def _draw_gradient(figure: Any, parts: Parts, legend: Legend, left: float, top: float) -> float:
-    """Where it ends to the right, in inches."""
+    """Draw the gradient and return its right end in inches."""
     from matplotlib.colors import to_rgb
 
     gradient, title = legend.gradient, legend.title or ""

@@ -35,7 +35,7 @@ _LARGE_FILE = 1_500_000
 
 @dataclass(frozen=True)
 class Picture:
-    """Where a heat map goes."""
+    """File that a heat map is written to."""
 
     path: Path
     format: str
@@ -43,8 +43,13 @@ class Picture:
 
 @dataclass(frozen=True)
 class Rows:
-    """How rows are told apart, and columns of the same records. groups: strips of colours. by: tree, input, groups (of the first strip),
-    or list: as `places` has the ids. tree: this one, None: one that is made of the distances."""
+    """Order and groups of rows, and of columns with the same records.
+
+    groups: strips of colours
+    by: "tree", "input", "groups" (of the first strip), or "list", the order of `places`
+    tree: a tree to order by; None: one is made of the distances
+    places: place of each id in a list
+    """
 
     groups: Sequence[Grouping | Quantity] = ()
     by: str = "tree"
@@ -52,7 +57,7 @@ class Rows:
     places: Mapping[str, int] = field(default_factory=dict)
 
     def order(self, heat: HeatMap, method: str) -> Order:
-        """Raises `InputError` where ids are missing in the list."""
+        """Return the order in which rows and columns are drawn."""
         if self.by == "tree":
             return order_of(heat, method) if self.tree is None else by_tree(heat, self.tree)
         if self.by == "groups":
@@ -64,32 +69,33 @@ class Rows:
 
 
 def check_plot(output: str, without: str | None = None) -> Picture:
-    """without: what keeps the run from holding a matrix, for people.
+    """Return the picture for an output path, before any work is done. without: human-readable reason why the run holds no matrix.
 
-    Raises `InputError` for what cannot be drawn, `RunError` without the libraries or the folder, before any work is done.
+    Raises `InputError` if it cannot be drawn, `RunError` if a library is missing or the folder cannot be written to.
     """
     path = Path(output)
     format = path.suffix.lower().removeprefix(".")
     if format not in _FORMATS:
         suffixes = [f".{one}" for one in _FORMATS]
-        raise InputError(f"{output}: a picture ends in {', '.join(suffixes)}{did_you_mean(path.suffix, suffixes)}")
+        raise InputError(f"{output}: expected a name that ends in {', '.join(suffixes)}{did_you_mean(path.suffix, suffixes)}")
     if without is not None:
         raise InputError(f"{parameter('plot')} draws every pair; it cannot be combined with {without}")
     if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
-        raise RunError(f"cannot write {path}: {path.parent} is no folder that can be written to")
+        raise RunError(f"cannot write {path}: {path.parent} is not a writable folder")
     if missing := missing_libraries("matplotlib", "scipy"):
         raise RunError(f"drawing needs {missing}: pip install 'gpualign[plot]'")
     return Picture(path, format)
 
 
 def check_text(name: str, text: str | None) -> None:
-    """Raises `InputError` for text of a parameter that no font can draw, as bytes of a command line may be."""
+    """Raise `InputError` for text of a parameter that no font can draw, such as arbitrary bytes of a command line."""
     if text is not None and any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise InputError(f"{parameter(name)} {text!a}: bytes that are no text in UTF-8")
+        raise InputError(f"{parameter(name)} {text!a}: these bytes are not text in UTF-8")
 
 
 def check_order(order: str, groups: bool, tree: bool) -> None:
-    """Raises `InputError` for an order without what it is by, and for one beside that of a tree. groups, tree: whether there is one."""
+    """Raise `InputError` for an order that lacks what it is by, and for one that contradicts a tree. groups, tree: whether they are
+    given."""
     if order == "groups" and not groups:
         raise InputError(f"{parameter('order')} {order}: give {parameter('groups')} too")
     if tree and order != "tree":
@@ -97,14 +103,14 @@ def check_order(order: str, groups: bool, tree: bool) -> None:
 
 
 def check_style(style: Style) -> None:
-    """Raises `InputError` for colours that matplotlib does not have, and for values that are no numbers."""
+    """Raise `InputError` for a colour map that matplotlib does not have, and for limits of values that are not finite."""
     from difflib import get_close_matches
 
     import matplotlib
 
     for name, value in (("vmin", style.low), ("vmax", style.high)):
         if value is not None and not math.isfinite(value):
-            raise InputError(f"{parameter(name, f'{value:g}')}: a finite number is wanted")
+            raise InputError(f"{parameter(name, f'{value:g}')}: expected a finite number")
     names = list(matplotlib.colormaps)
     if style.cmap is not None and style.cmap not in names:
         near = ", ".join(get_close_matches(style.cmap, names, 3)) or "viridis, cividis, magma"
@@ -112,23 +118,25 @@ def check_style(style: Style) -> None:
 
 
 def missing_libraries(*names: str) -> str:
-    """Those that are not installed, for people."""
+    """Return the names of libraries that are not installed, human-readable."""
     return " and ".join(name for name in names if find_spec(name) is None)
 
 
 def write_plot(
-    file: BinaryIO, picture: Picture, heat: HeatMap, notes: Reporter, style: Style | None = None, shown: Rows | None = None
+    file: BinaryIO, picture: Picture, heat: HeatMap, reporter: Reporter, style: Style | None = None, shown: Rows | None = None
 ) -> None:
-    """Put in order and draw into `file`, which is open; reports both to `notes`. Raises `InputError` where there is nothing to scale the
-    colours by, and as `Rows.order` does."""
+    """Order the records and draw the heat map into the open `file`; report both to `reporter`.
+
+    Raises `InputError` if there is nothing to scale the colours by, and as `Rows.order` does.
+    """
     style, shown = style or Style(), shown or Rows()
     scale = scale_of(heat, style.low, style.high)
     rows, columns = heat.values.shape
     records = f"{rows:,} x {columns:,}" if not heat.one_set else f"{rows:,}"
-    notes.note(f"drawing {records} sample{'' if records == '1' else 's'} as {picture.path}")
+    reporter.note(f"drawing {records} sample{'' if records == '1' else 's'} as {picture.path}")
     if undefined := int(np.isnan(heat.others).sum()):
         what = "distance" if heat.kind == "distance" else "value"
-        notes.note(f"{undefined:,} of {heat.others.size:,} cells have no {what}; to order the rest they count as the farthest")
+        reporter.note(f"{undefined:,} of {heat.others.size:,} cells have no {what}; to order the others they count as the farthest")
     start = time.perf_counter()
     order = shown.order(heat, style.linkage)
     clustered = time.perf_counter()
@@ -136,13 +144,13 @@ def write_plot(
         warnings.simplefilter("always")
         _save(draw(heat, order, scale, style, shown.groups), file, picture.format)
     if any("Glyph" in str(warning.message) for warning in caught):
-        notes.note("the font has not every character of the ids; a box stands for each that it lacks")
-    notes.note(f"ordered in {clustered - start:.1f} s, drawn in {time.perf_counter() - clustered:.1f} s")
+        reporter.note("the font has not every character of the ids; a box stands for each that it lacks")
+    reporter.note(f"ordered in {clustered - start:.1f} s, drawn in {time.perf_counter() - clustered:.1f} s")
 
 
 @contextmanager
 def _own_settings() -> Iterator[None]:
-    """matplotlib's defaults whatever a user's own are: the same matrix is the same picture."""
+    """Use matplotlib's defaults instead of the user's settings, so that the same matrix gives the same picture."""
     import matplotlib
 
     with matplotlib.rc_context():
@@ -153,7 +161,8 @@ def _own_settings() -> Iterator[None]:
 
 
 def _save(figure: Any, file: BinaryIO, format: str) -> None:
-    """Nothing is cut off, whatever the ids' lengths. A large .png has 256 colours, which nobody can tell from all of them."""
+    """Write the figure without cutting anything off, whatever the lengths of the ids. A large .png is reduced to 256 colours, which looks
+    the same."""
     from PIL import Image
 
     drawn = io.BytesIO()
@@ -167,5 +176,5 @@ def _save(figure: Any, file: BinaryIO, format: str) -> None:
 
 
 def _undated(format: str) -> dict[str, None]:
-    """No time in the file: the same matrix is the same picture."""
+    """Return metadata without a time, so that the same matrix gives the same picture."""
     return {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format, {})

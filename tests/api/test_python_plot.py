@@ -145,14 +145,14 @@ def test_an_input_is_not_overwritten(tmp_path):
         ({"matrix": [[0, 1], [1, 0]]}, "matrix: expected a Matrix that nw or dist returned; found list"),
         ({"matrix": gpualign.Matrix(np.eye(2), ["a"], ["a"], "hamming", True)}, "matrix: expected an array of numbers of shape (1, 1)"),
         ({"matrix": gpualign.Matrix(np.eye(1), ["a"], ["a"], "colour", True)}, "matrix: of 'colour'; score, identity, distance, hamming,"),
-        ({"out": "x.jpg"}, "x.jpg: a picture ends in .png, .svg, .pdf"),
+        ({"out": "x.jpg"}, "x.jpg: expected a name that ends in .png, .svg, .pdf"),
         ({"out": 5}, "out 5: the path of a file is wanted"),
         ({"title": 5}, "title: expected text; found 5"),
-        ({"label": "\udcff"}, "label '\\udcff': bytes that are no text in UTF-8"),
+        ({"label": "\udcff"}, "label '\\udcff': these bytes are not text in UTF-8"),
         ({"cmap": "viridsi"}, "cmap='viridsi': matplotlib has no colours of this name"),
         ({"linkage": "ward"}, "linkage 'ward': average, complete, single, weighted are known"),
         ({"vmin": "1"}, "vmin '1': a number is wanted"),
-        ({"vmax": float("inf")}, "vmax='inf': a finite number is wanted"),
+        ({"vmax": float("inf")}, "vmax='inf': expected a finite number"),
         ({"vmin": 9}, "vmin=9: the colours would go from 9 to"),
         ({"groups": ["x"]}, "groups: expected a dict of ids and their groups"),
         ({"groups": {"zz": "x"}}, "groups: none of its ids is one of the matrix, whose first is 's0'"),
@@ -177,5 +177,5 @@ def test_refusals(tmp_path, monkeypatch, matrix, arguments, reason):
 
 
 def test_no_such_folder(tmp_path, matrix):
-    with pytest.raises(gpualign.RunError, match="is no folder that can be written to"):
+    with pytest.raises(gpualign.RunError, match="is not a writable folder"):
         gpualign.plot(matrix, tmp_path / "none" / "x.png")

@@ -158,7 +158,7 @@ def test_engines_threads_and_memory_do_not_change_a_byte(tmp_path, rng):
         ([CORE, "--add", OLD, "--format", "molten", "--plot", "x.png"], "it cannot be combined with --add"),
         ([CORE, "--add", SNPS, "--max-distance", "3"], "two inputs are of one kind"),
         (["-", "--add", "-", "--max-distance", "3"], "only one input can be standard input"),
-        ([CORE, "--plot", "x.bmp"], "a picture ends in .png, .svg, .pdf"),
+        ([CORE, "--plot", "x.bmp"], "expected a name that ends in .png, .svg, .pdf"),
         ([CORE, "--max-distance", "3", "--plot", "x.png"], "it cannot be combined with --max-distance"),
         ([CORE, "--device", "gpu"], "--device gpu: expected"),
         ([SNPS, "--transpose", SNPS], None),

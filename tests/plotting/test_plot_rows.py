@@ -288,7 +288,7 @@ def test_branches_without_lengths_are_equally_long(tmp_path):
         ("(s0,s1,,s2);", "a leaf has no name"),
         ("(s0,(s1,s0));", "two leaves are called 's0'"),
         ("(s0:1,s1:1e999);", "a branch has the length '1e999' (character 10); expected a finite number"),
-        ("(s0,s1,s2);", "tree: 's3' is only in the matrix; the leaves are to be the records of the matrix"),
+        ("(s0,s1,s2);", "tree: 's3' is only in the matrix; the leaves must be the records of the matrix"),
         ("(s0,s1);", "tree: 's2' and 1 more are only in the matrix"),
         ("(s0,s1,s2,s3,zz);", "tree: 'zz' is only in the tree"),
         (f"(s0,s1,s2,s3,{'z' * 99});", "tree: 'zzzzzzzzzzzzzzzzzzzz\\u2026zzzzzzzzzzzzzzzzzzz' is only in the tree"),

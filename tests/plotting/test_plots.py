@@ -418,17 +418,17 @@ def test_pictures_of_thousands_are_small(tmp_path, rng, monkeypatch):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["plot", "m.tsv", "-o", "m.gif"], "m.gif: a picture ends in .png, .svg, .pdf"),
+        (["plot", "m.tsv", "-o", "m.gif"], "m.gif: expected a name that ends in .png, .svg, .pdf"),
         (
             ["plot", "m.tsv", "-o", "m.png", "--cmap", "virids"],
             "--cmap virids: matplotlib has no colours of this name; it has for instance viridis",
         ),
         (["plot", "m.tsv", "-o", "m.png", "--vmin", "9"], "--vmin 9: the colours would go from 9 to 3"),
-        (["plot", "m.tsv", "-o", "m.png", "--vmax", "nan"], "--vmax nan: a finite number is wanted"),
+        (["plot", "m.tsv", "-o", "m.png", "--vmax", "nan"], "--vmax nan: expected a finite number"),
         (["plot", "m.npz", "-o", "m.png"], "say which with --value"),
         (["plot", "no.npy", "-o", "m.png"], "no.npy: no such file"),
         (["nw", "m.fa", "--plot", "m.png"], "--plot draws a matrix, and tsv is a table of pairs"),
-        (["nw", "m.fa", "-o", "m.npy", "--plot", "m.bmp"], "m.bmp: a picture ends in"),
+        (["nw", "m.fa", "-o", "m.npy", "--plot", "m.bmp"], "m.bmp: expected a name that ends in"),
         (["dist", "m.fa", "--max-distance", "3", "--plot", "m.png"], "--plot draws every pair"),
     ],
 )
@@ -469,7 +469,7 @@ def test_values_below_the_normal_ones_are_drawn(tmp_path, value):
 @pytest.mark.parametrize("option", ["--label", "--title"])
 def test_bytes_that_are_no_text_are_no_label(tmp_path, option):
     np.save(tmp_path / "m.npy", np.array([[0, 1.0], [1, 0]]))
-    with pytest.raises(InputError, match=rf"{option} 'a\\udcff': bytes that are no text in UTF-8"):
+    with pytest.raises(InputError, match=rf"{option} 'a\\udcff': these bytes are not text in UTF-8"):
         gpualign_here("plot", tmp_path / "m.npy", "-o", tmp_path / "m.png", option, "a\udcff")
 
 
