@@ -17,7 +17,7 @@ from gpualign.gpu.papers.li import FULL, METHODS, RECORD_BYTES, Lane, LiEngine, 
 from gpualign.gpu.papers.session import Session
 from gpualign.gpu.runtime.device import Device
 from gpualign.papers.report import Ladder, Section, Step, Table
-from gpualign.papers.tasks import align, counts_of_threads, made_up, on_cpu, today_on_cpu
+from gpualign.papers.tasks import align, on_cpu, random_sequences, thread_counts, today_on_cpu
 from gpualign.papers.timing import KernelClock, Timing, repeat
 
 _PUBLISHED = {"rodinia": 1.0, "tiled-dscan": 2.0}
@@ -62,7 +62,7 @@ SHAPES = {
 
 def _task(length: int, queries: int, targets: int, detail: Detail) -> Task:
     """Return a task with random sequences of one length, as genes of one kind have."""
-    sequences = made_up(np.full(queries + targets, length), 4, 14)
+    sequences = random_sequences(np.full(queries + targets, length), 4, 14)
     first = replace(sequences, ids=sequences.ids[:queries], offsets=sequences.offsets[: queries + 1])
     others = replace(
         sequences, ids=sequences.ids[queries:], codes=sequences.codes[queries * length :], offsets=sequences.offsets[: targets + 1]
@@ -94,7 +94,7 @@ def _kernels(device: Device | None, shape: Shape) -> Ladder:
             engine = LiEngine(device, method, Transfer.PINNED, log=clock)
             timing = repeat(_RUNS, lambda _, engine=engine: clock.of(lambda: align(task, engine, memory)))  # type: ignore[misc]
             steps.append(Step(method, "GPU", timing, _PUBLISHED.get(method), _PUBLISHED_TEXT[method]))
-    for threads in counts_of_threads():
+    for threads in thread_counts():
         steps.append(Step(today_on_cpu(threads), on_cpu(threads), _cpu(task, threads, memory)))
     if device is not None:
         seconds = KernelClock()

@@ -15,7 +15,7 @@ from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.papers.munekawa import METHODS, MunekawaEngine
 from gpualign.gpu.runtime.device import Device
 from gpualign.papers.report import Ladder, Section, Step, Table, unpublished
-from gpualign.papers.tasks import align, counts_of_threads, made_up, on_cpu, today_on_cpu
+from gpualign.papers.tasks import align, on_cpu, random_sequences, thread_counts, today_on_cpu
 from gpualign.papers.timing import KernelClock, Timing, repeat
 
 TARGETS = {"small": 1_000, "paper": 250_143, "large": 1_000_572}
@@ -46,15 +46,15 @@ def database_lengths(count: int) -> npt.NDArray[np.int64]:
 
 def run(device: Device | None, size: str) -> Section:
     """Measure everything; without a device only what the CPU does."""
-    database = made_up(database_lengths(TARGETS[size]), _AMINO_ACIDS, 1)
+    database = random_sequences(database_lengths(TARGETS[size]), _AMINO_ACIDS, 1)
     subset = replace(database, ids=database.ids[:_CPU_TARGETS], offsets=database.offsets[: _CPU_TARGETS + 1])
     scoring = make_scoring(PROTEIN, ScoringOptions(match=2, mismatch=-1, gap=1), [database], local=True)
     clock = KernelClock()
-    cpu = {today_on_cpu(threads): threads for threads in counts_of_threads()}
+    cpu = {today_on_cpu(threads): threads for threads in thread_counts()}
     timings: dict[tuple[str, int], Timing] = {}
     today = "today, CUDA"
     for length in _LENGTHS:
-        task = Task(made_up(np.array([length]), _AMINO_ACIDS, length), database, scoring, Mode.LOCAL, alphabet=PROTEIN)
+        task = Task(random_sequences(np.array([length]), _AMINO_ACIDS, length), database, scoring, Mode.LOCAL, alphabet=PROTEIN)
         small = replace(task, targets=subset)
         scale = int(database.offsets[-1]) / int(subset.offsets[-1])
         for name, threads in cpu.items():

@@ -14,7 +14,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.processor import usable_cpus
 
 
-def made_up(lengths: npt.NDArray[np.int64], letters: int, seed: int) -> SequenceSet:
+def random_sequences(lengths: npt.NDArray[np.int64], letters: int, seed: int) -> SequenceSet:
     """Return random sequences of these lengths."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
@@ -22,7 +22,7 @@ def made_up(lengths: npt.NDArray[np.int64], letters: int, seed: int) -> Sequence
     return SequenceSet("made up", [f"s{k}" for k in range(len(lengths))], codes, offsets)
 
 
-def counts_of_threads() -> list[int]:
+def thread_counts() -> list[int]:
     """Return the numbers of threads that the CPU is measured with: one, and all."""
     return sorted({1, usable_cpus()})
 
