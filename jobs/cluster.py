@@ -36,7 +36,7 @@ from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.every_pair import PairsJob, Rows
 from gpualign.jobs.near_pairs import NearJob
-from gpualign.jobs.pairs_as_arrays import passing_parts
+from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
 
@@ -274,7 +274,7 @@ class Alignments:
 
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
         edges = GrowingEdges(len(self.groups), left_for_pairs(self.task.queries, memory))
-        for i, j, values in passing_parts(self.job, self.filter, self.definition, progress):
+        for i, j, values in passing_blocks(self.job, self.filter, self.definition, progress):
             if len(i):
                 edges.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
         return edges.done()

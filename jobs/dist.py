@@ -80,7 +80,7 @@ class DistOptions:
     def task(self) -> DistanceTask:
         """Return the task of these options. Raises `InputError` for contradictions."""
         metric = metric_named(self.metric)
-        believed = _believed() if self.least is None and self.most is not None and self.counts_compared else None
+        believed = _default_compared_fraction() if self.least is None and self.most is not None and self.counts_compared else None
         min_compared = 1 if self.least is None else self.least
         task = DistanceTask(metric, self.missing, self.compared, min_compared, self.most, self.added, self.min_kinship, believed)
         metric.check_rule(task.missing)
@@ -112,7 +112,7 @@ class DistOptions:
         return DistanceBudget.of(self.resources.memory or default_memory(), calls)
 
 
-def _believed() -> Fraction:
+def _default_compared_fraction() -> Fraction:
     """Return the fraction of the sites at which a near pair must have been compared by default. An isolate with few calls differs from no
     other isolate, and would join clusters that have nothing in common."""
     from fractions import Fraction  # runs without a threshold do not need it
@@ -209,9 +209,9 @@ class DistJob:
         chosen = ("samples", self.samples_left), ("sites", self.left)
         return {name: value for what, left in chosen if left is not None for name, value in _figures(what, left)}
 
-    def run(self, sink: AnySink, progress: Progress, marks: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
+    def run(self, sink: AnySink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
         """Compute all distances. Raises `RunError` if the hardware fails."""
-        return runner.measure(self.prepared, sink, progress, marks)
+        return runner.measure(self.prepared, sink, progress, checkpoints)
 
     def without_value(self, totals: DistanceTotals) -> str | None:
         """Return a human-readable count of pairs without a distance, with the reasons; None if there are none."""
@@ -222,7 +222,7 @@ class DistJob:
         return pairs_left_out(self.prepared, totals)
 
 
-def _has_doubtful(prepared: PreparedDistances) -> bool:
+def _has_few_calls(prepared: PreparedDistances) -> bool:
     """True if a sample has so few calls that pairs may share less than half of the sites (core/distance/few_sites.py)."""
     return bool((4 * prepared.called < 3 * prepared.input_sites).any())
 
@@ -272,6 +272,6 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
         reporter.warn(f"{options.metric} is a distance per site, and {describe_percentage('max_distance', options.most)}")
     if few := few_calls(prepared):
         reporter.note(few)
-    if options.kernel != AUTO and options.most is not None and options.least is None and _has_doubtful(prepared):
+    if options.kernel != AUTO and options.most is not None and options.least is None and _has_few_calls(prepared):
         reporter.note(f"{parameter('kernel', options.kernel)} does not count compared sites: near pairs with few of them are not left out")
     return DistJob(prepared, left, samples_left)

@@ -132,9 +132,9 @@ class PairsJob:
         """Return the job for the pairs of queries [start, stop) alone."""
         return replace(self, plan=self.plan.part(start, stop))
 
-    def run(self, sink: Sink[Plan, BandResults], progress: Progress, marks: CheckpointListener = NO_CHECKPOINTS) -> Totals:
+    def run(self, sink: Sink[Plan, BandResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> Totals:
         """Compute every pair and hand whole bands to the sink, in order."""
-        totals = run_plan(self.plan, self.prepared, sink, progress, marks, self.threads)
+        totals = run_plan(self.plan, self.prepared, sink, progress, checkpoints, self.threads)
         return replace(totals, pairs=self.pairs, work=self.work)
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:

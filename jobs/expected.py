@@ -76,7 +76,7 @@ class SampledPairs:
     records: int = 0
 
     def expected(self, pairs: int, kept: int) -> float:
-        """Return the approximate number of `pairs` that pass all thresholds. kept: number of pairs of `results` that do."""
+        """Return approximately how many of `pairs` pairs pass all thresholds. kept: number of pairs of `results` that do."""
         if not self.near or not len(self.results.pairs):
             return float(self.alike)
         return self.alike + max(0, pairs - self.alike) * self.near / self.looked_at * kept / len(self.results.pairs)
@@ -163,13 +163,13 @@ def sample_near(job: NearWork) -> SampledPairs:
         drawn = _aligned_within(job.task, _drawn_pairs(job.task, job.pairing, job.groups))
         results = _of_listed(job.task, job.engines.aligner, job.budget, drawn)
         return SampledPairs(results, looked_at, 0, _alike(job), seconds, records)
-    some = _aligned_within(job.task, pairs) if job.aligner else pairs
+    subset = _aligned_within(job.task, pairs) if job.aligner else pairs
     start = time.perf_counter()
-    sampled = SampledPairs(job.aligned(some), looked_at, count, _alike(job), seconds, records)
-    if job.aligner and len(some):
-        seconds += (time.perf_counter() - start) / len(some) * job.work * share * count / looked_at
+    sampled = SampledPairs(job.aligned(subset), looked_at, count, _alike(job), seconds, records)
+    if job.aligner and len(subset):
+        seconds += (time.perf_counter() - start) / len(subset) * job.work * share * count / looked_at
     placed = _PLACED_AMONG_EQUAL if any(duplicates.repeated for duplicates in job.duplicates) else _PLACED
-    return replace(sampled, seconds=seconds + placed * sampled.expected(job.pairs, len(some)))
+    return replace(sampled, seconds=seconds + placed * sampled.expected(job.pairs, len(subset)))
 
 
 def _of_records(job: NearWork, found: NearPairs) -> NearPairs:

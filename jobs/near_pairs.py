@@ -173,10 +173,10 @@ class NearJob:
         job = replace(self.ungrouped(), groups=self.groups) if any(duplicates.repeated for duplicates in self.duplicates) else self
         return replace(job, plan=job.plan.part(start, stop))
 
-    def run(self, sink: Sink[Plan, NearResults], progress: Progress, marks: CheckpointListener = NO_CHECKPOINTS) -> NearTotals:
+    def run(self, sink: Sink[Plan, NearResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> NearTotals:
         """Decide about every pair and hand those that may pass to the sink, in order."""
         start, left = time.perf_counter(), Counter[str]()
-        run_pipeline(self.plan, self._bands(progress, left), sink, lambda results: results.rows, marks)
+        run_pipeline(self.plan, self._bands(progress, left), sink, lambda results: results.rows, checkpoints)
         return NearTotals(self.pairs, self.work, time.perf_counter() - start, left, sum({id(g): len(g) for g in self.duplicates}.values()))
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
@@ -266,8 +266,8 @@ def describe_bound(task: Task) -> str:
     return f"at most {low:,}" if low == high else f"at most {low:,} to {high:,}, by length"
 
 
-def is_worth_it(task: Task, bound: EditBound) -> bool:
-    """True if a bound leaves anything out."""
+def excludes_pairs(task: Task, bound: EditBound) -> bool:
+    """True if a bound leaves any pair out."""
     bound = replace(task, within=bound).usual_within
     lengths = task.queries.lengths.mean(keepdims=True).astype(np.int64), task.targets.lengths.mean(keepdims=True).astype(np.int64)
     apart = max(int(bound.grams(1, *pair)[0]) for pair in (lengths, lengths[::-1]))  # letters, from the edits or the coverage
@@ -292,7 +292,7 @@ def prepare_near(
     Raises `RunError` if memory is too small.
     """
     left = memory_left(task, resources.memory)
-    distances_do = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
+    distance_suffices = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
     one_set = task.targets is task.queries
     group = group_equal if grouped else no_duplicates
     targets = group(task.targets)
@@ -318,10 +318,10 @@ def prepare_near(
         both_strands=task.both_strands,
         ambiguous=ambiguous,
     )
-    budget = Budget.of(left if distances_do else left // 2)
+    budget = Budget.of(left if distance_suffices else left // 2)
     prepared = engines.finder.prepare(near, budget)
     plan = plan_task(prepared, Pairing.ALL if pairing is Pairing.ALL else Pairing.ABOVE)
-    aligner = None if distances_do else engines.aligner.prepare(task, Budget.of(left // 2))
+    aligner = None if distance_suffices else engines.aligner.prepare(task, Budget.of(left // 2))
     repeated = targets.repeated + (queries.repeated if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     reporter.detail(f"{description_prefix}{equal}edits {describe_bound(near)}; {prepared.kernel}")

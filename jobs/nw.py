@@ -95,10 +95,10 @@ def prepare_filtered(
     task, pairing, chosen = started = _start(inputs, options, reporter, engine)
     if thresholds.filter != Filter() and options.kernel == AUTO:
         from gpualign.core.near_pairs.thresholds import edit_bound, what_would_bound
-        from gpualign.jobs.near_pairs import is_worth_it, prepare_near
+        from gpualign.jobs.near_pairs import excludes_pairs, prepare_near
 
         bound = edit_bound(thresholds.filter, task, thresholds.identity_definition)
-        if bound is not None and is_worth_it(task, bound):
+        if bound is not None and excludes_pairs(task, bound):
             engines = _engines_of(task, bound, chosen, options.resources)
             job = prepare_near(task, bound, pairing, engines, options.resources, reporter, _description_prefix(task))
             return replace(job, groups=thresholds.filter.groups)
@@ -122,7 +122,7 @@ def _check_whole_rows(plan: Plan) -> None:
 
 
 def _start(inputs: Inputs, options: NwOptions, reporter: Reporter, engine: Engine | None) -> tuple[Task, Pairing, Engine]:
-    """(task, pairing, engine) of a run, after checking the strand and the scoring."""
+    """Return (task, pairing, engine) of a run, after checking the strand and the scoring."""
     o = options
     scoring = o.scoring
     if isinstance(scoring, ScoringOptions):
@@ -184,14 +184,16 @@ def _engines_of(task: Task, bound: EditBound, chosen: Engine, resources: Resourc
     """Return the engines that find near pairs and align them."""
     from gpualign.jobs.devices.selection import Engines
 
-    few = bound.ambiguous <= _FEW_AMBIGUOUS
+    few_ambiguous = bound.ambiguous <= _FEW_AMBIGUOUS
     if not task.both_strands:
-        return Engines(chosen, pick_near_engine(resources, chosen, few), pick_pair_engine(resources, chosen))
+        return Engines(chosen, pick_near_engine(resources, chosen, few_ambiguous), pick_pair_engine(resources, chosen))
     from gpualign.core.execution.both_strands import with_both_strands
 
     one_strand = with_both_strands(chosen).inner
     return Engines(
-        chosen, with_both_strands(pick_near_engine(resources, one_strand, few)), with_both_strands(pick_pair_engine(resources, one_strand))
+        chosen,
+        with_both_strands(pick_near_engine(resources, one_strand, few_ambiguous)),
+        with_both_strands(pick_pair_engine(resources, one_strand)),
     )
 
 

@@ -15,7 +15,7 @@ from gpualign.jobs.every_pair import PairsJob
 from gpualign.jobs.near_pairs import NearJob
 
 
-def passing_parts(
+def passing_blocks(
     job: PairsJob | NearJob, filter: Filter, definition: int, progress: Progress
 ) -> Iterator[tuple[Integers, Integers, npt.NDArray[Any]]]:
     """Yield (i, j, value) of the pairs that pass, in input order, some at a time: query i and target j have this value.
@@ -39,10 +39,10 @@ def passing_parts(
 def passing_pairs(
     job: PairsJob | NearJob, filter: Filter, definition: int, progress: Progress
 ) -> tuple[Integers, Integers, npt.NDArray[Any]]:
-    """Return all that `passing_parts` yields, as three arrays."""
-    parts = list(passing_parts(job, filter, definition, progress))
-    if not parts:
+    """Return all that `passing_blocks` yields, as three arrays."""
+    blocks = list(passing_blocks(job, filter, definition, progress))
+    if not blocks:
         nothing = np.zeros(0, dtype=np.int64)
         return nothing, nothing, np.zeros(0, dtype=job.task.dtype if filter.identity is None else np.float64)
-    i, j, value = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    i, j, value = (np.concatenate(columns) for columns in zip(*blocks, strict=True))
     return i, j, value

@@ -18,7 +18,7 @@ class Reporter(Protocol):
         """Report how the work is done."""
 
 
-class Unheard:
+class SilentReporter:
     """Null object of `Reporter`: drops every message."""
 
     def note(self, text: str, /) -> None:
@@ -31,4 +31,4 @@ class Unheard:
         pass
 
 
-SILENT = Unheard()
+SILENT = SilentReporter()

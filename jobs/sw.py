@@ -163,7 +163,7 @@ class SearchJob:
         """Return the job for records [start, stop) alone, as queries."""
         return replace(self, search=self.search.part(start, stop))
 
-    def run(self, report: PairsSink, progress: GrowingProgress, marks: CheckpointListener = NO_CHECKPOINTS) -> SearchTotals:
+    def run(self, report: PairsSink, progress: GrowingProgress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> SearchTotals:
         """Find, trace and report the hits of every query. Raises `InputError` if requested E-values cannot be computed."""
         with self._writing(report) as (writer, space):
 
@@ -171,8 +171,8 @@ class SearchJob:
                 more = writer.unwritten
                 return {"hits": writer.written, "queries_with_more_hits": more.queries, "notable": more.notable}
 
-            before = marks.counting(counts)
-            totals = run_search(self.search, space, self.engine, writer, progress, marks)
+            before = checkpoints.counting(counts)
+            totals = run_search(self.search, space, self.engine, writer, progress, checkpoints)
         hits, cut, notable = (count + before.get(name, 0) for name, count in counts().items())
         if cut:
             self.notes.note(_describe_unwritten(SuppressedHits(cut, notable), self.options, len(self.task.queries), space is not None))
@@ -181,8 +181,8 @@ class SearchJob:
     def steps(self, report: PairsSink, progress: GrowingProgress) -> Iterator[None]:
         """Search a few queries at a time, and yield whenever the hits of some have been reported. Closing the iterator stops all work."""
         with self._writing(report) as (writer, space):
-            for answers in find_hits(self.search, space, self.engine, progress):
-                writer.write(answers)
+            for hits in find_hits(self.search, space, self.engine, progress):
+                writer.write(hits)
                 yield
 
     @contextmanager
@@ -275,10 +275,10 @@ def prepare(inputs: Inputs, options: SwOptions, reporter: Reporter = SILENT, eng
 def _relabelled(trace: Trace, task: Task) -> Trace:
     """Return a function that traces hits of masked queries, and counts equal letters by the letters of the task."""
 
-    def again(hits: Hits) -> tuple[Statistics, Runs]:
+    def trace_and_relabel(hits: Hits) -> tuple[Statistics, Runs]:
         return relabel(task.queries, task.targets, (hits.queries, hits.targets), *trace(hits), task.alphabet)
 
-    return again
+    return trace_and_relabel
 
 
 def _describe_unwritten(unwritten: SuppressedHits, o: SwOptions, queries: int, with_evalues: bool) -> str:

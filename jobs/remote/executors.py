@@ -175,17 +175,17 @@ def _enter_mpi(stack: ExitStack) -> Executor | None:
     return cast("Executor | None", stack.enter_context(MPICommExecutor(mpi.COMM_WORLD, root=0)))  # the standard library's interface
 
 
-def fleet_of(resources: Resources, serve: Callable[..., Answer], reporter: Reporter) -> WorkerPoolClient:
+def worker_client(resources: Resources, serve: Callable[..., Answer], reporter: Reporter) -> WorkerPoolClient:
     """Return a client of the workers of the resources' executor, which run `serve`."""
     executor: Any = resources.executor
     if type(executor).__module__.startswith("distributed."):
-        return _dask_fleet(executor, serve, reporter)
+        return _dask_client(executor, serve, reporter)
     # Executors of mpi4py and of the standard library have one of these; others do not reveal their number of workers.
     names = "num_workers", "_max_workers"
     return WorkerPoolClient(executor, serve, lambda: next((getattr(executor, name) for name in names if hasattr(executor, name)), None))
 
 
-def _dask_fleet(executor: Any, serve: Callable[..., Answer], reporter: Reporter) -> WorkerPoolClient:
+def _dask_client(executor: Any, serve: Callable[..., Answer], reporter: Reporter) -> WorkerPoolClient:
     from distributed import fire_and_forget
 
     client = executor._client

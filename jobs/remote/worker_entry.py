@@ -23,18 +23,18 @@ from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.jobs.devices.local_engines import pick_own_distance_engine, pick_own_engine
 from gpualign.jobs.devices.memory import default_memory, memory_left
 from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources
-from gpualign.jobs.remote.executors import fleet_of
+from gpualign.jobs.remote.executors import worker_client
 from gpualign.jobs.reporter import SILENT, Reporter
 
 
 def remote_engine(resources: Resources, reporter: Reporter) -> RemoteEngine:
     """Return the engine that aligns on the workers of the resources' executor."""
-    return RemoteEngine(fleet_of(resources, serve, reporter), resources.of_worker())
+    return RemoteEngine(worker_client(resources, serve, reporter), resources.of_worker())
 
 
 def remote_distance_engine(resources: Resources, reporter: Reporter) -> RemoteDistanceEngine:
     """Return the engine that computes distances on the workers of the resources' executor."""
-    return RemoteDistanceEngine(fleet_of(resources, serve, reporter), resources.of_worker(), resources.host_threads)
+    return RemoteDistanceEngine(worker_client(resources, serve, reporter), resources.of_worker(), resources.host_threads)
 
 
 def serve(call: Call, *payload: bytes) -> Answer:
