@@ -11,7 +11,7 @@ from __future__ import annotations
 
 __version__ = "0.1.0"
 
-TYPE_CHECKING = False  # for checkers of types it is true by its name; `typing` would take a few ms before the command hears of signals
+TYPE_CHECKING = False  # true for type checkers, by its name; importing `typing` would take a few ms before the command handles signals
 if TYPE_CHECKING:
     from gpualign._align import Alignment, align
     from gpualign._cluster import Clusters, cluster
@@ -79,9 +79,9 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'gpualign' has no attribute {name!r}")
     from importlib import import_module
 
-    found = getattr(import_module(f"gpualign.{_HOME[name]}"), name)
-    globals()[name] = found  # found at once from now on
-    return found
+    value = getattr(import_module(f"gpualign.{_HOME[name]}"), name)
+    globals()[name] = value  # later look-ups do not come here
+    return value
 
 
 def __dir__() -> list[str]:

@@ -35,9 +35,11 @@ _aligner = lru_cache(maxsize=64)(
 
 
 class Alignment:
-    """An alignment of two sequences.
+    """An alignment of two sequences, as `align` returns it. `str()` draws it.
 
-    score: int, an edit distance with `gpualign.EDIT`. Counts and places as the columns of `gpualign nw --fields`. `str()` draws it.
+    Counts and positions are defined as the columns of `gpualign nw --fields`.
+
+    score: int; with `gpualign.EDIT` the edit distance
     """
 
     def __init__(self, query: Codes, target: Codes, alphabet: Alphabet, scoring: Costs, mode: Mode, results: BandResults) -> None:
@@ -49,19 +51,19 @@ class Alignment:
     def _block(self) -> PairBlock:
         query, target, alphabet, scoring, mode = self._given
         sets = [SequenceSet("", [name], codes, np.array([0, len(codes)])) for name, codes in (("query", query), ("target", target))]
-        rule = default_rule(alphabet) if mode is Mode.GLOBAL else Rule.UNEQUAL  # as of `nw` and of `sw`
+        rule = default_rule(alphabet) if mode is Mode.GLOBAL else Rule.UNEQUAL  # as `nw` and `sw` do
         ambiguous = find_ambiguous(rule, alphabet, *sets)
         task = Task(sets[0], sets[1], scoring, mode, Detail.PATH, alphabet=alphabet, ambiguous=ambiguous)
         return PairBlock(task, DEFAULT, self._results)
 
     @property
     def cigar(self) -> str:
-        """Runs of = (equal), X (unequal), I (query only), D (target only); "*" where no letters are aligned."""
+        """Runs of = (equal), X (unequal), I (query only), D (target only); "*" if no letters are aligned."""
         return self._block.path_text((0, 0), "cigar")
 
     @property
     def identity(self) -> float:
-        """Matches as a fraction of the columns without gaps at the ends."""
+        """Matches, as a fraction of the columns without gaps at the ends."""
         return float(self._block.identity_fraction[0, 0])
 
     @property
@@ -79,7 +81,7 @@ class Alignment:
 
     @property
     def matches(self) -> int:
-        """Columns with equal letters; in global alignments of DNA ambiguity letters equal those that they may stand for."""
+        """Columns with equal letters. In global alignments of DNA an ambiguity letter equals each letter that it may stand for."""
         return self._count("matches")
 
     @property
@@ -94,12 +96,12 @@ class Alignment:
 
     @property
     def query_range(self) -> tuple[int, int]:
-        """What of the query is aligned: 0-based, half-open."""
+        """Range of the query that is aligned, (start, stop): 0-based, half-open."""
         return self._count("query_start"), self._count("query_end")
 
     @property
     def target_range(self) -> tuple[int, int]:
-        """What of the target is aligned: 0-based, half-open."""
+        """Range of the target that is aligned, (start, stop): 0-based, half-open."""
         return self._count("target_start"), self._count("target_end")
 
     def __str__(self) -> str:
@@ -122,9 +124,16 @@ def align(
 ) -> Alignment:
     """Align two sequences, in the caller's thread.
 
-    mode: "global" (Needleman-Wunsch) or "local" (Smith-Waterman); end_gaps: of global ones, "penalised", "free", "query" or "target";
-    alphabet: "dna", "protein" or "auto", by the letters of both. Raises `InputError` for bad input, `RunError` where a pair takes
-    too much memory.
+    query: str, bytes or SeqRecord
+    target: str, bytes or SeqRecord
+    scoring: scores of letters and costs of gaps; None: the defaults of the alphabet and the mode
+    mode: "global" (Needleman-Wunsch) or "local" (Smith-Waterman)
+    end_gaps: gaps at the ends of a global alignment that cost nothing: "penalised" (none), "free" (all), "query" (gaps in the query) or
+        "target"
+    alphabet: "dna", "protein" or "auto", by the letters of both sequences
+
+    Returns an `Alignment`.
+    Raises `InputError` for bad input, `RunError` if the pair takes too much memory.
 
     >>> found = align("ACGT", "AGT", Scoring(match=2, mismatch=-1, gap=1))
     >>> found.score, found.cigar, found.identity
@@ -133,7 +142,7 @@ def align(
     checked_choice("mode", mode, _MODES)
     checked_choice("end_gaps", end_gaps, _END_GAPS)
     if mode == "local" and end_gaps != "penalised":
-        raise InputError("end_gaps is about global alignments; a local one ends where its score is best")
+        raise InputError("end_gaps needs global alignments; a local alignment ends where its score is best")
     letters = [_letters(one, name) for one, name in ((query, "query"), (target, "target"))]
     if checked_name(alphabet) == "auto":
         alphabet = detect(("the query", "the target"), StringColumn.joined(letters)).name
@@ -162,5 +171,5 @@ def _encode(text: bytes, name: str, alphabet: Alphabet) -> Codes:
     encoded = text.translate(_TABLES[alphabet.name])  # for short texts several times as fast as NumPy's look-up
     if _INVALID in encoded:
         raw = np.frombuffer(text, dtype=np.uint8)
-        encode_letters("align", StringColumn(raw, np.array([0, len(raw)])), alphabet, lambda record: name)  # says what is wrong
+        encode_letters("align", StringColumn(raw, np.array([0, len(raw)])), alphabet, lambda record: name)  # raises, naming the letter
     return np.frombuffer(encoded, dtype=np.uint8)

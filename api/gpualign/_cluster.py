@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 class Clusters:
     """Clusters, numbered from 0 in the order of their first records.
 
-    labels: int64[records], the cluster of each; representatives: int64[clusters], a record of each; distances: float64[records], of each
-    to its representative, nan where that is not known.
+    labels: int64[records], the cluster of each record
+    representatives: int64[clusters], the number of one record of each cluster
+    distances: float64[records], the distance of each record to its representative; nan if it is unknown
+    ids: ids of the records
     """
 
     labels: npt.NDArray[np.int64] = field(repr=False)
@@ -49,11 +51,12 @@ class Clusters:
         return Clustering(self.labels, self.representatives, self.distances).sizes
 
     def members(self, cluster: int) -> list[str]:
-        """The ids of a cluster, in input order."""
+        """Return the ids of the records of a cluster, in input order."""
         return [self.ids[k] for k in np.flatnonzero(self.labels == range(len(self))[cluster]).tolist()]
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas.DataFrame with the columns of `gpualign cluster`: id, cluster (there from 1), size, representative and distance."""
+        """Return a pandas.DataFrame with the columns of `gpualign cluster`: id, cluster (numbered from 1), size, representative and
+        distance."""
         import pandas as pd
 
         names = np.array(self.ids, dtype=object)
@@ -87,13 +90,27 @@ def cluster(
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> Clusters:
-    """Clusters of sequences whose pairs pass a threshold, or of the records of a matrix of distances or identities that `nw` or `dist`
-    returned: what `gpualign cluster` writes.
+    """Cluster sequences whose pairs pass a threshold, or the records of a matrix, as `gpualign cluster` does.
 
-    max_distance: 1 - identity, with `gpualign.EDIT` the edit distance (a matrix of scores is then of these), of a matrix of distances what
-    it holds; min_identity instead; min_coverage as for `pairs`. method: "single", "complete" or "average" linkage, for which scipy is
-    needed, or "greedy" centroids, which are looked for in this order: "length" (longest first), "size" (most abundant, by `;size=` in the
-    ids) or "input". strand, ambiguous and other arguments and errors as for `nw`.
+    seqs: sequences, a file of them, or a matrix of distances or identities that `nw` or `dist` returned
+    scoring: scores of letters and costs of gaps; None: the defaults of the alphabet
+    max_distance: largest distance, 1 - identity; with `gpualign.EDIT` the largest edit distance (a matrix of scores then holds edit
+        distances); for a matrix of distances in its own units
+    min_identity: smallest identity, a fraction, in place of `max_distance`
+    min_coverage: smallest fraction of the letters of either sequence that stand in pairs
+    method: "single", "complete" or "average" linkage, which need scipy, or "greedy" centroids
+    order: order in which greedy centroids are sought: "length" (longest first), "size" (most abundant first, by `;size=` in the ids) or
+        "input"
+    identity_def: definition of identity by vsearch's numbers, 0 to 4
+    strand: for DNA only: "both", the better strand of each pair, or "plus" (default); not for a matrix
+    ambiguous: how ambiguity letters count in identities, as for `nw`; not for a matrix
+    device: "auto", "cpu", "cuda", "all", ...
+    threads: CPU threads
+    memory: memory for work beside the sequences and the results, bytes
+    progress: called with the DP cells done and in all
+
+    Returns `Clusters`.
+    Raises `InputError` for bad input, `RunError` if a device or memory fails.
 
     >>> found = cluster(["ACGTACGT", "ACGAACGT", "TTTTGGCC"], scoring=Scoring(edit=True), max_distance=1, method="greedy")
     >>> found.labels.tolist(), found.members(0)
@@ -106,13 +123,13 @@ def cluster(
     if strand is not None:
         checked_choice("strand", strand, (PLUS, BOTH))
     if strand is not None and isinstance(seqs, Matrix):
-        raise InputError("strand is of alignments; a matrix has been made already")
+        raise InputError("strand is for sequences; found a matrix, whose alignments are done")
     if ambiguous is not None and isinstance(seqs, Matrix):
-        raise InputError("ambiguous is of alignments; a matrix has been made already")
+        raise InputError("ambiguous is for sequences; found a matrix, whose alignments are done")
     check_numbers(max_distance=max_distance, min_identity=min_identity, min_coverage=min_coverage)
-    chosen, wanted = checked_scoring(scoring), resources(device, threads, memory)
+    chosen, computed_by = checked_scoring(scoring), resources(device, threads, memory)
     costs, rule = chosen.options(), checked_rule(ambiguous, identity_def)
-    options = ClusterOptions(max_distance, min_identity, method, order, costs, identity_def, wanted, min_coverage, strand, rule)
+    options = ClusterOptions(max_distance, min_identity, method, order, costs, identity_def, computed_by, min_coverage, strand, rule)
     job: ClusterJob
     if isinstance(seqs, Matrix):
         ids, job = seqs.ids, _of_matrix(seqs, chosen.edit, options)
@@ -128,18 +145,20 @@ def cluster(
 
 def _of_matrix(matrix: Matrix, edit: bool, options: ClusterOptions) -> ClusterJob:
     if matrix.value == "score" and not edit:
-        raise InputError("a matrix of scores; distances or identities are wanted, or scoring=gpualign.EDIT where they are edit distances")
+        raise InputError("a matrix of scores; expected distances or identities, or scoring=gpualign.EDIT if they are edit distances")
     given = pairs_of(matrix, "clusters")
     if matrix.value in METRICS and METRICS[matrix.value].largest == 1:
         check_fraction("max_distance", options.max_distance, meaning=f"a distance by {matrix.value},")
     return prepare_precomputed(given, matrix.value == "identity", None, options, LOG)
 
 
-def pairs_of(matrix: Matrix, wanted: str) -> MatrixOfPairs:
-    """The distances or identities of a matrix. wanted: what is to be made of them, for messages. Raises `InputError` for a matrix of two
-    sets, and for values that are no distances; scores are taken for edit distances."""
+def pairs_of(matrix: Matrix, purpose: str) -> MatrixOfPairs:
+    """Return the distances or identities of a matrix. Scores are taken for edit distances. purpose: names the result in messages.
+
+    Raises `InputError` for a matrix of two sets, and for values that are no distances.
+    """
     if not matrix.one_set:
-        raise InputError(f"a matrix of two sets has no {wanted}; one of a set with itself is wanted")
+        raise InputError(f"a matrix of two sets has no {purpose}; expected a matrix of a set with itself")
     if matrix.value in METRICS and METRICS[matrix.value].similarity:
         raise InputError(f"a matrix of {METRICS[matrix.value].value}s, which are no distances; dist(..., metric='ibs') has distances")
     return MatrixOfPairs(matrix.ids, matrix.values)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Calls: TypeAlias = "Path | BinaryIO | npt.NDArray[Any] | Sequence[Sequence[object]] | pd.DataFrame"
-"""A file that `gpualign dist` reads, such a file that is open in binary mode, or calls [samples][sites]."""
+"""A file that `gpualign dist` reads, such a file open in binary mode, or calls [samples][sites]."""
 
 
 def dist(
@@ -84,28 +84,46 @@ def dist(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Matrix:
-    """Distances of all pairs of samples by their SNPs or genotypes: what `gpualign dist -o FILE.npy` writes.
+    """Return the distances of all pairs of samples by their SNPs or genotypes: the matrix that `gpualign dist -o FILE.npy` writes.
+
+    Calls in memory are genotypes 0, 1, 2 (-1 beside a 2, -9 and nan are missing calls), or letters ("S1", "U1", uint8 of ASCII, or text of
+    one letter). Options of sites, samples and tables act as those of `gpualign dist`. Samples that are left out influence no result.
 
     samples: an alignment, a table, VCF, BCF, a PLINK .bed or .pgen, by path or open; or calls [samples][sites] as an array, a list of lists
-    or a pandas.DataFrame, whose index has the ids: genotypes 0, 1, 2 (-1 beside a 2, -9 and nan are missing calls), or letters ("S1", "U1",
-    uint8 of ASCII, or text of one letter). others: of the same sites, what samples are compared with. metric: "hamming", "fraction", "ibs",
-    "allele", "jc69", "tn93", or of genotypes "king" or "grm", which are no distances. missing: "pairwise", "complete" or "as-difference";
-    min_compared: pairs with fewer compared sites, or with a smaller fraction of the sites, have no distance (NaN): a whole number, or a
-    float up to 1.0.
+        or a pandas.DataFrame whose index has the ids
+    others: a second input with the same sites, with which the samples are compared; None: the samples are compared with each other
+    metric: "hamming", "fraction", "ibs", "allele", "jc69", "tn93", or for genotypes "king" or "grm", which are no distances
+    missing: "pairwise", "complete" or "as-difference"
+    min_compared: smallest number (a whole number) or fraction of the sites (a float up to 1.0) that are compared; pairs with fewer have no
+        distance (NaN)
+    exclude: ids of samples that are left out
+    min_called: smallest number of sites with a call, or fraction of those of regions and mask, as for min_compared; samples with fewer are
+        left out
+    regions: use only sites in these: "CHR:FROM-TO", several with commas, or a BED file; tables and arrays have no positions
+    mask: BED file of sites that are left out
+    core: smallest fraction of samples with a call; sites with fewer are left out
+    maf: smallest fraction of the alleles that the minor allele has; sites with less are left out
+    nonfounders: for PLINK filesets: maf and metric "grm" take the allele frequencies of all samples, not of founders alone
+    ids: ids of the rows of an array of samples
+    other_ids: ids of the rows of an array of others
+    type: meaning of the cells of a table: "auto", "calls", "alleles", "centred" or "abh"; "centred" also for arrays of numbers
+    ploidy: genotypes are dosages from 0 to this; also for arrays of numbers
+    missing_code: further cells that are missing calls; also for arrays of numbers
+    columns: titles of the columns of a table that are read
+    ignore_columns: titles of the columns of a table that are not read
+    all_letters: compare every letter, gaps too (default: A, C, G and T; others are missing)
+    transpose: a row of the table is a site, a column a sample
+    no_header: the first line of the table is data
+    allow_duplicates: number repeated sample ids
+    out: .npy file that the matrix is written to and mapped from; None: the matrix is in memory
+    device: "auto", "cpu", "cuda", "all", ...
+    threads: CPU threads
+    memory: memory for work beside the calls and the matrix, bytes
+    executor: its workers compute, as for `gpualign.nw`
+    progress: called with the comparisons done and in all
 
-    exclude: ids of samples that are left out; min_called: so are samples with a call at fewer sites, or at a smaller fraction of those of
-    regions and mask, as for min_compared. The other samples are as if there were no more.
-
-    regions: "CHR:FROM-TO", several with commas, or a BED file; mask: a BED file; core: least share of samples with a call; maf: least share
-    of the minor allele: only sites that pass are used, as with the options of `gpualign dist`; tables and arrays have no positions.
-    nonfounders: of PLINK filesets, maf and metric "grm" take the allele frequencies of all samples, not of founders alone.
-
-    type: what a table holds, as with the option: "auto", "calls", "alleles", "centred" or "abh"; ploidy: genotypes are dosages from 0 to
-    this; missing_code: further cells that are missing calls; columns, ignore_columns: titles of columns that are read, and that are not;
-    transpose, no_header. type "centred", ploidy and missing_code are for arrays of numbers as well.
-
-    ids, other_ids: of the rows of arrays. out: the matrix goes to this .npy file and is mapped from it. Other arguments and errors as for
-    `gpualign.nw`; progress is told of comparisons. What is assumed of an input is an `InputWarning`.
+    Returns a `Matrix`. Warns with `InputWarning` of what is assumed of an input.
+    Raises `InputError` for bad input, `RunError` if a device or memory fails.
 
     >>> import numpy as np
     >>> dist(np.array([[0, 1, 2, 0], [0, 2, 2, 1], [0, 0, -1, 0]])).values.tolist()
@@ -142,7 +160,7 @@ def dist(
         metric, rules[checked_choice("missing", missing, rules)], False, least, calls, resources=how, sites=sites, samples=some
     )
     path = None if out is None else checked_output(out, *_files(samples), *_files(others), regions, mask)
-    options.task()  # what contradicts itself is refused before anything is read
+    options.task()  # contradictions are refused before anything is read
     ids, other_ids = (None if one is None else checked_items(name, one, "ids") for name, one in (("ids", ids), ("other_ids", other_ids)))
     given: list[tuple[Any, Sequence[str] | None]] = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
     with TemporaryFiles() as files:
@@ -163,12 +181,12 @@ def dist(
 
 
 def _files(calls: Calls | None) -> list[object]:
-    """What is read for one input."""
+    """Return the files, or the object, from which an input is read."""
     return [*fileset_files(os.fspath(calls))] if isinstance(calls, (str, os.PathLike)) else [calls]
 
 
 def _codes(given: str | int | Sequence[str | int]) -> tuple[str, ...]:
-    """Cells that are missing calls, as text. Raises `InputError` for what is neither text nor a number."""
+    """Return the cells that are missing calls, as text. Raises `InputError` for anything but text and numbers."""
     if isinstance(given, str):
         return tuple(code.strip() for code in given.split(","))
     some = [given] if isinstance(given, (int, float, np.number)) or not is_iterable(given) else list(given)
@@ -184,9 +202,9 @@ def _source(given: list[tuple[Any, Sequence[str] | None]], options: DistOptions,
         named = [_array(one, names, options.calls.missing_codes) for one, names in given]
         return read_arrays(named, options.calls, LOG.warn)
     if not all(arrays):
-        raise InputError("one of the two is an array, the other a file; two inputs are of one kind")
+        raise InputError("expected two files or two arrays, found one of each")
     if any(names is not None for _, names in given):
-        raise InputError("ids are of the rows of arrays; files have their own")
+        raise InputError("ids name the rows of arrays; files have their own ids")
     with ExitStack() as stack:
         return read_calls(_opened([one for one, _ in given], stack), options, files, LOG)
 
@@ -196,7 +214,7 @@ def _is_file(given: Any) -> bool:
 
 
 def _array(given: Any, ids: Sequence[str] | None, missing: Sequence[str]) -> CallArray:
-    """Calls in memory. missing: further texts for missing calls. Raises `InputError` for what is no rectangle of them."""
+    """Return calls in memory. missing: further texts for missing calls. Raises `InputError` for anything but a rectangle of calls."""
     ids = None if ids is None else list(ids)
     if isinstance(given, np.ndarray):
         return CallArray(given if isinstance(given, np.ma.MaskedArray) else _plain(given, "array", missing), ids, "array")
@@ -218,11 +236,14 @@ def _array(given: Any, ids: Sequence[str] | None, missing: Sequence[str]) -> Cal
 
 
 _NO_CALL = frozenset(("NA", "na", "nan", "NaN", "N/A", "n/a", "#N/A", "<NA>", "None", "NULL", "null"))
-"""Texts for missing calls, as in tables."""
+"""Texts that are missing calls, as in tables."""
 
 
 def _plain(array: npt.NDArray[Any], what: str, missing: Sequence[str]) -> npt.NDArray[Any]:
-    """Numbers, or letters of type U1, where an array holds objects or longer text; missing calls are nan or empty. Raises `InputError`."""
+    """Return an array of numbers, or of letters of type U1, if it holds objects or longer text. Missing calls become nan or empty.
+
+    Raises `InputError`, quoting the cell, for other text among letters.
+    """
     if array.dtype.kind not in "OU" or array.dtype == np.dtype("U1"):
         return array
     words = _NO_CALL.union(missing)
@@ -235,7 +256,7 @@ def _plain(array: npt.NDArray[Any], what: str, missing: Sequence[str]) -> npt.ND
             pass
     wrong = next((one for one in texts if not isinstance(one, str) or len(one) > 1), None)
     if wrong is not None:
-        raise InputError(f"{what}: {wrong!r} among letters; expected a letter each, or numbers alone{_advice(wrong, array)}")
+        raise InputError(f"{what}: expected a letter in each cell, or numbers alone; found {wrong!r} among letters{_advice(wrong, array)}")
     return np.array(texts, dtype="U1").reshape(array.shape)
 
 

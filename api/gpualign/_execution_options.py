@@ -1,4 +1,4 @@
-"""What calls have in common: device, threads, memory, progress, and whom notes go to."""
+"""Options common to calls: device, threads, memory, progress; and the log that notes go to."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 Progress = Callable[[int, int], object]
-"""Told of the work that is done and of all there is: DP cells, or comparisons of calls."""
+"""Called with (work done, all work): DP cells, or comparisons of calls."""
 
 _log = logging.getLogger("gpualign")
 _log.addHandler(logging.NullHandler())
 
 
 class Log:
-    """Notes go to the logger "gpualign": what was chosen, left out or found at INFO, how the work is done at DEBUG. Guesses about an
+    """Reports notes to the logger "gpualign": choices, omissions and findings at INFO, how the work is done at DEBUG. Guesses about an
     input are an `InputWarning`."""
 
     def note(self, text: str) -> None:
@@ -42,7 +42,7 @@ class Log:
 
 
 def _levels_to_caller() -> int:
-    """Stack levels from `Log.warn` to the code that called gpualign."""
+    """Return the number of stack levels from `Log.warn` to the code that called gpualign."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "gpualign":
         level, frame = level + 1, frame.f_back
@@ -53,12 +53,12 @@ LOG = Log()
 
 
 class Reporter:
-    """Tells a caller's function of progress. Raises `InputError` for what is no function."""
+    """Reports progress to a function of the caller. Raises `InputError` if it is not callable."""
 
-    def __init__(self, tell: Progress | None) -> None:
-        if tell is not None and not callable(tell):
-            raise InputError(f"progress {_shown(tell)}: expected a function of the work done and of all work")
-        self._tell = tell
+    def __init__(self, on_progress: Progress | None) -> None:
+        if on_progress is not None and not callable(on_progress):
+            raise InputError(f"progress {_shown(on_progress)}: expected a function of the work done and of all work")
+        self._on_progress = on_progress
         self._done = self._all = 0
 
     def expect(self, work: int) -> None:
@@ -66,8 +66,8 @@ class Reporter:
 
     def advance(self, work: int) -> None:
         self._done += work
-        if self._tell is not None:
-            self._tell(self._done, self._all)
+        if self._on_progress is not None:
+            self._on_progress(self._done, self._all)
 
 
 _LARGEST = (1 << 63) - 1
@@ -79,28 +79,28 @@ _SHOWN = 60
 
 
 def _shown(given: object) -> str:
-    """An argument, for a message: numbers and text as they are written, the type of anything else that is long."""
+    """Return an argument as a message shows it: numbers and text as they are written, the type of anything else that is long."""
     text = repr(given)
     return text if len(text) <= _SHOWN and "\n" not in text else f"({type(given).__name__})"
 
 
 def checked_choice(name: str, given: Any, known: Iterable[str]) -> str:
-    """One of the known words. Raises `InputError` for anything else."""
+    """Return the argument if it is one of the known words. Raises `InputError` for anything else."""
     words = list(known)
     if not isinstance(given, str) or given not in words:
-        raise InputError(f"{name} {_shown(given)}: {', '.join(words)} are known")
+        raise InputError(f"{name} {_shown(given)}: expected one of {', '.join(words)}")
     return given
 
 
 def checked_flag(name: str, given: Any) -> bool:
-    """True or False. Raises `InputError` for what is neither, nor 1 or 0."""
+    """Return True or False. Raises `InputError` for anything but True, False, 1 and 0."""
     if not isinstance(given, (bool, int, np.bool_)) or given not in (True, False):
         raise InputError(f"{name} {_shown(given)}: expected True or False")
     return bool(given)
 
 
 def checked_items(name: str, given: Any, what: str) -> list[Any]:
-    """The items of a list; what: they are, for messages. Raises `InputError` for what is no list, such as a single text."""
+    """Return the items of a list. what: names the items in messages. Raises `InputError` for anything but a list, such as a single text."""
     if isinstance(given, (str, bytes)) or not is_iterable(given):
         raise InputError(f"{name} {_shown(given)}: expected a list of {what}")
     items = list(given)
@@ -111,12 +111,12 @@ def checked_items(name: str, given: Any, what: str) -> list[Any]:
 
 
 def checked_names(name: str, given: Any, what: str) -> tuple[str, ...]:
-    """The items as text. Raises as `checked_items` does."""
+    """Return the items of a list as text. Raises as `checked_items` does."""
     return tuple(map(str, checked_items(name, given, what)))
 
 
 def is_iterable(given: Any) -> bool:
-    """Tell whether there are items. An array without dimensions has the methods, but none."""
+    """Return whether the object has items. An array without dimensions has the methods, but no items."""
     try:
         iter(given)
     except TypeError:
@@ -125,46 +125,46 @@ def is_iterable(given: Any) -> bool:
 
 
 def checked_definition(given: Any) -> int:
-    """The number of a definition of identity. Raises `InputError` for any other."""
+    """Return the number of a definition of identity. Raises `InputError` for any other number."""
     number = checked_count("identity_def", given)
     if number not in DEFINITIONS:
-        raise InputError(f"identity_def {number}: a number from 0 to 4 is wanted")
+        raise InputError(f"identity_def {number}: expected a number from 0 to 4")
     return number
 
 
-def checked_count(name: str, given: int | None, least: int | None = None) -> int | None:
-    """A whole number, of at least `least`, or None. Raises `InputError` for what is none."""
+def checked_count(name: str, given: int | None, minimum: int | None = None) -> int | None:
+    """Return a whole number, at least `minimum`, or None. Raises `InputError` for anything else."""
     if given is None:
         return None
     try:
         number = operator.index(given)
     except TypeError:
-        raise InputError(f"{name} {_shown(given)}: a whole number is wanted") from None
-    if least is not None and number < least:
-        raise InputError(f"{name} {number}: {least} or more is wanted")
+        raise InputError(f"{name} {_shown(given)}: expected a whole number") from None
+    if minimum is not None and number < minimum:
+        raise InputError(f"{name} {number}: expected {minimum} or more")
     if abs(number) > _LARGEST:
-        raise InputError(f"{name} {number}: at most {_LARGEST:,} is possible")
+        raise InputError(f"{name} {number}: expected at most {_LARGEST:,}")
     return number
 
 
 def check_numbers(**given: float | None) -> None:
-    """Raises `InputError` for what is neither None nor a number."""
+    """Raise `InputError` for anything but None and numbers."""
     for name, one in given.items():
         if one is not None and math.isnan(_number(one)):
-            raise InputError(f"{name} {_shown(one)}: a number is wanted")
+            raise InputError(f"{name} {_shown(one)}: expected a number")
 
 
 def checked_score(name: str, given: float | None) -> int | None:
-    """The least score that passes a threshold, or None. Raises `InputError` for what is no finite number."""
+    """Return the smallest whole score that passes a threshold, or None. Raises `InputError` for anything but a finite number."""
     if given is None:
         return None
     if not math.isfinite(number := _number(given)):
-        raise InputError(f"{name} {_shown(given)}: a number is wanted")
+        raise InputError(f"{name} {_shown(given)}: expected a number")
     return max(-_HIGHEST, min(math.ceil(number), _HIGHEST))
 
 
 def _number(given: Any) -> float:
-    """nan for what is none; text that says one is text."""
+    """Return the number, or nan for anything else. Text is not a number, even if it spells one."""
     try:
         return math.nan if isinstance(given, (str, bytes)) else float(given)
     except (OverflowError, TypeError, ValueError):
@@ -172,14 +172,17 @@ def _number(given: Any) -> float:
 
 
 def resources(device: str, threads: int | None, memory: int | None, executor: Executor | None = None) -> Resources:
-    """Checked; executor: whose workers compute. Raises `InputError` for what is no device, number of threads or bytes, or executor."""
+    """Return checked resources. executor: its workers compute.
+
+    Raises `InputError` for anything but a device, a number of threads, a number of bytes, or an executor.
+    """
     if not isinstance(device, str):
-        raise InputError(f"device {_shown(device)}: a name is wanted: auto, cpu, cuda, cuda:0 and so on")
+        raise InputError(f"device {_shown(device)}: expected a name: auto, cpu, cuda, cuda:0 and so on")
     threads, memory = checked_count("threads", threads, 1), checked_count("memory", memory, 1)
     if executor is None:
         return checked_resources(device, threads, memory, LOG)
     if not callable(getattr(executor, "submit", None)):
         raise InputError(
-            f"executor {_shown(executor)}: what has the interface of concurrent.futures.Executor is wanted (of Dask: client.get_executor())"
+            f"executor {_shown(executor)}: expected the interface of concurrent.futures.Executor (Dask: client.get_executor())"
         )
     return replace(checked_resources(device, None, memory, LOG), executor=executor, worker_threads=threads)

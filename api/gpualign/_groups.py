@@ -1,4 +1,4 @@
-"""Groups of records, and numbers and dates, as Python programs have them."""
+"""Groups of records, and numbers and dates, as given in Python."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ if TYPE_CHECKING:
     from gpualign.jobs.sequence_loading import Inputs
 
 Groups: TypeAlias = "Mapping[str, Hashable] | Mapping[str, Mapping[str, Hashable]] | pd.Series | pd.DataFrame"
-"""The group of each id; or columns by their titles, each with the group of each id, as a mapping or a DataFrame whose index has the ids."""
+"""The group of each id; or columns by title, each with the group of each id, as a mapping or a DataFrame whose index has the ids."""
 
 _TITLE = "group"
-"""Of a column without a title, under which numbers are names of groups."""
+"""Title of a column without one. Numbers in it are names of groups."""
 
 
 def pairs_by_groups(groups: Groups | None, between: bool, within: bool) -> Callable[[Inputs], GroupPairs | None]:
-    """Return what chooses pairs of the sequences once they are read. Raises `InputError` at once for arguments that lack or contradict each
-    other and for what is no groups; the function that is returned does for records without a group."""
+    """Return a function that selects pairs of the sequences once they are read.
+
+    Raises `InputError` at once for arguments that are missing or contradict each other and for anything but groups; the returned function
+    raises it for records without a group.
+    """
     for name, given in (("between", between), ("within", within)):
         if not isinstance(given, (bool, np.bool_)):
             raise InputError(f"{parameter(name)}: expected True or False; found {given!r}")
@@ -48,8 +51,10 @@ def pairs_by_groups(groups: Groups | None, between: bool, within: bool) -> Calla
 
 
 def strips_of_groups(groups: Groups | None, ids: Sequence[str]) -> list[Grouping | Quantity]:
-    """Return columns to draw beside the records of a matrix: quantities where a column with a title holds numbers or dates alone, else
-    groups. Raises `InputError` for what is no groups, and where no record of the matrix has any."""
+    """Return columns to draw beside the records of a matrix: quantities if a column with a title holds numbers or dates alone, else groups.
+
+    Raises `InputError` for anything but groups, and if no record of the matrix has one.
+    """
     if groups is None:
         return []
     from gpualign.jobs.plotting.quantities import quantity_of
@@ -63,7 +68,7 @@ _Columns: TypeAlias = "list[tuple[str, dict[str, str]]]"
 
 
 def _of_records(columns: _Columns, ids: Sequence[str], of: str) -> list[tuple[str, list[str], list[str]]]:
-    """(title, all cells, those of records with these ids, empty where there is none) of each column."""
+    """Return (title, all cells, the cells of the records with these ids, empty if a record has none) of each column."""
     names = list(dict.fromkeys(name for _, cells in columns for name in cells))
     changed = match_ids(names, ids, parameter("groups"), of, LOG.warn)
     found = []
@@ -95,7 +100,7 @@ def _columns_of(groups: Any) -> _Columns:
 
 
 def _columns_of_frame(frame: Any) -> _Columns:
-    """Columns of a DataFrame; where its index is the one that pandas gives, the first of several has the ids."""
+    """Return the columns of a DataFrame. If its index is the default of pandas, the first of several columns has the ids."""
     titles = [str(title) for title in frame.columns]
     columns = [frame.iloc[:, k].tolist() for k in range(len(titles))]
     ids = frame.index.tolist()
@@ -105,7 +110,7 @@ def _columns_of_frame(frame: Any) -> _Columns:
 
 
 def _cells(items: Iterable[tuple[object, object]]) -> dict[str, str]:
-    """The cell of each id, as text. Raises `InputError` for an id with two of them, and for what is no name of a group."""
+    """Return the cell of each id, as text. Raises `InputError` for an id with two different cells, and for what cannot name a group."""
     cells: dict[str, str] = {}
     for key, value in items:
         name, cell = str(key), _text(value)
@@ -115,11 +120,11 @@ def _cells(items: Iterable[tuple[object, object]]) -> dict[str, str]:
 
 
 def _text(value: object) -> str:
-    """A cell as a table has it, empty where it is missing; pandas makes whole numbers floats where some are missing."""
+    """Return a cell as a table has it, empty if it is missing. pandas makes whole numbers floats if some are missing."""
     if isinstance(value, str):
         return value
     if not isinstance(value, Hashable) or isinstance(value, (tuple, frozenset, bytes)):
-        raise InputError(f"{parameter('groups')}: {value!r} is no group; expected text, a number, a date or None")
+        raise InputError(f"{parameter('groups')}: expected text, a number, a date or None as a group; found {value!r}")
     if is_missing(value):
         return ""
     return f"{value:.0f}" if isinstance(value, (float, np.floating)) and value == value // 1 else str(value)

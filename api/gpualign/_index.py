@@ -1,4 +1,4 @@
-"""Databases that are searched often."""
+"""Indexed databases, for those that are searched often."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from gpualign.jobs.sequence_loading import ReadOptions
 class Index:
     """An indexed database: sequences in a file that is mapped into memory, ready to be searched.
 
-    path: of the file; sequences: its records, in order of length; alphabet: "dna" or "protein".
+    path: path of the file
+    sequences: records of the file, in order of length
     """
 
     def __init__(self, path: str, sequences: Sequences) -> None:
@@ -30,6 +31,7 @@ class Index:
 
     @property
     def alphabet(self) -> str:
+        """Name of the alphabet: "dna" or "protein"."""
         return self.sequences.alphabet
 
     def __len__(self) -> int:
@@ -40,16 +42,23 @@ class Index:
 
     @classmethod
     def open(cls, path: Path) -> Index:
-        """Open what `Index.build` or `gpualign index` made. Raises `InputError` for other or damaged files."""
+        """Open a file that `Index.build` or `gpualign index` made. Raises `InputError` for other or damaged files."""
         name = checked_path("path", path)
         open_file(name).close()
         return cls(name, Sequences.of(*open_index(name)))
 
     @classmethod
     def build(cls, fasta: Path, out: Path, *, alphabet: str = "auto", degap: bool = False, allow_duplicates: bool = False) -> Index:
-        """Index a FASTA or FASTQ file, plain or compressed, as the file `out`, and open it. Records without letters are left out.
+        """Index a FASTA or FASTQ file, and open the index. Records without letters are left out.
 
-        Raises `InputError` naming file, record and reason, `RunError` where `out` cannot be written.
+        fasta: path of the file, plain or compressed
+        out: path of the index
+        alphabet: "dna", "protein" or "auto", by the letters
+        degap: remove gaps (- and .)
+        allow_duplicates: number repeated ids
+
+        Returns an `Index`.
+        Raises `InputError` naming file, record and reason, `RunError` if `out` cannot be written.
         """
         path = checked_path("fasta", fasta)
         target, options = (

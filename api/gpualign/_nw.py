@@ -63,18 +63,26 @@ def nw(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Matrix:
-    """Align every pair globally (Needleman-Wunsch), and return a value of each: what `gpualign nw -o FILE.npy` writes.
+    """Align every pair globally (Needleman-Wunsch) and return one value per pair: the matrix that `gpualign nw -o FILE.npy` writes.
 
-    seqs: one set, compared with itself, or the queries of `targets`. value: "score", "identity" or "distance", which is 1 - identity; with
-    `gpualign.EDIT` score and distance are both the edit distance. end_gaps: "penalised", "free", "query" or "target"; strand, for DNA:
-    "both", the better strand of each pair, or "plus" (default); identity_def: vsearch's numbers, 0 to 4. ambiguous: how ambiguity letters
-    count in identities, "compatible" (default of DNA; a match with what they may stand for), "unequal" (of proteins; a match with the same
-    letter alone) or "skip" (not at all). out: the matrix goes to this .npy
-    file and is mapped from it. device: "auto", "cpu", "cuda", "all", ...; threads: of the CPU; memory: bytes for work beside the sequences
-    and the matrix; executor: its workers compute (a `concurrent.futures.Executor`, Dask's `client.get_executor()`), device and threads are
-    then of theirs; progress: called with DP cells done and in all.
+    seqs: one set, compared with itself, or the queries, compared with `targets`
+    targets: the second set; None: `seqs` is compared with itself
+    scoring: scores of letters and costs of gaps; None: the defaults of the alphabet
+    value: "score", "identity" or "distance" (1 - identity); with `gpualign.EDIT` score and distance are both the edit distance
+    end_gaps: gaps at the ends that cost nothing: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
+    strand: for DNA only: "both", the better strand of each pair, or "plus" (default)
+    identity_def: definition of identity by vsearch's numbers, 0 to 4
+    ambiguous: how ambiguity letters count in identities: "compatible" (default of DNA), a match with the letters they may stand for;
+        "unequal" (default of proteins), a match with the same letter alone; "skip", not at all
+    out: .npy file that the matrix is written to and mapped from; None: the matrix is in memory
+    device: "auto", "cpu", "cuda", "all", ...
+    threads: CPU threads
+    memory: memory for work beside the sequences and the matrix, bytes
+    executor: its workers compute (a `concurrent.futures.Executor`, Dask's `client.get_executor()`); `device` and `threads` are then theirs
+    progress: called with the DP cells done and in all
 
-    Raises `InputError` for bad input, `RunError` where a device or memory fails.
+    Returns a `Matrix` of int32 or int64 scores or edit distances, or of float64 identities or distances.
+    Raises `InputError` for bad input, `RunError` if a device or memory fails.
 
     >>> nw(["ACGT", "AGT"], scoring=Scoring(match=2, mismatch=-1, gap=1)).values.tolist()
     [[8, 5], [5, 6]]
@@ -118,15 +126,34 @@ def pairs(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Pairs:
-    """The pairs whose global alignments pass one threshold, with the value that it is of.
+    """Return the pairs whose global alignments pass one threshold, with the value that the threshold tests.
 
-    max_distance: 1 - identity, with `gpualign.EDIT` the edit distance; min_identity; min_score. min_coverage: beside any of them, the
-    fraction of either sequence's letters that stand in pairs at least. Where these bound the edit distance, pairs that cannot pass are not
-    aligned. Of one set each pair comes once, i < j.
+    Exactly one of `max_distance`, `min_identity` and `min_score` is given. If it bounds the edit distance, pairs that cannot pass are not
+    aligned.
 
-    groups: the group of each record, with between=True for pairs of different groups alone or within=True for those of the same group; no
-    others are aligned. A dict of ids and groups, a pandas.Series, or a DataFrame of one column, with the ids as its index (or as the first
-    of two columns). Raises `InputError` where a record has no group. Other arguments and errors as for `nw`.
+    seqs: one set, in which each pair comes once (i < j), or the queries, compared with `targets`
+    targets: the second set; None: `seqs` is compared with itself
+    scoring: scores of letters and costs of gaps; None: the defaults of the alphabet
+    max_distance: largest distance, 1 - identity; with `gpualign.EDIT` the largest edit distance
+    min_identity: smallest identity, a fraction
+    min_score: smallest score
+    min_coverage: smallest fraction of the letters of either sequence that stand in pairs; applies together with the threshold
+    groups: the group of each record: a dict of ids and groups, a pandas.Series, or a DataFrame of one column with the ids as its index (or
+        as the first of two columns)
+    between: align only pairs of different groups
+    within: align only pairs of the same group
+    end_gaps: gaps at the ends that cost nothing: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
+    strand: for DNA only: "both", the better strand of each pair, or "plus" (default)
+    identity_def: definition of identity by vsearch's numbers, 0 to 4
+    ambiguous: how ambiguity letters count in identities: "compatible", "unequal" or "skip", as for `nw`
+    device: "auto", "cpu", "cuda", "all", ...
+    threads: CPU threads
+    memory: memory for work beside the sequences and the results, bytes
+    executor: its workers compute, as for `nw`
+    progress: called with the DP cells done and in all
+
+    Returns `Pairs`, in input order.
+    Raises `InputError` for bad input and for a record without a group, `RunError` if a device or memory fails.
 
     >>> found = pairs(["ACGT", "AGT", "TTTT"], scoring=Scoring(edit=True), max_distance=1)
     >>> list(found)
@@ -137,7 +164,7 @@ def pairs(
     given = [name for name, one in thresholds.items() if one is not None]
     if len(given) != 1:
         found = f"; found {' and '.join(given)}" if given else ""
-        raise InputError(f"pairs wants one threshold, {', '.join(thresholds)}{found}")
+        raise InputError(f"pairs: expected one threshold of {', '.join(thresholds)}{found}")
     chosen_pairs = pairs_by_groups(groups, between, within)
     filter = _filter(chosen, max_distance, min_identity, min_score, min_coverage)
     detail = Detail.STATISTICS if filter.by_statistics else Detail.SCORE
@@ -175,12 +202,28 @@ def iter_pairs(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Table]:
-    """Align every pair globally, or those that may pass the thresholds, and yield tables of up to `batch` of them, in input order, within
-    the memory of a few.
+    """Align every pair globally, or those that may pass the thresholds, and yield tables of up to `batch` pairs, in input order. Memory
+    holds a few tables at a time.
 
-    fields: columns as `gpualign nw --fields` has them, identity, cigar and so on among them. Thresholds as for `pairs`, none or several;
-    groups likewise.
-    Closing the iterator stops all workers. Other arguments and errors as for `nw`; bad arguments are told at once.
+    seqs: one set, in which each pair comes once (i < j), or the queries, compared with `targets`
+    targets: the second set; None: `seqs` is compared with itself
+    scoring: scores of letters and costs of gaps; None: the defaults of the alphabet
+    fields: columns, by the names of `gpualign nw --fields`: "identity", "cigar" and so on
+    batch: rows of a table, at most
+    max_distance, min_identity, min_score, min_coverage: thresholds as for `pairs`; none, one or several
+    groups, between, within: pairs of different groups alone or of the same group alone, as for `pairs`
+    end_gaps: gaps at the ends that cost nothing: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
+    strand: for DNA only: "both", the better strand of each pair, or "plus" (default)
+    identity_def: definition of identity by vsearch's numbers, 0 to 4
+    ambiguous: how ambiguity letters count in identities: "compatible", "unequal" or "skip", as for `nw`
+    device: "auto", "cpu", "cuda", "all", ...
+    threads: CPU threads
+    memory: memory for work beside the sequences and the results, bytes
+    executor: its workers compute, as for `nw`
+    progress: called with the DP cells done and in all
+
+    Yields a `Table` per batch. Closing the iterator stops all workers.
+    Raises as `pairs` does, for bad arguments at the call and not at the first table.
 
     >>> for table in iter_pairs(["ACGT", "AGT"], fields=["query", "target", "cigar"]):
     ...     print(list(table))
@@ -189,9 +232,9 @@ def iter_pairs(
     names = ",".join(checked_names("fields", fields, "columns"))
     columns = parse_fields(names, edit=checked_scoring(scoring).edit)
     if lacking := sorted(fields_needing_descriptions(names)):
-        raise InputError(f"fields: {lacking[0]} is of files; sequences in memory have no descriptions")
+        raise InputError(f"fields: {lacking[0]} needs a file; sequences in memory have no descriptions")
     if checked_count("batch", batch, 1) is None:
-        raise InputError("batch None: a whole number is wanted")
+        raise InputError("batch None: expected a whole number")
     chosen_pairs = pairs_by_groups(groups, between, within)
     filter = _filter(checked_scoring(scoring), max_distance, min_identity, min_score, min_coverage)
     details = [column.detail for column in columns] + ([Detail.STATISTICS] if filter.by_statistics else [])
@@ -205,16 +248,16 @@ def iter_pairs(
     blocks = job.blocks(identity_def, _reporter(job, progress))
 
     def tables() -> Iterator[Table]:
-        waiting: list[dict[str, Any]] = []  # parts of the next table, which lacks `room` rows
+        waiting: list[dict[str, Any]] = []  # pieces of the next table, which has room for `room` more rows
         room = batch
         with closing(cast("Any", blocks)):
             for block in blocks:
-                keep = filter.mask(block)
-                found = {column.name: column.take(block, keep) for column in columns}
-                start, rows = 0, len(found[columns[0].name])
+                mask = filter.mask(block)
+                rows_by_column = {column.name: column.take(block, mask) for column in columns}
+                start, rows = 0, len(rows_by_column[columns[0].name])
                 while start < rows:
                     stop = min(start + room, rows)
-                    waiting.append({name: part[start:stop] for name, part in found.items()})
+                    waiting.append({name: values[start:stop] for name, values in rows_by_column.items()})
                     room -= stop - start
                     start = stop
                     if not room:
@@ -244,7 +287,7 @@ def _filter(
 
 
 def checked_rule(ambiguous: str | None, identity_def: int) -> Rule | None:
-    """How ambiguity letters count, as an argument says. Raises `InputError` for words that say nothing, and for contradictions."""
+    """Return how ambiguity letters count, by the name of the rule. Raises `InputError` for unknown names and for contradictions."""
     if ambiguous is None:
         return None
     check_rule(rule := Rule(checked_choice("ambiguous", ambiguous, (one.value for one in Rule))), identity_def)

@@ -1,4 +1,4 @@
-"""Files that calls write, complete or not at all: by the same means as commands write theirs."""
+"""Files that calls write, complete or not at all, by the code with which commands write theirs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, is_fil
 def checked_output(out: Path, *inputs: object) -> FilePath:
     """Return the path of the file to write. inputs: paths, open files, arrays and whatever else was given.
 
-    Raises `InputError` for a path of no file, such as a device, and where the file is one of the inputs, by whatever name, or an array is
-    mapped from it.
+    Raises `InputError` for a path that is not a file, such as a device, and if the file is one of the inputs, under any name, or an input
+    array is mapped from it.
     """
-    wrong = InputError(f"out {out!r}: the path of a file is wanted")
+    wrong = InputError(f"out {out!r}: expected the path of a file")
     name = os.fspath(out) if isinstance(out, (str, os.PathLike)) else None
     if not isinstance(name, str) or not FilePath(name).name:
         raise wrong
@@ -32,32 +32,34 @@ def checked_output(out: Path, *inputs: object) -> FilePath:
     try:
         os.stat(path)
     except OSError:
-        return path  # no file yet, or what writing it tells of
-    except ValueError:  # a null character, or what no name can be encoded as
+        return path  # no file yet, or an error that writing it will report
+    except ValueError:  # a null character, or text that no name can be encoded from
         raise wrong from None
-    if not (is_file_name(path) or path.is_dir()):  # of a folder writing tells
+    if not (is_file_name(path) or path.is_dir()):  # writing will report a folder
         raise wrong
     check_outputs(map(_file_of, inputs), [path])
     return path
 
 
 def _file_of(given: object) -> object:
-    """What an input is read from: the file of a mapped array; text as the path that it is, also "-"."""
+    """Return the file that an input is read from: that of a mapped array; text as a path, also "-"."""
     if isinstance(given, np.ndarray):
         return _mapped_file(given)
     return FilePath(given) if isinstance(given, str) else given
 
 
 def _mapped_file(array: Any) -> Any:
-    """The file that an array is a part of, or None."""
+    """Return the file that an array is mapped from, or None."""
     while array is not None and not isinstance(array, np.memmap):
         array = getattr(array, "base", None)
     return getattr(array, "filename", None)
 
 
 def filled_values(path: FilePath | None, fill: Callable[[ArrayMaker], FilledArray]) -> npt.NDArray[Any]:
-    """The values of the array that `fill` has made and filled: in memory, or mapped from the new .npy file of this path. Raises `RunError`
-    where that cannot be written."""
+    """Return the values of the array that `fill` makes and fills: in memory, or mapped from the new .npy file of this path.
+
+    Raises `RunError` if that cannot be written.
+    """
     if path is None:
         return fill(MemoryArray).values
     with OutputFiles(LOG.note) as files, naming_output(path):

@@ -26,7 +26,7 @@ from gpualign.jobs.tree import parse_tree
 _ORDERS = ("tree", "input", "groups")
 
 _drawing = threading.Lock()
-"""Settings of matplotlib are those of the whole process."""
+"""Held while drawing, since settings of matplotlib are those of the whole process."""
 
 
 def plot(
@@ -43,18 +43,24 @@ def plot(
     vmin: float | None = None,
     vmax: float | None = None,
 ) -> None:
-    """Draw a matrix that `nw` or `dist` returned as a clustered heat map, with the tree of its records: what `gpualign plot` draws.
+    """Draw a matrix as a clustered heat map, with the tree of its records, as `gpualign plot` does.
 
-    out: the picture, .png, .svg or .pdf. label: what the colours mean, beside their bar; title: above the matrix. cmap: colours by
-    matplotlib's names (default: viridis, similar records dark). linkage: how the tree joins clusters, "average", "complete", "single" or
-    "weighted". tree: draw this one, of `gpualign.tree` or as text in Newick's format, and put the records in its order. groups: colours
-    beside the rows: a dict of ids and groups, a dict of several such by titles, or a pandas.DataFrame with the ids as its index; columns of
-    numbers or dates become gradients. order: of the records, "tree", "input" (that of the matrix), "groups" (of the first groups, by the
-    tree within each), or a list of ids. vmin, vmax: values of the first and of the last colour (default: 0 and the largest; of identities
-    the smallest and 1).
+    matrix: a `Matrix` that `nw` or `dist` returned
+    out: file of the picture, .png, .svg or .pdf
+    label: meaning of the colours, written beside their bar
+    title: text above the matrix
+    cmap: colours, by matplotlib's names (default: viridis, similar records dark)
+    linkage: how the tree joins clusters: "average", "complete", "single" or "weighted"
+    tree: draw this tree, of `gpualign.tree` or as text in Newick's format, and put the records in its order
+    groups: colours beside the rows: a dict of ids and groups, a dict of several such by title, or a pandas.DataFrame with the ids as its
+        index; columns of numbers or dates become gradients
+    order: order of the records: "tree", "input" (that of the matrix), "groups" (of the first groups, by the tree within each), or a list
+        of ids
+    vmin: value of the first colour (default: 0; for identities the smallest)
+    vmax: value of the last colour (default: the largest; for identities 1)
 
-    Raises `InputError` for bad arguments, and for a matrix that takes more memory to draw than there is; `RunError` without matplotlib and
-    scipy, and where the file cannot be written.
+    Raises `InputError` for bad arguments, and for a matrix that takes more memory to draw than is available; `RunError` without matplotlib
+    and scipy, and if the file cannot be written.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +76,7 @@ def plot(
             raise InputError(f"{parameter(name)}: expected text; found {text!r}")
         check_text(name, text)
     if linkage not in LINKAGES:
-        raise InputError(f"linkage {linkage!r}: {', '.join(LINKAGES)} are known")
+        raise InputError(f"linkage {linkage!r}: expected one of {', '.join(LINKAGES)}")
     check_numbers(vmin=vmin, vmax=vmax)
     style = Style(title, cmap, linkage, None if vmin is None else float(vmin), None if vmax is None else float(vmax))
     check_style(style)
@@ -92,32 +98,32 @@ def plot(
 
 
 def _meaning(matrix: Matrix) -> tuple[str, str]:
-    """(kind of the values, what the colours mean). Raises `InputError` for a matrix that neither `nw` nor `dist` could have returned."""
+    """Return (kind of the values, meaning of the colours). Raises `InputError` for a matrix that neither `nw` nor `dist` could return."""
     values, shape = matrix.values, (len(matrix.ids), len(matrix.target_ids))
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf" or values.shape != shape or not values.size:
         found = f"{values.dtype} {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
-        raise InputError(f"matrix: expected an array of numbers of shape {shape}, none of them 0; found {found}")
+        raise InputError(f"matrix: expected an array of numbers of shape {shape}, no dimension of it 0; found {found}")
     if matrix.value in METRICS:
         return METRICS[matrix.value].value, DISTANCE_LABELS[matrix.value]
     if matrix.value in ALIGNMENT_KINDS:
         return matrix.value, alignment_label(matrix.value, edit=values.dtype.kind in "iu")
-    raise InputError(f"matrix: of {matrix.value!r}; {', '.join([*ALIGNMENT_KINDS, *METRICS])} are known")
+    raise InputError(f"matrix: expected values of kind {', '.join([*ALIGNMENT_KINDS, *METRICS])}; found {matrix.value!r}")
 
 
 def _newick(tree: object) -> str:
     if isinstance(tree, Tree) and tree.method == "mst":
-        raise InputError("tree: a spanning tree, whose inner nodes are records too; one of nj or upgma is wanted")
+        raise InputError("tree: expected a tree of nj or upgma; found a spanning tree, whose inner nodes are records too")
     if not isinstance(tree, (Tree, str)):
         raise InputError(f"tree: expected what gpualign.tree returned, or text in Newick's format; found {type(tree).__name__}")
     return str(tree)
 
 
 def _listed(order: object) -> dict[str, int]:
-    """The place of each id of a list. Raises `InputError` for what is none, and for an id that is there twice."""
+    """Return the position of each id of a list. Raises `InputError` for anything but a list, and for an id that it has twice."""
     if isinstance(order, str) or not isinstance(order, Iterable):
-        raise InputError(f"order {order!r}: {', '.join(_ORDERS)} or a list of ids is wanted")
+        raise InputError(f"order {order!r}: expected {', '.join(_ORDERS)} or a list of ids")
     places: dict[str, int] = {}
     for place, name in enumerate(map(str, order)):
         if places.setdefault(name, place) != place:
-            raise InputError(f"order: {quoted(name)} is there twice, at {places[name]} and {place}")
+            raise InputError(f"order: {quoted(name)} appears twice, at {places[name]} and {place}")
     return places

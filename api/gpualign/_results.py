@@ -1,4 +1,4 @@
-"""What calls return: matrices, lists of pairs, tables."""
+"""Results of calls: matrices, lists of pairs, tables."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ Columns: TypeAlias = "dict[str, npt.NDArray[Any] | list[str]]"
 
 @dataclass(frozen=True)
 class Matrix:
-    """A value of every pair: values[i][j] is that of query ids[i] and target target_ids[j]. Of one set it is symmetric, and the ids are
-    the same.
+    """One value per pair: values[i][j] is that of query ids[i] and target target_ids[j].
 
-    values: int32 or int64 for scores and counts, float64 for identities and other distances (NaN where a pair has none); with `out` a
-    memory map of that file.
+    values: [queries][targets]; int32 or int64 scores and counts, float64 identities and other distances (NaN if a pair has none); with
+        `out` a memory map of that file; symmetric for one set
+    ids: ids of the queries
+    target_ids: ids of the targets; for one set the same as `ids`
+    value: kind of the values: "score", "identity", "distance", or the metric of `dist`
+    one_set: the matrix compares one set with itself
     """
 
     values: npt.NDArray[Any] = field(repr=False)
@@ -39,18 +42,21 @@ class Matrix:
     one_set: bool
 
     def condensed(self) -> npt.NDArray[Any]:
-        """The pairs i < j of one set in a vector, as scipy.spatial.distance has them. Raises `ValueError` for two sets."""
+        """Return the pairs i < j of one set as a vector [pairs], in the order of scipy.spatial.distance, of the type of `values`.
+
+        Raises `InputError` (a `ValueError`) for two sets.
+        """
         if not self.one_set:
-            raise InputError("a condensed matrix holds the pairs of one set; these are two")
+            raise InputError("a condensed matrix holds the pairs of one set; this matrix is of two")
         count = len(self.ids)
-        found = np.empty(count * (count - 1) // 2, dtype=self.values.dtype)
+        vector = np.empty(count * (count - 1) // 2, dtype=self.values.dtype)
         for row in range(count - 1):
             start = condensed_start(row, count)
-            found[start : start + count - row - 1] = self.values[row, row + 1 :]
-        return found
+            vector[start : start + count - row - 1] = self.values[row, row + 1 :]
+        return vector
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas.DataFrame with the ids as labels."""
+        """Return a pandas.DataFrame with the ids as labels of rows and columns."""
         import pandas as pd
 
         return pd.DataFrame(self.values, index=self.ids, columns=self.target_ids)
@@ -62,10 +68,15 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Some pairs, in input order: query ids[i[k]] and target target_ids[j[k]] have value[k]; of one set i < j.
+    """Selected pairs, in input order: query ids[i[k]] and target target_ids[j[k]] have value[k]. Iterating yields (query id, target id,
+    value) of each pair.
 
-    i, j: int64[pairs]; value: int32 or int64 scores and edit distances, float64 identities and distances; kind: which of them, "score",
-    "distance" or "identity".
+    i: int64[pairs], numbers of the queries; for one set i < j
+    j: int64[pairs], numbers of the targets
+    value: [pairs]; int32 or int64 scores and edit distances, float64 identities and distances
+    ids: ids of the queries
+    target_ids: ids of the targets
+    kind: kind of the values: "score", "distance" or "identity"
     """
 
     i: npt.NDArray[np.int64] = field(repr=False)
@@ -79,12 +90,12 @@ class Pairs:
         return len(self.i)
 
     def __iter__(self) -> Iterator[tuple[str, str, Any]]:
-        """(query id, target id, value) of each."""
+        """Yield (query id, target id, value) of each pair."""
         for i, j, value in zip(self.i.tolist(), self.j.tolist(), self.value.tolist(), strict=True):
             yield self.ids[i], self.target_ids[j], value
 
     def to_csr(self) -> csr_matrix:
-        """A scipy.sparse.csr_matrix of (queries, targets); a value of 0 is stored, and differs so from a pair that is not there.
+        """Return a scipy.sparse.csr_matrix of (queries, targets). A value of 0 is stored, which distinguishes it from an absent pair.
 
         The files of `--format csr` hold the same matrix with value + 1.
         """
@@ -94,15 +105,18 @@ class Pairs:
         return csr_matrix((self.value, self.j, starts), shape=(len(self.ids), len(self.target_ids)))
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas.DataFrame with the columns query, target, and `kind`: score, distance or identity."""
+        """Return a pandas.DataFrame with the columns query, target, and one named by `kind`: score, distance or identity."""
         import pandas as pd
 
         queries, targets = np.array(self.ids, dtype=object)[self.i], np.array(self.target_ids, dtype=object)[self.j]
         return pd.DataFrame({"query": queries, "target": targets, self.kind: self.value})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The columns of `to_frame` for what reads Arrow, such as `polars.DataFrame` and `pyarrow.table`; ids are dictionary-encoded, as
-        `--format arrow` writes them. Raises `RunError` without pyarrow, `InputError` for ids that are not UTF-8."""
+        """Return the columns of `to_frame` as an Arrow stream, which `polars.DataFrame`, `pyarrow.table` and others read. Ids are
+        dictionary-encoded, as `--format arrow` writes them.
+
+        Raises `RunError` without pyarrow, `InputError` for ids that are not UTF-8.
+        """
         pa = _pyarrow()
         queries = _texts("query", self.ids, pa.string())
         targets = queries if self.target_ids == self.ids else _texts("target", self.target_ids, pa.string())
@@ -116,7 +130,10 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of pairs, by column: arrays of numbers, lists of text."""
+    """Rows of pairs, stored by column. `table[name]` is a column; iterating yields each row as a dictionary.
+
+    columns: the columns by name: arrays of numbers, lists of text
+    """
 
     columns: Columns = field(repr=False)
 
@@ -127,19 +144,21 @@ class Table:
         return self.columns[name]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Each row as a dictionary."""
+        """Yield each row as a dictionary."""
         lists = [column if isinstance(column, list) else column.tolist() for column in self.columns.values()]
         return (dict(zip(self.columns, row, strict=True)) for row in zip(*lists, strict=True))
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas.DataFrame."""
+        """Return a pandas.DataFrame with the same columns."""
         import pandas as pd
 
         return pd.DataFrame(self.columns)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The columns for what reads Arrow, such as `polars.DataFrame` and `pyarrow.table`; numbers that are not known are null. Raises as
-        that of `Pairs` does."""
+        """Return the columns as an Arrow stream, which `polars.DataFrame`, `pyarrow.table` and others read. Unknown numbers are null.
+
+        Raises `RunError` without pyarrow, `InputError` for text that is not UTF-8.
+        """
         pa = _pyarrow()
         arrays = {
             name: _texts(name, column, pa.large_string()) if isinstance(column, list) else pa.array(column, from_pandas=True)  # nan: null
@@ -150,7 +169,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Hits(Table):
-    """The hits of one query, best first. query: its id; index: its number in the input."""
+    """The hits of one query, best first: a `Table` with a row per hit.
+
+    query: id of the query
+    index: number of the query in the input, from 0
+    """
 
     query: str = ""
     index: int = 0
@@ -159,16 +182,16 @@ class Hits(Table):
         return f"<Hits: {len(self):,} of {self.query}>"
 
 
-def join_columns(parts: Sequence[Columns], columns: Sequence[Field], task: Task) -> Columns:
-    """One part after the other, copied; of no parts, no rows. task: of the results."""
+def join_columns(pieces: Sequence[Columns], columns: Sequence[Field], task: Task) -> Columns:
+    """Concatenate pieces of a table, copied; without pieces, the columns have no rows. task: task of the results."""
     joined: Columns = {}
     for column in columns:
-        pieces: list[Any] = [part[column.name] for part in parts]
+        values: list[Any] = [piece[column.name] for piece in pieces]
         if column.dtype is None:
-            joined[column.name] = [text for piece in pieces for text in piece]
+            joined[column.name] = [text for texts in values for text in texts]
         else:
             none = np.zeros(0, dtype=column.dtype(task))
-            joined[column.name] = np.concatenate([none, *pieces], dtype=none.dtype, casting="unsafe")  # as a file has them
+            joined[column.name] = np.concatenate([none, *values], dtype=none.dtype, casting="unsafe")  # the type that files have
     return joined
 
 
@@ -181,8 +204,8 @@ def _pyarrow() -> Any:
 
 
 def _texts(column: str, texts: list[str], type: Any) -> Any:
-    """An Arrow array of this type. Raises `InputError` naming the column and the text that is not UTF-8."""
+    """Return an Arrow array of this type. Raises `InputError` naming the column and the text that is not UTF-8."""
     try:
         return _pyarrow().array(texts, type)
     except UnicodeEncodeError as error:
-        raise InputError(f"{column}: {quoted(error.object)} is not UTF-8, as Arrow wants text to be; change the id") from None
+        raise InputError(f"{column}: {quoted(error.object)} is not UTF-8, which Arrow requires; change the id") from None

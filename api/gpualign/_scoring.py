@@ -1,4 +1,4 @@
-"""What an alignment is worth, as Python programs say it."""
+"""Scoring of alignments, as given in Python."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ from gpualign.core.scoring.scoring import ScoringOptions
 
 @dataclass(frozen=True)
 class Scoring:
-    """Scores of letters and costs of gaps; None = the default of the alphabet and the kind of alignment, as in the commands.
+    """Scores of letters and costs of gaps. None is the default of the alphabet and the kind of alignment, as in the commands.
 
-    match, mismatch: scores of equal and unequal letters; matrix: the name of a substitution matrix, or of a file with one, instead. A gap
-    of n letters costs gap_open + (n - 1) * gap_extend; gap: the linear form, every letter costs the same. edit: unit-cost edit distance,
-    with nothing else.
+    A gap of n letters costs gap_open + (n - 1) * gap_extend.
+
+    match: score of equal letters
+    mismatch: score of unequal letters
+    gap: cost of each letter of a gap, in place of `gap_open` and `gap_extend` (linear gap costs)
+    gap_open: cost of the first letter of a gap
+    gap_extend: cost of each further letter of a gap
+    matrix: name of a substitution matrix, or of a file with one, in place of `match` and `mismatch`
+    edit: unit-cost edit distance; nothing else can be given with it
+
+    Raises `InputError` for numbers that are not whole, and if `matrix` is neither a name nor a path.
 
     >>> Scoring(matrix="BLOSUM62", gap_open=12, gap_extend=1).gap_open
     12
@@ -32,7 +40,7 @@ class Scoring:
     edit: bool = False
 
     def __post_init__(self) -> None:
-        """Raises `InputError` for fractions, and for what is no name of a matrix."""
+        """Check the fields. Raises `InputError` for fractions, and if `matrix` is neither a name nor a path."""
         for name in ("match", "mismatch", "gap", "gap_open", "gap_extend"):
             object.__setattr__(self, name, checked_count(name, getattr(self, name)))
         object.__setattr__(self, "edit", checked_flag("edit", self.edit))
@@ -40,7 +48,7 @@ class Scoring:
             raise InputError(f"matrix: expected a name or a path; found {type(self.matrix).__name__}")
 
     def options(self) -> ScoringOptions:
-        """As the jobs take it. Raises `InputError` for a matrix that cannot be had."""
+        """Return the options that the jobs take. Raises `InputError` for a matrix that cannot be loaded."""
         matrix = None if self.matrix is None else matrices.load(self.matrix)
         return ScoringOptions(self.match, self.mismatch, self.gap, self.gap_open, self.gap_extend, matrix, self.edit)
 
@@ -52,11 +60,14 @@ EDIT = Scoring(edit=True)
 
 
 def checked_scoring(scoring: Scoring | None, local: bool = False) -> Scoring:
-    """None is the default. local: of local alignments. Raises `InputError` for what is no scoring of such alignments."""
+    """Return the scoring, or the default for None. local: it is used for local alignments.
+
+    Raises `InputError` if it is not a `Scoring` or does not fit local alignments.
+    """
     if scoring is None:
         return DEFAULT
     if not isinstance(scoring, Scoring):
-        raise InputError(f"scoring is a {type(scoring).__name__}; gpualign.Scoring(...) or gpualign.EDIT is wanted")
+        raise InputError(f"scoring: expected gpualign.Scoring(...) or gpualign.EDIT; found {type(scoring).__name__}")
     if local and scoring.edit:
-        raise InputError("edit distances are about global alignments; of local ones the best has no letters")
+        raise InputError("edit distances need global alignments; the best local alignment by edit distance is empty")
     return scoring

@@ -1,4 +1,4 @@
-"""Sequences as Python programs have them."""
+"""Sequences, as given in Python."""
 
 from __future__ import annotations
 
@@ -22,17 +22,22 @@ from gpualign.jobs.sequence_loading import Inputs, ReadOptions
 
 Path: TypeAlias = "str | PathLike[str]"
 Record: TypeAlias = Any
-"""str, bytes, or what has `.seq` and `.id`, as Biopython's SeqRecord."""
+"""str, bytes, or an object with `.seq` and `.id`, such as Biopython's SeqRecord."""
 
 
 _AS_IT_IS = ReadOptions()
 
 
 class Sequences:
-    """Encoded DNA or protein sequences with ids, in one alphabet. They do not change, and any number of calls may share them.
+    """Encoded DNA or protein sequences with ids, in one alphabet. They are immutable, and any number of calls may share them.
 
-    records: str, bytes or SeqRecord each, in any case, none empty. ids: of the records (default: those of SeqRecords, else 0, 1, ...).
-    alphabet: "dna", "protein" or "auto", by the letters. Raises `InputError` for letters of no alphabet and repeated ids.
+    `sequences[i]` is the letters of a record, in upper case; `sequences[start:stop]` is `Sequences` of some records.
+
+    records: str, bytes or SeqRecord each, in upper or lower case, none empty
+    ids: ids of the records (default: those of SeqRecords, else 0, 1, ...)
+    alphabet: "dna", "protein" or "auto", by the letters
+
+    Raises `InputError` for letters of no alphabet and for repeated ids.
 
     >>> genes = Sequences(["ACGT", "AGT"])
     >>> len(genes), genes.ids, genes.lengths.tolist(), genes.alphabet
@@ -46,20 +51,20 @@ class Sequences:
 
     def _take(self, encoded: SequenceSet, code: Alphabet) -> None:
         self.set = encoded
-        """As the core has them."""
+        """Encoded sequences, of the type that the core uses."""
         self.code = code
-        """Letters and their codes."""
+        """Alphabet: letters and their codes."""
 
     @classmethod
     def of(cls, encoded: SequenceSet, code: Alphabet) -> Sequences:
-        """Of an encoded set, as the core has them."""
+        """Return `Sequences` of an encoded set of the core."""
         made = cls.__new__(cls)
         made._take(encoded, code)
         return made
 
     @property
     def ids(self) -> list[str]:
-        """In the order of the input."""
+        """Ids of the records, in the order of the input."""
         return list(self.set.ids)
 
     @property
@@ -70,7 +75,7 @@ class Sequences:
 
     @property
     def alphabet(self) -> str:
-        """dna or protein."""
+        """Name of the alphabet: "dna" or "protein"."""
         return self.code.name
 
     def __len__(self) -> int:
@@ -86,7 +91,7 @@ class Sequences:
     def __getitem__(self, item: slice) -> Sequences: ...
 
     def __getitem__(self, item: int | slice) -> str | Sequences:
-        """The letters of a record, in upper case, or some records."""
+        """Return the letters of a record, in upper case, or `Sequences` of some records. Raises `InputError` for an empty slice."""
         if isinstance(item, slice):
             records = np.arange(len(self), dtype=np.int64)[item]
             if not len(records):
@@ -100,7 +105,7 @@ class Sequences:
 
 
 Source: TypeAlias = "Sequences | Path | BinaryIO | Iterable[Record]"
-"""Where sequences come from: sequences, the path of a FASTA or FASTQ file, such a file that is open, or records."""
+"""Source of sequences: `Sequences`, the path of a FASTA or FASTQ file, such a file open in binary mode, or records."""
 
 
 def read(
@@ -111,10 +116,17 @@ def read(
     drop_empty: bool = False,
     unknown: str | None = None,
 ) -> Sequences:
-    """Read a FASTA or FASTQ file, plain or compressed, by path or open in binary mode.
+    """Read a FASTA or FASTQ file, plain or compressed.
 
-    degap: remove gaps (- and .); allow_duplicates: number repeated ids; drop_empty: leave out records without letters; unknown: read
-    letters of no alphabet, . and ? as "n" of DNA or "x" of proteins. Raises `InputError` naming file, record and reason.
+    source: path of the file, or the file open in binary mode
+    alphabet: "dna", "protein" or "auto", by the letters
+    degap: remove gaps (- and .)
+    allow_duplicates: number repeated ids
+    drop_empty: leave out records without letters
+    unknown: read letters of no alphabet, . and ? as "n" of DNA or "x" of proteins
+
+    Returns `Sequences`.
+    Raises `InputError` naming file, record and reason.
     """
     if unknown is not None:
         checked_choice("unknown", unknown, ("n", "x"))
@@ -126,7 +138,7 @@ def read(
 
 
 def checked_path(name: str, given: object) -> str:
-    """The path as text. Raises `InputError` for what is neither text nor a path, such as a number, which `open` takes for a descriptor."""
+    """Return the path as text. Raises `InputError` for anything else, such as a number, which `open` would take for a descriptor."""
     if not isinstance(given, (str, PathLike)) or not isinstance(path := fspath(given), str):
         raise InputError(f"{name}: expected text or a path; found {type(given).__name__}")
     return path
@@ -144,18 +156,18 @@ def _read(source: Path | BinaryIO, options: ReadOptions = _AS_IT_IS) -> RawRecor
 
 
 def check_binary(stream: object, name: str) -> None:
-    """Raises `InputError` for a file that is open as text."""
+    """Raise `InputError` for a file that is open as text."""
     if isinstance(stream, TextIOBase):
         raise InputError(f"{name}: opened as text; open it with mode 'rb'")
 
 
 def is_numbered(index: Any) -> bool:
-    """Tell whether the index of a Series or DataFrame is the one that pandas gives: 0, 1, 2, ..."""
+    """Return whether the index of a Series or DataFrame is the default of pandas: 0, 1, 2, ..."""
     return getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
 
 
 def is_missing(cell: object) -> bool:
-    """Tell whether an object is None, nan, or pandas.NA, which is neither equal to anything nor unequal."""
+    """Return whether an object is None, nan, or pandas.NA, which is neither equal to anything nor unequal."""
     if cell is None:
         return True
     unequal = cell != cell
@@ -163,13 +175,13 @@ def is_missing(cell: object) -> bool:
 
 
 def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> RawRecords:
-    """Letters and ids of records in memory. Raises `InputError`."""
+    """Return the letters and ids of records in memory. Raises `InputError` for anything but records, and for empty or repeated ones."""
     if isinstance(records, (str, bytes)):
-        raise InputError("a single text is no list of sequences; put it in a list")
+        raise InputError("expected a list of sequences, found a single text; put it in a list")
     if isinstance(records, Mapping):
-        raise InputError("a dict is no list of sequences; with its keys as ids it is Sequences(d.values(), ids=d)")
+        raise InputError("expected a list of sequences, found a dict; with its keys as ids: Sequences(d.values(), ids=d)")
     if hasattr(records, "iloc") and getattr(records, "ndim", 1) != 1:
-        raise InputError("a DataFrame is no list of sequences; give the column that has them, such as frame['seq']")
+        raise InputError("expected a list of sequences, found a DataFrame; give the column that has them, such as frame['seq']")
     if not is_iterable(records):
         hint = "; name this argument: scoring=..." if isinstance(records, Scoring) else ""
         raise InputError(f"expected a file, sequences or a list of them; found {type(records).__name__}{hint}")
@@ -179,7 +191,7 @@ def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> 
     letters: list[bytes] = []
     for number, record in enumerate(records):
         if not isinstance(record, (str, bytes, bytearray)) and not hasattr(record, "seq"):
-            raise InputError(f"record {number} is a {type(record).__name__}; str, bytes or SeqRecord is wanted")
+            raise InputError(f"record {number}: expected str, bytes or SeqRecord; found {type(record).__name__}")
         text = getattr(record, "seq", record)
         letters.append(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text))
         names.append(str(getattr(record, "id", None) or number))
@@ -200,16 +212,19 @@ def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> 
 
 
 def inputs_of(queries: Source, targets: Source | None) -> Inputs:
-    """Queries and targets in one alphabet, chosen by the letters of both where neither is encoded yet; targets None: one set."""
+    """Return queries and targets in one alphabet, chosen by the letters of both if neither is encoded yet. targets None: one set.
+
+    Raises `InputError` for different alphabets, and for what looks like DNA beside encoded proteins.
+    """
     given = [queries] if targets is None or targets is queries else [queries, targets]
     made = [one for one in given if isinstance(one, Sequences)]
     if len({one.alphabet for one in made}) > 1:
         raise InputError("the queries and the targets are of different alphabets, dna and protein")
     raw = [_raw(one) for one in given if not isinstance(one, Sequences)]
-    found = count_letters(raw, named=False) if made else None
-    if found is not None and made[0].code is PROTEIN and found.dna and not found.protein:
+    counts = count_letters(raw, named=False) if made else None
+    if counts is not None and made[0].code is PROTEIN and counts.dna and not counts.protein:
         raise InputError(
-            f"{found.dna} looks like DNA, and the other sequences are proteins: sw searches them with translate; if all are proteins, "
+            f"{counts.dna} looks like DNA, and the other sequences are proteins: sw searches them with translate; if all are proteins, "
             'read these with alphabet="protein"'
         )
     code, encoded = encode_all(raw, made[0].alphabet if made else "auto") if raw else (made[0].code, [])
@@ -219,7 +234,7 @@ def inputs_of(queries: Source, targets: Source | None) -> Inputs:
 
 
 def translated_inputs_of(queries: Source, targets: Source | None, which: str) -> Inputs:
-    """The same of nucleotides and proteins: `which` of the two are translated, "query", "target" or "both"."""
+    """Return queries and targets of a translated search. which: "query", "target" or "both" are translated. Raises as `inputs_of` does."""
     from gpualign.jobs.translated_search import alphabet_of, encode_side, inputs_of_sides
 
     given = [queries] if targets is None or targets is queries else [queries, targets]
@@ -231,7 +246,7 @@ def translated_inputs_of(queries: Source, targets: Source | None, which: str) ->
             sets.append(one.set)
         else:
             raise InputError(
-                f"translate={which!r} wants {'queries' if side == 0 else 'targets'} of the other alphabet; these are {one.alphabet}"
+                f"translate={which!r}: expected {'queries' if side == 0 else 'targets'} of the other alphabet; found {one.alphabet}"
             )
     return inputs_of_sides(sets, which)
 

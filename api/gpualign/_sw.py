@@ -75,15 +75,33 @@ def sw(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Hits]:
-    """Search every query in every sequence of a database (Smith-Waterman); yields the `Hits` of each query, in the order of the queries,
-    also of those that have none: what `gpualign sw` writes.
+    """Search every query in every sequence of a database (Smith-Waterman), and yield the hits of each query: those that `gpualign sw`
+    writes.
 
-    db: sequences, a file, an index, or None: the queries are searched with each other. max_hits: the best so many of each query (default:
-    25, or with a threshold all that pass); min_score, max_evalue, min_identity: thresholds. strand, for DNA: "both" (default), "plus" or
-    "minus"; translate: "query", "target" or "both", nucleotides that are searched as proteins in six frames, by NCBI's number of a genetic
-    code; mask: "seg", "dust" or "none" (default: what fits the alphabet); evalue: "table", "estimate" or "none"; traceback: False for
-    scores alone. fields: columns as `gpualign sw --fields` has them. Closing the iterator stops all work. Other arguments and errors as
-    for `gpualign.nw`; bad arguments are told at once.
+    queries: sequences, or a file of them
+    db: sequences, a file or an index; None: the queries are searched in each other
+    scoring: scores of letters and costs of gaps; None: the defaults of the alphabet
+    max_hits: number of best hits of each query (default: 25, or with a threshold all that pass)
+    min_score: smallest score
+    max_evalue: largest E-value
+    min_identity: smallest identity, a fraction
+    strand: for DNA only: "both" (default), "plus" or "minus"
+    translate: "query", "target" or "both": search these nucleotides as proteins in six frames
+    genetic_code: NCBI's number of the genetic code, for `translate`
+    mask: "seg", "dust" or "none" (default: the one that fits the alphabet)
+    evalue: "table", "estimate" or "none"
+    traceback: False for scores alone
+    with_self: also search each query in itself, if `db` is None
+    fields: columns, by the names of `gpualign sw --fields`
+    identity_def: definition of identity by vsearch's numbers, 0 to 4
+    device: "auto", "cpu", "cuda", "all", ...
+    threads: CPU threads
+    memory: memory for work beside the sequences and the results, bytes
+    executor: its workers compute, as for `gpualign.nw`
+    progress: called with the DP cells done and in all
+
+    Yields the `Hits` of each query in the order of the queries, also of queries without hits. Closing the iterator stops all work.
+    Raises `InputError` for bad input, for bad arguments at the call and not at the first hits; `RunError` if a device or memory fails.
 
     >>> hits = next(sw(["GATTACAGATTACA"], ["CCGATTACAGATTACACC", "TTTTTTTT"], min_score=50, evalue="none"))
     >>> hits["target"], hits["score"].tolist()
@@ -101,7 +119,7 @@ def sw(
     check_numbers(max_evalue=max_evalue, min_identity=min_identity)
     check_fraction("min_identity", min_identity)
     if max_evalue is not None and (evalue == "none" or not max_evalue >= 0):
-        raise InputError("max_evalue needs E-values" if evalue == "none" else f"max_evalue {max_evalue:g}: 0 or more is wanted")
+        raise InputError("max_evalue needs E-values" if evalue == "none" else f"max_evalue {max_evalue:g}: expected 0 or more")
     names = hit_fields(traceback, translate is not None) if fields is None else ",".join(checked_names("fields", fields, "columns"))
     columns = parse_fields(names, of_hits=True)
     needed = [one.name for one in columns if one.detail is not Detail.SCORE] + (["min_identity"] if min_identity is not None else [])
@@ -124,7 +142,7 @@ def sw(
         genetic_code=code,
     )
     if translate is None and code != STANDARD:
-        raise InputError("genetic_code is for translate, which says what is translated")
+        raise InputError("genetic_code needs translate, which selects the sequences to translate")
     targets = _database(db)
     inputs = inputs_of(queries, targets) if translate is None else translated_inputs_of(queries, targets, translate)
     job = prepare(inputs, options, LOG)
@@ -140,7 +158,7 @@ def _database(db: Source | Index | None) -> Source | None:
 
 
 class _Gather(PairsSink):
-    """Keeps blocks of hits."""
+    """Collects blocks of hits."""
 
     def __init__(self, job: SearchJob) -> None:
         super().__init__(Nowhere(), job.task)
@@ -154,23 +172,23 @@ def _found(job: SearchJob, columns: list[Field], reporter: Reporter) -> Iterator
     reporter.expect(job.search.plan.cells)
     report, ids = _Gather(job), job.task.queries.ids
     following = 0
-    waiting: list[dict[str, Any]] = []  # parts of the hits of the query `following`
+    waiting: list[dict[str, Any]] = []  # pieces of the hits of the query `following`
 
-    def hits(parts: list[dict[str, Any]]) -> Hits:
-        return Hits(join_columns(parts, columns, job.task), ids[following], following)
+    def hits(pieces: list[dict[str, Any]]) -> Hits:
+        return Hits(join_columns(pieces, columns, job.task), ids[following], following)
 
     with closing(cast("Any", job.steps(report, reporter))) as steps:
         for _ in steps:
             for block, mask in report.blocks:
-                wanted = block.selected(mask)
-                given = block.query_records[wanted]
-                found = {one.name: one.take(block, mask) for one in columns}
-                starts = np.flatnonzero(np.diff(given, prepend=-1))
-                for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(given)], strict=True):
-                    while following < int(given[start]):
+                selected = block.selected(mask)
+                records = block.query_records[selected]
+                by_column = {one.name: one.take(block, mask) for one in columns}
+                starts = np.flatnonzero(np.diff(records, prepend=-1))
+                for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(records)], strict=True):
+                    while following < int(records[start]):
                         yield hits(waiting)
                         following, waiting = following + 1, []
-                    waiting.append({name: part[start:stop] for name, part in found.items()})
+                    waiting.append({name: values[start:stop] for name, values in by_column.items()})
             report.blocks.clear()
     while following < len(ids):
         yield hits(waiting)

@@ -15,9 +15,11 @@ from gpualign.jobs.tree import METHODS, check_libraries, check_root, make_tree
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree whose leaves are the records of a matrix, or a spanning tree, whose nodes they are; as text, Newick.
+    """A tree whose leaves are the records of a matrix, or a spanning tree, whose nodes are the records. `str()` is Newick's format.
 
-    newick: the tree in Newick's format; several, one a line, where no known distance leads from one record to another.
+    newick: the tree in Newick's format; several trees, one a line, if no known distance connects some of the records
+    ids: ids of the records
+    method: "nj", "upgma" or "mst"
     """
 
     newick: str = field(repr=False)
@@ -32,14 +34,16 @@ class Tree:
 
 
 def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
-    """A tree of the records of a matrix of distances or identities that `nw` or `dist` returned: what `gpualign tree` writes. Identities
-    become distances, 1 - identity.
+    """Return the tree of the records of a matrix that `gpualign tree` writes.
 
-    method: "nj", neighbour joining; "upgma", average linkage; "mst", the minimum spanning tree. root: of neighbour joining, the id of the
-    outgroup, or "midpoint", half way between the two records that are farthest apart; None: the node in which the last three meet.
+    matrix: a `Matrix` of distances or identities that `nw` or `dist` returned; identities become distances, 1 - identity
+    method: "nj", neighbour joining; "upgma", average linkage; "mst", the minimum spanning tree
+    root: for neighbour joining, the id of the outgroup, or "midpoint", half way between the two records that are farthest apart; None: the
+        node in which the last three meet
 
-    Raises `InputError` for what are no distances of one set, for pairs without a distance, which only "mst" does without, and for more
-    records than the memory holds a tree of; `RunError` without scipy.
+    Returns a `Tree`.
+    Raises `InputError` for anything but distances of one set, for pairs without a distance (which "mst" allows), and for more records than
+    the memory holds a tree of; `RunError` without scipy.
 
     >>> import numpy as np
     >>> ids = ["a", "b", "c"]
@@ -50,10 +54,10 @@ def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
         raise InputError(f"matrix: expected a Matrix that nw or dist returned; found {type(matrix).__name__}")
     checked_choice("method", method, METHODS)
     if root is not None and not isinstance(root, str):
-        raise InputError(f"root {root!r}: an id or 'midpoint' is wanted")
+        raise InputError(f"root {root!r}: expected an id or 'midpoint'")
     check_root(root, method)
     if matrix.value == "score":
-        raise InputError("a matrix of scores; distances or identities are wanted: nw(..., value='distance') has distances")
+        raise InputError("a matrix of scores; expected distances or identities: nw(..., value='distance') has distances")
     given = pairs_of(matrix, "tree")
     check_libraries()
     check_memory(TREES[method], "matrix", *matrix.values.shape)

@@ -79,7 +79,7 @@ def test_names_that_other_formats_change():
         ({"groups": list(GROUPS), "within": True}, "groups: expected a dict of ids and their groups, or a pandas.DataFrame"),
         ({"groups": "g.tsv", "within": True}, "with the ids as its index; found str"),
         ({"groups": {}, "within": True}, "groups: empty; expected ids and their groups"),
-        ({"groups": {"a": ["x"]}, "within": True}, "groups: ['x'] is no group; expected text, a number, a date or None"),
+        ({"groups": {"a": ["x"]}, "within": True}, "groups: expected text, a number, a date or None as a group; found ['x']"),
         ({"groups": {"1": "x", 1: "y"}, "within": True}, "groups: '1' is in different groups, 'x' and 'y'"),
         ({"groups": {"zz": "x"}, "within": True}, "groups: none of its ids is one of the sequences, whose first is 'a'"),
         ({"groups": {**GROUPS, "c": None}, "within": True}, "groups: 1 of 6 records have no group, 'c' the first; give each one"),

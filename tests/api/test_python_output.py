@@ -104,7 +104,7 @@ def test_only_files_are_written(folder, write):
     os.mkfifo("pipe")
     Path("inner").mkdir()
     for name in ("pipe", os.devnull, "/dev/stdout"):
-        with pytest.raises(gpualign.InputError, match=f"out {name!r}: the path of a file is wanted"):
+        with pytest.raises(gpualign.InputError, match=f"out {name!r}: expected the path of a file"):
             write(name)
     with pytest.raises(gpualign.RunError, match="cannot write inner: Is a directory"):
         write("inner")

@@ -410,7 +410,7 @@ def test_a_killed_process_ends_the_run_with_a_message(small_16s):
 
 
 def test_what_is_no_executor_is_refused():
-    with pytest.raises(gpualign.InputError, match=r"concurrent\.futures\.Executor is wanted"):
+    with pytest.raises(gpualign.InputError, match=r"expected the interface of concurrent\.futures\.Executor"):
         gpualign.nw(["ACGT", "ACG"], executor="dask:2")
 
 

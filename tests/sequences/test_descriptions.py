@@ -113,7 +113,7 @@ def test_a_run_goes_on_with_the_same_descriptions_alone(file):
 def test_memory_has_none():
     import gpualign
 
-    with pytest.raises(gpualign.InputError, match="qtitle is of files"):
+    with pytest.raises(gpualign.InputError, match="qtitle needs a file"):
         gpualign.iter_pairs(["ACGT", "ACGA"], fields=["query", "qtitle"])
 
 
