@@ -1,1 +1,1 @@
-"""Files that a run writes: where they go, in which format, and how another run goes on with them."""
+"""Files that a run writes: where they go, in which format, and how another run resumes them."""

@@ -1,4 +1,4 @@
-"""The only module that opens what a user names. Outputs appear under their names when they are complete, or not at all."""
+"""Opens the files that a user names; no other module does. Outputs appear under their names when they are complete, or not at all."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 STDIO = "-"
 STDIN_NAME = "standard input"
-_MOST_PACKERS = 4
+_MAX_PACKERS = 4
 
 
 class ClosedPipe(RunError):
-    """The reader of standard output, or of another pipe, has gone away."""
+    """Raised if the reader of standard output, or of another pipe, has closed it."""
 
 
 @contextmanager
 def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
-    """(binary stream, name for messages) of a file or, for "-", of standard input. Raises `InputError`."""
+    """Yield (binary stream, name for messages) of a file or, for "-", of standard input. Raises `InputError` if it cannot be opened."""
     if path == STDIO:
         yield sys.stdin.buffer, STDIN_NAME
         return
@@ -45,77 +45,79 @@ def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
 
 
 def open_inputs(paths: Iterable[str]) -> Iterator[tuple[BinaryIO, str]]:
-    """As `open_input`, one after the other; each is closed when the next one is asked for."""
+    """Yield what `open_input` does for each path in turn. Each file is closed when the next one is requested."""
     for path in paths:
         with open_input(path) as opened:
             yield opened
 
 
 def check_stdin(*paths: str | None) -> None:
-    """Raises `InputError` where more than one input is standard input."""
+    """Raise `InputError` if more than one input is standard input."""
     if paths.count(STDIO) > 1:
         raise InputError("only one input can be standard input")
 
 
 def digest_files(paths: Iterable[str]) -> str:
-    """SHA-256, in hexadecimal, of what each of these files holds, in their order."""
+    """Return the SHA-256, in hexadecimal, of the digests of these files, in their order."""
     import hashlib
 
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in paths:
-        found.update(bytes.fromhex(digest_file(path)[0]))
-    return found.hexdigest()
+        digest.update(bytes.fromhex(digest_file(path)[0]))
+    return digest.hexdigest()
 
 
 def digest_file(path: str) -> tuple[str, int]:
-    """(SHA-256 in hexadecimal, bytes) of what a file holds."""
+    """Return (SHA-256 in hexadecimal, number of bytes) of the content of a file."""
     import hashlib
 
-    found, size = hashlib.sha256(), 0
+    digest, size = hashlib.sha256(), 0
     with open_file(path) as stream:
-        while part := stream.read(1 << 20):
-            found.update(part)
-            size += len(part)
-    return found.hexdigest(), size
+        while block := stream.read(1 << 20):
+            digest.update(block)
+            size += len(block)
+    return digest.hexdigest(), size
 
 
 def check_outputs(inputs: Iterable[object], outputs: Iterable[Path | None]) -> None:
-    """Raises `InputError` where an output is an input, or another output, be it by another name, a link or a redirection. inputs: names,
-    which the message has ("-" is standard input), paths and open files; everything else is no file. None as an output is standard
-    output."""
+    """Raise `InputError` if an output is also an input or another output, be it by another name, a link or a redirection.
+
+    inputs: names, which the message quotes ("-" is standard input), paths and open files; anything else is ignored
+    outputs: paths; None is standard output
+    """
     outputs = list(outputs)
-    read = {_identity(given): given for given in inputs}
+    read = {_identity(one): one for one in inputs}
     for output in outputs:
-        found = _identity(STDIO if output is None else output, writing=True)
-        if found is not None and found in read:
-            name, there = read[found], "standard output" if output is None else str(output)
-            source = "" if name == there or not isinstance(name, str) else " (standard input)" if name == STDIO else f" ({name})"
-            raise InputError(f"the output {there} is also an input{source} and would overwrite it; choose another name")
+        identity = _identity(STDIO if output is None else output, writing=True)
+        if identity is not None and identity in read:
+            name, shown = read[identity], "standard output" if output is None else str(output)
+            source = "" if name == shown or not isinstance(name, str) else " (standard input)" if name == STDIO else f" ({name})"
+            raise InputError(f"the output {shown} is also an input{source} and would overwrite it; choose another name")
     written: dict[object, str] = {}
     for output in outputs:
-        there = "standard output" if output is None else str(output)
-        what = _identity(STDIO if output is None else output, writing=True) or (output and not output.exists() and output.resolve())
-        if what and what in written:
-            both = f"{there} is" if written[what] == there else f"{written[what]} and {there} are the same file,"
-            raise InputError(f"{both} named for two outputs; each wants its own")
-        written[what] = there
+        shown = "standard output" if output is None else str(output)
+        key = _identity(STDIO if output is None else output, writing=True) or (output and not output.exists() and output.resolve())
+        if key and key in written:
+            both = f"{shown} is" if written[key] == shown else f"{written[key]} and {shown} are the same file,"
+            raise InputError(f"{both} named for two outputs; each needs its own")
+        written[key] = shown
 
 
-def _identity(given: Any, writing: bool = False) -> tuple[int, int] | None:
-    """Device and inode of a regular file, by its name or open, or None for what is none."""
+def _identity(file: Any, writing: bool = False) -> tuple[int, int] | None:
+    """Return the device and inode of a regular file, given by name or open, or None for anything else."""
     try:
-        if isinstance(given, str) and given == STDIO:
-            found = os.fstat(1 if writing else 0)
+        if isinstance(file, str) and file == STDIO:
+            status = os.fstat(1 if writing else 0)
         else:
-            found = os.stat(given) if isinstance(given, (str, os.PathLike)) else os.fstat(given.fileno())
+            status = os.stat(file) if isinstance(file, (str, os.PathLike)) else os.fstat(file.fileno())
     except (AttributeError, OSError, TypeError, ValueError):  # ValueError: a null character, or a file that is closed
         return None
-    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
 @contextmanager
 def naming_output(path: Path | None) -> Iterator[None]:
-    """Errors of the system while an output is written name that output; None is standard output."""
+    """Turn errors of the system into `RunError` that name the output (None: standard output); a closed pipe into `ClosedPipe`."""
     try:
         yield
     except OSError as error:
@@ -124,36 +126,42 @@ def naming_output(path: Path | None) -> Iterator[None]:
 
 
 def check_place(path: Path) -> None:
-    """Raises `OSError` where there could be no file of this name, before a run takes its time."""
+    """Raise `OSError` if a file of this name cannot be written, so that a run fails before it starts to compute."""
     if _is_plain(path) and not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder")
 
 
 def _packers() -> int:
-    """Threads that pack an output: a few do as much as other work leaves them to do."""
+    """Return the number of threads that compress an output. A few keep up with the rest of a run."""
     from gpualign.jobs.devices.resources import Resources
 
-    return min(_MOST_PACKERS, Resources().host_threads)
+    return min(_MAX_PACKERS, Resources().host_threads)
 
 
 def output_path(output: str) -> Path | None:
-    """What an option for an output names; None is standard output, whatever it is called, but for a link whose name tells a format. Raises
-    `RunError` for what can be no name."""
+    """Return the path that an option for an output names; None is standard output, under any name, except a link whose suffix shows a
+    format.
+
+    Raises `RunError` for a path without a file name.
+    """
     path = Path(output)
     if output == STDIO or (descriptor_of(output) == 1 and not path.suffix):
         return None
-    if not path.name:  # of which no other name can be made
+    if not path.name:  # part files derive their names from it
         raise RunError(f"cannot write {output}: {os.strerror(errno.EISDIR)}")
     return path
 
 
 def is_file_name(path: Path) -> bool:
-    """Whether an output is a file by its own name, or none yet, and not a device, a pipe or what is open already."""
+    """Return whether an output is a file under its own name, or does not exist yet; False for devices, pipes and open descriptors."""
     return descriptor_of(path) is None and (path.is_file() or not path.exists())
 
 
 def _is_plain(path: Path) -> bool:
-    """Whether an output is a file that can be written, or none yet, and not a device or a pipe. Raises `OSError`."""
+    """Return whether an output is a writable file, or does not exist yet; False for devices, pipes and open descriptors.
+
+    Raises `OSError` for a folder, and for a file without permission to write.
+    """
     if descriptor_of(path) is not None:
         return False
     if not path.exists():
@@ -168,21 +176,21 @@ def _is_plain(path: Path) -> bool:
 
 
 class OutputFiles:
-    """Files of one run. On leaving without an error all of them take their names; after an error or a signal none is left behind, but for
-    those with which another run can go on (`resumable`).
+    """Output files of one run, a context manager. On leaving without an error all files get their names; after an error or a signal all are
+    deleted, except those that a later run can resume (`resumable`).
 
-    note: told of what an earlier run, which was killed, has left beside an output.
+    note: receives notes, for example of files that a killed run left beside an output
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
         self._stack = ExitStack()
         self._pending: list[PendingFile] = []
-        self._direct: list[Path | None] = []  # what is written under its name: standard output, devices and pipes
-        self._complete: list[Path] = []  # what an earlier run has written, which lacked but names
+        self._direct: list[Path | None] = []  # written directly: standard output, devices and pipes
+        self._complete: list[Path] = []  # files of an earlier run that had yet to be renamed only
         self._resumption: CheckpointedOutput | None = None
         self._resumed: Path | None = None
-        self._refused = False  # the input was wrong: nothing to go on with
+        self._refused = False  # the input was wrong: nothing to resume
         self._succeeded = False
 
     def __enter__(self) -> OutputFiles:
@@ -194,7 +202,7 @@ class OutputFiles:
         self._refused = isinstance(error, InputError)
         try:
             if kind is None:
-                self._take_names()
+                self._commit()
                 self._succeeded = True
         finally:
             try:
@@ -203,14 +211,14 @@ class OutputFiles:
                 self._guard.__exit__(None, None, None)
 
     def _put_away(self) -> None:
-        """What has not taken its name, but for what another run can go on with. Called again where a signal came in its midst, or
+        """Delete uncommitted files, except those that a later run can resume. Idempotent: it is called again if a signal came during it, or
         before its first step."""
-        completed = self._resumption is not None and self._resumption.completed  # by a journal: another run can give them their names
+        completed = self._resumption is not None and self._resumption.completed  # says the journal: a later run can rename them
         for one in self._pending:
             try:
                 one.file.close()
             except OSError:
-                pass  # a full disk: the part is thrown away anyway
+                pass  # a full disk: the part file is deleted anyway
             if not completed:
                 one.part.unlink(missing_ok=True)
         if self._resumption is not None:
@@ -219,10 +227,10 @@ class OutputFiles:
             self._stack.close()
         except OSError:
             if self._succeeded:
-                raise  # otherwise an error is on its way that says the same
+                raise  # otherwise an error with the same message is being raised
 
-    def _take_names(self) -> None:
-        """All is written. Where there is a journal nothing is lost whatever ends the run, and the machine, in between (commit.py)."""
+    def _commit(self) -> None:
+        """Commit all files, which are written. With a journal nothing is lost if the run or the machine ends in between (commit.py)."""
         resumption, output = self._resumption, self._resumed
         files = [*self._pending, *(resumption.stores if resumption else ())]
         if not files and resumption is None:
@@ -233,7 +241,7 @@ class OutputFiles:
                 if resumption is not None and resumption.has_journal and one.final is not None:
                     os.fsync(one.file.fileno())
         beside: list[PendingFile] = []
-        elsewhere: list[PendingFile] = []  # of these the journal does not tell: pictures
+        elsewhere: list[PendingFile] = []  # not in the journal: pictures
         for one in files:
             (beside if output is not None and (one.final or output).parent == output.parent else elsewhere).append(one)
         with uninterrupted():
@@ -244,10 +252,10 @@ class OutputFiles:
             self._rename((one.part, one.final) for one in beside)
             self._finish(one.final.parent for one in files if one.final is not None)
 
-    def _rename(self, parts: Iterable[tuple[Path, Path | None]]) -> None:
+    def _rename(self, files: Iterable[tuple[Path, Path | None]]) -> None:
         from gpualign.jobs.output.commit import commit
 
-        for part, final in parts:
+        for part, final in files:
             with naming_output(final or self._resumed):
                 commit(part, final)
 
@@ -257,9 +265,11 @@ class OutputFiles:
                 self._resumption.finish(set(folders))
 
     def resumable(self, path: Path | None, keeping: ResumePolicy | None, span: tuple[int, int]) -> CheckpointListener | None:
-        """From here on another run can go on with the output `path`, where that is a file and there is `keeping`; what is returned is told
-        how far it is, None: it is complete now, as all of it was there but for names. span: its queries, start and stop. Raises
-        `InputError` where this run cannot go on with what is there."""
+        """Make `path` resumable, if it is a file and `keeping` is not None, and return its checkpoint listener.
+
+        Returns None if an earlier run had written everything; its pending renames are then done here. span: queries of the output, start
+        and stop. Raises `InputError` if this run cannot resume the existing output.
+        """
         with naming_output(path):
             if path is None or keeping is None or not _is_plain(path):
                 return NO_CHECKPOINTS
@@ -274,27 +284,28 @@ class OutputFiles:
             self._finish([path.parent])
         self._resumption.close(kept=False)
         self._resumption = None
-        self._note(f"{path} is complete: the run before was ended while its files took their names")
+        self._note(f"{path} is complete: the previous run stopped during its final renames, which are done now")
         return None
 
     @property
     def rows_done(self) -> int:
-        """Queries that an earlier run has done, with which this one goes on."""
+        """Number of queries that an earlier run has done, which this one resumes."""
         return 0 if self._resumption is None else self._resumption.rows
 
     def written(self) -> list[tuple[Path | None, int | None]]:
-        """(name, bytes) of each file until now; None is standard output, and how much is not known of what is no file."""
-        found: list[tuple[Path | None, int | None]] = [(path, None) for path in self._direct]
-        found += [(path, path.stat().st_size) for path in self._complete]
+        """Return (path, bytes so far) of each file. Path None is standard output; bytes None: it is not a file, and the size is unknown."""
+        sizes: list[tuple[Path | None, int | None]] = [(path, None) for path in self._direct]
+        sizes += [(path, path.stat().st_size) for path in self._complete]
         for one in [*(self._resumption.stores if self._resumption else ()), *self._pending]:
             if one.final is not None:
                 with naming_output(one.final):
                     one.file.flush()
-                found.append((one.final, os.fstat(one.file.fileno()).st_size))
-        return found
+                sizes.append((one.final, os.fstat(one.file.fileno()).st_size))
+        return sizes
 
     def open(self, path: Path) -> BinaryIO:
-        """A new file, readable and writable, that will be `path`. Devices and pipes are written directly, and where a descriptor stands."""
+        """Return a new file, readable and writable, that will be `path`. Devices and pipes are written directly, descriptors at their
+        position."""
         with naming_output(path):
             if not _is_plain(path):
                 self._direct.append(path)
@@ -304,20 +315,24 @@ class OutputFiles:
             from gpualign.jobs.output.stale_files import create_part, remove_stale_part_files
 
             remove_stale_part_files(path, self._note)
-            with signals_deferred():  # what a signal leaves here nobody knows of
+            with signals_deferred():  # a file that a signal left here would never be deleted
                 file, part = create_part(path)
                 self._pending.append(PendingFile(file, part, path))
         return file
 
     def array(self, name: str, final: Path | None, beside: Path | None) -> tuple[ArrayMaker, BinaryIO]:
-        """(what makes an array that is filled row by row, the file where it is). name: what it is; final: the file that it is in the end,
-        None: it is something to make others of, beside an output."""
+        """Return (maker of an array that is filled row by row, its file).
+
+        name: name of the array among the files of the output
+        final: path of the finished file; None: an intermediate file
+        beside: output beside which an intermediate file is
+        """
         from gpualign.core.output.matrix_files import NpyArray
 
         if self._resumption is None:
             file = self.open(final) if final is not None else self.scratch(beside)
             if final in self._direct and os.fstat(file.fileno()).st_size:
-                raise RunError(f"cannot write {final}: an array is a file of its own, and something stands in this one")
+                raise RunError(f"cannot write {final}: an array needs a file of its own, and this one has content already")
             return partial(NpyArray, file), file
         resumption = self._resumption
         with naming_output(final or beside):
@@ -331,7 +346,7 @@ class OutputFiles:
         return make, file
 
     def spool(self, name: str, beside: Path | None) -> BinaryIO:
-        """A file that grows row by row, to make an output of; name: what it holds."""
+        """Return an intermediate file that grows row by row. name: its name among the files of the output."""
         if self._resumption is None:
             return self.scratch(beside)
         with naming_output(beside):
@@ -342,7 +357,7 @@ class OutputFiles:
         return file
 
     def growing_text(self, name: str, beside: Path) -> tuple[TextFile, BinaryIO]:
-        """(a writer of text that grows row by row, its file), to make an output of; name: what it holds."""
+        """Return (a writer of text that grows row by row, its file), an intermediate file. name: its name among the files of the output."""
         from gpualign.core.output.resumable_files import TextFile
 
         if self._resumption is None:
@@ -353,7 +368,7 @@ class OutputFiles:
 
     @contextmanager
     def rows(self, path: Path | None) -> Iterator[ByteWriter]:
-        """A writer of text that grows row by row, to a file, gzip by its suffix, or to standard output (None)."""
+        """Yield a writer of text that grows row by row, to a file (gzip by its suffix) or to standard output (None)."""
         if self._resumption is None or path is None:
             with self.text(path) as stream:
                 yield stream
@@ -367,7 +382,7 @@ class OutputFiles:
         text.finish()
 
     def scratch(self, beside: Path | None = None) -> BinaryIO:
-        """An unnamed file for intermediate results, beside an output that is a file or in the system's folder for such files."""
+        """Return an unnamed file for intermediate results, beside an output that is a file, or in the system's temporary folder."""
         import tempfile
 
         folder = beside.parent if beside is not None and is_file_name(beside) else None
@@ -375,7 +390,7 @@ class OutputFiles:
             return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=folder)))
 
     def named_scratch(self, suffix: str) -> tuple[BinaryIO, str]:
-        """The same with a name, for libraries that open files themselves: (file, path)."""
+        """Return (file, path) of a temporary file with a name, for libraries that open files themselves."""
         import tempfile
 
         with signals_deferred():
@@ -384,7 +399,7 @@ class OutputFiles:
 
     @contextmanager
     def text(self, path: Path | None) -> Iterator[ByteWriter]:
-        """A writer of bytes to a file, gzip by its suffix, or to standard output (None)."""
+        """Yield a writer of bytes to a file (gzip by its suffix) or to standard output (None)."""
         if path is not None and path.suffix == ".gz":
             from gpualign.core.output.bgzf import BgzfWriter
 
@@ -394,17 +409,17 @@ class OutputFiles:
             return
         with self.binary(path) as stream:
             if path is None or path in self._direct:
-                yield stream  # of a pipe that nobody reads the end would have to wait for the other thread
+                yield stream  # the end of the run would wait for the other thread while a pipe is not read
                 return
             from gpualign.core.output.background_file import BackgroundFile
 
-            behind = BackgroundFile(stream)
-            yield behind
-            behind.close()
+            background = BackgroundFile(stream)
+            yield background
+            background.close()
 
     @contextmanager
     def binary(self, path: Path | None) -> Iterator[BinaryIO]:
-        """The same, never packed."""
+        """Yield a binary stream to a file or to standard output (None), never compressed."""
         stream = self.open(path) if path is not None else sys.stdout.buffer
         if path is None:
             self._direct.append(None)

@@ -1,4 +1,4 @@
-"""Files of clusters."""
+"""Writes clusters: tables, .uc and representatives."""
 
 from __future__ import annotations
 
@@ -27,8 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """path None is standard output; uc, representatives: files beside it, None for none; container: of typed columns, as pyarrow writes
-    them, None for text."""
+    """Output of clusters.
+
+    format: format of the output
+    path: file of the output; None: standard output
+    uc: .uc file beside it; None: none
+    representatives: FASTA file of representatives beside it; None: none
+    container: container of typed columns that pyarrow writes; None: text
+    """
 
     format: str
     path: Path | None
@@ -38,12 +44,12 @@ class ClusterSpec:
 
     @property
     def outputs(self) -> list[Path | None]:
-        """All files that are written."""
+        """Paths of all files that are written."""
         return [self.path, *(one for one in (self.uc, self.representatives) if one is not None)]
 
     @property
     def with_uc(self) -> bool:
-        """Whether .uc is written, which tells alignments."""
+        """Whether .uc is written, which holds alignments."""
         return self.format == "uc" or self.uc is not None
 
     @property
@@ -53,31 +59,40 @@ class ClusterSpec:
 
 
 def clusters_beside(name: str) -> ClusterSpec:
-    """A file of clusters beside what a run writes. Raises `InputError` for a name that tells no format of clusters without sequences."""
+    """Return a file of clusters beside the output of a run.
+
+    Raises `InputError` if the name shows no format of clusters, or one that needs sequences.
+    """
     format, path = pick_format(name, None, Results.CLUSTERS, parameter("clusters"))
     if format == "fasta":
-        raise InputError(f"{parameter('clusters', name)}: fasta holds sequences, and there are none; write tsv, csv, uc, parquet or arrow")
+        raise InputError(f"{parameter('clusters', name)}: fasta needs sequences, and there are none; write tsv, csv, uc, parquet or arrow")
     return ClusterSpec(format, path, None, None, container_of(format, path))
 
 
 def cluster_spec(output: str, format: str | None, uc: str | None, representatives: str | None, has_sequences: bool) -> ClusterSpec:
-    """Check what the user asked for. Raises `InputError` for outputs that are the same, and for sequences that are not there."""
+    """Return the output that the user requested. Raises `InputError` if outputs are the same file, or sequences are needed and missing."""
     chosen, path = pick_format(output, format, Results.CLUSTERS)
     beside, others = Path(uc) if uc else None, Path(representatives) if representatives else None
     spec = ClusterSpec(chosen, path, beside, others, container_of(chosen, path))
     named = [one.absolute() for one in spec.outputs if one is not None]
     if len(set(named)) < len(named):
-        raise InputError(f"-o, {parameter('uc')} and {parameter('representatives')} name the same file; each wants its own")
+        raise InputError(f"-o, {parameter('uc')} and {parameter('representatives')} name the same file; each needs its own")
     if not has_sequences and spec.with_sequences:
         what = parameter("representatives") if representatives else "fasta"
-        raise InputError(f"{what} writes sequences, and there are none; give their file too")
+        raise InputError(f"{what} needs sequences, and there are none; give their file too")
     return spec
 
 
 @dataclass(frozen=True)
 class Clustered:
-    """What is written. sequences: None where only their ids are known; members: alignments, None where there are none; of_identities:
-    distances are 1 - identity."""
+    """Clusters to be written.
+
+    ids: ids of the records
+    clustering: their clusters
+    sequences: their sequences; None: only the ids are known
+    members: alignments with the representatives; None: there are none
+    of_identities: distances are 1 - identity
+    """
 
     ids: Sequence[str]
     clustering: Clustering
@@ -87,66 +102,69 @@ class Clustered:
 
     @property
     def whole(self) -> bool:
-        """Whether all distances are counts."""
+        """Whether all known distances are whole numbers."""
         known = self.clustering.distances[~np.isnan(self.clustering.distances)]
         return not self.of_identities and bool((known == np.rint(known)).all())
 
 
 @contextmanager
 def opened_outputs(spec: ClusterSpec, files: OutputFiles) -> Iterator[Callable[[Clustered], None]]:
-    """Open all outputs, before any work is done, for the function that writes them; `files` makes them appear."""
-    wanted = [(spec.format, spec.path), ("uc", spec.uc), ("fasta", spec.representatives)]
+    """Open all outputs, before any work is done, and yield the function that writes them. `files` makes them appear."""
+    requested = [(spec.format, spec.path), ("uc", spec.uc), ("fasta", spec.representatives)]
     with ExitStack() as stack:
         streams: list[tuple[str, Path | None, ByteWriter]] = []
-        for format, path in wanted[:1] + [one for one in wanted[1:] if one[1] is not None]:
+        for format, path in requested[:1] + [one for one in requested[1:] if one[1] is not None]:
             stack.enter_context(naming_output(path))
             typed = format == spec.format and spec.container is not None
             streams.append((format, path, stack.enter_context(files.binary(path) if typed else files.text(path))))
 
-        def write(found: Clustered) -> None:
+        def write(clustered: Clustered) -> None:
             for format, path, stream in streams:
                 with naming_output(path):
-                    _write(format, stream, found, spec.container)
+                    _write(format, stream, clustered, spec.container)
 
         yield write
 
 
-def _write(format: str, stream: ByteWriter, found: Clustered, container: str | None) -> None:
+def _write(format: str, stream: ByteWriter, clustered: Clustered, container: str | None) -> None:
     if format in ("tsv", "csv"):
-        write_table(stream, found.ids, found.clustering, found.whole, "\t" if format == "tsv" else ",")
+        write_table(stream, clustered.ids, clustered.clustering, clustered.whole, "\t" if format == "tsv" else ",")
     elif format == "fasta":
-        assert found.sequences is not None  # cluster_spec() asks for them
-        write_representatives(stream, found.sequences.queries, found.sequences.alphabet, found.clustering)
+        assert clustered.sequences is not None  # cluster_spec() requires them
+        write_representatives(stream, clustered.sequences.queries, clustered.sequences.alphabet, clustered.clustering)
     elif format == "uc":
-        lengths = None if found.sequences is None else found.sequences.queries.lengths
+        lengths = None if clustered.sequences is None else clustered.sequences.queries.lengths
         identities = cigars = is_reverse_complement = None
-        if found.members is not None:
-            identities, cigars, is_reverse_complement = found.members.identities, found.members.cigars, found.members.is_reverse_complement
-        elif found.of_identities:
-            identities = 1 - found.clustering.distances
-        write_uc(stream, found.ids, found.clustering, lengths, identities, cigars, is_reverse_complement)
+        if (members := clustered.members) is not None:
+            identities, cigars, is_reverse_complement = members.identities, members.cigars, members.is_reverse_complement
+        elif clustered.of_identities:
+            identities = 1 - clustered.clustering.distances
+        write_uc(stream, clustered.ids, clustered.clustering, lengths, identities, cigars, is_reverse_complement)
     else:
         assert container is not None  # pick_format() knows no other formats of clusters
-        write_typed(stream, container, found.ids, found.clustering, found.whole)
+        write_typed(stream, container, clustered.ids, clustered.clustering, clustered.whole)
 
 
 _SAMPLED = 10_000
-"""Records by which outputs are measured."""
+"""Maximum number of records from which the size of outputs is extrapolated."""
 
 
 def expected_clusters(spec: ClusterSpec, ids: Sequence[str], sequences: Inputs | None, of_identities: bool) -> str:
-    """The size of all outputs, for people, as it is where each record is alone: a table hardly depends on that, other files are smaller."""
+    """Return a human-readable size of all outputs, computed as if each record were its own cluster.
+
+    The size of a table hardly depends on that; other files are smaller.
+    """
     from gpualign.jobs.output.expected import Counted
 
     count = min(len(ids), _SAMPLED)
     numbers = np.arange(count, dtype=np.int64)
-    some = None
+    sample = None
     if sequences is not None:
-        part = sequences.queries.select(numbers)
-        some = replace(sequences, queries=part, targets=part)
-    found = Clustered(ids[:count], Clustering(numbers, numbers, np.zeros(count)), some, None, of_identities)
+        subset = sequences.queries.select(numbers)
+        sample = replace(sequences, queries=subset, targets=subset)
+    clustered = Clustered(ids[:count], Clustering(numbers, numbers, np.zeros(count)), sample, None, of_identities)
     stream, files = Counted(), [spec.format, *(["uc"] if spec.uc else []), *(["fasta"] if spec.representatives else [])]
     for format in files:
-        _write(format, stream, found, spec.container)
+        _write(format, stream, clustered, spec.container)
     size = format_bytes(round(stream.size * len(ids) / max(1, count)))
     return f"about {size}" + (" at most" if {"uc", "fasta"} & set(files) else "")

@@ -1,7 +1,7 @@
-"""Files of a run that is done take their names.
+"""Commits the files of a run that is done: renames them to their final names.
 
-Where a run keeps a journal, all of them are on the disk before, and the journal says so and names them. Whatever ends the run between the
-first name and the last, one that goes on has no more to do than what is left of this.
+If a run keeps a journal, all files are on the disk before, and the journal says so and names them. Whatever ends the run between the first
+rename and the last, a run that resumes it has only the remaining renames to do.
 """
 
 from __future__ import annotations
@@ -19,27 +19,32 @@ from gpualign.core.files.journal import Finished
 
 
 def kept_of(output: Path, path: Path) -> bool:
-    """Whether a run that is interrupted may leave something of an output under this name (checkpoint.py)."""
+    """Return whether an interrupted run may leave a file of an output under this name (checkpoint.py)."""
     kept = path.name.startswith(f"{output.name}.") and path.name.endswith(".part")
     return path.absolute().parent == output.absolute().parent and (kept or path.name == f"{output.name}.journal")
 
 
 @dataclass
 class PendingFile:
-    """A file on its way. part: its name now; final: the name that it will have, None: it is thrown away."""
+    """A file that is being written.
+
+    file: the open file
+    part: its path now
+    final: its path in the end; None: it is deleted
+    """
 
     file: BinaryIO
     part: Path
     final: Path | None
 
     def finished(self) -> Finished:
-        """For the journal, when all is written."""
-        found = os.fstat(self.file.fileno())
-        return Finished(self.part.name, None if self.final is None else self.final.name, found.st_size, found.st_mtime_ns)
+        """Return its entry in the journal, when all is written."""
+        status = os.fstat(self.file.fileno())
+        return Finished(self.part.name, None if self.final is None else self.final.name, status.st_size, status.st_mtime_ns)
 
 
 def commit(part: Path, final: Path | None) -> None:
-    """Or be thrown away."""
+    """Rename a file to its final path, or delete it if that is None."""
     if final is None:
         part.unlink(missing_ok=True)
     else:
@@ -47,53 +52,53 @@ def commit(part: Path, final: Path | None) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """The names in it are on the disk."""
+    """Write the names in a folder to the disk."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except PermissionError:
-        return  # files can be made in it, and not listed
+        return  # a folder in which files can be created, but not listed
     try:
         os.fsync(descriptor)
     except OSError:
-        pass  # not every file system does that
+        pass  # not every file system supports it
     finally:
         os.close(descriptor)
 
 
 def without_names(files: Iterable[Finished], output: Path, journal: Path) -> list[tuple[Path, Path | None]]:
-    """What of a complete output has yet to take its name: parts and names, as for `commit`. files: of its journal.
+    """Return the pending renames of a complete output: (part file, final path), as for `commit`. files: entries of its journal.
 
-    Raises `InputError` where a file that should be there is not what it was, and for names that no such output has.
+    Raises `InputError` if a file is missing or has changed since, and for names that no such output has.
     """
-    found, files = [], list(files)
+    pending, files = [], list(files)
     if all(one.final != output.name for one in files):
         raise _damaged(journal)
     for one in files:
         _check_names(one, output, journal)
         part, final = output.with_name(one.part), None if one.final is None else output.with_name(one.final)
-        there = os.path.lexists(part)
-        if final is not None and not _is(one, part if there else final):
+        is_pending = os.path.lexists(part)
+        if final is not None and not _is(one, part if is_pending else final):
             raise InputError(
-                f"{final} had been complete, and {part if there else final} is not as it was then; remove {journal} and what belongs to it "
-                f"({output.name}*.part), and start without {parameter('resume')}"
+                f"{final} was complete, but {part if is_pending else final} has changed since; remove {journal} and its part files "
+                f"({output.name}*.part), and run without {parameter('resume')}"
             )
-        if there:
-            found.append((part, final))
-    return found
+        if is_pending:
+            pending.append((part, final))
+    return pending
 
 
 def _is(one: Finished, path: Path) -> bool:
-    """Whether a file is the one that was complete, and ours."""
+    """Return whether a file is the one that was complete, and belongs to this user."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return False
-    ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
-    return ours and (found.st_size, found.st_mtime_ns) == (one.size, one.changed)
+    ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+    return ours and (status.st_size, status.st_mtime_ns) == (one.size, one.changed)
 
 
 def _check_names(one: Finished, output: Path, journal: Path) -> None:
-    """A journal is no more than a file: it cannot have other files renamed or thrown away than parts."""
+    """Raise `InputError` unless the names are those of part files. A forged journal must not have other files renamed or deleted."""
     names = [name for name in (one.part, one.final) if name is not None]
     of_output = one.part.startswith(f"{output.name}.") and one.part.endswith(".part")
     of_final = one.final is not None and re.fullmatch(rf"\.{re.escape(one.final)}\.[0-9a-f]{{8}}\.part", one.part) is not None
@@ -102,4 +107,4 @@ def _check_names(one: Finished, output: Path, journal: Path) -> None:
 
 
 def _damaged(journal: Path) -> InputError:
-    return InputError(f"{journal}: damaged; remove it and the parts, and start without {parameter('resume')}")
+    return InputError(f"{journal}: damaged; remove it and its part files, and run without {parameter('resume')}")

@@ -1,4 +1,4 @@
-"""Where and in which format distances go, decided before any work is done."""
+"""Writes distances: the format and the files are decided before any work is done."""
 
 from __future__ import annotations
 
@@ -34,9 +34,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DistanceSpec:
-    """path None is standard output. threshold: the option that asks for some pairs only, as a list; None: all. added: a list of what
-    `Samples.added` wants, near pairs or all. container: of typed columns, as pyarrow writes them. condensed: a vector of
-    the pairs i < j."""
+    """Output of distances.
+
+    format: format of the output
+    path: file of the output; None: standard output
+    threshold: option that limits the output to a list of near pairs; None: all pairs
+    compared: also write the number of compared sites
+    added: the output is a list of the pairs that `Samples.added` selects, near pairs or all
+    container: container of typed columns that pyarrow writes; None: text
+    condensed: the matrix is a vector of the pairs i < j
+    """
 
     format: str
     path: Path | None
@@ -52,12 +59,12 @@ class DistanceSpec:
 
     @property
     def of_pairs(self) -> bool:
-        """Whether pairs are written as they come, each once, and no matrix is held."""
+        """Whether pairs are written as they are computed, each once, without holding a matrix."""
         return self.threshold is not None or self.added or self.layout in (Layout.COLUMNS, Layout.SPARSE)
 
     @property
     def without_matrix(self) -> str | None:
-        """Why no matrix is held, for people; None where one is."""
+        """Human-readable reason why no matrix is held; None if one is."""
         if self.threshold is not None:
             return f"{self.threshold}, which writes only near ones"
         if self.added:
@@ -66,7 +73,7 @@ class DistanceSpec:
 
     @property
     def beside(self) -> Path | None:
-        """The second matrix, of compared sites; None where they are a column, or not wanted, or part of the first file."""
+        """Path of the second matrix, of compared sites; None if they are a column, not requested, or in the first file."""
         if not self.compared or self.of_pairs or self.format in ("molten", "npz"):
             return None
         assert self.path is not None
@@ -74,7 +81,7 @@ class DistanceSpec:
 
 
 def beside_of(path: Path) -> Path:
-    """The second matrix, of compared sites, beside the first."""
+    """Return the path of the second matrix, of compared sites, beside the first."""
     suffixes = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
     return path.with_name(f"{path.name[: len(path.name) - len(suffixes)]}.compared{suffixes}")
 
@@ -93,8 +100,14 @@ def distance_spec(
     condensed: bool = False,
     min_given: bool = False,
 ) -> DistanceSpec:
-    """Check what the user asked for. added: as for `DistanceSpec`; min_given: compared sites decide which pairs have a distance, and
-    tables with names of columns show how many there are. Raises `InputError` for contradictions and unknown suffixes."""
+    """Return the output that the user requested.
+
+    most: value of max_distance
+    added: as in `DistanceSpec`
+    min_given: min_compared is given: compared sites decide which pairs have a distance, and tables with column names show their number
+
+    Raises `InputError` for contradictions and unknown suffixes.
+    """
     format, path = pick_format(output, format, Results.DISTANCES)
     check_resume(resume, path, format, Results.DISTANCES)
     check_shard(shard, path, format, Results.DISTANCES, plot)
@@ -102,11 +115,11 @@ def distance_spec(
     if threshold is not None and not FORMATS[format].keeps_any_pairs:
         raise InputError(f"{threshold} writes a table of pairs, as {_lists()}; {format} holds every pair")
     if most is not None and most < 0:
-        raise InputError(f"{parameter('max_distance')}: distances are 0 or more; found {most:g}")
+        raise InputError(f"{parameter('max_distance')}: expected 0 or more; found {most:g}")
     if added and not FORMATS[format].keeps_any_pairs:
         raise InputError(f"{parameter('add')} makes a table of pairs, as {_lists()}; {format} is a matrix, of one file or of two")
     if not one_set and FORMATS[format].square:
-        raise InputError(f"{FORMATS[format].square} is of one set; for two inputs write tsv, csv, molten, npy or npz")
+        raise InputError(f"{FORMATS[format].square} needs one set; for two inputs write tsv, csv, molten, npy or npz")
     if condensed:
         check_condensed(format, one_set)
     format = with_separator(format, path)
@@ -114,7 +127,7 @@ def distance_spec(
     if min_given and spec.of_pairs and spec.layout is not Layout.SPARSE and format != "molten":
         spec = replace(spec, compared=True)
     if compared and spec.layout is Layout.SPARSE:
-        raise InputError(f"{parameter('compared')}: {format} holds one number a pair; write parquet, arrow or molten, or a second file")
+        raise InputError(f"{parameter('compared')}: {format} holds one number per pair; write parquet, arrow or molten, or a second file")
     if compared and path is None and not spec.of_pairs and format != "molten":
         raise InputError(
             f"{parameter('compared')} with {format} writes a second matrix beside the first: name a file with -o, or write"
@@ -124,12 +137,12 @@ def distance_spec(
 
 
 def check_clusters(spec: DistanceSpec, clusters: str, one_set: bool, resume: bool, shard: Shard | None) -> None:
-    """Raises `InputError` where a run does not find all near pairs of one set, of which clusters are made."""
-    later = f"make clusters of its list with `gpualign cluster {parameter('edges')}`"
+    """Raise `InputError` if a run does not find all near pairs of one set, which clusters need."""
+    later = f"cluster its list with `gpualign cluster {parameter('edges')}`"
     if spec.threshold != parameter("max_distance"):
-        raise InputError(f"{parameter('clusters')} is of near pairs; give {parameter('max_distance')}")
+        raise InputError(f"{parameter('clusters')} needs near pairs; give {parameter('max_distance')}")
     if not one_set:
-        raise InputError(f"{parameter('clusters')} is of all pairs of one set, and some of two files are not compared; {later}")
+        raise InputError(f"{parameter('clusters')} needs all pairs of one set, and of two files some are not compared; {later}")
     if shard is not None:
         raise InputError(
             f"{parameter('clusters')} needs all near pairs, and {parameter('shard')} finds a part of them; merge the parts, then {later}"
@@ -139,24 +152,24 @@ def check_clusters(spec: DistanceSpec, clusters: str, one_set: bool, resume: boo
     if clusters == STDIO:
         raise InputError(f"{parameter('clusters')}: name a file; standard output is for the pairs")
     if spec.path is not None and spec.path.absolute() == Path(clusters).absolute():
-        raise InputError(f"-o and {parameter('clusters')} name the same file; each wants its own")
+        raise InputError(f"-o and {parameter('clusters')} name the same file; each needs its own")
 
 
 def check_value(spec: DistanceSpec, metric: Metric) -> None:
-    """Raises `InputError` for a metric that is no distance with a format of distances."""
+    """Raise `InputError` if the format needs distances and the metric is not a distance."""
     if metric.similarity and (square := FORMATS[spec.format].square):
         raise InputError(
-            f"{square} is of distances, and {parameter('metric', metric.name)} is a {metric.value}; write tsv, csv, molten, npy or npz"
+            f"{square} needs distances, and {parameter('metric', metric.name)} is a {metric.value}; write tsv, csv, molten, npy or npz"
         )
 
 
 def _lists() -> str:
-    """The formats of pairs, for people."""
+    """Return the formats of lists of pairs, for messages."""
     return ", ".join(name for name in formats_of(Results.DISTANCES) if FORMATS[name].keeps_any_pairs)
 
 
 def no_distance(spec: DistanceSpec, job: DistJob) -> str:
-    """What stands in the place of a distance that a pair does not have, for people."""
+    """Return a description of how the output shows pairs without a distance, for messages."""
     metric = job.prepared.task.metric
     if spec.threshold is not None:
         return "they are not near"
@@ -167,11 +180,11 @@ def no_distance(spec: DistanceSpec, job: DistJob) -> str:
 
 
 Run = Callable[[AnySink, CheckpointListener], DistanceTotals]
-"""Carries out a job with a sink, told to marks."""
+"""Runs a job with a sink and the listener that is notified of progress."""
 
 
 def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: int = 1) -> PairsSink:
-    """What writes a list of pairs to a stream."""
+    """Return a sink that writes a list of pairs to a stream."""
     if spec.container is not None:
         from gpualign.core.distance.output.arrow_sparse import ArrowPairsSink
 
@@ -182,39 +195,41 @@ def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: 
 
 
 class DistanceWriter:
-    """Output of one run: `run` is called with a sink, then what it filled is written; all of it appears, or nothing.
+    """Writes the output of one run: calls `run` with a sink, then writes what it filled. All of the output appears, or nothing.
 
-    dtype: of the distances, float64 where some of them may not be defined. threads: that write a matrix, or make text.
+    dtype: type of the distances; float64 if some of them may be undefined
+    session: the open output
+    threads: threads that write a matrix or format text
     """
 
-    def __init__(self, spec: DistanceSpec, metric: Metric, dtype: NumberType, writing: OutputSession, threads: int) -> None:
+    def __init__(self, spec: DistanceSpec, metric: Metric, dtype: NumberType, session: OutputSession, threads: int) -> None:
         self._spec = spec
         self._metric = metric
         self._dtype = dtype
-        self._writing = writing
+        self._session = session
         self._threads = threads
         self._decimals = 0 if metric.counts else DECIMALS
 
     def write(self, samples: Samples, run: Run) -> tuple[DistanceTotals, Values | None]:
-        """(totals, the square or condensed matrix that was written; None where none is held, or a part)."""
-        spec, writing = self._spec, self._writing
-        with naming_output(writing.portion.path):
+        """Write the output and return (totals, the square or condensed matrix; None if none is held, and for a shard)."""
+        spec, session = self._spec, self._session
+        with naming_output(session.query_range.path):
             if spec.of_pairs:
                 return self._of_pairs(samples, run), None
 
             def fill(makes: Sequence[ArrayMaker]) -> tuple[DistanceTotals, Sequence[Values]]:
                 sink = self._matrix(*makes)
-                totals = run(sink, writing.marks)
+                totals = run(sink, session.checkpoints)
                 return totals, [array.values for array in (sink.values, sink.compared) if array is not None]
 
             count = 1 + spec.compared
             names, titles = (self._metric.value, "compared")[:count], (self._metric.name, "compared sites")[:count]
             matrices = MatrixSpec(spec.format, spec.path, spec.beside, names, titles, self._decimals)
-            return write_matrices(matrices, writing.files, samples.queries, samples.targets, fill, self._threads, writing.part)
+            return write_matrices(matrices, session.files, samples.queries, samples.targets, fill, self._threads, session.part)
 
     def _matrix(self, make: ArrayMaker, make_compared: ArrayMaker | None = None) -> MatrixSink | CondensedSink:
-        """A sink that fills the matrices that are wanted."""
-        rows = self._writing.rows
+        """Return a sink that fills the requested matrices."""
+        rows = self._session.rows
         if self._spec.condensed:
             return CondensedSink(self._dtype, make, make_compared, rows)
         return MatrixSink(self._dtype, make, make_compared, rows, threads=self._threads)
@@ -222,20 +237,20 @@ class DistanceWriter:
     def _of_pairs(self, samples: Samples, run: Run) -> DistanceTotals:
         spec = self._spec
         if spec.container is not None:
-            with self._writing.files.binary(spec.path) as stream:
-                return run(pairs_sink(spec, self._metric, stream), self._writing.marks)
+            with self._session.files.binary(spec.path) as stream:
+                return run(pairs_sink(spec, self._metric, stream), self._session.checkpoints)
         if spec.layout is Layout.SPARSE:
             return self._sparse(samples, run)
-        with self._writing.text() as (lines, marks):
-            return run(pairs_sink(spec, self._metric, lines, self._threads), marks)
+        with self._session.text() as (lines, checkpoints):
+            return run(pairs_sink(spec, self._metric, lines, self._threads), checkpoints)
 
     def _sparse(self, samples: Samples, run: Run) -> DistanceTotals:
         from gpualign.core.distance.output.arrow_sparse import CsrPairsSink
 
-        writing = self._writing
+        session = self._session
 
         def fill(spools: Spools) -> tuple[DistanceTotals, NumberType]:
             sink = CsrPairsSink(spools, self._dtype)
-            return run(sink, writing.marks), sink.dtype
+            return run(sink, session.checkpoints), sink.dtype
 
-        return write_sparse(self._spec.path, writing.files, samples.queries, samples.targets, fill, writing.part)
+        return write_sparse(self._spec.path, session.files, samples.queries, samples.targets, fill, session.part)

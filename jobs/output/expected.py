@@ -1,4 +1,4 @@
-"""How large an output will be, for dry runs: arrays to the byte, everything else by pairs of a sample, written to nowhere."""
+"""Expected size of an output, for dry runs: arrays to the byte, anything else extrapolated from pairs of a sample that is not stored."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ if TYPE_CHECKING:
     from gpualign.jobs.sw import SearchJob
 
 _OF_NONE = 3
-"""Pairs of which a sample that holds none would very likely (95 %) hold some."""
+"""Expected number of passing pairs in a sample, above which it would very likely (95 %) hold one."""
 
 _MEMBER_BYTES, _ARCHIVE_BYTES = 30 + 20 + 46, 22
-"""Of a .npz: what it says of an array besides its name, twice; and at its end."""
+"""Bytes of a .npz: per array, beside its name, which it holds twice; and at its end."""
 
 _ZIP64 = 0xFFFFFFFF
-"""A file up to this size is exactly so large; a larger one has some bytes more."""
+"""Bytes up to which the size of a .npz is exact; a larger file has some bytes more."""
 
 
 Arrays: TypeAlias = "dict[str, tuple[tuple[int, ...], np.dtype[Any]]]"
-"""The shape and type of arrays, by their names."""
+"""(shape, type) of arrays by name."""
 
 
 class Counted:
-    """A stream that counts its bytes, and drops them."""
+    """Stream that counts bytes and drops them."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -60,28 +60,36 @@ class Counted:
 
 @dataclass(frozen=True)
 class RowBytes:
-    """before: of what stands in front of the rows, and behind them; each: of a row, about."""
+    """Size of a file by its number of rows.
+
+    before: bytes before and after the rows
+    each: approximate bytes of a row
+    """
 
     before: float
     each: float
 
     @classmethod
     def measured(cls, size: Callable[[int], int], rows: int) -> RowBytes | None:
-        """size: of a file with so many rows, of the `rows` that there are at most. None: there are none."""
+        """Return the size as measured on files of all rows and of half of them, or None without rows. size: bytes of a file of `n` rows."""
         if not rows:
             return None
         few = rows // 2 if rows > 1 else 0
-        whole, part = size(rows), size(few)
-        each = (whole - part) / (rows - few)
+        whole, half = size(rows), size(few)
+        each = (whole - half) / (rows - few)
         return cls(max(0.0, whole - each * rows), each)
 
     def of(self, rows: float) -> int:
-        """Bytes of so many rows."""
+        """Return the bytes of a file of `rows` rows."""
         return round(self.before + self.each * rows)
 
 
 def expected_pairs(spec: OutputSpec, job: PairsJob | NearJob, rows: int, line_width: Callable[[Path | None], int]) -> str:
-    """Describe the size of what `nw` and `sw` of all scores write of a job. line_width: as of `opened_rows`."""
+    """Return a description of the size of the output of a job of `nw`, or of `sw` for all scores.
+
+    rows: number of queries that are written
+    line_width: as `width` of `opened_rows`
+    """
     task, sampled = job.task, job.sampled
     if spec.is_matrix:
         dtype = spec.value.dtype(task)
@@ -107,18 +115,18 @@ def expected_pairs(spec: OutputSpec, job: PairsJob | NearJob, rows: int, line_wi
             return written(sink, job.plan, _first(sampled.results, count), stream)
 
         row_bytes = RowBytes.measured(size, len(sampled.results.pairs))
-    most = job.pairs if spec.filter.nearest is None else min(job.pairs, spec.filter.nearest * rows)
+    max_rows = job.pairs if spec.filter.nearest is None else min(job.pairs, spec.filter.nearest * rows)
     if row_bytes is None:
-        return _UNMEASURED if most else _about(0, spec.path)
+        return _UNMEASURED if max_rows else _about(0, spec.path)
     if thresholds == Filter():
-        return rows_text(row_bytes, most, spec.path)
+        return rows_text(row_bytes, max_rows, spec.path)
     if not kept and not sampled.alike:
-        return _of_none(row_bytes, sampled.looked_at, job.pairs, most, spec.path)
-    return rows_text(row_bytes, min(most, sampled.expected(job.pairs, kept)), spec.path, most)
+        return _of_none(row_bytes, sampled.looked_at, job.pairs, max_rows, spec.path)
+    return rows_text(row_bytes, min(max_rows, sampled.expected(job.pairs, kept)), spec.path, max_rows)
 
 
 def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
-    """The size of what `dist` writes of a job, for people. rows: samples that are written as queries."""
+    """Return a human-readable size of the output of a job of `dist`. rows: number of samples that are written as queries."""
     from gpualign.core.distance.output.base import DECIMALS as DISTANCE_DECIMALS
     from gpualign.core.distance.runner import sample_distances
     from gpualign.jobs.output.distances import pairs_sink
@@ -130,37 +138,37 @@ def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
         if spec.compared:
             arrays["compared"] = (shape, np.dtype(np.int32))
         return arrays_text(spec.format, spec.path, arrays, samples.queries, samples.targets)
-    found, looked_at = sample_distances(job.prepared)
+    sampled, looked_at = sample_distances(job.prepared)
     if not spec.of_pairs:
-        matrices = [[one.values for one in found]]
+        matrices = [[one.values for one in sampled]]
         if spec.compared:
-            matrices.append([one.compared for one in found if one.compared is not None])
+            matrices.append([one.compared for one in sampled if one.compared is not None])
         widths = [text_width(values, 0 if metric.counts else DISTANCE_DECIMALS) for values in matrices]
         if spec.format == "molten":
             letters = sum(records.id_column.lengths.mean() for records in (samples.queries, samples.targets))
             each = letters + 2 + sum(widths) + len(widths)
             return rows_text(RowBytes(0, each), rows * len(samples.targets), spec.path)
         return _about(sum(matrix_bytes(spec.format, samples.queries, samples.targets, rows, width) for width in widths), spec.path)
-    count = looked_at if spec.threshold is None else sum(len(one.values) for one in found)
+    count = looked_at if spec.threshold is None else sum(len(one.values) for one in sampled)
     if spec.layout is Layout.SPARSE:
         size = sparse_bytes(samples.queries, samples.targets, job.dtype)
     else:
 
-        def whole(some: Sequence[Any]) -> int:
+        def whole(bands: Sequence[Any]) -> int:
             stream = Counted()
             sink = pairs_sink(spec, metric, stream)
             sink.begin(samples)
-            for one in some:
+            for one in bands:
                 sink.write(one)
             sink.finish()
             return stream.size
 
-        half = found[: len(found) // 2]
-        few = count * len(half) // len(found) if spec.threshold is None else sum(len(one.values) for one in half)
+        half = sampled[: len(sampled) // 2]
+        few = count * len(half) // len(sampled) if spec.threshold is None else sum(len(one.values) for one in half)
         letters = sum(records.id_column.lengths.mean() for records in (samples.queries, samples.targets))
-        # By what half of them add: ids may stand in front of all rows.
-        each = (whole(found) - whole(half)) / (count - few) if count > few else letters + 2 + _DIGITS
-        size = RowBytes(max(0.0, whole(found) - each * count), each)
+        # Measured by what the second half adds, since ids may precede all rows.
+        each = (whole(sampled) - whole(half)) / (count - few) if count > few else letters + 2 + _DIGITS
+        size = RowBytes(max(0.0, whole(sampled) - each * count), each)
     if spec.threshold is None:
         return rows_text(size, pairs, spec.path)
     if not count:
@@ -169,14 +177,15 @@ def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
 
 
 def expected_hits(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_width: Callable[[Path | None], int]) -> str:
-    """The size of the hits of queries [start, stop), for people: by those of the first ones, as many as are searched in a moment."""
+    """Return a human-readable size of the hits of queries [start, stop), extrapolated from the first queries, as many as are searched in a
+    moment."""
     from gpualign.jobs.reporter import SILENT
 
     (start, stop), targets = span, len(job.task.targets)
-    most = (stop - start) * min(targets, job.options.hits_per_query or targets)
+    max_rows = (stop - start) * min(targets, job.options.hits_per_query or targets)
     work = job.row_work[start:stop]
     if not len(work) or work[0] > _LONGEST_SEARCH:
-        return f"{most:,} rows at most, of a size that is not known: to search one query would take too long"
+        return f"{max_rows:,} rows at most, of unknown size: searching one query would take too long"
     count = max(1, int(np.searchsorted(np.cumsum(work), _SEARCHED_CELLS, side="right")))
     quiet = replace(job, notes=SILENT)
 
@@ -192,45 +201,45 @@ def expected_hits(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_wid
 
     before, (size, hits) = searched(0)[0], searched(count)
     each = (size - before) / max(1, hits)
-    return rows_text(RowBytes(before, each), hits * (stop - start) / count, spec.path, most)
+    return rows_text(RowBytes(before, each), hits * (stop - start) / count, spec.path, max_rows)
 
 
 class _Unseen(Discard):
-    """The progress of a search for a dry run."""
+    """Ignores the progress of a search for a dry run."""
 
     def expect(self, work: int) -> None:
         pass
 
 
 _SEARCHED_CELLS, _LONGEST_SEARCH = 5e8, 4e9
-"""Of a sample of queries, and of one query that is searched for a dry run."""
+"""Maximum DP cells of a sample of queries, and of one query, that a dry run searches."""
 
 _DIGITS = 3
-"""Of a distance of near pairs and the end of its line, where there is none to look at."""
+"""Assumed characters of a distance of near pairs and the end of its line, if the sample has none."""
 
-_UNMEASURED = "not known: to align one pair of the sample would take too long"
+_UNMEASURED = "unknown: aligning one pair of the sample would take too long"
 
 
-def rows_text(size: RowBytes, rows: float, path: Path | None, most: int | None = None) -> str:
-    """most: rows, where their number is an estimate."""
-    if most is None:
+def rows_text(size: RowBytes, rows: float, path: Path | None, max_rows: int | None = None) -> str:
+    """Return a human-readable size of a file of `rows` rows. max_rows: upper bound, if `rows` is an estimate; None: `rows` is exact."""
+    if max_rows is None:
         return f"{_about(size.of(rows), path)}: {round(rows):,} rows of about {size.each:,.0f} bytes"
     return (
         f"{_about(size.of(rows), path)}: about {_rounded(rows)} rows of {size.each:,.0f} bytes, by a sample;"
-        f" {most:,} rows, {format_bytes(size.of(most))}, at most"
+        f" {max_rows:,} rows, {format_bytes(size.of(max_rows))}, at most"
     )
 
 
-def _of_none(size: RowBytes, looked_at: int, pairs: int, most: int, path: Path | None) -> str:
-    rows = min(most, _OF_NONE * pairs / max(1, looked_at))
+def _of_none(size: RowBytes, looked_at: int, pairs: int, max_rows: int, path: Path | None) -> str:
+    rows = min(max_rows, _OF_NONE * pairs / max(1, looked_at))
     return (
         f"probably less than {_about(size.of(rows), path).removeprefix('about ')}: {size.each:,.0f} bytes a row, and of a sample of"
-        f" {looked_at:,} pairs none passes; {most:,} rows, {format_bytes(size.of(most))}, at most"
+        f" {looked_at:,} pairs none passes; {max_rows:,} rows, {format_bytes(size.of(max_rows))}, at most"
     )
 
 
 def _rounded(number: float) -> str:
-    """With two digits that tell."""
+    """Return a number rounded to two significant digits."""
     return f"{float(f'{number:.2g}'):,.0f}"
 
 
@@ -240,7 +249,7 @@ def _about(size: int, path: Path | None) -> str:
 
 
 def written(sink: PairsSink, plan: Any, results: NearResults, stream: Counted) -> int:
-    """Bytes of a whole file with these pairs."""
+    """Return the bytes of a whole file with these pairs."""
     sink.begin(plan)
     if len(results.pairs):
         sink.write(results)
@@ -251,12 +260,12 @@ def written(sink: PairsSink, plan: Any, results: NearResults, stream: Counted) -
 def _first(results: NearResults, count: int) -> NearResults:
     from gpualign.core.results.near_results import NearResults
 
-    some = np.arange(count, dtype=np.int64)
-    return NearResults(results.pairs.part(some), results.aligned.part(some))
+    numbers = np.arange(count, dtype=np.int64)
+    return NearResults(results.pairs.part(numbers), results.aligned.part(numbers))
 
 
 def _kept(spec: OutputSpec, job: PairsJob | NearJob, filter: Filter, results: NearResults) -> int:
-    """Pairs of a sample that pass."""
+    """Return the number of pairs of a sample that pass."""
     if not len(results.pairs):
         return 0
     blocks = blocks_of(job.task, spec.value.identity_definition, results, job.plan.pairing)
@@ -264,7 +273,7 @@ def _kept(spec: OutputSpec, job: PairsJob | NearJob, filter: Filter, results: Ne
 
 
 def _value_width(spec: OutputSpec, job: PairsJob | NearJob, results: NearResults) -> float | None:
-    """Characters of a value on average."""
+    """Return the average characters of a value."""
     if not job.pairs:
         return 1.0
     if not len(results.pairs):
@@ -274,16 +283,16 @@ def _value_width(spec: OutputSpec, job: PairsJob | NearJob, results: NearResults
 
 
 def text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:
-    """Characters of a number on average; decimals: of those that are no whole numbers."""
+    """Return the average characters of a number. decimals: those of numbers that are not whole."""
     texts = [
         f"{one:.{decimals}f}" if values[0].dtype.kind == "f" else str(one)
-        for one in np.concatenate([part.ravel() for part in values]).tolist()
+        for one in np.concatenate([array.ravel() for array in values]).tolist()
     ]
     return sum(map(len, texts)) / max(1, len(texts))
 
 
 def arrays_text(format: str, path: Path | None, arrays: Arrays, queries: Named, targets: Named) -> str:
-    """The size of .npy files, or of one .npz."""
+    """Return a human-readable size of .npy files, or of one .npz."""
     if format == "npz":
         size = _npz_bytes(arrays, queries, targets)
         return f"about {format_bytes(size)}" if size > _ZIP64 else f"{format_bytes(size)} ({size:,} bytes)"
@@ -294,15 +303,15 @@ def arrays_text(format: str, path: Path | None, arrays: Arrays, queries: Named, 
 
 
 def sparse_bytes(queries: Named, targets: Named, dtype: NumberType) -> RowBytes:
-    """Of a .npz of a sparse matrix by the pairs in it. dtype: of what is stored."""
+    """Return the size of a .npz of a sparse matrix by its number of pairs. dtype: type of the stored values."""
     index, rows = np.dtype(np.int32), len(queries.ids) + 1
     vectors: Arrays = {"indices": ((0,), index), "indptr": ((rows,), index), "data": ((0,), dtype)}
-    about: Arrays = {"format": ((), np.dtype("S3")), "shape": ((2,), np.dtype(np.int64))}
-    return RowBytes(_npz_bytes(vectors | about, queries, targets), index.itemsize + dtype.itemsize)
+    header: Arrays = {"format": ((), np.dtype("S3")), "shape": ((2,), np.dtype(np.int64))}
+    return RowBytes(_npz_bytes(vectors | header, queries, targets), index.itemsize + dtype.itemsize)
 
 
 def _npz_bytes(arrays: Arrays, queries: Named, targets: Named) -> int:
-    """With the ids."""
+    """Return the bytes of a .npz with these arrays and the ids."""
     every = arrays | {name: ((len(records.ids),), _id_dtype(records)) for name, records in id_lists(queries, targets).items()}
     of_names = sum(_MEMBER_BYTES + 2 * len(f"{name}.npy") for name in every)
     return _ARCHIVE_BYTES + of_names + sum(_npy_bytes(shape, dtype) for shape, dtype in every.values())
@@ -319,7 +328,7 @@ def _id_dtype(records: Named) -> np.dtype[Any]:
 
 
 def matrix_bytes(format: str, queries: Named, targets: Named, rows: int, width: float) -> int:
-    """Of a matrix as text, about. rows: of it that are written; width: characters of a value on average."""
+    """Return the approximate bytes of a matrix as text. rows: number of rows that are written; width: average characters of a value."""
     above, beside = (int(records.id_column.lengths.sum()) for records in (targets, queries))
     count = len(targets.ids)
     values = rows * count * (1 + width)

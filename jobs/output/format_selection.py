@@ -1,4 +1,4 @@
-"""Which format an output has, as it is chosen or by its name; and the files that belong to arrays."""
+"""Selects the format of an output, as requested or by its name, and the files that accompany arrays."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 def pick_format(output: str, format: str | None, results: Results, option: str = "-o") -> tuple[str, Path | None]:
-    """The format, one of those that hold such results, and the path, None for standard output. option: that names it, for messages.
+    """Return (format, path) of an output of such results; path None is standard output. option: option that names it, for messages.
 
-    Raises `InputError` where neither the name nor `format` tells.
+    Raises `InputError` if neither the name nor `format` determines the format, and if the format cannot go to standard output.
     """
     path = output_path(output)
     suffixes = {suffix: FORMATS[name] for name in formats_of(results) for suffix in FORMATS[name].suffixes}
@@ -41,7 +41,7 @@ def pick_format(output: str, format: str | None, results: Results, option: str =
         if not matching and is_file_name(path):
             advice = f", or give {parameter('format')}" if option == "-o" else ""
             raise InputError(
-                f"{option} {output}: the name does not tell the format; end it in {', '.join(suffixes)} (text also .gz)"
+                f"{option} {output}: the name does not determine the format; end it in {', '.join(suffixes)} (text also .gz)"
                 f"{advice}{did_you_mean(Path(name.removesuffix('.gz')).suffix, suffixes)}"
             )
         chosen = matching[0] if matching else "tsv"
@@ -51,12 +51,12 @@ def pick_format(output: str, format: str | None, results: Results, option: str =
 
 
 def with_separator(format: str, path: Path | None) -> str:
-    """`matrix`, which says nothing of tabs and commas, as the format of that text which the name asks for."""
+    """Return `csv` for a `matrix` whose name ends in .csv, since `matrix` leaves open whether tabs or commas separate; else the format."""
     return "csv" if format == "matrix" and _is_csv(path) else format
 
 
 def separator_of(format: str, path: Path | None) -> str:
-    """What stands between the columns of a list of pairs: the format's own, but that of the name for `molten`, which says nothing of it."""
+    """Return the separator of columns of a list of pairs: that of the format, or for `molten`, which leaves it open, that of the name."""
     return "," if format == "molten" and _is_csv(path) else FORMATS[format].lists or "\t"
 
 
@@ -65,14 +65,14 @@ def _is_csv(path: Path | None) -> bool:
 
 
 def check_fields(fields: str | None, format: str) -> None:
-    """Raises `InputError` for fields with a format whose columns are fixed."""
+    """Raise `InputError` if fields are given for a format whose columns are fixed."""
     if fields is not None and not FORMATS[format].has_fields:
         *some, last = (name for name, one in FORMATS.items() if one.has_fields)
         raise InputError(f"{parameter('fields')} chooses the columns of {', '.join(some)} and {last}; it cannot be combined with {format}")
 
 
 def check_condensed(format: str, one_set: bool) -> None:
-    """Raises `InputError` where a condensed matrix has no pairs i < j, or no array for them."""
+    """Raise `InputError` if a condensed matrix has no pairs i < j, or the format is not an array."""
     if not FORMATS[format].is_array:
         raise InputError(f"{parameter('condensed')} is for .npy and .npz; it cannot be combined with {format}")
     if not one_set:
@@ -83,9 +83,9 @@ def check_condensed(format: str, one_set: bool) -> None:
 
 
 def rows_of(format: str, path: Path | None, fields: list[Field]) -> Rows | None:
-    """What makes the rows of a format, with these columns if it can choose; None for what has no rows.
+    """Return the maker of rows of a format, with these columns if the format has a choice; None if it has no rows.
 
-    Raises `InputError` where pyarrow is wanted and missing.
+    Raises `InputError` if pyarrow is needed and missing.
     """
     chosen = FORMATS[format]
     if container := container_of(format, path):
@@ -96,9 +96,9 @@ def rows_of(format: str, path: Path | None, fields: list[Field]) -> Rows | None:
 
 
 def container_of(format: str, path: Path | None) -> str | None:
-    """How pyarrow writes a format: Arrow to standard output as a stream; None where it has no part in it.
+    """Return how pyarrow writes a format (Arrow to standard output is a stream); None if pyarrow does not write it.
 
-    Raises `InputError` where it is missing.
+    Raises `InputError` if pyarrow is missing.
     """
     if Layout.COLUMNS not in FORMATS[format].layouts.values():
         return None
@@ -110,8 +110,8 @@ def container_of(format: str, path: Path | None) -> str | None:
     return arrow.STREAM if path is None else arrow.FILE
 
 
-def tell_of_names(format: str, task: Task, note: Callable[[str], None]) -> None:
-    """Report ids that the format's specification does not allow. Raises `InputError` for those that no reader would take."""
+def report_unusual_names(format: str, task: Task, note: Callable[[str], None]) -> None:
+    """Report ids that the specification of the format does not allow. Raises `InputError` for ids that no reader accepts."""
     if format != "sam":
         return
     from gpualign.core.output.formats.sam import describe_names
@@ -122,7 +122,7 @@ def tell_of_names(format: str, task: Task, note: Callable[[str], None]) -> None:
 
 @contextmanager
 def opened_rows(
-    writing: OutputSession,
+    session: OutputSession,
     task: Task,
     rows: Rows | None,
     width: Callable[[Path | None], int],
@@ -130,17 +130,21 @@ def opened_rows(
     identity_definition: int = DEFAULT,
     threads: int = 1,
 ) -> Iterator[tuple[PairsSink, CheckpointListener]]:
-    """What writes pairs to an output as these rows, None: in blocks for people; and what is to be told how far it is. width: tells how many
-    characters lines for people have in an output; threads: that make text of rows."""
+    """Yield a sink that writes pairs to an output, and the listener that is notified of its progress.
+
+    rows: maker of rows; None: human-readable blocks
+    width: returns the characters of a human-readable line in an output
+    threads: threads that format rows
+    """
     from gpualign.core.output.formats.typed import TypedTable
 
-    path = writing.portion.path
+    path = session.query_range.path
     if isinstance(rows, TypedTable):
-        with writing.files.binary(path) as stream:
-            yield rows_sink(stream, task, rows, path, width, filter, identity_definition), writing.marks
+        with session.files.binary(path) as stream:
+            yield rows_sink(stream, task, rows, path, width, filter, identity_definition), session.checkpoints
         return
-    with writing.text() as (text, marks):
-        yield rows_sink(text, task, rows, path, width, filter, identity_definition, threads), marks
+    with session.text() as (text, checkpoints):
+        yield rows_sink(text, task, rows, path, width, filter, identity_definition, threads), checkpoints
 
 
 def rows_sink(
@@ -153,7 +157,7 @@ def rows_sink(
     identity_definition: int = DEFAULT,
     threads: int = 1,
 ) -> PairsSink:
-    """Return a sink that writes pairs to a stream as `opened_rows` does to an output. path: of that output; width: likewise."""
+    """Return a sink that writes pairs to a stream, as `opened_rows` does. path: path of the output; the others as for `opened_rows`."""
     from gpualign.core.output.formats.typed import TypedTable
 
     if isinstance(rows, TypedTable):
@@ -170,7 +174,7 @@ def rows_sink(
 
 
 def output_paths(path: Path | None, format: str, one_set: bool, shard: Shard | None = None) -> list[Path | None]:
-    """All files that an output in this format is: itself, and the lists of ids that belong to an .npy array; of a share its part alone."""
+    """Return all files of an output in this format: itself and the lists of ids of an .npy array; for a shard its part file alone."""
     if path is None:
         return [None]
     if shard is not None:
@@ -183,7 +187,7 @@ def output_paths(path: Path | None, format: str, one_set: bool, shard: Shard | N
 
 
 def open_id_lists(files: OutputFiles, path: Path, queries: Named, targets: Named) -> list[tuple[BinaryIO, Named]]:
-    """Files for the ids that belong to an array at `path`, opened before any work is done; nothing stands beside what is no file."""
+    """Open files for the ids of an array at `path`, before any work is done; none if the output is not a file."""
     from gpualign.core.output.matrix_files import id_lists
 
     if not is_file_name(path):

@@ -1,4 +1,4 @@
-"""Which hits of a search are written, and how; decided before any work is done."""
+"""Writes the hits of a search: which of them, and their format, are decided before any work is done."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpualign.core.common.fractions import check_fraction
 from gpualign.core.output.formats.registry import FORMATS, Results, formats_of
 from gpualign.core.results.columns import hit_fields, parse_fields
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
-from gpualign.jobs.output.format_selection import check_fields, opened_rows, pick_format, rows_of, tell_of_names
+from gpualign.jobs.output.format_selection import check_fields, opened_rows, pick_format, report_unusual_names, rows_of
 from gpualign.jobs.output.query_range import QueryRange
 from gpualign.jobs.output.run_identity import check_resume, keeping_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
@@ -20,7 +20,7 @@ from gpualign.jobs.sw import SearchJob
 
 @dataclass(frozen=True)
 class HitOptions:
-    """What a user asked for; None = not given."""
+    """Options of an output of hits, as the user gave them; None: not given."""
 
     output: str
     format: str | None = None
@@ -39,14 +39,13 @@ class HitOptions:
 
 
 def hit_spec(o: HitOptions) -> HitSpec:
-    """Check what the user asked for. Raises `InputError`."""
+    """Return the output that the user requested. Raises `InputError` for contradictions and unknown suffixes."""
     if o.format is not None and o.format not in formats_of(Results.HITS):
         raise InputError(f"{parameter('format', o.format)} is a matrix of all pairs; give {parameter('all')} too")
     format, path = pick_format(o.output, o.format, Results.HITS)
     if o.translate is not None and format == "sam":
         raise InputError(
-            f"SAM has no place for alignments of translations; with {parameter('translate')} write paf, which counts as"
-            " miniprot does, or m8"
+            f"SAM cannot hold alignments of translations; with {parameter('translate')} write paf, which counts as miniprot does, or m8"
         )
     check_fields(o.fields, format)
     check_resume(o.resume, path, format, Results.HITS)
@@ -56,7 +55,7 @@ def hit_spec(o: HitOptions) -> HitSpec:
         raise InputError(
             f"{parameter('max_evalue')} needs E-values"
             if o.evalue == "none"
-            else f"{parameter('max_evalue')}: E-values are 0 or more; found {o.max_evalue:g}"
+            else f"{parameter('max_evalue')}: expected 0 or more; found {o.max_evalue:g}"
         )
     fields = parse_fields(hit_fields(not o.no_traceback, o.translate is not None) if o.fields is None else o.fields, of_hits=True)
     rows = rows_of(format, path, fields)
@@ -71,28 +70,28 @@ def hit_spec(o: HitOptions) -> HitSpec:
 
 
 def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReporter) -> None:
-    """Carry out a search and write its hits; a dry run prints the plan instead."""
-    portion = QueryRange.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.HITS)
+    """Run a search and write its hits; a dry run prints the plan instead."""
+    query_range = QueryRange.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.HITS)
     if dry_run:
         from gpualign.jobs.output.expected import expected_hits
 
-        messages.plan([*portion.cut(job).describe(), ("output", expected_hits(spec, job, portion.span, messages.line_width))])
+        messages.plan([*query_range.cut(job).describe(), ("output", expected_hits(spec, job, query_range.span, messages.line_width))])
         return
-    tell_of_names(spec.format, job.task, messages.note)
-    with OutputFiles(messages.note) as files, naming_output(portion.path):
-        writing = portion.begin(files, keeping_of_task(messages.invocation, spec.resume, job.task), messages.note)
-        if writing is None:
+    report_unusual_names(spec.format, job.task, messages.note)
+    with OutputFiles(messages.note) as files, naming_output(query_range.path):
+        session = query_range.begin(files, keeping_of_task(messages.invocation, spec.resume, job.task), messages.note)
+        if session is None:
             messages.of_run.write(files, None, {})
             return
-        rest = writing.rest(job)
+        rest = session.rest(job)
         with (
-            opened_rows(writing, job.task, spec.rows, messages.line_width) as (report, marks),
-            messages.progress(rest.work, portion.path, "cells") as progress,
+            opened_rows(session, job.task, spec.rows, messages.line_width) as (report, checkpoints),
+            messages.progress(rest.work, query_range.path, "cells") as progress,
         ):
-            found = rest.run(messages.stages.timed_rows(report), progress, marks)
+            result = rest.run(messages.stages.timed_rows(report), progress, checkpoints)
         messages.of_run.resolve(scoring=job.task.scoring.name)
         engine = job.search.prepared.hardware, job.search.prepared.kernel
-        earlier = writing.earlier(job, rest)
-        done = found.totals.with_earlier(*earlier)
-        messages.of_run.write(files, engine, {"sequences": job.sequences, **done, **found.figures})
-    messages.summary(job.sequences, found.totals, job.search.prepared.hardware, found.hits, earlier=earlier[0])
+        earlier = session.earlier(job, rest)
+        done = result.totals.with_earlier(*earlier)
+        messages.of_run.write(files, engine, {"sequences": job.sequences, **done, **result.figures})
+    messages.summary(job.sequences, result.totals, job.search.prepared.hardware, result.hits, earlier=earlier[0])

@@ -1,4 +1,4 @@
-"""What `gpualign sw` may write of all pairs: local scores of all pairs."""
+"""Output of `gpualign sw` for all pairs: their local scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpualign.jobs.output.specs import OutputSpec
 
 
 def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: bool) -> OutputSpec:
-    """Check what the user asked for. Raises `InputError` for options of hits."""
+    """Return the output that the user requested. Raises `InputError` for options of hits."""
     of_hits = {
         parameter("max_hits"): o.max_hits,
         parameter("max_evalue"): o.max_evalue,
@@ -25,14 +25,14 @@ def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: boo
     }
     for name, value in of_hits.items():
         if value is not None:
-            raise InputError(f"{name} is about hits; it cannot be combined with {parameter('all')}, which writes only scores")
+            raise InputError(f"{name} applies to hits; it cannot be combined with {parameter('all')}, which writes only scores")
     if one_set and o.mask not in (None, NONE):
         raise InputError(
             f"{parameter('mask', o.mask)} masks queries, and with one file and {parameter('all')} each record is query and target: give"
             " the file twice"
         )
     if strand == BOTH:
-        raise InputError(f"{parameter('all')} writes one score a pair: {parameter('strand', 'plus')} or {parameter('strand', 'minus')}")
+        raise InputError(f"{parameter('all')} writes one score per pair: {parameter('strand', 'plus')} or {parameter('strand', 'minus')}")
     format, _ = pick_format(o.output, o.format, Results.SCORES)
     if format not in formats_of(Results.SCORES):
         raise InputError(
@@ -40,8 +40,8 @@ def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: boo
         )
     if "strand" in (name.strip() for name in (o.fields or "").split(",")):
         raise InputError(
-            f"{parameter('fields', 'strand')} is of hits; {parameter('all')} writes scores of the one strand that {parameter('strand')}"
-            " names"
+            f"{parameter('fields', 'strand')} applies to hits; {parameter('all')} writes scores of the one strand that"
+            f" {parameter('strand')} names"
         )
     spec = output_spec(
         OutputOptions(o.output, format, o.fields, min_score=o.min_score, resume=o.resume, shard=o.shard), False, one_set, with_self

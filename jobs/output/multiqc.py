@@ -1,4 +1,4 @@
-"""A run's summary as a section of MultiQC's reports: "custom content" (https://docs.seqera.io/multiqc/custom_content)."""
+"""Summary of a run as a section of MultiQC's reports: "custom content" (https://docs.seqera.io/multiqc/custom_content)."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _HEADERS: dict[str, dict[str, Any]] = {
     "memory": {"title": "Memory", "description": "Peak RAM", "suffix": " MiB", "format": "{:,.0f}", "scale": "YlOrRd"},
     "engine": {"title": "Engine", "description": "Device that computed"},
 }
-"""Columns, in their order, by what of a summary they are of. A run has those that it has numbers for."""
+"""Columns in their order, by their keys in a summary. A run shows those for which it has numbers."""
 
 
 def section(summary: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """What MultiQC reads. name: of the row. Sections of several runs have one id, by which MultiQC makes one table of them."""
+    """Return the section that MultiQC reads. name: name of the row. Sections of several runs share one id, by which MultiQC joins them."""
     row = _row(summary)
     return {
         "id": "gpualign",

@@ -1,4 +1,4 @@
-"""Where and in which format a command's results go, decided before any work is done."""
+"""Writes the pairs of a command: the format and the files are decided before any work is done."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from gpualign.jobs.output.format_selection import (
     check_fields,
     opened_rows,
     pick_format,
+    report_unusual_names,
     rows_of,
-    tell_of_names,
     with_separator,
 )
 from gpualign.jobs.output.query_range import QueryRange
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 
 
 Run = Callable[[Sink[Plan, Any], CheckpointListener], Totals]
-"""Carries out a job with a sink, told to marks."""
+"""Runs a job with a sink and the listener that is notified of progress."""
 
 
 @dataclass(frozen=True)
 class Drawing:
     """A picture that is drawn of a matrix.
 
-    path: of the file
+    path: file of the picture
     draw: draws the values of the matrix or the condensed matrix, and opens that file among the outputs
     """
 
@@ -62,7 +62,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """What a user asked for; None = not given."""
+    """Options of an output, as the user gave them; None: not given."""
 
     output: str
     format: str | None = None
@@ -92,7 +92,7 @@ def _filter(o: OutputOptions, edit: bool, same: bool) -> Filter:
     max_edits = max_distance = None
     if o.max_distance is not None and edit:
         if o.max_distance != int(o.max_distance) or o.max_distance < 0:
-            raise InputError(f"{parameter('max_distance')}: edit distances are whole numbers from 0 on; found {o.max_distance:g}")
+            raise InputError(f"{parameter('max_distance')}: expected a whole number of edits, 0 or more; found {o.max_distance:g}")
         max_edits = int(o.max_distance)
     elif o.max_distance is not None:
         check_fraction("max_distance", o.max_distance, meaning=f"1 - identity, unless {parameter('edit')} counts letters,")
@@ -101,7 +101,7 @@ def _filter(o: OutputOptions, edit: bool, same: bool) -> Filter:
 
 
 def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, added: bool = False) -> OutputSpec:
-    """Check what the user asked for. added: the queries are the first of the targets, others follow.
+    """Return the output that the user requested. added: the queries are the first of the targets, others follow.
 
     Raises `InputError` for contradictions and unknown suffixes.
     """
@@ -109,9 +109,7 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
     layout = FORMATS[format].layouts[Results.PAIRS]
     if o.value is not None and format in ("tsv", "csv"):
         if o.fields is not None:
-            raise InputError(
-                f"{parameter('fields')} chooses the columns of a table, {parameter('value')} what a matrix holds; give one of them"
-            )
+            raise InputError(f"{parameter('fields')} selects columns of a table, {parameter('value')} values of a matrix; give one of them")
         layout = Layout.MATRIX
     is_matrix, is_sparse = layout in MATRIX_LAYOUTS, layout is Layout.SPARSE
     check_fields(o.fields, format)
@@ -119,10 +117,10 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
     check_shard(o.shard, path, format, Results.PAIRS, o.plot)
     filter = _filter(o, edit, one_set or added)
     if is_matrix and filter != Filter():
-        *some, last = (parameter(name) for name in ("min_score", "min_identity", "min_coverage", "max_distance", "nearest"))
-        thresholds = f"{', '.join(some)} and {last}"
+        *others, last = (parameter(name) for name in ("min_score", "min_identity", "min_coverage", "max_distance", "nearest"))
+        thresholds = f"{', '.join(others)} and {last}"
         advice = (
-            f"; {parameter('value')} asks for a matrix, {parameter('fields')} for columns of a table"
+            f"; {parameter('value')} selects a matrix, {parameter('fields')} columns of a table"
             if o.value is not None and o.format is None
             else ""
         )
@@ -131,24 +129,24 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
         )
     if is_matrix and o.by_groups:
         raise InputError(
-            f"{parameter('between')} and {parameter('within')} choose rows of a table of pairs; a matrix holds every pair, unless it is"
+            f"{parameter('between')} and {parameter('within')} select rows of a table of pairs; a matrix holds every pair, unless it is"
             f" {parameter('format', 'csr')}"
         )
     if is_matrix and added:
-        raise InputError(f"{parameter('add')} makes a list of pairs; a matrix is of one file or of two")
+        raise InputError(f"{parameter('add')} writes a list of pairs; a matrix needs one file or two")
     if o.value is not None and not (is_matrix or is_sparse):
         raise InputError(
-            f"{parameter('value')} chooses what a matrix holds, and {format} is none: write {parameter('format', 'matrix')}, .npy,"
-            " .npz, phylip or csr"
+            f"{parameter('value')} selects the values of a matrix, and {format} is not a matrix; write {parameter('format', 'matrix')},"
+            " .npy, .npz, phylip or csr"
         )
     if o.condensed:
         check_condensed(format, one_set and not with_self)
     value = o.value or ("distance" if format == "phylip" or edit else "score")
     if format == "phylip":
         if not one_set:
-            raise InputError("phylip is a square matrix of one file; for two files write a matrix or .npy")
+            raise InputError("phylip needs a square matrix of one file; for two files write a matrix or .npy")
         if value == "identity" or (value == "score" and not edit):
-            raise InputError(f"phylip holds distances; {parameter('value', value)} is none")
+            raise InputError(f"phylip needs distances; found {parameter('value', value)}")
     if o.plot is not None and not is_matrix:
         matrices = ", ".join(name for name in formats_of(Results.PAIRS) if FORMATS[name].layouts[Results.PAIRS] in MATRIX_LAYOUTS)
         kind = "a sparse one" if is_sparse else "a table of pairs"
@@ -169,43 +167,47 @@ def write_every_pair(
     threads: int,
     drawing: Drawing | None = None,
 ) -> None:
-    """Carry out a job, which is of so many records, and write all that it computes; a dry run prints the plan instead. threads: that write
-    a matrix; drawing: a picture of the matrix."""
-    portion = QueryRange.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.PAIRS)
+    """Run a job and write all its results; a dry run prints the plan instead.
+
+    sequences: number of records, for the summary
+    threads: threads that write a matrix
+    drawing: picture of the matrix
+    """
+    query_range = QueryRange.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.PAIRS)
     if dry_run:
         from gpualign.jobs.output.expected import expected_pairs
 
-        part, (start, stop) = portion.cut(job), portion.span
+        part, (start, stop) = query_range.cut(job), query_range.span
         messages.plan([*part.describe(), ("output", expected_pairs(spec, part, stop - start, messages.line_width))])
         return
-    tell_of_names(spec.format, job.task, messages.note)
+    report_unusual_names(spec.format, job.task, messages.note)
     with OutputFiles(messages.note) as files:
-        with naming_output(portion.path):
+        with naming_output(query_range.path):
             keeping = keeping_of_task(messages.invocation, spec.resume, job.task, spec.filter.groups)
-            writing = portion.begin(files, keeping, messages.note, None if drawing is None else drawing.path)
-            if writing is None:
+            session = query_range.begin(files, keeping, messages.note, None if drawing is None else drawing.path)
+            if session is None:
                 messages.of_run.write(files, None, {})
                 return
-            rest, results = writing.rest(job), dict[str, object](sequences=sequences)
+            rest, results = session.rest(job), dict[str, object](sequences=sequences)
 
-            def run(sink: Sink[Plan, Any], marks: CheckpointListener) -> Totals:
+            def run(sink: Sink[Plan, Any], checkpoints: CheckpointListener) -> Totals:
                 counter = sink if isinstance(sink, PairsSink) and spec.filter != Filter() else None
                 if counter is not None:
                     counter.kept = 0
-                before = marks.counting(lambda: {"pairs_kept": counter.kept or 0} if counter is not None else {})
-                with messages.progress(rest.work, portion.path, job.unit) as progress:
-                    totals = rest.run(messages.stages.timed(sink), progress, marks)
+                before = checkpoints.counting(lambda: {"pairs_kept": counter.kept or 0} if counter is not None else {})
+                with messages.progress(rest.work, query_range.path, job.unit) as progress:
+                    totals = rest.run(messages.stages.timed(sink), progress, checkpoints)
                 if counter is not None:
                     results["pairs_kept"] = (counter.kept or 0) + before.get("pairs_kept", 0)
                 return totals
 
-            totals, values = _write(spec, job, writing, run, threads, messages.line_width)
+            totals, values = _write(spec, job, session, run, threads, messages.line_width)
         if drawing is not None and values is not None:
             drawing.draw(values, files)
         messages.of_run.resolve(scoring=job.task.scoring.name)
-        earlier = writing.earlier(job, rest)
+        earlier = session.earlier(job, rest)
         messages.of_run.write(files, (job.hardware, job.prepared.kernel), {**results, **totals.with_earlier(*earlier)})
-    by_thresholds = replace(spec.filter, groups=None) != Filter()  # of groups all pairs that are counted are kept
+    by_thresholds = replace(spec.filter, groups=None) != Filter()  # with groups alone every counted pair is kept
     kept = cast("int | None", results.get("pairs_kept")) if by_thresholds else None
     if isinstance(job, PairsJob):
         messages.summary(sequences, totals, job.hardware, kept=kept, earlier=earlier[0])
@@ -217,30 +219,30 @@ def write_every_pair(
 
 
 def _write(
-    spec: OutputSpec, job: PairsJob | NearJob, writing: OutputSession, run: Run, threads: int, width: Callable[[Path | None], int]
+    spec: OutputSpec, job: PairsJob | NearJob, session: OutputSession, run: Run, threads: int, width: Callable[[Path | None], int]
 ) -> tuple[Totals, npt.NDArray[Any] | None]:
-    """(totals, the matrix or condensed matrix that was written; None for rows, and for a part). All of the output appears, or nothing.
-    width: as for `opened_rows`."""
-    task, files = job.task, writing.files
+    """Write the output and return (totals, the matrix or condensed matrix; None for rows and for a shard). All of the output appears, or
+    nothing. width: as for `opened_rows`."""
+    task, files = job.task, session.files
     if spec.is_matrix:
         from gpualign.jobs.output.matrices import write_matrices
 
         def fill(makes: Sequence[ArrayMaker]) -> tuple[Totals, Sequence[npt.NDArray[Any]]]:
-            sink = _matrix_sink(spec, makes[0], task, threads, writing.rows)
-            return run(sink, writing.marks), [sink.matrix.values]
+            sink = _matrix_sink(spec, makes[0], task, threads, session.rows)
+            return run(sink, session.checkpoints), [sink.matrix.values]
 
-        return write_matrices(spec.matrices, files, task.queries, task.targets, fill, threads, writing.part)
+        return write_matrices(spec.matrices, files, task.queries, task.targets, fill, threads, session.part)
     if spec.is_sparse:
         from gpualign.core.output.sparse import CsrSink, Spools
         from gpualign.jobs.output.matrices import write_sparse
 
         def fill_sparse(spools: Spools) -> tuple[Totals, NumberType]:
             sink = CsrSink(spools, task, spec.value, spec.filter)
-            return run(sink, writing.marks), sink.dtype
+            return run(sink, session.checkpoints), sink.dtype
 
-        return write_sparse(spec.path, files, task.queries, task.targets, fill_sparse, writing.part), None
-    with opened_rows(writing, task, spec.rows, width, spec.filter, spec.value.identity_definition, job.text_threads) as (rows, marks):
-        return run(rows, marks), None
+        return write_sparse(spec.path, files, task.queries, task.targets, fill_sparse, session.part), None
+    with opened_rows(session, task, spec.rows, width, spec.filter, spec.value.identity_definition, job.text_threads) as (rows, checkpoints):
+        return run(rows, checkpoints), None
 
 
 def _matrix_sink(spec: OutputSpec, make: ArrayMaker, task: Task, threads: int, rows: tuple[int, int] | None) -> CondensedSink | MatrixSink:

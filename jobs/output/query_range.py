@@ -1,4 +1,4 @@
-"""Which queries of a job a run writes, into what, and with which marks: all of them, a share, or what an earlier run has left."""
+"""Range of queries that a run writes: all of a job, a shard, or those that an earlier run has left; and the output session for them."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ J = TypeVar("J", bound="Job")
 
 
 class Job(Protocol):
-    """Work of which a run may do a part."""
+    """Work that can be divided by queries."""
 
     @property
     def row_work(self) -> Work:
-        """What each query takes, about: float64[queries]."""
+        """Approximate work of each query: float64[queries]."""
 
     def part(self: J, start: int, stop: int, /) -> J:
-        """The same for queries [start, stop) alone."""
+        """Return the job of queries [start, stop) alone."""
 
 
 class Counted(Job, Protocol):
-    """Work that says how much it is."""
+    """Work whose amount is known, in pairs and in units of work."""
 
     @property
     def pairs(self) -> int: ...
@@ -45,8 +45,15 @@ class Counted(Job, Protocol):
 
 @dataclass(frozen=True)
 class QueryRange:
-    """What of a job a run is asked for. queries: of the whole job; span: those that it writes, start and stop; shard: the share that they
-    are, None: all. path: what is written, None: standard output; format, results: of the output of the whole job, and what it is of."""
+    """The part of a job that a run does, and its output.
+
+    queries: number of queries of the whole job
+    span: queries that the run writes, start and stop
+    shard: the shard that they are; None: all
+    path: file that is written; None: standard output
+    format: format of the output of the whole job
+    results: kind of results of the job
+    """
 
     queries: int
     span: tuple[int, int]
@@ -57,26 +64,31 @@ class QueryRange:
 
     @classmethod
     def of(cls, job: Job, queries: int, shard: Shard | None, output: Path | None, format: str, results: Results) -> QueryRange:
-        """output: of the whole job. What cannot be had in shares is refused before (`check_shard`)."""
+        """Return the range of a run. output: path for the whole job. `check_shard` has refused outputs that cannot be sharded."""
         if shard is None:
             return cls(queries, (0, queries), None, output, format, results)
         assert output is not None
         return cls(queries, shard.rows(job.row_work), shard, shard.path(output), format, results)
 
     def cut(self, job: J, start: int = 0) -> J:
-        """What this portion is of a job, from a query on."""
+        """Return the job of this range, from query `start` on."""
         span = max(self.span[0], start), self.span[1]
         return job if span == (0, self.queries) else job.part(*span)
 
     def begin(
         self, files: OutputFiles, keeping: ResumePolicy | None, note: Callable[[str], None], picture: Path | None = None
     ) -> OutputSession | None:
-        """None: nothing is left to do, and that is told. keeping: None where no other run can go on; picture: that is to be drawn of the
-        output. Raises `InputError` where this one cannot go on with what is there."""
-        marks = files.resumable(self.path, keeping if can_resume(self.format, self.results) else None, self.span)
-        if marks is None:
+        """Open the output and return its session, or None if nothing remains to be done, which is noted.
+
+        keeping: None if no later run can resume the output
+        picture: picture that will be drawn of the output
+
+        Raises `InputError` if this run cannot resume the existing output.
+        """
+        checkpoints = files.resumable(self.path, keeping if can_resume(self.format, self.results) else None, self.span)
+        if checkpoints is None:
             if picture is not None:
-                note(f"{picture} is as that run left it; `gpualign plot` draws it anew")
+                note(f"{picture} is as that run left it; `gpualign plot` draws it again")
             return None
         part = None
         if self.shard is not None:
@@ -84,42 +96,48 @@ class QueryRange:
             from gpualign.jobs.output.shard_file import PartFile
 
             part = PartFile.of(files, self.path, keeping, self.shard, self.span, self.format)
-        return OutputSession(self, files, files.rows_done, marks, part)
+        return OutputSession(self, files, files.rows_done, checkpoints, part)
 
 
 @dataclass(frozen=True)
 class OutputSession:
-    """A portion on its way. done: queries before this one are there; marks: told how far it is; part: the part file that is written, None:
-    the output itself."""
+    """An open output of a range of queries.
 
-    portion: QueryRange
+    query_range: the range
+    files: the output files of the run
+    done: number of queries, from the first, that are complete
+    checkpoints: is notified of progress
+    part: the part file of a shard; None: the output itself is written
+    """
+
+    query_range: QueryRange
     files: OutputFiles
     done: int
-    marks: CheckpointListener
+    checkpoints: CheckpointListener
     part: PartFile | None
 
     @property
     def rows(self) -> tuple[int, int] | None:
-        """Queries of the part, start and stop."""
+        """Queries of the part file, start and stop; None: there is none."""
         return None if self.part is None else self.part.span
 
     def earlier(self, job: Counted, rest: Counted) -> tuple[int, int]:
-        """(pairs, work) that runs before this one have done of a job, of which this one does the rest."""
-        if self.done <= self.portion.span[0]:
+        """Return (pairs, work) that earlier runs have done of a job, of which this run does `rest`."""
+        if self.done <= self.query_range.span[0]:
             return 0, 0
-        whole = self.portion.cut(job)
+        whole = self.query_range.cut(job)
         return whole.pairs - rest.pairs, whole.work - rest.work
 
     def rest(self, job: J) -> J:
-        """What is left to do of the whole job."""
-        return self.portion.cut(job, self.done)
+        """Return the part of the whole job that remains to be done."""
+        return self.query_range.cut(job, self.done)
 
     @contextmanager
     def text(self) -> Iterator[tuple[ByteWriter, CheckpointListener]]:
-        """A writer of text that grows query by query, and what is to be told how far it is."""
+        """Yield a writer of text that grows query by query, and the listener that is notified of its progress."""
         if self.part is not None:
-            with self.part.rows(self.marks) as growing:
+            with self.part.rows(self.checkpoints) as growing:
                 yield growing
             return
-        with self.files.rows(self.portion.path) as stream:
-            yield stream, self.marks
+        with self.files.rows(self.query_range.path) as stream:
+            yield stream, self.checkpoints

@@ -1,4 +1,4 @@
-"""Whether another run can go on with the output of this one, and what it must have in common with it."""
+"""Decides whether a later run can resume the output of this one, and what both must have in common."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from gpualign.core.files.journal import Identity
     from gpualign.core.planning.group_pairs import GroupPairs
 
-_OF_NO_ACCOUNT = {
-    *("device", "threads", "memory", "cluster", "kernel", "transfer", "traceback"),  # how, not what: results are the same
+_IRRELEVANT = {
+    *("device", "threads", "memory", "cluster", "kernel", "transfer", "traceback"),  # how to compute: results are the same
     *("dry_run", "quiet", "verbose", "log", "summary", "resume", "shard", "plot"),
-    *("matrix", "output"),  # the digest has what it holds; the journal is beside it
+    *("matrix", "output"),  # the content of the matrix is in the digest; the journal is beside the output
 }
-"""Parameters of commands on which no byte of the output depends, or only through the input."""
+"""Parameters of commands on which the output does not depend, or only through the input."""
 
 _INPUTS = {"seqs", "seqs2", "query", "db", "samples", "others", "add", "groups"}
-"""The digest has what they hold, whatever their names are, but not which of them were given."""
+"""Parameters that name inputs. The digest covers the content of the files, whatever their names, but not which of them were given."""
 
 _DIGEST_BYTES = 1e9
-"""Of input that a second digests."""
+"""Bytes of input that are digested in a second."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,13 @@ class Invocation:
 
 @dataclass(frozen=True)
 class ResumePolicy:
-    """resume: whether to go on with what is there. identity: says what the run is; seconds: that this takes, about, the first time; words:
-    of its command line."""
+    """How a run resumes an earlier one, and can be resumed itself.
+
+    resume: resume the existing output
+    identity: returns the identity of the run
+    seconds: approximate time of the first call of `identity`
+    words: words of the command line, without the name of the program
+    """
 
     resume: bool
     identity: Callable[[], Identity]
@@ -59,30 +64,35 @@ class ResumePolicy:
 
 
 def check_resume(resume: bool, path: Path | None, format: str, results: Results) -> None:
-    """Raises `InputError` for a run that goes on with an output with which no run can go on."""
+    """Raise `InputError` if `resume` is given for an output that cannot be resumed."""
     if not resume:
         return
     if path is None:
-        raise InputError(f"{parameter('resume')} goes on with a file; name it with -o")
+        raise InputError(f"{parameter('resume')} needs a file; name it with -o")
     if not can_resume(format, results):
-        raise InputError(f"{parameter('resume')}: {format} is written in one piece; a run can go on with text, matrices, npy, npz and csr")
+        raise InputError(f"{parameter('resume')}: {format} is written in one piece; text, matrices, npy, npz and csr can be resumed")
 
 
 def can_resume(format: str, results: Results) -> bool:
-    """Whether a run can go on with an output in this format."""
+    """Return whether an output in this format can be resumed."""
     return FORMATS[format].layouts[results] is not Layout.COLUMNS
 
 
 def keeping_of(invocation: Invocation, resume: bool, rows: int, digest: Callable[[], str], nbytes: int) -> ResumePolicy:
-    """For a command that is being carried out. rows: queries; digest: of its input, of so many bytes."""
-    found = invocation.parameters.items()
-    given = {name: value for name, value in sorted(found) if name not in _OF_NO_ACCOUNT and value is not None and value is not False}
-    # Of an option that may be given several times, a list, as JSON has it; none of them: it was not given.
+    """Return the policy of the running command.
+
+    rows: number of queries
+    digest: returns the digest of the input
+    nbytes: size of the input, bytes
+    """
+    parameters = invocation.parameters.items()
+    given = {name: value for name, value in sorted(parameters) if name not in _IRRELEVANT and value is not None and value is not False}
+    # Options that may be given several times are lists, as in JSON; an empty one was not given.
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items() if value != ()}
     options = {name: value for name, value in given.items() if name not in _INPUTS}
     inputs = [name for name in given if name in _INPUTS]
 
-    @cache  # a share is asked for it, and so is a run that goes on
+    @cache  # shards and resumed runs both need it
     def identity() -> Identity:
         from gpualign.core.files.journal import Identity
 
@@ -92,7 +102,7 @@ def keeping_of(invocation: Invocation, resume: bool, rows: int, digest: Callable
 
 
 def keeping_of_task(invocation: Invocation, resume: bool, task: Task, groups: GroupPairs | None = None) -> ResumePolicy:
-    """The same of alignments. groups: whose pairs alone are wanted."""
+    """Return the policy of a command that aligns. groups: only their pairs are selected; None: all."""
 
     from gpualign.jobs.devices.memory import sequence_bytes
 

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 class RunReporter(Reporter, Protocol):
-    """Receives, beside notes, the progress and the results of a run."""
+    """Receives the progress and the results of a run, in addition to notes."""
 
     @property
     def invocation(self) -> Invocation:
-        """The command that is carried out, as it was given."""
+        """The running command, as the user gave it."""
 
     @property
     def of_run(self) -> RunSummary:
-        """The file that tells what the run did."""
+        """The summary of the run."""
 
     @property
     def stages(self) -> StageTimer:
@@ -38,16 +38,20 @@ class RunReporter(Reporter, Protocol):
         """Show the plan of a run that only prints it."""
 
     def line_width(self, output: Path | None, /) -> int:
-        """Return how many characters lines for people have in an output; None is standard output."""
+        """Return the characters of a human-readable line in an output; None is standard output."""
 
     def progress(self, work: int, output: Path | None, unit: str, /) -> AbstractContextManager[GrowingProgress]:
-        """Return what is told of finished work. output: where results go meanwhile; unit: of the work: cells, pairs or comparisons."""
+        """Return a progress that is notified of finished work. output: where results go meanwhile; unit: cells, pairs or comparisons."""
 
     def summary(
         self, sequences: int, totals: Totals, engine: str, hits: int | None = None, kept: int | None = None, earlier: int = 0
     ) -> None:
-        """Report that alignments are done. hits: that were found; kept: pairs that pass the thresholds; None: where there are none.
-        earlier: pairs of runs before this one, with which it goes on; hits and kept are of these too."""
+        """Report that alignments are done.
+
+        hits: number of hits; None: no hits were sought
+        kept: pairs that pass the thresholds; None: there are no thresholds
+        earlier: pairs of earlier runs that this one resumes; hits and kept include them
+        """
 
     def near_summary(self, sequences: int, totals: NearTotals, engine: str, kept: int | None, earlier: int = 0) -> None:
-        """Report the same of pairs within a threshold."""
+        """Report that pairs within a threshold are done. Parameters as for `summary`."""

@@ -1,4 +1,4 @@
-"""The summary of a run, as JSON: what a run was asked for, what it read, did and wrote, and what that took (docs/formats/summary.md)."""
+"""Summary of a run, as JSON: its options, inputs, results and outputs, and the time and memory it took (docs/formats/summary.md)."""
 
 from __future__ import annotations
 
@@ -25,17 +25,20 @@ if TYPE_CHECKING:
 LAYOUT = 1
 
 OF_MULTIQC = "_mqc.json"
-"""Ends names of files in which MultiQC finds sections for its reports."""
+"""Suffix of files in which MultiQC finds sections for its reports."""
 
 Counts = tuple[int, int | None]
-"""Records, and their letters where they are sequences."""
+"""(number of records, number of their letters, None if they are not sequences)."""
 
 
 class RunSummary:
-    """Gathers what is told of a run, for as long as it lasts. path: where it goes, None: nowhere, and nothing is gathered; invocation:
-    gives the command that is carried out.
+    """Collects facts about a run while it lasts, and writes them to a file.
 
-    Raises `InputError` where that is no file.
+    path: file of the summary; None: nothing is collected or written
+    stages: timer of the stages of the run
+    invocation: returns the command that is running
+
+    Raises `InputError` if the path is standard output.
     """
 
     def __init__(self, path: str | None, stages: StageTimer, invocation: Callable[[], Invocation]) -> None:
@@ -52,14 +55,14 @@ class RunSummary:
         self._digesting: BackgroundTask | None = None
 
     def begin(self, inputs: Iterable[str | None]) -> None:
-        """inputs: of the run; what is no file is a name of something else. Raises `RunError` where the summary could not be written."""
+        """Record the inputs of the run; names that are not files are ignored. Raises `RunError` if the summary could not be written."""
         if self.path is not None:
             self._inputs = [path for path in dict.fromkeys(inputs) if path is not None and (path == STDIO or os.path.exists(path))]
             with naming_output(self.path):
                 check_place(self.path)
 
     def have_read(self, counts: Mapping[str, Counts], resources: Resources, **resolved: object) -> None:
-        """What the inputs hold, and what options have come to that were not given."""
+        """Record the content of the inputs, and the values of options that were not given (`resolved`)."""
         self._stages.enter(PLANNING)
         if self.path is None:
             return
@@ -73,39 +76,45 @@ class RunSummary:
             self._digesting.begin(self._digest)
 
     def resolve(self, **resolved: object) -> None:
-        """What more they have come to."""
+        """Record further values of options that were not given."""
         self._resolved |= resolved
 
     def _digest(self) -> None:
-        """Beside the work, of files that have just been read and are in the system's memory. What came through a pipe has gone."""
+        """Digest the inputs during the run, since the files have just been read and are in the system's memory.
+
+        Data that came through a pipe has gone.
+        """
         for path in self._inputs:
             try:
                 if path != STDIO and stat.S_ISREG(os.stat(path).st_mode):
                     self._digests[path] = digest_file(path)
             except (OSError, InputError):
-                pass  # the file has gone since, which is no reason to give up the work
+                pass  # the file has gone since, which is no reason to end the run
 
     def write(self, files: OutputFiles, engine: tuple[str, str] | None, results: Mapping[str, object]) -> None:
-        """All outputs are written; the summary takes its name with them. engine: what did the work, and its kernel; None: nothing was
-        computed. results: what came of it."""
+        """Write the summary, after all outputs; it is committed with them.
+
+        engine: (hardware, kernel) that did the work; None: nothing was computed
+        results: figures of the results
+        """
         if self.path is None or any(path is not None and path.absolute() == self.path.absolute() for path, _ in files.written()):
-            return  # the run before, which lacked nothing but names, has written it
+            return  # the earlier run, which lacked only its final renames, has written it
         self._stages.enter(WRITING)
         if self._digesting is not None:
             self._digesting.wait()
-        found = self._found(files, engine, results)
+        summary = self._summary(files, engine, results)
         if self.path.name.endswith(OF_MULTIQC):
             from gpualign.jobs.output.multiqc import section
 
-            found = section(found, self.path.name.removesuffix(OF_MULTIQC))
+            summary = section(summary, self.path.name.removesuffix(OF_MULTIQC))
         import json
 
-        with suppress(ClosedPipe), naming_output(self.path):  # outputs are wanted whoever reads this
+        with suppress(ClosedPipe), naming_output(self.path):  # outputs are kept even if the reader of the summary has gone
             out = files.open(self.path)
-            out.write(json.dumps(found, indent=2).encode() + b"\n")
-            out.flush()  # what cannot be written is to be known before outputs take their names
+            out.write(json.dumps(summary, indent=2).encode() + b"\n")
+            out.flush()  # an error of writing must come before outputs get their names
 
-    def _found(self, files: OutputFiles, engine: tuple[str, str] | None, results: Mapping[str, object]) -> dict[str, Any]:
+    def _summary(self, files: OutputFiles, engine: tuple[str, str] | None, results: Mapping[str, object]) -> dict[str, Any]:
         import platform
         import shlex
         from datetime import datetime, timezone
@@ -151,7 +160,7 @@ class RunSummary:
 
 
 def counts_of(inputs: Inputs) -> dict[str, Counts]:
-    """Records and letters of each file of sequences."""
+    """Return the numbers of records and letters of each file of sequences."""
     counts: dict[str, Counts] = {}
     for one in [inputs.targets] if inputs.one_set or inputs.added else [inputs.targets, inputs.queries]:
         firsts = [first for first, _ in one.files]

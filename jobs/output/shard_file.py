@@ -1,12 +1,12 @@
-"""Part files, as the runs of shares write them for `gpualign merge` (shard_merge.py).
+"""Writes part files, the output of a shard, which `gpualign merge` reads (shard_merge.py).
 
-A part is a zip file, nothing in it packed, so that one that was cut off shows. Its members:
+A part file is a zip file without compression, so that truncation is detected. Its members:
 
     part.json                    a `Description`
-    rows                         of rows: what a run of these queries alone would write, its header as well
-    NAME.npy                     of matrices: their queries [rows][targets that any of them needs], or their share of a condensed one
-    counts, indices, data        of a sparse matrix: core/output/sparse.py
-    ids, or query_ids and target_ids     of matrices: an id a line, as they are written
+    rows                         for rows: the output of a run of these queries alone, with its header
+    NAME.npy                     for matrices: their queries [rows][targets that any of them needs], or their part of a condensed matrix
+    counts, indices, data        for a sparse matrix: core/output/sparse.py
+    ids, or query_ids and target_ids     for matrices: one id per line, as they are written
 """
 
 from __future__ import annotations
@@ -44,11 +44,20 @@ ROWS, MATRIX, SPARSE = "rows", "matrix", "sparse"
 
 @dataclass(frozen=True)
 class Description:
-    """identity: of the whole job. shard: K, N. span: its queries, start and stop. content: ROWS, MATRIX or SPARSE; format: of the output.
+    """Content of a part file.
 
-    header: bytes of rows that stand before the first. names, titles, decimals: as of `MatrixSpec`; triangle: whether queries
-    have later targets alone, of a square matrix themselves as well; beside: whether the second matrix is a file of its own. dtype: of the
-    values of a sparse matrix.
+    identity: identity of the whole job
+    shard: K, N
+    span: its queries, start and stop
+    content: ROWS, MATRIX or SPARSE
+    format: format of the output
+    header: bytes of the rows before the first row
+    names: as in `MatrixSpec`
+    titles: as in `MatrixSpec`
+    decimals: as in `MatrixSpec`
+    triangle: queries have later targets alone, and in a square matrix themselves as well
+    beside: the second matrix is a file of its own
+    dtype: type of the values of a sparse matrix
     """
 
     identity: Identity
@@ -65,28 +74,36 @@ class Description:
     dtype: str = ""
 
 
-class _Headed:
-    """CheckpointListener that also tell how much text stands before the first row."""
+class _HeaderMeasure:
+    """CheckpointListener that also measures the text before the first row."""
 
-    def __init__(self, marks: CheckpointListener, text: TextFile) -> None:
-        self._marks = marks
+    def __init__(self, checkpoints: CheckpointListener, text: TextFile) -> None:
+        self._checkpoints = checkpoints
         self._text = text
         self.header = 0
 
     def counting(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
-        return self._marks.counting(counts)
+        return self._checkpoints.counting(counts)
 
     def header_written(self) -> None:
         self.header = self._text.bytes_written
-        self._marks.header_written()
+        self._checkpoints.header_written()
 
     def mark(self, rows: int) -> None:
-        self._marks.mark(rows)
+        self._checkpoints.mark(rows)
 
 
 @dataclass
 class PartFile:
-    """A part on its way to `path`, of which another run can go on with what it is made of. span: as of `Description`."""
+    """A part file that is being written. A later run can resume the intermediate files that it is made of.
+
+    files: the output files of the run
+    path: path of the part file
+    identity: identity of the whole job
+    shard: K, N
+    span: its queries, start and stop
+    format: format of the output
+    """
 
     files: OutputFiles
     path: Path
@@ -100,41 +117,41 @@ class PartFile:
     def of(
         cls, files: OutputFiles, path: Path | None, keeping: ResumePolicy | None, shard: Shard, span: tuple[int, int], format: str
     ) -> PartFile:
-        """The part of a run that was checked (`check_shard`)."""
+        """Return the part file of a run that `check_shard` has checked."""
         assert path is not None
         assert keeping is not None
         return cls(files, path, keeping.identity(), (shard.number, shard.count), span, format)
 
     @contextmanager
-    def rows(self, marks: CheckpointListener) -> Iterator[tuple[TextFile, CheckpointListener]]:
-        """A writer of rows, and what is to be told how far they are; the part is written in the end."""
+    def rows(self, checkpoints: CheckpointListener) -> Iterator[tuple[TextFile, CheckpointListener]]:
+        """Yield a writer of rows, and the listener that is notified of its progress. The part file is written on leaving."""
         text, file = self.files.growing_text("rows", self.path)
         self._members["rows"] = file
-        headed = _Headed(marks, text)
-        yield text, headed
+        listener = _HeaderMeasure(checkpoints, text)
+        yield text, listener
         text.finish()
-        self._write(Description(self.identity, self.shard, self.span, ROWS, self.format, headed.header))
+        self._write(Description(self.identity, self.shard, self.span, ROWS, self.format, listener.header))
 
     def arrays(self, names: Sequence[str]) -> list[ArrayMaker]:
-        """Makers of the matrices."""
+        """Return makers of the matrices."""
         made = {name: self.files.array(name, None, self.path) for name in names}
         self._members |= {f"{name}.npy": file for name, (_, file) in made.items()}
         return [make for make, _ in made.values()]
 
     def spools(self) -> Spools:
-        """Files of a sparse matrix."""
+        """Return the files of a sparse matrix."""
         counts, indices, data = (self.files.spool(name, self.path) for name in SPOOLS)
         self._members |= dict(zip(SPOOLS, (counts, indices, data), strict=True))
         return counts, indices, data
 
     def finish_matrices(self, spec: MatrixSpec, queries: Named, targets: Named) -> None:
-        """The matrices are filled: write the part."""
+        """Write the part file, after the matrices are filled."""
         self._add_ids(queries, targets)
         of_matrices = spec.names, spec.titles, spec.decimals, targets is queries, spec.beside is not None
         self._write(Description(self.identity, self.shard, self.span, MATRIX, self.format, 0, *of_matrices))
 
     def finish_sparse(self, dtype: NumberType, queries: Named, targets: Named) -> None:
-        """The spools are filled: write the part. dtype: of the values."""
+        """Write the part file, after the spools are filled. dtype: type of the values."""
         self._add_ids(queries, targets)
         self._write(Description(self.identity, self.shard, self.span, SPARSE, self.format, dtype=dtype.str))
 

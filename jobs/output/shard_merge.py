@@ -1,4 +1,4 @@
-"""Parts of a job that are to be merged: what they hold, and whether they belong together. What a part is, shard_file.py says."""
+"""Reads part files that are to be merged, and checks that they belong together. shard_file.py describes the format."""
 
 from __future__ import annotations
 
@@ -21,30 +21,32 @@ from gpualign.core.output.formats.registry import FORMATS
 from gpualign.core.planning.sharding import MOST_SHARDS
 from gpualign.jobs.output.shard_file import COPY_BYTES, DESCRIPTION, LAYOUT, MATRIX, ROWS, SPARSE, Description
 
-_MOST_DESCRIPTION = 1 << 20
-_MOST_DECIMALS = 17
+_MAX_DESCRIPTION = 1 << 20
+_MAX_DECIMALS = 17
 
 _DAMAGES = (
     *(ValueError, TypeError, KeyError, AttributeError, ArithmeticError, EOFError, RuntimeError, SyntaxError),
     *(zipfile.BadZipFile, struct.error, tokenize.TokenError),
 )
-"""What zipfile, json and NumPy raise for damaged files."""
+"""Exceptions that zipfile, json and NumPy raise for damaged files."""
 
 
 class Part:
-    """A part that is there; it is open only while it is read, so that any number can be merged. Raises `InputError` where a file is none,
-    or damaged."""
+    """A part file of an earlier run. It is open only while it is read, so that any number can be merged.
+
+    Raises `InputError` if the file is not a part file, or is damaged.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
         try:
             with zipfile.ZipFile(path) as archive:
                 self._members = {member.filename for member in archive.infolist() if member.compress_type == zipfile.ZIP_STORED}
-                raw = archive.open(DESCRIPTION).read(_MOST_DESCRIPTION)
+                raw = archive.open(DESCRIPTION).read(_MAX_DESCRIPTION)
             fields = json.loads(raw)
             layout = fields.pop("gpualign part")
             if layout != LAYOUT:
-                raise InputError(f"{path}: a part of layout {layout}; this gpualign merges those of layout {LAYOUT}")
+                raise InputError(f"{path}: a part file of layout {layout}; this gpualign merges layout {LAYOUT}")
             identity = identity_of(fields.pop("identity"))
             values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
             self.described = Description(identity, **values)
@@ -54,16 +56,16 @@ class Part:
         except OSError as error:
             raise InputError(f"{path}: {error.strerror or error}") from None
         except _DAMAGES:
-            raise InputError(f"{path}: no part that {parameter('shard')} wrote, or a damaged one; write it again") from None
+            raise InputError(f"{path}: not a part file that {parameter('shard')} wrote, or a damaged one; write it again") from None
 
     def has(self, name: str) -> bool:
-        """Whether there is such a member."""
+        """Return whether the part file has a member of this name."""
         return name in self._members
 
     def _pieces(self, name: str, sizes: Callable[[IO[bytes]], Iterator[int]]) -> Iterator[bytes]:
-        """What a member holds, in pieces of these sizes; `sizes` may read first. What is shorter was the last of it."""
+        """Yield the content of a member in pieces of these sizes; `sizes` may read first. A shorter piece is the end of the member."""
         if not self.has(name):
-            raise InputError(f"{self.path}: damaged: it lacks {name!r}; write it again")
+            raise InputError(f"{self.path}: damaged: {name!r} is missing; write it again")
         try:
             with zipfile.ZipFile(self.path) as archive, archive.open(name) as member:
                 for size in sizes(member):
@@ -76,10 +78,10 @@ class Part:
             raise self._damaged(name) from None
 
     def _damaged(self, name: str) -> InputError:
-        return InputError(f"{self.path}: damaged: {name!r} is not as it was written; write it again")
+        return InputError(f"{self.path}: damaged: {name!r} has changed since it was written; write it again")
 
     def chunks(self, name: str, skip: int = 0) -> Iterator[bytes]:
-        """A member without its first `skip` bytes."""
+        """Yield a member without its first `skip` bytes."""
         for data in self._pieces(name, lambda member: repeat(COPY_BYTES)):
             if not data:
                 return
@@ -87,23 +89,23 @@ class Part:
             skip = max(0, skip - len(data))
 
     def lines(self, name: str) -> list[str]:
-        """Of a member that is text."""
+        """Return the lines of a member that is text."""
         return b"".join(self.chunks(name)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
     def array_type(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        """(shape, type) of a member that is an array."""
-        found = []
+        """Return (shape, type) of a member that is an array."""
+        heads = []
 
         def look(member: IO[bytes]) -> Iterator[int]:
-            found.append(_array_head(member))
+            heads.append(_array_head(member))
             yield 0
 
         for _ in self._pieces(name, look):
             pass
-        return found[0]
+        return heads[0]
 
     def rows(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-        """(first row, some rows, of about so many bytes) of a member that is an array, in turn. Raises `InputError` where it is another."""
+        """Yield (first row, rows) of a member that is an array, in blocks of about `nbytes`. Raises `InputError` for another array."""
         row_bytes = math.prod(shape[1:]) * dtype.itemsize
         step = max(1, nbytes // max(1, row_bytes))
         starts = range(0, shape[0], step)
@@ -113,7 +115,7 @@ class Part:
                 raise ValueError("another array")
             for start in starts:
                 yield min(step, shape[0] - start) * row_bytes
-            yield 1  # comes to the checksum
+            yield 1  # reading on checks the checksum
 
         for start, raw in zip((*starts, None), self._pieces(name, sizes), strict=True):
             if start is None:
@@ -135,38 +137,40 @@ def _array_head(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 
 def _check(d: Description) -> None:
-    """Raises one of `_DAMAGES` where it contradicts itself."""
+    """Raise one of `_DAMAGES` if the description contradicts itself."""
     (number, count), (start, stop) = d.shard, d.span
     numbers = number, count, start, stop, d.header, d.decimals
-    right = (
+    consistent = (
         all(type(number) is int and number >= 0 for number in numbers)
         and 1 <= number <= count <= MOST_SHARDS
         and start <= stop <= d.identity.rows
         and d.content in (ROWS, MATRIX, SPARSE)
         and d.format in FORMATS
-        and d.decimals <= _MOST_DECIMALS
+        and d.decimals <= _MAX_DECIMALS
         and len(d.names) == len(d.titles) <= 2
         and all(isinstance(text, str) for text in (*d.names, *d.titles))
         and (d.content != MATRIX or len(d.names) > d.beside)
         and (d.content != SPARSE or np.dtype(d.dtype) in (np.int32, np.int64, np.float64))
     )
-    if not right:
+    if not consistent:
         raise ValueError("out of range")
 
 
 def in_order(parts: Sequence[Part]) -> list[Part]:
-    """All parts of one job in their order. Raises `InputError` where one is missing, there twice, or of another job."""
+    """Return all parts of one job in their order. Raises `InputError` if one is missing, a duplicate, or of another job."""
     first = parts[0].described
     by_number: dict[int, Part] = {}
     for part in parts:
-        found = part.described
-        first.identity.check(found.identity, part.path, "merge parts of one command and one input")
-        if replace(found, identity=first.identity, shard=(1, found.shard[1]), span=first.span) != replace(first, shard=(1, first.shard[1])):
-            one, other = (f"a part of {d.shard[1]:,}, as {d.format}" for d in (found, first))
+        described = part.described
+        first.identity.check(described.identity, part.path, "merge parts of one command and one input")
+        same_job = replace(described, identity=first.identity, shard=(1, described.shard[1]), span=first.span)
+        if same_job != replace(first, shard=(1, first.shard[1])):
+            one, other = (f"a part of {d.shard[1]:,}, as {d.format}" for d in (described, first))
             raise InputError(f"{part.path}: {one}; {parts[0].path} is {other}")
-        if (twin := by_number.get(found.shard[0])) is not None:
-            raise InputError(f"{part.path}: the same part, {found.shard[0]:,} of {found.shard[1]:,}, is {twin.path}")
-        by_number[found.shard[0]] = part
+        if (twin := by_number.get(described.shard[0])) is not None:
+            number, count = described.shard
+            raise InputError(f"{part.path}: the same part, {number:,} of {count:,}, is {twin.path}; expected each once")
+        by_number[described.shard[0]] = part
     count = first.shard[1]
     if missing := [number for number in range(1, count + 1) if number not in by_number]:
         shown = ", ".join(map(str, missing[:10])) + (" ..." if len(missing) > 10 else "")
@@ -174,5 +178,5 @@ def in_order(parts: Sequence[Part]) -> list[Part]:
     ordered = [by_number[number] for number in range(1, count + 1)]
     stops = [0, *(part.described.span[1] for part in ordered)]
     if any(part.described.span[0] != stop for part, stop in zip(ordered, stops, strict=False)) or stops[-1] != first.identity.rows:
-        raise InputError(f"{parts[0].path}: damaged: its queries and those of the other parts are not all; write them again")
+        raise InputError(f"{parts[0].path}: damaged: the parts together do not hold every query; write them again")
     return ordered

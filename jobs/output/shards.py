@@ -1,4 +1,4 @@
-"""Which share of a job a run does (`K/N`), and where it goes."""
+"""Shard of a job that a run does (`K/N`), and its part file."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shard:
-    """The `number`-th, from 1 on, of `count` shares of a job."""
+    """Shard `number`, from 1, of `count` shards of a job."""
 
     number: int
     count: int
 
     def path(self, output: Path) -> Path:
-        """The part file of what will be `output`."""
+        """Return the path of its part file of `output`."""
         return output.with_name(f"{output.name}.{self.number}-of-{self.count}.part")
 
     def describe(self, span: tuple[int, int], queries: int, path: Path | None) -> str:
-        """For people."""
+        """Return a human-readable description. span: its queries, start and stop; queries: number of all; path: its part file."""
         start, stop = span
         which = f"queries {start + 1:,} to {stop:,} of {queries:,}" if start < stop else f"none of the {queries:,} queries"
         return f"share {self.number:,} of {self.count:,}: {which}, to {path}"
 
     def rows(self, work: Work) -> tuple[int, int]:
-        """Its queries, start and stop, where each of all takes so much work, float64[queries]."""
+        """Return its queries, start and stop. work: work of each query of the job, float64[queries]."""
         from gpualign.core.planning.sharding import row_bounds
 
         bounds = row_bounds(work, self.count)
@@ -40,15 +40,15 @@ class Shard:
 
 
 def check_shard(shard: Shard | None, path: Path | None, format: str, results: Results, plot: object = None) -> None:
-    """Raises `InputError` for a share of an output of which there are no parts."""
+    """Raise `InputError` if the output cannot be sharded."""
     if shard is None:
         return
     if path is None:
         raise InputError(f"{parameter('shard')} writes a part file beside the output; name that with -o")
     if not can_resume(format, results):
-        raise InputError(f"{parameter('shard')}: {format} is written in one piece; there are parts of text, matrices, npy, npz and csr")
+        raise InputError(f"{parameter('shard')}: {format} is written in one piece; text, matrices, npy, npz and csr can be sharded")
     if plot is not None:
         raise InputError(
-            f"{parameter('plot')} draws a whole matrix, and {parameter('shard')} makes a part of one; `gpualign plot` draws it when the"
-            " parts are merged"
+            f"{parameter('plot')} draws a whole matrix, and {parameter('shard')} writes a part of one; draw it with `gpualign plot`"
+            " after the parts are merged"
         )

@@ -1,4 +1,4 @@
-"""Describe what a run writes: pairs, hits or matrices."""
+"""Specifications of outputs: pairs, hits or matrices."""
 
 from __future__ import annotations
 
@@ -19,8 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MatrixSpec:
-    """path None is standard output; beside: of the second matrix, where it is a file of its own. names, titles: of the one or two matrices;
-    decimals: of values that are no counts."""
+    """Output of one or two matrices.
+
+    format: format of the output
+    path: file of the first matrix; None: standard output
+    beside: file of the second matrix, if it is a file of its own
+    names: names of the arrays, one per matrix
+    titles: titles of the matrices
+    decimals: decimals of values that are not counts
+    """
 
     format: str
     path: Path | None
@@ -31,16 +38,24 @@ class MatrixSpec:
 
 
 Rows: TypeAlias = "RowFormat | TypedTable"
-"""What makes the rows of a table."""
+"""Maker of the rows of a table."""
 
 MATRIX_LAYOUTS = (Layout.MATRIX, Layout.ARRAY)
 
 
 @dataclass(frozen=True)
 class OutputSpec:
-    """layout: rows of pairs or a matrix; some formats hold both. path None is standard output; rows and filter are for rows, value,
-    condensed for matrices; of a sparse one filter and value. resume: go on with what an earlier run has left; shard: the share that this
-    run does, None: all."""
+    """Output of pairs: a table or a matrix.
+
+    layout: rows of pairs or a matrix; some formats hold both
+    path: file of the output; None: standard output
+    rows: maker of rows, for tables
+    filter: filter of pairs, for tables and sparse matrices
+    value: value of a pair, for matrices and sparse matrices
+    condensed: write a condensed matrix
+    resume: resume the output of an earlier run
+    shard: shard that this run does; None: the whole job
+    """
 
     format: str
     layout: Layout
@@ -54,7 +69,7 @@ class OutputSpec:
 
     @property
     def matrices(self) -> MatrixSpec:
-        """How a matrix is written."""
+        """Specification of the matrix."""
         from gpualign.core.output.matrix_files import DECIMALS
 
         return MatrixSpec(self.format, self.path, None, (self.value.array_name,), (self.value.kind,), DECIMALS)
@@ -69,7 +84,7 @@ class OutputSpec:
 
     @property
     def detail(self) -> Detail:
-        """What of each alignment is written, or decides what is."""
+        """Detail of each alignment that is written, or that decides what is written."""
         of_rows = Detail.PATH if self.rows is None else self.rows.detail
         written = self.value.detail if self.is_matrix or self.is_sparse else of_rows
         return Detail.STATISTICS if self.filter.by_statistics and written is Detail.SCORE else written
@@ -77,8 +92,14 @@ class OutputSpec:
 
 @dataclass(frozen=True)
 class HitSpec:
-    """path None is standard output; rows None is the format of blocks for people; traced: whether paths are needed. resume,
-    shard: as of `OutputSpec`."""
+    """Output of the hits of a search.
+
+    path: file of the output; None: standard output
+    rows: maker of rows; None: human-readable blocks
+    traced: paths of alignments are needed
+    resume: as in `OutputSpec`
+    shard: as in `OutputSpec`
+    """
 
     path: Path | None
     rows: Rows | None

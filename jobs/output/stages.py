@@ -1,4 +1,4 @@
-"""Stages of a run, and the interface of what measures them."""
+"""Stages of a run, and the interface that measures them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from gpualign.core.output.pairs import PairsSink
 
 STARTING, READING, PLANNING, COMPUTING, WRITING = "starting", "reading", "planning", "computing", "writing"
-"""Stages of a run: at any moment it is in one of them."""
+"""Stages of a run. At any moment a run is in one of them."""
 
 
 class StageTimer(Protocol):
     """Measures how long each stage of a run takes."""
 
     def enter(self, stage: str, /) -> str:
-        """Begin a stage, and return the one before."""
+        """Start a stage, and return the previous one."""
 
     def seconds(self) -> Mapping[str, float]:
         """Return the seconds that each stage has taken so far."""
 
     def timed(self, sink: Sink[Any, Any], /) -> Sink[Any, Any]:
-        """Return the same sink, whose work counts as writing."""
+        """Return the sink with a timer: its work counts as writing."""
 
     def timed_rows(self, rows: PairsSink, /) -> PairsSink:
-        """Return the same sink of blocks, whose work counts as writing."""
+        """Return the sink of blocks with a timer: its work counts as writing."""

@@ -1,6 +1,6 @@
-"""Parts: outputs on their way, named `.NAME.xxxxxxxx.part` beside the output NAME, and what is left of them after a kill -9.
+"""Part files: unfinished outputs, named `.NAME.xxxxxxxx.part` beside the output NAME; and the removal of those that kill -9 has left.
 
-A part is locked as long as its run lives, so that one without a lock is left over from a run that was killed.
+A part file is locked as long as its run lives, so that one without a lock was left by a killed run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpualign.core.common.units import format_bytes
 
 
 def create_part(path: Path) -> tuple[BinaryIO, Path]:
-    """(a new file beside `path`, locked, with the permissions of any new file; its name)."""
+    """Return (a new file beside `path`, locked, with the permissions of any new file; its path)."""
     while True:
         part = path.parent / f".{path.name}.{os.urandom(4).hex()}.part"
         try:
@@ -25,39 +25,39 @@ def create_part(path: Path) -> tuple[BinaryIO, Path]:
         except FileExistsError:
             continue
         lock(descriptor)
-        # A run that looks for leftovers may have taken it for one before it was locked.
+        # A run that removes stale files may have removed it before it was locked.
         if is_file(descriptor, part):
             return cast(BinaryIO, os.fdopen(descriptor, "w+b")), part
         os.close(descriptor)
 
 
 def remove_stale_part_files(path: Path, note: Callable[[str], None]) -> None:
-    """Remove the parts of `path` that no run is writing any more, and tell of them. Parts of other users are left alone."""
+    """Remove the part files of `path` that no run is writing any more, and report them. Those of other users are left alone."""
     for name in glob.glob(f".{glob.escape(path.name)}.????????.part", root_dir=path.parent):
         part = path.parent / name
         try:
             descriptor = os.open(part, os.O_RDONLY | os.O_NOFOLLOW)
         except OSError:
-            continue  # it has just gone, or is not ours to read
+            continue  # it has just been removed, or cannot be read
         try:
-            found = os.fstat(descriptor)
+            status = os.fstat(descriptor)
             if is_ours(descriptor) and lock(descriptor) is Lock.OURS:
                 part.unlink(missing_ok=True)
-                note(f"removed {part} ({format_bytes(found.st_size)}), which a run that was killed had left")
+                note(f"removed {part} ({format_bytes(status.st_size)}), left by a killed run")
         finally:
             os.close(descriptor)
 
 
 class Lock(Enum):
-    """Whose the lock of a file is, when it has been asked for."""
+    """Owner of the lock of a file, after an attempt to take it."""
 
     OURS = "this run's"
     TAKEN = "another run's"
-    ABSENT = "nobody's: the file system has no locks"
+    ABSENT = "none: the file system has no locks"
 
 
 def lock(descriptor: int) -> Lock:
-    """Lock an open file, where nobody else has."""
+    """Lock an open file unless another run has locked it, and return the owner of the lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -68,12 +68,12 @@ def lock(descriptor: int) -> Lock:
 
 
 def is_ours(descriptor: int) -> bool:
-    """Whether an open file belongs to the user of this process."""
+    """Return whether an open file belongs to the user of this process."""
     return os.fstat(descriptor).st_uid == os.geteuid()
 
 
 def is_file(descriptor: int, name: Path) -> bool:
-    """Whether an open file is the one of this name."""
+    """Return whether an open file is the file of this name."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(name))
     except FileNotFoundError:

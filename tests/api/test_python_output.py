@@ -81,7 +81,7 @@ def test_what_a_killed_call_has_left_is_removed(folder, write, caplog):
         write("out")
     assert names() == [at_work.name, "out", "x.fa"]
     assert [text for text in caplog.messages if "a run that was killed" in text] == [
-        f"removed {left} (4 B), which a run that was killed had left"
+        f"removed {left} (4 B), left by a killed run"
     ]
 
 

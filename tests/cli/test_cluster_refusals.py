@@ -36,8 +36,8 @@ def folder(tmp_path):
         (["--edges", "list.tsv", "--max-distance", "1", "--method", "greedy", "--order", "length"], "the lengths are not known"),
         (["--edges", "list.tsv", "--max-distance", "1", "--method", "greedy", "--order", "size"], "no id has an abundance"),
         (["--edges", "list.tsv", "--max-distance", "1", "--gap-open", "3"], "--gap-open is of alignments; with --edges nothing is aligned"),
-        (["--edges", "list.tsv", "--max-distance", "1", "--format", "fasta"], "fasta writes sequences, and there are none"),
-        (["--edges", "list.tsv", "--max-distance", "1", "--representatives", "x.fa"], "--representatives writes sequences"),
+        (["--edges", "list.tsv", "--max-distance", "1", "--format", "fasta"], "fasta needs sequences, and there are none"),
+        (["--edges", "list.tsv", "--max-distance", "1", "--representatives", "x.fa"], "--representatives needs sequences"),
         (["--edges", "list.tsv", "--min-identity", "0.9"], "the columns are query, target, distance; the column identity is wanted"),
         (
             ["--edges", "list.tsv", "--max-distance", "9", "--method", "average"],

@@ -74,14 +74,14 @@ def test_the_file_is_that_of_cluster(core, tmp_path, options, suffix):
 
 def test_refusals(core, tmp_path):
     options = ["core.aln", "--max-distance", 9, "--clusters", "c.tsv"]
-    assert refused("core.aln", "--clusters", "c.tsv") == "--clusters is of near pairs; give --max-distance"
+    assert refused("core.aln", "--clusters", "c.tsv") == "--clusters needs near pairs; give --max-distance"
     assert "make clusters of its list with `gpualign cluster --edges`" in refused(*options, "--add", "core.aln")
     assert "and --shard finds a part of them" in refused(*options, "--shard", "1/2", "-o", "x.tsv")
     assert "--clusters needs all near pairs in one run" in refused(*options, "--resume", "-o", "x.tsv")
     assert "name the same file" in refused(*options, "-o", "c.tsv")
     assert "--clusters: name a file" in refused(*options[:-1], "-")
-    assert refused(*options[:-1], "c.xyz").startswith("--clusters c.xyz: the name does not tell the format; end it in .tsv")
-    assert refused(*options[:-1], "c.fa").startswith("--clusters c.fa: fasta holds sequences, and there are none")
+    assert refused(*options[:-1], "c.xyz").startswith("--clusters c.xyz: the name does not determine the format; end it in .tsv")
+    assert refused(*options[:-1], "c.fa").startswith("--clusters c.fa: fasta needs sequences, and there are none")
     (tmp_path / "in.tsv").write_bytes((tmp_path / "core.aln").read_bytes())
     assert "in.tsv" in refused("in.tsv", *options[1:-1], "in.tsv")
     (tmp_path / "in.tsv").unlink()

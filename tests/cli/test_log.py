@@ -103,7 +103,7 @@ def test_standard_output_is_refused_where_it_is_a_file(here):
     with open(here / "out.tsv", "wb") as out:
         done = subprocess.run([GPUALIGN, "nw", "x.fa", "--log", "out.tsv"], stdout=out, stderr=subprocess.PIPE)
     assert done.returncode == 2
-    assert done.stderr == b"gpualign: error: standard output and out.tsv are the same file, named for two outputs; each wants its own\n"
+    assert done.stderr == b"gpualign: error: standard output and out.tsv are the same file, named for two outputs; each needs its own\n"
 
 
 def test_devices_are_files_to_many(here):

@@ -215,7 +215,7 @@ def test_what_computes_every_pair_says_what_to_add(rng, tmp_path):
         (["--nearest", "0"], "--nearest"),
         (["--nearest", "2", "--self"], "--nearest chooses among other records"),
         (["--add", "{file}", "{file}"], "--add is for one file"),
-        (["--add", "{file}", "-o", "x.npy"], "--add makes a list of pairs"),
+        (["--add", "{file}", "-o", "x.npy"], "--add writes a list of pairs"),
         (["--nearest", "2", "-o", "x.npy"], "drop rows of a table"),
     ],
 )

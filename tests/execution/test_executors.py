@@ -180,10 +180,10 @@ def test_a_run_whose_scheduler_was_killed_goes_on(tmp_path, rng, dask):
         _, errors = job.communicate(timeout=LIMIT)
     assert job.returncode == 1
     assert b"of 150 queries of " in errors
-    assert b" are done; go on with: gpualign nw " in errors
+    assert b" are done; resume with: gpualign nw " in errors
     assert not out.exists()
     gone_on = gpualign(*words, "-o", out, "--resume", "--cluster", "dask:2")
-    assert b"x.tsv: goes on from query " in gone_on.stderr
+    assert b"x.tsv: resuming at query " in gone_on.stderr
     assert out.read_bytes() == gpualign(*words).stdout
     assert not journal.exists()
 

@@ -136,7 +136,7 @@ def _judge_resumed(add, case, outcome, shown):
 
 def _is_kept(case, outcome, made, name):
     """Whether a file is what another run can go on with: parts and their journal, and a message that says how."""
-    told = b"go on with: gpualign " in outcome.stderr or outcome.code in (-signal.SIGKILL, 128 + signal.SIGKILL)
+    told = b"resume with: gpualign " in outcome.stderr or outcome.code in (-signal.SIGKILL, 128 + signal.SIGKILL)
     journal = f"{case.output}.journal"
     return told and journal in made and (name == journal or (name.startswith(f"{case.output}.") and name.endswith(".part")))
 

@@ -88,9 +88,9 @@ def test_names_that_are_missing_are_given(folder, eager, monkeypatch, name):
     fails_at(monkeypatch, name)
     assert "x.npy.journal" in found_in(folder)
     done = gpualign(*WORDS, "--resume", cwd=folder)
-    assert b"x.npy is complete: the run before was ended while its files took their names\n" in done.stderr
+    assert b"x.npy is complete: the previous run stopped during its final renames, which are done now\n" in done.stderr
     assert found_in(folder) == expected
-    assert b"there is nothing to go on with" in gpualign(*WORDS, "--resume", cwd=folder).stderr
+    assert b"nothing to resume" in gpualign(*WORDS, "--resume", cwd=folder).stderr
 
 
 @pytest.mark.parametrize("failing", ["x.npy", "s.json"])
@@ -128,8 +128,8 @@ def test_what_has_changed_since_is_not_mixed_with_the_rest(folder, eager, monkey
     before = found_in(folder)
     done = gpualign(*WORDS, "--resume", cwd=folder, check=False)
     assert done.returncode == 2
-    assert f"{changed.removesuffix('.part')} had been complete, and {changed} is not as it was then" in done.stderr.decode()
-    assert b"remove x.npy.journal and what belongs to it (x.npy*.part), and start without --resume" in done.stderr
+    assert f"{changed.removesuffix('.part')} was complete, but {changed} has changed since" in done.stderr.decode()
+    assert b"remove x.npy.journal and its part files (x.npy*.part), and run without --resume" in done.stderr
     assert found_in(folder) == before
 
 
@@ -157,7 +157,7 @@ def test_a_picture_elsewhere_has_its_name_before(folder, eager, monkeypatch):
     fails_at(monkeypatch, "x.ids.txt", words)
     assert (folder / "pictures" / "x.png").exists()
     _, messages = gpualign_here(*words, "--resume")
-    assert "pictures/x.png is as that run left it; `gpualign plot` draws it anew\n" in messages
+    assert "pictures/x.png is as that run left it; `gpualign plot` draws it again\n" in messages
     np.load(folder / "x.npy")
 
 
@@ -185,7 +185,7 @@ def test_a_journal_does_not_name_other_files_than_parts(folder, part, final):
 def test_a_link_in_the_place_of_a_part_takes_no_name(folder):
     os.symlink("x.aln", folder / "x.npy.part")
     found = os.stat(folder / "x.npy.part")
-    with pytest.raises(InputError, match="is not as it was then"):
+    with pytest.raises(InputError, match="has changed since"):
         without_names([Finished("x.npy.part", "x.npy", found.st_size, found.st_mtime_ns)], folder / "x.npy", Path("x.npy.journal"))
 
 

@@ -52,9 +52,9 @@ def test_killed_at_any_moment_it_ends_with_the_same_bytes(folder, tmp_path, name
         kills += 1
         reached = marked(journal)
         if len(reached) > 1 and rows:
-            assert "goes on from query" in errors or "every query is there" in errors
-            if "goes on from query" in errors and name != "gzip":
-                assert int(errors.split("goes on from query ")[1].split()[0].replace(",", "")) > rows
+            assert "resuming at query" in errors or "all queries are done" in errors
+            if "resuming at query" in errors and name != "gzip":
+                assert int(errors.split("resuming at query ")[1].split()[0].replace(",", "")) > rows
         rows = max(reached, default=0)
     assert kills
     assert outputs(broken) == outputs(whole)
@@ -73,7 +73,7 @@ def test_a_run_that_only_had_to_mirror_its_matrix_ends_with_the_same_bytes(folde
     killed = subprocess.run([sys.executable, "-c", dies, *words], capture_output=True, cwd=broken, timeout=LIMIT)
     assert killed.returncode == 9
     done = run([*words, "--resume"], broken)
-    assert ": every query is there, and only the end is left to write\n" in done.stderr
+    assert ": all queries are done; only the final step remains\n" in done.stderr
     assert outputs(broken) == outputs(whole)
 
 
@@ -86,7 +86,7 @@ def interrupted(folder, tmp_path):
 def test_ctrl_c_says_how_to_go_on(interrupted, tmp_path):
     words, errors = interrupted
     assert "interrupted; " in errors
-    assert f"of 160 queries of x.tsv are done; go on with: gpualign {' '.join(words)} --resume\n" in errors
+    assert f"of 160 queries of x.tsv are done; resume with: gpualign {' '.join(words)} --resume\n" in errors
     assert sorted(path.name for path in tmp_path.iterdir() if "x." in path.name) == ["x.tsv.journal", "x.tsv.part"]
 
 
@@ -106,7 +106,7 @@ def test_ctrl_c_while_the_wait_for_the_disk_begins(folder, tmp_path, moment):
     words = small(RUNS["rows"])
     done = patched(strikes, words, tmp_path)
     assert done.returncode == 130
-    assert f"of 160 queries of x.tsv are done; go on with: gpualign {' '.join(words)} --resume\n" in done.stderr
+    assert f"of 160 queries of x.tsv are done; resume with: gpualign {' '.join(words)} --resume\n" in done.stderr
     assert run([*words, "--resume"], tmp_path).returncode == 0
     assert list(outputs(tmp_path)) == ["x.tsv"]
 
@@ -116,7 +116,7 @@ def test_without_resume_what_is_left_is_named_and_left_alone(interrupted, tmp_pa
     before = outputs(tmp_path)
     done = run(words, tmp_path)
     assert done.returncode == 0
-    assert "x.tsv.journal, of a run that was interrupted, and what belongs to it are left alone; --resume goes on with them." in done.stderr
+    assert "x.tsv.journal, of an interrupted run, and its part files are left alone; --resume resumes that run." in done.stderr
     assert before.items() < outputs(tmp_path).items()
     assert (tmp_path / "x.tsv").exists()
 
@@ -146,7 +146,7 @@ def test_a_run_that_was_killed_before_its_first_mark_begins_again(interrupted, f
     journal.write_bytes(journal.read_bytes()[:length])
     done = run([*words, "--resume"], tmp_path)
     assert done.returncode == 0
-    assert "x.tsv: nothing of it is sure to be there; this run starts from the beginning" in done.stderr
+    assert "x.tsv: none of the earlier output is known to have reached the disk; starting from scratch" in done.stderr
     assert list(outputs(tmp_path)) == ["x.tsv"]
     found = (tmp_path / "x.tsv").read_bytes()
     assert run(words, tmp_path).returncode == 0
@@ -182,7 +182,7 @@ def test_where_a_file_cannot_take_its_name_the_work_is_kept(folder, tmp_path, na
     done = patched(FAILS % name, words, tmp_path)
     assert done.returncode == 1
     assert "cannot write x.npy: No space left on device; " in done.stderr or "cannot write x.ids.txt: No space left" in done.stderr
-    assert f"go on with: gpualign {' '.join(words)} --resume\n" in done.stderr
+    assert f"resume with: gpualign {' '.join(words)} --resume\n" in done.stderr
     assert run([*words, "--resume"], tmp_path).returncode == 0
     assert list(outputs(tmp_path)) == ["x.ids.txt", "x.npy"]
 
@@ -207,7 +207,7 @@ def test_with_nothing_to_go_on_with_it_begins(folder, tmp_path):
     link(folder, tmp_path)
     done = run(["nw", "short.fa", "-o", "x.tsv", "--resume"], tmp_path)
     assert done.returncode == 0
-    assert "x.tsv: there is nothing to go on with; this run starts from the beginning" in done.stderr
+    assert "x.tsv: nothing to resume; starting from scratch" in done.stderr
     assert list(outputs(tmp_path)) == ["x.tsv"]
 
 
@@ -219,7 +219,7 @@ def test_a_full_disk_leaves_what_is_done(folder, tmp_path):
     done = subprocess.run(limited, capture_output=True, text=True, cwd=tmp_path, timeout=LIMIT)
     assert done.returncode == 1
     assert "cannot write x.tsv: File too large; " in done.stderr
-    assert "go on with: gpualign nw genes.fa" in done.stderr
+    assert "resume with: gpualign nw genes.fa" in done.stderr
     assert run([*words, "--resume"], tmp_path).returncode == 0
     assert (tmp_path / "x.tsv").read_bytes() == run(
         [*words[:-6], *words[-4:], "-o", "/dev/stdout", "--format", "tsv"], tmp_path
@@ -288,7 +288,7 @@ def test_killed_between_names_it_ends_with_the_same_bytes(small_folder, tmp_path
         monkeypatch.chdir(broken)
         _, messages = gpualign_here(*words, "--resume")
         assert outputs(broken) == expected
-        said.append(" is complete: the run before was ended while its files took their names\n" in messages)
+        said.append(" is complete: the previous run stopped during its final renames, which are done now\n" in messages)
     # Each file that is to be seen, what it was made of, and the journal, behind its last line.
     made = {"dist npy": 3, "npz": 2, "share of csr": 4}[name]
     assert said == [False, *[True] * (made + 1)]

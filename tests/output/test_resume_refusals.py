@@ -85,7 +85,7 @@ def test_a_part_that_lacks_what_its_journal_says_is_refused(interrupted, tmp_pat
     os.truncate(tmp_path / "x.tsv.part", 10)
     done = run([*words, "--resume"], tmp_path)
     assert done.returncode == 2
-    assert "x.tsv.part has 10 bytes, of which its journal says " in done.stderr
+    assert "x.tsv.part has 10 bytes, its journal says " in done.stderr
 
 
 PARTS = {"rows": "x.tsv.part", "gzip": "x.tsv.gz.part", "npy": "x.npy.part", "dist npy": "x.npy.compared.part", "csr": "x.npz.data.part"}
@@ -121,7 +121,7 @@ def test_a_part_that_is_not_what_its_journal_says_is_refused(folder, tmp_path, n
     done = run([*words, "--resume"], tmp_path)
     assert done.returncode == 2
     assert f"{part.name}" in done.stderr
-    assert "start without --resume" in done.stderr
+    assert "run without --resume" in done.stderr
     assert outputs(tmp_path) == before
     for left, data in good.items():
         (tmp_path / left).write_bytes(data)
@@ -139,14 +139,14 @@ def test_an_end_of_a_journal_that_does_not_name_the_output_is_refused(interrupte
     before = outputs(tmp_path)
     done = run([*words, "--resume"], tmp_path)
     assert done.returncode == 2
-    assert "x.tsv.journal: damaged; remove it and the parts" in done.stderr
+    assert "x.tsv.journal: damaged; remove it and its part files" in done.stderr
     assert outputs(tmp_path) == before
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nw", "short.fa"], "--resume goes on with a file; name it with -o"),
+        (["nw", "short.fa"], "--resume needs a file; name it with -o"),
         (["nw", "short.fa", "-o", "x.parquet"], "--resume: parquet is written in one piece"),
         (["sw", "short.fa", "-o", "x.arrow"], "--resume: arrow is written in one piece"),
         (["dist", "-", "-o", "x.tsv"], "--resume: what came through a pipe cannot be read again; name files"),
@@ -166,7 +166,7 @@ def test_two_runs_do_not_write_one_output_at_once(interrupted, tmp_path, more):
         fcntl.flock(journal, fcntl.LOCK_EX)
         done = run([*words, *more], tmp_path)
     assert done.returncode == 1
-    assert "another run is at work on x.tsv" in done.stderr
+    assert "another run is writing x.tsv" in done.stderr
     assert outputs(tmp_path) == before
 
 
@@ -174,6 +174,6 @@ def test_a_file_that_has_the_name_of_a_part_is_left_alone(folder, tmp_path):
     (tmp_path / "x.tsv.part").write_bytes(data := (folder / "genes.fa").read_bytes())
     done = run(small(["nw", "x.tsv.part", "-o", "x.tsv"]), tmp_path)
     assert done.returncode == 0
-    assert "x.tsv.part is left alone, as there is no journal of it; this run keeps none" in done.stderr
+    assert "x.tsv.part exists without a journal and is left alone; this run cannot be resumed" in done.stderr
     assert outputs(tmp_path)["x.tsv.part"] == data
     assert list(outputs(tmp_path)) == ["x.tsv", "x.tsv.part"]

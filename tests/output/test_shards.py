@@ -182,7 +182,7 @@ def test_a_part_of_another_layout_is_refused(made, tmp_path):
         archive.writestr("rows", rows)
     done = run(["merge", "a.part", "-o", "x.tsv"], tmp_path, check=False)
     assert done.returncode == 2
-    assert "a.part: a part of layout 2; this gpualign merges those of layout 1" in done.stderr
+    assert "a.part: a part file of layout 2; this gpualign merges layout 1" in done.stderr
 
 
 DESCRIBED = [
@@ -235,7 +235,7 @@ def test_arrays_of_another_type_or_size_are_refused(made, tmp_path):
                         file.write(archive.read(member))
         done = run(["merge", made / "y.npy.1-of-3.part", "a.part", made / "y.npy.3-of-3.part", "-o", "y.npy"], tmp_path, check=False)
         assert done.returncode == 2, done.stderr
-        assert "a.part: damaged: 'scores.npy' is not as it was written" in done.stderr
+        assert "a.part: damaged: 'scores.npy' has changed since it was written" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_arrays_of_another_type_or_size_are_refused(made, tmp_path):
     [
         (["--shard", "1/2"], "--shard writes a part file beside the output; name that with -o"),
         (["--shard", "1/2", "-o", "x.parquet"], "--shard: parquet is written in one piece"),
-        (["--shard", "1/2", "-o", "x.npy", "--plot", "x.png"], "--plot draws a whole matrix, and --shard makes a part of one"),
+        (["--shard", "1/2", "-o", "x.npy", "--plot", "x.png"], "--plot draws a whole matrix, and --shard writes a part of one"),
         *[(["--shard", text, "-o", "x.tsv"], f"'{text}': write K/N") for text in ("0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/999999")],
     ],
 )
@@ -315,7 +315,7 @@ def test_the_digest_of_the_input_is_taken_once(folder, eager, monkeypatch, words
     words = [words[0], folder / words[1], "-o", "x.tsv", "--shard", "1/2", "--device", "cpu"]
     stopped_at_the_end(monkeypatch, *words)
     assert len(taken) == 1
-    assert "only the end is left" in gpualign_here(*words, "--resume")[1]
+    assert "only the final step remains" in gpualign_here(*words, "--resume")[1]
     assert taken == 2 * taken[:1]
 
 
@@ -323,5 +323,5 @@ def test_what_is_left_of_a_share_is_counted_in_its_own_queries(folder, eager, mo
     words = ["dist", folder / "core.aln", "-o", "x.tsv", "--max-distance", "30", "--shard", "2/2", "--device", "cpu"]
     stopped_at_the_end(monkeypatch, *words)
     left = 40 - row_bounds(40 - np.arange(40.0), 2)[1]
-    assert advice().startswith(f"; {left} of {left} queries of x.tsv.2-of-2.part are done; go on with: gpualign ")
-    assert "x.tsv.2-of-2.part: every query is there, and only the end is left to write\n" in gpualign_here(*words, "--resume")[1]
+    assert advice().startswith(f"; {left} of {left} queries of x.tsv.2-of-2.part are done; resume with: gpualign ")
+    assert "x.tsv.2-of-2.part: all queries are done; only the final step remains\n" in gpualign_here(*words, "--resume")[1]

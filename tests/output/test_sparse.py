@@ -184,7 +184,7 @@ def test_wide_indices_where_there_are_many_pairs(monkeypatch, rng, largest, dtyp
         (["nw", ONE, "--format", "csr", "-o", "x.npz", "--plot", "x.png"], "--plot draws a matrix, and csr is a sparse one"),
         (["nw", ONE, "-o", "x.npz", "--min-score", "1"], "a matrix holds every pair, unless it is --format csr"),
         (["sw", ONE, "--format", "csr", "-o", "x.npz"], "give --all too"),
-        (["dist", CORE, "--format", "csr", "-o", "x.npz", "--compared"], "csr holds one number a pair"),
+        (["dist", CORE, "--format", "csr", "-o", "x.npz", "--compared"], "csr holds one number per pair"),
         (
             ["dist", CORE, "--format", "csr", "-o", "x.npz", "--plot", "x.png"],
             "it cannot be combined with csr, for which no matrix is held",

@@ -297,10 +297,10 @@ def test_without_pyarrow(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nw", ONE, "-o", "x.parquet", "--value", "identity"], "parquet is none: write --format matrix"),
+        (["nw", ONE, "-o", "x.parquet", "--value", "identity"], "parquet is not a matrix; write --format matrix"),
         (["nw", ONE, "-o", "x.arrow", "--condensed"], "--condensed is for .npy and .npz"),
         (["nw", ONE, "-o", "x.arrow", "--plot", "x.png"], "--plot draws a matrix, and arrow is a table of pairs"),
-        (["nw", ONE, "-o", "x.parquet.gz"], "the name does not tell the format"),
+        (["nw", ONE, "-o", "x.parquet.gz"], "the name does not determine the format"),
         (
             ["nw", ONE, "-o", "x.m8", "--fields", "query"],
             "the columns of tsv, csv, parquet and arrow; it cannot be combined with m8",

@@ -91,7 +91,7 @@ def test_what_a_killed_run_left_is_removed_and_told(folder):
     left.write_bytes(b"1234")
     other.write_bytes(b"")
     done = gpualign("nw", "z.fa", "-o", "new.tsv", cwd=folder)
-    assert "removed .new.tsv.abcd_123.part (4 B), which a run that was killed had left" in done.stderr.decode()
+    assert "removed .new.tsv.abcd_123.part (4 B), left by a killed run" in done.stderr.decode()
     assert not left.exists()
     assert other.exists()
 
@@ -180,7 +180,7 @@ def test_other_outputs_to_descriptors(folder):
         assert refused.stderr.decode() == f"gpualign: error: cannot write /dev/fd/{number}: {reason}\n"
     refused = shell(f"{GPUALIGN} nw -q z.fa --format npy -o /dev/fd/7 7>> log", cwd=folder)
     assert refused.returncode == 1
-    assert b"cannot write /dev/fd/7: an array is a file of its own, and something stands in this one" in refused.stderr
+    assert b"cannot write /dev/fd/7: an array needs a file of its own, and this one has content already" in refused.stderr
     refused = shell(f"{GPUALIGN} index -q z.fa -o /dev/stdout > x.gpa", cwd=folder)
     assert refused.returncode == 2
     assert b"an index is a file" in refused.stderr

@@ -226,8 +226,8 @@ def test_what_cannot_be_translated(tmp_path, case):
     [
         (("--genetic-code", 11), "--genetic-code is for --translate"),
         (("--translate", "query", "--genetic-code", 7), "--genetic-code 7: expected one of NCBI's genetic codes 1-6, 9-16, 21-"),
-        (("--translate", "query", "--all"), "--translate is about hits"),
-        (("--translate", "query", "--format", "sam"), "SAM has no place for alignments of translations"),
+        (("--translate", "query", "--all"), "--translate applies to hits"),
+        (("--translate", "query", "--format", "sam"), "SAM cannot hold alignments of translations"),
         (("--translate", "query", "--mask", "dust"), "--mask dust is for DNA"),
         (("--translate", "target", "--strand", "plus"), "--strand is about the queries, which are proteins"),
     ],
