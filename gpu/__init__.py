@@ -1,1 +1,1 @@
-"""The CUDA engine: devices, compiled kernels, batches, streams."""
+"""CUDA engine: devices, compiled kernels, batches, streams."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def make_engine(text: str, inventory: Inventory, host_traceback: bool = False, note: Callable[[str], None] | None = None) -> CudaEngine:
-    """The engine for GPUs as `split_selection` has them; host_traceback and note as in `CudaEngine`.
+    """Return the engine for the GPUs of a selection, as `split_selection` returns it; host_traceback and note as in `CudaEngine`.
 
     Raises `RunError` for a missing or too old device.
     """
@@ -24,7 +24,10 @@ def make_engine(text: str, inventory: Inventory, host_traceback: bool = False, n
 
 
 def make_distance_engines(text: str, inventory: Inventory, threads: int) -> list[CudaDistanceEngine]:
-    """Engines of distances likewise, one for each device; threads: of the host, for all of them. Raises `RunError` likewise."""
+    """Return the distance engines for the GPUs of a selection, one for each device. threads: host threads, shared among the engines.
+
+    Raises `RunError` for a missing or too old device.
+    """
     from gpualign.gpu.distance.engine import CudaDistanceEngine
 
     devices = selected_devices(text, inventory)

@@ -11,7 +11,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import Band
 from gpualign.core.distance.count_recipe import PanelRecipe
 from gpualign.core.distance.engine import WORD_BITS, Panel
-from gpualign.gpu.kernels.argument_structs import MOST_PLANES
+from gpualign.gpu.kernels.argument_structs import MAX_PLANES
 from gpualign.gpu.kernels.kernel import Kernel, capability
 
 CHUNK_WORDS = 16
@@ -183,5 +183,5 @@ def padded_words(sites: int) -> int:
 
 def in_launches(left: Sequence[int], right: Sequence[int]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
     """The planes of a term, as many at a time as a launch takes."""
-    for start in range(0, len(left), MOST_PLANES):
-        yield left[start : start + MOST_PLANES], right[start : start + MOST_PLANES]
+    for start in range(0, len(left), MAX_PLANES):
+        yield left[start : start + MAX_PLANES], right[start : start + MAX_PLANES]

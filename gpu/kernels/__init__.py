@@ -1,1 +1,1 @@
-"""Kernels: how one is named and specialised, and the layout of its arguments."""
+"""Names and specialisations of kernels, and the layout of their arguments."""

@@ -1,4 +1,4 @@
-"""The argument structs of the kernels in cuda_src/, field by field in their order; `align` gives them C's layout."""
+"""Argument structs of the kernels in cuda_src/, with the same fields in the same order; `align` gives them C's layout."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gpualign.core.alignment.tile_results import STATISTICS
 Arrays = dict[str, npt.NDArray[np.generic]]
 
 QUEUE_BYTES = 256
-"""Of the counter from which blocks take their units."""
+"""Size of the queue, the counter from which blocks take their units."""
 
 _P, _I, _L, _U = "u8", "i4", "i8", "u4"  # pointer, int32_t, int64_t, uint32_t
 
 
 def aligned(nbytes: int) -> int:
-    """Rounded up, so that arrays one after the other stay aligned."""
+    """Return `nbytes` rounded up to a multiple of 256, so that arrays that follow each other stay aligned."""
     return -(-nbytes // 256) * 256
 
 
@@ -153,18 +153,18 @@ SELECT = _struct(
 
 
 def arguments(struct: np.dtype[np.void], **values: float | np.void | Sequence[int]) -> np.void:
-    """One struct; every field must be given. An array is filled from its beginning, the rest is 0.
+    """Return one struct. `values` must have every field; an array is filled from its beginning, and its remaining elements are 0.
 
-    Raises `KeyError` for a missing field, `ValueError` for one too many and for an array that is too long.
+    Raises `KeyError` for a missing field, `ValueError` for an unknown field and for an array that is too long.
     """
     out = np.zeros((), dtype=struct)
     assert struct.names is not None
     for name in struct.names:
         value = values.pop(name)
         if isinstance(value, Sequence):
-            room = sum(struct[name].shape)
-            if len(value) > room:
-                raise ValueError(f"{name} has room for {room} numbers, not {len(value)}")
+            capacity = sum(struct[name].shape)
+            if len(value) > capacity:
+                raise ValueError(f"{name}: expected at most {capacity} numbers, found {len(value)}")
             out[name][: len(value)] = value
         else:
             out[name] = value
@@ -173,10 +173,10 @@ def arguments(struct: np.dtype[np.void], **values: float | np.void | Sequence[in
     return cast("np.void", out[()])
 
 
-MOST_PLANES = 16
-"""Of each side in a launch of a distance kernel (kMaxPlanes)."""
+MAX_PLANES = 16
+"""Largest number of planes of each side in one launch of a distance kernel (kMaxPlanes)."""
 
-_PLANES = np.dtype((np.int32, MOST_PLANES))
+_PLANES = np.dtype((np.int32, MAX_PLANES))
 DISTANCE = np.dtype(
     [
         ("planes", _P),
@@ -193,20 +193,20 @@ DISTANCE = np.dtype(
 
 WGMMA = _struct(("map", _P), ("pairs", DISTANCE))
 
-MOST_BITS = 32
-"""Of a code, in a launch of the kernel that compares codes (kMaxBits)."""
+MAX_BITS = 32
+"""Largest number of bits of a code in one launch of the kernel that compares codes (kMaxBits)."""
 
-DIFFER = _struct(("pairs", DISTANCE), ("bits", np.dtype((np.int32, MOST_BITS))), ("bit_count", _I), ("mask", _I))
+DIFFER = _struct(("pairs", DISTANCE), ("bits", np.dtype((np.int32, MAX_BITS))), ("bit_count", _I), ("mask", _I))
 
-MOST_COUNTS = 8
-"""Matrices of counts that pairs are chosen by (kMaxCounts)."""
+MAX_COUNTS = 8
+"""Largest number of matrices of counts by which pairs are selected (kMaxCounts)."""
 
 CHOOSE = _struct(
     ("counts", _P),
     ("offsets", _P),
     ("records", _P),
     ("totals", _P),
-    ("weights", np.dtype((np.int64, MOST_COUNTS))),
+    ("weights", np.dtype((np.int64, MAX_COUNTS))),
     ("most", _L),
     ("matrix", _L),
     ("capacity", _L),
@@ -214,7 +214,7 @@ CHOOSE = _struct(
         (name, _I)
         for name in ("first_row", "last_row", "columns", "row_start", "column_start", "kinds", "least_of", "least", "upper", "floored")
     ),
-    ("floors", np.dtype((np.int32, MOST_COUNTS))),
+    ("floors", np.dtype((np.int32, MAX_COUNTS))),
 )
 
 NEAR_RECORDS = _struct(*((name, _P) for name in ("planes", "starts", "lengths", "sketches", "sizes")))
@@ -300,10 +300,11 @@ STRUCTS = {
     "MunekawaArgs": MUNEKAWA,
     "LiArgs": LI,
 }
-"""By their names in cuda_src/."""
+"""Structs by their names in cuda_src/."""
 
 CONTRACT = (
     *((f"SIZE_OF_{name}", str(struct.itemsize)) for name, struct in STRUCTS.items()),
     ("STATISTICS_NUMBERS", str(len(STATISTICS.names or ()))),
 )
-"""Macros by which a compiler checks that kernels and host mean the same: sizes of the structs, numbers of an alignment's `STATISTICS`."""
+"""Macros by which a compiler checks that kernels and host agree: the sizes of the structs, and how many numbers an alignment's `STATISTICS`
+have."""

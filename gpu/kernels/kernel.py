@@ -1,4 +1,4 @@
-"""What a kernel is, and what plans depend on of a device. Pure."""
+"""Kernels by name, and the properties of a device that plans depend on. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Kernel:
-    """A function of a source file of cuda_src/, and the macros that specialise it."""
+    """Function in a source file of cuda_src/, with the macros that specialise it."""
 
     file: str
     function: str
@@ -16,7 +16,11 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Hardware:
-    """What plans depend on of a device. clock: in Hz; lanes: threads of a warp."""
+    """Properties of a device that plans depend on.
+
+    clock: Hz
+    lanes: threads of a warp
+    """
 
     multiprocessors: int
     clock: float
@@ -24,6 +28,6 @@ class Hardware:
 
 
 def capability(arch: str) -> int | None:
-    """The compute capability of an architecture as compilers call it: 90 of sm_90a; None for other names."""
+    """Return the compute capability of an architecture by its name in compilers: 90 for sm_90a; None for other names."""
     digits = arch.removeprefix("sm_").rstrip("af")
     return int(digits) if digits.isdecimal() else None

@@ -1,1 +1,1 @@
-"""CUDA itself: devices, compilers, the kernel cache, buffers and streams."""
+"""CUDA runtime: devices, compilers, the kernel cache, buffers and streams."""

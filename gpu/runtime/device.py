@@ -1,7 +1,7 @@
-"""What the engine needs of a device, apart from how it is reached: memory, streams, kernels.
+"""Interface of a device, as the engines use it: memory, streams, kernels.
 
-`gpualign.gpu.runtime.pycuda_device` implements it with PyCUDA; the tests implement it on the host, to run the engine and the kernels where
-there is no GPU.
+`gpualign.gpu.runtime.pycuda_device` implements it with PyCUDA. The tests implement it on the host, to run the engine and the kernels
+without a GPU.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class OutOfMemory(Exception):
-    """The device, or the host's pinned memory, has less left than was asked for."""
+    """Raised when the device, or the host's pinned memory, has less memory left than requested."""
 
 
 class Memory(Protocol):
-    """An allocation on the device."""
+    """Allocation on the device."""
 
     @property
     def address(self) -> int: ...
@@ -32,24 +32,26 @@ class Memory(Protocol):
 
 
 class Function(Protocol):
-    """A loaded kernel."""
+    """Loaded kernel."""
 
     def resident_blocks(self, threads: int) -> int:
-        """Blocks of so many threads that one multiprocessor runs at a time."""
+        """Return how many blocks of `threads` threads one multiprocessor runs at a time."""
 
 
 class Event(Protocol):
-    """A point in a stream."""
+    """Point in a stream."""
 
     def done(self) -> bool:
-        """Whether everything before it has happened. Raises `RunError` where that failed."""
+        """Return whether all work before it is finished. Raises `RunError` if that work failed."""
 
     def seconds_since(self, earlier: Any) -> float: ...
 
 
 def wait_for(event: Event, seconds: float = 50e-6, stopped: Callable[[], bool] = lambda: False) -> bool:
-    """Sleep, so many seconds at a time, until an event has happened, or `stopped` says that nobody wants it any more; whether it has
-    happened. Raises `RunError` where the device failed."""
+    """Wait until an event has happened, and return True. Return False early if `stopped` does.
+
+    It sleeps `seconds` at a time. Raises `RunError` if the device failed.
+    """
     while not event.done():
         if stopped():
             return False
@@ -58,23 +60,23 @@ def wait_for(event: Event, seconds: float = 50e-6, stopped: Callable[[], bool] =
 
 
 class Stream(Protocol):
-    """Work that the device does in order, while the host goes on."""
+    """Queue of work that the device does in order while the host continues."""
 
     def upload(self, address: int, source: Bytes) -> None:
-        """From pinned memory, which must stay unchanged until the stream has passed."""
+        """Copy pinned memory to the device. It must stay unchanged until the stream has done the copy."""
 
     def download(self, target: Bytes, address: int) -> None: ...
 
     def fill(self, address: int, byte: int, nbytes: int) -> None: ...
 
     def launch(self, function: Any, grid: int, threads: int, arguments: np.void, shared: int = 0) -> None:
-        """shared: bytes of shared memory beside what the kernel declares."""
+        """Launch a kernel in `grid` blocks of `threads` threads. shared: bytes of shared memory in addition to those it declares."""
 
     def record(self) -> Event: ...
 
 
 class Device(Protocol):
-    """One device, between `open` and `close` by one thread. Others that `join` it may use streams that nobody else uses."""
+    """One device, used between `open` and `close` by one thread. Other threads may `join` it and use streams of their own."""
 
     @property
     def name(self) -> str: ...
@@ -84,37 +86,40 @@ class Device(Protocol):
 
     @property
     def arch(self) -> str:
-        """The compilers' name of the architecture."""
+        """Name of the architecture in compilers, e.g. sm_90a."""
 
     @property
     def total_memory(self) -> int:
-        """Bytes."""
+        """Memory of the device, bytes."""
 
     def open(self) -> None:
         """Make the device current in this thread."""
 
     def close(self) -> None:
-        """Free what is left, and give the device back."""
+        """Free what is still allocated, and release the device."""
 
     def join(self) -> None:
-        """Make the device, which another thread has opened, current in this thread as well."""
+        """Make the device, opened by another thread, current in this thread as well."""
 
     def leave(self) -> None:
-        """In a thread that has joined, before the device is closed."""
+        """Undo `join`. Called by each thread that has joined, before the device is closed."""
 
     def free_memory(self) -> int:
-        """Bytes."""
+        """Return the free memory of the device, bytes."""
 
     def allocate(self, nbytes: int) -> Memory:
-        """Raises `OutOfMemory`."""
+        """Allocate memory on the device. Raises `OutOfMemory`."""
 
     def pinned(self, nbytes: int) -> Bytes:
-        """Host memory whose copies overlap with kernels. Raises `OutOfMemory`."""
+        """Return pinned host memory, whose copies overlap with kernels. Raises `OutOfMemory`."""
 
     def tensor_map(self, address: int, shape: tuple[int, int], box: tuple[int, int]) -> Bytes:
-        """How the copy engine (compute capability 9.0) finds boxes of a matrix of bytes (gpu/runtime/tensor_map.py). Raises `RunError`."""
+        """Return the descriptor by which the copy engine (compute capability 9.0) finds boxes of a matrix of bytes.
+
+        See gpu/runtime/tensor_map.py. Raises `RunError`.
+        """
 
     def stream(self) -> Stream: ...
 
     def function(self, kernel: Kernel) -> Function:
-        """Compile and load. Raises `RunError`."""
+        """Compile and load a kernel. Raises `RunError`."""

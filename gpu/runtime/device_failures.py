@@ -1,4 +1,4 @@
-"""What is told of a device that fails while others take over its work."""
+"""Reports a failed device whose work is taken over by the others."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from gpualign.core.common.errors import RunError
 from gpualign.gpu.runtime.device import Device
 
 Lost = Callable[[int, RunError], None]
-"""Told of a device, by its place among those of an engine, and of its error."""
+"""Called with the index of a failed device among the engine's devices, and with its error."""
 
 
 def failure_reporter(devices: Sequence[Device], note: Callable[[str], None] | None) -> Lost:
-    """note: told of it in words for people."""
+    """Return a callback that reports a failed device. note: called with a human-readable message."""
 
     def lost(number: int, error: RunError) -> None:
         if note is not None:

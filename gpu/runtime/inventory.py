@@ -1,4 +1,4 @@
-"""Which CUDA devices this machine has, as far as PyCUDA can tell, and whether kernels can be had for them."""
+"""Lists the CUDA devices of this machine that PyCUDA sees, and finds out whether kernels can be compiled for them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from gpualign.gpu.runtime.prestart import start_cuda
 if TYPE_CHECKING:
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
-_LEAST_CAPABILITY = (7, 0)
+_MIN_CAPABILITY = (7, 0)
 
 
 @dataclass(frozen=True)
 class DeviceFacts:
-    """name; memory in bytes; compute capability as (major, minor)."""
+    """Properties of a device.
+
+    memory: bytes
+    compute_capability: (major, minor)
+    """
 
     name: str
     memory: int
@@ -27,24 +31,31 @@ class DeviceFacts:
 
 @dataclass(frozen=True)
 class Inventory:
-    """All CUDA devices, the CUDA version that the driver supports ("13.0"), why no device can be used, or None, and what to do: a
-    command where one will do, or None."""
+    """All CUDA devices of this machine, and why none can be used.
+
+    driver: CUDA version that the driver supports, e.g. "13.0", or None
+    reason: why no device can be used, or None
+    remedy: what to do, as a command if one command is enough, or None
+    expected: whether the user may expect a GPU to be used, because there is one or because PyCUDA is installed
+    """
 
     devices: list[DeviceFacts]
     driver: str | None
     reason: str | None
     remedy: str | None = None
     expected: bool = True
-    """Whether somebody would expect a GPU to be used: there is one, or PyCUDA is installed."""
 
     @property
     def usable(self) -> list[int]:
-        """Numbers of the devices that are new enough."""
-        return [n for n, device in enumerate(self.devices) if device.compute_capability >= _LEAST_CAPABILITY]
+        """Indices of the devices that are new enough."""
+        return [n for n, device in enumerate(self.devices) if device.compute_capability >= _MIN_CAPABILITY]
 
 
 def detect_devices(mending: bool = True) -> Inventory:
-    """Look at this machine; starts no context. mending: the remedy is told, which may depend on what only a started driver knows."""
+    """Return the devices of this machine, without starting a context.
+
+    mending: the remedy is reported. It may depend on facts that only a started driver knows.
+    """
     from gpualign.gpu.runtime.install_hints import OTHER_DEVICE, RESTART_DRIVER, SHOW_DEVICE, version_text
 
     try:
@@ -54,9 +65,9 @@ def detect_devices(mending: bool = True) -> Inventory:
     try:
         driver.init()
         version = int(driver.get_driver_version())
-        found = [driver.Device(i) for i in range(driver.Device.count())]
-        devices = [DeviceFacts(d.name(), d.total_memory(), tuple(d.compute_capability())) for d in found]
-    except Exception as error:  # pycuda raises its own classes for every driver failure
+        native = [driver.Device(i) for i in range(driver.Device.count())]
+        devices = [DeviceFacts(d.name(), d.total_memory(), tuple(d.compute_capability())) for d in native]
+    except Exception as error:  # PyCUDA has classes of its own for the failures of the driver
         return Inventory([], None, f"the CUDA driver cannot be used: {error}", RESTART_DRIVER)
     from gpualign.gpu.runtime.kernel_cache import architecture, cache_folder
 
@@ -66,7 +77,7 @@ def detect_devices(mending: bool = True) -> Inventory:
     usable = Inventory(devices, supports, None).usable
     if not usable:
         return Inventory(devices, supports, "no device has compute capability 7.0 or newer", OTHER_DEVICE)
-    if not any(cache_folder().glob("*.cubin")):  # who has some may have all that are needed, and the search for a compiler takes time
+    if not any(cache_folder().glob("*.cubin")):  # a cache with some kernels may have all that are needed, and searching takes time
         from gpualign.gpu.runtime.compilers.selection import NoCompiler, choose_compiler
 
         try:
@@ -77,7 +88,7 @@ def detect_devices(mending: bool = True) -> Inventory:
 
 
 def _without_pycuda(error: ImportError, mending: bool) -> Inventory:
-    """Why it could not be imported, or first of all, that there is no driver for it."""
+    """Return the inventory if PyCUDA cannot be imported. A missing or too old driver is reported first."""
     from gpualign.gpu.runtime.install_hints import INSTALL_DRIVER, NO_DRIVER, build_command, find_driver, has_volta
 
     absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "pycuda"
@@ -85,24 +96,27 @@ def _without_pycuda(error: ImportError, mending: bool) -> Inventory:
     driver = find_driver()
     if driver is None:
         return Inventory([], None, NO_DRIVER, INSTALL_DRIVER, expected)
-    from gpualign.gpu.runtime.compilers.base import LEAST_CUDA
+    from gpualign.gpu.runtime.compilers.base import MIN_CUDA
 
-    if driver.version < LEAST_CUDA * 1000:
-        reason = f"the NVIDIA driver is for CUDA {driver.title}, and {LEAST_CUDA}.0 or newer is needed"
+    if driver.version < MIN_CUDA * 1000:
+        reason = f"the NVIDIA driver is for CUDA {driver.title}, and {MIN_CUDA}.0 or newer is needed"
         return Inventory([], driver.title, reason, "update NVIDIA's driver", expected)
     reason = "PyCUDA is not installed" if absent else f"PyCUDA cannot be loaded: {error}"
-    volta = mending and driver.version >= 13000 and has_volta()  # the driver of CUDA 12 need not be started for the answer
+    volta = mending and driver.version >= 13000 and has_volta()  # with a driver of CUDA 12 the answer makes no difference
     return Inventory([], driver.title, reason, build_command(driver, not absent, volta), expected)
 
 
 def _has_nvidia_device() -> bool:
-    """By what the driver, or that of Windows below Linux, puts among the devices."""
+    """Return whether /dev has an entry of the driver, or of that of Windows if Linux runs inside it."""
     return any(Path("/dev", name).exists() for name in ("nvidia0", "nvidiactl", "dxg"))
 
 
 def split_selection(text: str) -> tuple[str | None, bool]:
-    """(what it says of GPUs: "cuda", "cuda:all", numbers as in "cuda:0,2", or None; whether the CPU is among the devices) of a list with
-    commas, in any order, or of "all". Raises `InputError` for other names, and where a device is named twice."""
+    """Parse a selection of devices: a list with commas, in any order, or "all".
+
+    Returns (the GPUs: "cuda", "cuda:all", numbers as in "cuda:0,2", or None; whether the CPU is selected). Raises `InputError` for other
+    names, and if a device is named twice.
+    """
     if text == "all":
         return "cuda:all", True
     cpus, whole, numbers, counting = 0, list[str](), list[int](), False
@@ -127,32 +141,38 @@ def split_selection(text: str) -> tuple[str | None, bool]:
 
 
 def _meant(part: str, alone: bool) -> str:
-    """A question, empty where no device's name is near. alone: the part is no part of a list."""
+    """Return a "did you mean" question, or "" if no device has a similar name. alone: the selection is this one name, not a list."""
     number = "".join(letter for letter in part if letter.isdecimal())
     names = ["cpu", "cuda", "cuda:all", *(["auto", "all"] if alone else []), *([f"cuda:{number}"] if number else [])]
     return did_you_mean(part.lower().replace("gpu", "cuda"), names)
 
 
 def check_selection(text: str) -> None:
-    """Raises `InputError` for what is no selection."""
+    """Raise `InputError` if the text is not a selection of devices."""
     split_selection(text)
 
 
 def _numbers(text: str) -> list[int]:
-    """Of "cuda:0,2"."""
+    """Return the numbers of a selection such as "cuda:0,2"."""
     return [int(part) for part in text.partition(":")[2].split(",")]
 
 
 def start_selected(text: str) -> None:
-    """Let CUDA start beside what comes before a checked selection, or "auto", is looked at: "cuda" is the first device, in all likelihood;
-    for "auto", which may not come to need one, and where all are meant, the driver alone."""
+    """Start CUDA in the background, before the inventory is made. text: a checked selection, or "auto".
+
+    "cuda" is most likely the first device. With "auto", which may need no device, and if all devices are selected, only the driver is
+    started.
+    """
     gpus = None if text == "auto" else split_selection(text)[0]
     if _has_nvidia_device():
         start_cuda([0] if gpus == "cuda" else [] if gpus in (None, "cuda:all") else _numbers(gpus))
 
 
 def selected_devices(text: str, inventory: Inventory) -> list[CudaDevice]:
-    """The GPUs that `split_selection` has found, whose contexts start meanwhile. Raises `RunError` for a missing or too old one."""
+    """Return the GPUs of a selection, as `split_selection` returns it; their contexts start in the background.
+
+    Raises `RunError` for a missing or too old device.
+    """
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
     usable = inventory.usable
@@ -168,5 +188,5 @@ def selected_devices(text: str, inventory: Inventory) -> list[CudaDevice]:
 
 
 def the_device(text: str, inventory: Inventory) -> CudaDevice:
-    """The one device of such a selection. Raises `RunError` likewise."""
+    """Return the only, or the first, device of a selection. Raises `RunError` for a missing or too old device."""
     return selected_devices(text, inventory)[0]

@@ -1,4 +1,4 @@
-"""Machine code of kernels: compiled once and kept on disk, so that a second run needs no compiler."""
+"""Cache of the kernels' machine code: compiled once and stored on disk, so that a second run needs no compiler."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from gpualign.gpu.runtime.compilers.base import STANDARD, Source
 
 
 def cache_folder() -> Path:
-    """GPUALIGN_CACHE, or gpualign/ in the user's cache folder."""
+    """Return the folder of the cache: GPUALIGN_CACHE, or gpualign/ in the user's cache folder."""
     if own := os.environ.get("GPUALIGN_CACHE"):
         return Path(own)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpualign"
 
 
 def architecture(compute_capability: tuple[int, int]) -> str:
-    """The compilers' name: sm_90a for Hopper, sm_XY else."""
+    """Return the name of an architecture in compilers: sm_90a for Hopper, else sm_XY."""
     major, minor = compute_capability
     return f"sm_{major}{minor}" + ("a" if (major, minor) == (9, 0) else "")
 
 
 def _sources() -> Iterable[tuple[str, bytes]]:
-    """Names and texts of all files of CUDA C++; no name is in two folders, and one file includes another by its name alone."""
+    """Yield names and texts of all files of CUDA C++. No name is in two folders, and one file includes another by its name alone."""
     folders = [entry for entry in files("gpualign.cuda_src").iterdir() if entry.is_dir()]
     for entry in sorted((entry for folder in folders for entry in folder.iterdir()), key=lambda e: e.name):
         if entry.name.endswith((".cu", ".cuh")):
@@ -36,15 +36,16 @@ def _sources() -> Iterable[tuple[str, bytes]]:
 
 
 def source_of(kernel: Kernel) -> Source:
-    """What a compiler gets."""
+    """Return the input of a compiler for a kernel."""
     every = dict(_sources())
     headers = {name: text for name, text in every.items() if name.endswith(".cuh")}
     return Source(kernel, every[kernel.file], headers, (*kernel.macros, *CONTRACT))
 
 
 def _key(source: Source, arch: str, driver: int | None) -> str:
-    """Of everything that the machine code depends on: sources, macros, language, architecture, and the CUDA version that it must not pass.
-    Not of the compiler: whoever has the code needs none.
+    """Return a digest of all that machine code depends on: sources, macros, language, architecture, and the newest CUDA version allowed.
+
+    The compiler is not part of it: with the code in the cache, none is needed.
     """
     digest = hashlib.sha256()
     for name, content in {**source.headers, source.kernel.file: source.text}.items():
@@ -54,22 +55,22 @@ def _key(source: Source, arch: str, driver: int | None) -> str:
 
 
 def cubin(kernel: Kernel, arch: str, driver: int | None = None) -> bytes:
-    """The machine code of a kernel for a driver of CUDA major version `driver` (None: any), from the cache or compiled now.
+    """Return the machine code of a kernel for a driver of CUDA major version `driver` (None: any), from the cache or compiled now.
 
-    A cache that cannot be written is not used. Raises `RunError` where there is no compiler for it, and with the compiler's message where
-    it fails.
+    A cache that cannot be written is not used. Raises `RunError` if there is no compiler for it, and with the compiler's message if it
+    fails.
     """
     source = source_of(kernel)
     place = cache_folder() / f"{Path(kernel.file).stem}-{arch}-{_key(source, arch, driver)}.cubin"
     if place.is_file():
         return place.read_bytes()
-    # Not before: the search for a compiler loads libraries.
+    # Imported only now, because the search for a compiler loads libraries.
     from gpualign.gpu.runtime.compilers.selection import choose_compiler
 
     code = choose_compiler(arch, driver).compile(source, arch)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        # Written aside and renamed, so that a run beside this one never reads half a file.
+        # Written under another name and renamed, so that a concurrent run never reads half a file.
         with tempfile.NamedTemporaryFile(dir=place.parent, suffix=".part", delete=False) as part:
             try:
                 part.write(code)

@@ -1,6 +1,6 @@
-"""Starts CUDA beside other work: the driver takes about 0.1 s, the context of a device as long again, and a job has files to read.
+"""Starts CUDA in the background: the driver takes about 0.1 s, and so does the context of a device, while a job has files to read.
 
-Contexts stay until the process ends: a command ends with its job, and the next call from Python need not wait again.
+Contexts stay until the process ends. A command ends with its job anyway, and the next call from Python need not wait again.
 """
 
 from __future__ import annotations
@@ -9,28 +9,30 @@ import ctypes
 import threading
 from collections.abc import Iterable
 
-_begun: set[int] = set()  # devices of which a context is there, or on its way
+_started: set[int] = set()  # devices whose context exists or is being made
 _lock = threading.Lock()
 
 
 def start_cuda(devices: Iterable[int]) -> threading.Thread:
-    """Start the driver and the primary contexts of these devices in a thread, each once; the driver makes who comes later wait for them.
-    What fails is silent: whoever uses the device is told."""
+    """Start the driver and the primary contexts of these devices in a thread, each once, and return the thread.
+
+    The driver makes later calls wait until they are started. Failures are silent here: they are reported when the device is used.
+    """
     with _lock:
-        new = [ordinal for ordinal in devices if ordinal not in _begun]
-        _begun.update(new)
+        new = [ordinal for ordinal in devices if ordinal not in _started]
+        _started.update(new)
     thread = threading.Thread(target=_start, args=(new,), name="gpualign-cuda-start")
     thread.start()
     return thread
 
 
 def has_begun() -> bool:
-    """Whether a context is there, or on its way."""
-    return bool(_begun)
+    """Return whether any context exists or is being made."""
+    return bool(_started)
 
 
 def _start(devices: list[int]) -> None:
-    # ctypes, because other threads of Python run while it calls, and a context that has no object needs none to be destroyed in order.
+    # With ctypes, other threads of Python run during the calls, and no object of the context has to be destroyed in the right order.
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:

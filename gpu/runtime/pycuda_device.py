@@ -1,4 +1,4 @@
-"""A CUDA device through PyCUDA: implements `gpualign.gpu.runtime.device.Device`."""
+"""CUDA device through PyCUDA, an implementation of `gpualign.gpu.runtime.device.Device`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHARED_MEMORY = 48 << 10
 
 @contextmanager
 def _reported() -> Iterator[None]:
-    """Turns what PyCUDA raises into an error for people."""
+    """Turn an exception of PyCUDA into an error with a human-readable message."""
     try:
         yield
     except cuda.MemoryError as error:
@@ -49,17 +49,17 @@ class CudaFunction:
         self._allowed = _SHARED_MEMORY
 
     def allow(self, shared: int) -> None:
-        """Let blocks have so many bytes of shared memory, which must be asked for beyond the usual limit."""
+        """Let blocks have `shared` bytes of shared memory; more than the usual limit must be requested from the driver."""
         if shared > self._allowed:
             self.native.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
             self._allowed = shared
 
     def resident_blocks(self, threads: int) -> int:
-        """By registers, shared memory, threads and blocks of a multiprocessor."""
+        """Return the number of resident blocks, by the registers, shared memory, threads and blocks of a multiprocessor."""
         get = self._device.get_attribute
         names = cuda.device_attribute
         warps = -(-threads // 32)
-        # Registers are given to warps in units of 256; each block takes 1 KiB of shared memory beside its own.
+        # Registers are allocated to warps in units of 256; each block takes 1 KiB of shared memory in addition to its own.
         registers = warps * (-(-self.native.num_regs * 32 // 256) * 256)
         shared = self.native.shared_size_bytes + 1024
         return int(
@@ -116,9 +116,9 @@ class CudaStream:
 
 
 class CudaDevice:
-    """Device `ordinal` of this machine, through its primary context, so that other users of CUDA in the process share it.
+    """Device `ordinal` of this machine. Its primary context is used, so that other users of CUDA in the process share it.
 
-    driver: the major version of CUDA that its driver is for.
+    driver: major version of CUDA that the driver supports
     """
 
     def __init__(self, ordinal: int) -> None:

@@ -1,4 +1,4 @@
-"""A slot: one stream with the buffers of one batch. A few of them take turns, so that copies and host work overlap kernels."""
+"""A stream with the buffers of one batch. A few of them take turns, so that copies and host work overlap kernels."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from gpualign.gpu.runtime.device import Bytes, Device, Event, Memory, OutOfMemor
 Made = TypeVar("Made")
 
 _SMALL = 16 << 20
-"""Bytes of a buffer that may be twice as large as it need be."""
+"""Largest size, in bytes, up to which a buffer may be twice as large as necessary."""
 
-_STOP = 0x3F  # every byte of the queue's counter: as many units as no queue has
+_STOP = 0x3F  # value of every byte of the queue's counter: more units than any queue has
 
 
 class StreamBuffers:
-    """Buffers have names; they grow as batches need and are kept for the next. Growing waits for what the device is at, so that there is
-    more room than asked for where that is cheap. Whatever makes room raises `OutOfMemory`.
+    """Stream with named buffers, which grow as batches need and are kept for the next batch.
 
-    passed: the events that `mark` has recorded since `begin`.
+    Growing waits until the device has finished its current work, so small buffers are made larger than requested. Methods that allocate
+    raise `OutOfMemory`.
+
+    passed: events that `mark` has recorded since `begin`
     """
 
     def __init__(self, device: Device, number: int) -> None:
@@ -39,15 +41,15 @@ class StreamBuffers:
         return self._device.hardware.multiprocessors
 
     def blocks(self, kernel: Kernel, threads: int) -> int:
-        """Blocks of so many threads that the device runs at a time."""
+        """Return how many blocks of `threads` threads the device runs at a time."""
         return self._device.function(kernel).resident_blocks(threads) * self.multiprocessors
 
     def load(self, kernel: Kernel) -> None:
-        """Get a kernel ready: the driver loads none while another runs."""
+        """Load a kernel in advance, because the driver loads none while another one runs."""
         self._device.function(kernel)
 
     def address(self, name: str, nbytes: int, most: int = _SMALL) -> int:
-        """The place of a buffer on the device, of so many bytes at least; of up to twice as many, where these are no more than `most`."""
+        """Return the address of a buffer of at least `nbytes` bytes on the device; up to twice as many, if these are at most `most`."""
         memory, size = self._memory.get(name, (None, 0))
         if memory is None or size < nbytes:
             roomy = max(nbytes, min(2 * nbytes, most))
@@ -59,26 +61,26 @@ class StreamBuffers:
         return memory.address
 
     def host(self, name: str, nbytes: int) -> Bytes:
-        """So many bytes of a buffer of pinned memory."""
+        """Return the first `nbytes` bytes of a buffer in pinned memory."""
         if name not in self._pinned or self._pinned[name].nbytes < nbytes:
             self._pinned.pop(name, None)
             self._pinned[name], _ = _made(self._device.pinned, nbytes, max(nbytes + nbytes // 8, min(2 * nbytes, _SMALL // 2)))
         return self._pinned[name][:nbytes]
 
     def stage(self, arrays: Arrays) -> dict[str, int]:
-        """Put arrays into one buffer of pinned memory, for `upload`; where each will lie on the device."""
+        """Put arrays into one buffer of pinned memory, for `upload`. Return the address that each will have on the device."""
         nbytes = sum(aligned(array.nbytes) for array in arrays.values())
         host, at = self.host("arrays", nbytes), self.address("arrays", nbytes)
-        places: dict[str, int] = {}
+        addresses: dict[str, int] = {}
         used = 0
         for name, array in arrays.items():
-            places[name] = at + used
+            addresses[name] = at + used
             host[used : used + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
             used += aligned(array.nbytes)
-        return places
+        return addresses
 
     def begin(self) -> None:
-        """A batch begins."""
+        """Start a batch."""
         self.passed = []
         self.mark()
 
@@ -89,11 +91,11 @@ class StreamBuffers:
         return self._stream.record()
 
     def upload(self, name: str, nbytes: int) -> None:
-        """From a buffer of pinned memory to the one of that name on the device."""
+        """Copy a buffer in pinned memory to the one of the same name on the device."""
         self._stream.upload(self.address(name, nbytes), self.host(name, nbytes))
 
     def download(self, name: str, nbytes: int) -> None:
-        """The other way round."""
+        """Copy a buffer on the device to the one of the same name in pinned memory."""
         self._stream.download(self.host(name, nbytes), self.address(name, nbytes))
 
     def fill(self, address: int, byte: int, nbytes: int) -> None:
@@ -116,11 +118,11 @@ class StreamBuffers:
 
 
 def _made(make: Callable[[int], Made], nbytes: int, roomy: int) -> tuple[Made, int]:
-    """(what has been made, its bytes: `roomy`, or where there is not so much memory left `nbytes`)."""
-    least, size = aligned(max(nbytes, 1)), aligned(roomy)
-    if size > least:
+    """Return (a buffer, its bytes): of `roomy` bytes, or of `nbytes` if memory does not suffice."""
+    min_size, size = aligned(max(nbytes, 1)), aligned(roomy)
+    if size > min_size:
         try:
             return make(size), size
         except OutOfMemory:
             pass
-    return make(least), least
+    return make(min_size), min_size

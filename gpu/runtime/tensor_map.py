@@ -1,4 +1,4 @@
-"""What the copy engine of a device (TMA, compute capability 9.0) is told of a matrix; PyCUDA has no call for it."""
+"""Tensor maps, by which the copy engine of a device (TMA, compute capability 9.0) finds parts of a matrix; PyCUDA has no call for them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ import numpy.typing as npt
 from gpualign.core.common.errors import RunError
 
 MAP_BYTES = 128
-"""Of a CUtensorMap."""
+"""Size of a CUtensorMap, bytes."""
 
 _ALIGNED = 64  # bytes
 _UINT8, _NOT_INTERLEAVED, _SWIZZLE_128B, _L2_PROMOTION_256B, _ZEROS_OUTSIDE = 0, 0, 3, 3, 0
 
 
 def tensor_map(address: int, shape: tuple[int, int], box: tuple[int, int]) -> npt.NDArray[np.uint8]:
-    """uint8[MAP_BYTES] by which kernels copy boxes of a matrix of bytes at an address of the device into shared memory, swizzled by 128
-    bytes: the 16-byte piece p of row r lies where piece p ^ r % 8 would. shape, box: rows, and bytes of each. Kernels want it at a multiple
-    of 64 bytes.
+    """Return the tensor map of a matrix of bytes at `address` on the device, uint8[MAP_BYTES].
 
-    Raises `RunError` where the driver refuses, as for an address or a row that is no multiple of 16 bytes.
+    By it kernels copy boxes of the matrix into shared memory, swizzled by 128 bytes: the 16-byte piece p of row r is stored where piece
+    p ^ r % 8 would be. Kernels need the map at a multiple of 64 bytes. shape, box: (rows, bytes of a row).
+
+    Raises `RunError` if the driver refuses, e.g. because the address or the row size is not a multiple of 16 bytes.
     """
-    room = np.zeros(MAP_BYTES + _ALIGNED, dtype=np.uint8)
-    first = -room.ctypes.data % _ALIGNED
-    out = room[first : first + MAP_BYTES]
+    buffer = np.zeros(MAP_BYTES + _ALIGNED, dtype=np.uint8)
+    first = -buffer.ctypes.data % _ALIGNED
+    out = buffer[first : first + MAP_BYTES]
     code = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
         ctypes.c_void_p(out.ctypes.data),
         _UINT8,

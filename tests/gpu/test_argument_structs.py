@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpualign.gpu.kernels.argument_structs import DISTANCE, MOST_PLANES, SELECT, arguments
+from gpualign.gpu.kernels.argument_structs import DISTANCE, MAX_PLANES, SELECT, arguments
 
 OF_SELECT = {"scores": 1, "ranks": 2, "hit_scores": 3, "hit_columns": 4, "rows": 5, "target_count": 6, "hits": 7}
 
@@ -20,10 +20,10 @@ def test_every_field_is_given_once():
 def test_arrays_are_filled_from_their_beginning():
     assert DISTANCE.names is not None
     others = {name: 1 for name in DISTANCE.names if name not in ("left", "right")}
-    filled = arguments(DISTANCE, **others, left=(3, 4), right=range(MOST_PLANES))
-    np.testing.assert_array_equal(filled["left"], [3, 4] + [0] * (MOST_PLANES - 2))
-    np.testing.assert_array_equal(filled["right"], np.arange(MOST_PLANES))
-    with pytest.raises(ValueError, match="left has room for 16 numbers, not 17"):
+    filled = arguments(DISTANCE, **others, left=(3, 4), right=range(MAX_PLANES))
+    np.testing.assert_array_equal(filled["left"], [3, 4] + [0] * (MAX_PLANES - 2))
+    np.testing.assert_array_equal(filled["right"], np.arange(MAX_PLANES))
+    with pytest.raises(ValueError, match="left: expected at most 16 numbers, found 17"):
         arguments(DISTANCE, **others, left=range(17), right=())
-    with pytest.raises(ValueError, match="hits has room for 0 numbers"):
+    with pytest.raises(ValueError, match="hits: expected at most 0 numbers"):
         arguments(SELECT, **{**OF_SELECT, "hits": (7,)})

@@ -53,7 +53,7 @@ def test_pycuda_is_built_with_headers_of_the_drivers_version(monkeypatch, driver
 @pytest.mark.parametrize(
     ("driver", "reason", "remedy"),
     [
-        (None, "no NVIDIA driver was found (libcuda.so.1)", "where there is a GPU, install its driver"),
+        (None, "no NVIDIA driver was found (libcuda.so.1)", "if this machine has a GPU, install its driver"),
         (Driver(11080, "/"), "the NVIDIA driver is for CUDA 11.8, and 12.0 or newer is needed", "update NVIDIA's driver"),
         (CUDA12, "PyCUDA is not installed", "pip install 'gpualign[cuda12]' && pip install "),
     ],

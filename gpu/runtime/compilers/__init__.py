@@ -1,1 +1,1 @@
-"""The compilers that turn kernels into machine code, and which of them is taken."""
+"""Compilers that turn kernels into machine code, and the selection of one of them."""

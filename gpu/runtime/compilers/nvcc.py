@@ -1,4 +1,4 @@
-"""The compiler of the CUDA toolkit, a program, which needs a C++ compiler beside it."""
+"""nvcc, the compiler of the CUDA toolkit: a program that needs a C++ compiler."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _OPTIONS = ("-cubin", "-O3", f"-std={STANDARD}")
 
 
 def find_nvcc() -> str | None:
-    """Of CUDA_HOME or CUDA_PATH; or else on the PATH, in its usual place, or where cuda-pathfinder finds one."""
+    """Return the path of nvcc: in CUDA_HOME or CUDA_PATH if set; else on the PATH, in its usual folder, or as cuda-pathfinder finds it."""
     home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
     for folder in [str(Path(home, "bin"))] if home else [None, "/usr/local/cuda/bin"]:
-        if found := shutil.which("nvcc", path=folder):
-            return found
+        if path := shutil.which("nvcc", path=folder):
+            return path
     if home:
         return None
     try:
         from cuda.pathfinder import find_nvidia_binary_utility
     except ImportError:
         return None
-    found = find_nvidia_binary_utility("nvcc")
-    return str(found) if found else None
+    utility = find_nvidia_binary_utility("nvcc")
+    return str(utility) if utility else None
 
 
 class Nvcc:
@@ -39,8 +39,8 @@ class Nvcc:
 
     @cached_property
     def version(self) -> tuple[int, int] | None:
-        found = re.search(r"release (\d+)\.(\d+)", self._ask("--version"))
-        return (int(found[1]), int(found[2])) if found else None
+        match = re.search(r"release (\d+)\.(\d+)", self._ask("--version"))
+        return (int(match[1]), int(match[2])) if match else None
 
     @property
     def title(self) -> str:
@@ -51,23 +51,23 @@ class Nvcc:
         return not known or arch.rstrip("af") in known
 
     def compile(self, source: Source, arch: str) -> bytes:
-        """Through files, in a folder of its own."""
+        """Compile files in a temporary folder."""
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             for header, text in source.headers.items():
                 Path(folder, header).write_bytes(text)
             Path(folder, source.kernel.file).write_bytes(source.text)
-            made = folder / "kernel.cubin"
+            cubin = folder / "kernel.cubin"
             macros = [f"-D{macro}={value}" for macro, value in source.macros]
-            command = [self.path, *_OPTIONS, f"-arch={arch}", *macros, "-o", str(made), str(folder / source.kernel.file)]
+            command = [self.path, *_OPTIONS, f"-arch={arch}", *macros, "-o", str(cubin), str(folder / source.kernel.file)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise failure(self, source, arch, done.stderr or done.stdout)
-            return made.read_bytes()
+            return cubin.read_bytes()
 
-    def _ask(self, question: str) -> str:
-        """Its answer, or nothing."""
+    def _ask(self, option: str) -> str:
+        """Return the output of nvcc with an option, or "" if it fails."""
         try:
-            return subprocess.run([self.path, question], capture_output=True, text=True, check=True).stdout
+            return subprocess.run([self.path, option], capture_output=True, text=True, check=True).stdout
         except (OSError, subprocess.CalledProcessError):
             return ""

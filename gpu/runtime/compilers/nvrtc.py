@@ -1,7 +1,7 @@
-"""NVIDIA's compiler as a library, which needs neither the CUDA toolkit nor a C++ compiler.
+"""NVRTC, NVIDIA's compiler as a library, which needs neither the CUDA toolkit nor a C++ compiler.
 
-Called through ctypes: its ten functions are the same in every version, while NVIDIA's own `cuda-bindings` are 31 MB, for one major version
-of CUDA each, and take twice as long to import as a small kernel to compile (0.17 s and 0.05 s, 2026-11).
+It is called through ctypes: its ten functions are the same in every version, while NVIDIA's own `cuda-bindings` are 31 MB, serve one major
+version of CUDA each, and take longer to import than a small kernel to compile (0.17 s and 0.05 s, 2026-11).
 """
 
 from __future__ import annotations
@@ -21,22 +21,27 @@ _MAJOR_VERSIONS = (13, 12)
 
 
 def find_nvrtc() -> Iterator[Nvrtc]:
-    """Those of pip's packages, then the loader's, newest first, then the one that cuda-pathfinder finds, in a toolkit or of conda; each
-    version once. Looked for as they are asked for.
+    """Yield the installed libraries, each version once, searching lazily.
+
+    Those of pip's packages come first, then the loader's, newest first, then the one that cuda-pathfinder finds in a toolkit or of conda.
     """
     seen = set[tuple[int, int]]()
     for path in _libraries():
         try:
-            found = Nvrtc(path)
-        except (OSError, RunError, AttributeError):  # not there, or no such library
+            nvrtc = Nvrtc(path)
+        except (OSError, RunError, AttributeError):  # missing, or another library
             continue
-        if found.version not in seen:
-            seen.add(found.version)
-            yield found
+        if nvrtc.version not in seen:
+            seen.add(nvrtc.version)
+            yield nvrtc
 
 
 def _libraries() -> Iterator[str]:
-    """Of several major versions a driver may load only the older, and cuda-pathfinder gives one: so it comes last."""
+    """Yield paths and names of libraries that may be installed.
+
+    If several major versions are installed, a driver may load the code of only the older, and cuda-pathfinder returns one version: so it
+    comes last.
+    """
     spec = find_spec("nvidia")
     folders = list(spec.submodule_search_locations or ()) if spec else []
     packaged = [path for folder in folders for path in Path(folder).glob("*/lib/libnvrtc.so.*")]
@@ -48,18 +53,18 @@ def _libraries() -> Iterator[str]:
         return
     try:
         yield str(load_nvidia_dynamic_lib("nvrtc").abs_path)
-    except RuntimeError:  # that there is none, or that it cannot be loaded
+    except RuntimeError:  # there is none, or it cannot be loaded
         return
 
 
 def _major(path: Path) -> int:
-    """13 of libnvrtc.so.13."""
-    found = re.search(r"\.so\.(\d+)", path.name)
-    return int(found[1]) if found else 0
+    """Return the major version in a file name: 13 for libnvrtc.so.13."""
+    match = re.search(r"\.so\.(\d+)", path.name)
+    return int(match[1]) if match else 0
 
 
 class Nvrtc:
-    """The library at `path`, or of that name. Raises `OSError` if it cannot be loaded."""
+    """NVRTC from the library at `path`, or of that name. Raises `OSError` if it cannot be loaded."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -68,10 +73,10 @@ class Nvrtc:
         self._call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
         self.version = major.value, minor.value
         self.title = f"NVRTC {major.value}.{minor.value}"
-        # What it needs beside it, it asks the loader for by name, and the packages of CUDA 13.0 do not say where to look.
-        beside = Path(path).with_name(f"libnvrtc-builtins.so.{major.value}.{minor.value}")
-        if beside.is_file():
-            ctypes.CDLL(str(beside))
+        # It loads a second library by name, and the packages of CUDA 13.0 do not tell the loader where to search.
+        builtins = Path(path).with_name(f"libnvrtc-builtins.so.{major.value}.{minor.value}")
+        if builtins.is_file():
+            ctypes.CDLL(str(builtins))
 
     def knows(self, arch: str) -> bool:
         return capability(arch) in self._architectures
@@ -85,7 +90,7 @@ class Nvrtc:
         return frozenset(numbers)
 
     def compile(self, source: Source, arch: str) -> bytes:
-        """In memory. Other threads of Python run meanwhile."""
+        """Compile in memory, while other threads of Python run."""
         program = ctypes.c_void_p()
         headers = _texts(source.headers.values()), _texts(name.encode() for name in source.headers)
         name = source.kernel.file.encode()
@@ -100,7 +105,7 @@ class Nvrtc:
             self._library.nvrtcDestroyProgram(ctypes.byref(program))
 
     def _get(self, what: str, program: ctypes.c_void_p) -> bytes:
-        """Something of a program that the library gives by a pair of functions."""
+        """Return a property of a program, for which the library has a pair of functions."""
         size = ctypes.c_size_t()
         self._call(f"nvrtcGet{what}Size", program, ctypes.byref(size))
         text = ctypes.create_string_buffer(size.value)
@@ -114,6 +119,6 @@ class Nvrtc:
 
 
 def _texts(texts: Iterable[bytes]) -> ctypes.Array[ctypes.c_char_p]:
-    """As C takes them."""
+    """Return texts as an array of C."""
     every = list(texts)
     return (ctypes.c_char_p * len(every))(*every)

@@ -1,4 +1,4 @@
-"""Which compiler is taken: NVRTC where there is one for the device and its driver, or else nvcc."""
+"""Selects a compiler: NVRTC if there is one for the device and its driver, else nvcc."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ from gpualign.gpu.runtime.compilers.nvrtc import find_nvrtc
 
 
 def found_compilers() -> Iterator[Compiler]:
-    """Those of this machine, the preferred first, looked for as they are asked for."""
+    """Yield the compilers of this machine, the preferred one first, searching lazily."""
     yield from find_nvrtc()
     if path := find_nvcc():
         yield Nvcc(path)
 
 
 class NoCompiler(RunError):
-    """None of this machine will do. reason; remedy: the command that installs one."""
+    """Raised if no compiler of this machine is suitable.
+
+    reason: why
+    remedy: command that installs one
+    """
 
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(f"{reason}; {remedy}")
@@ -26,9 +30,9 @@ class NoCompiler(RunError):
 
 
 def choose_compiler(arch: str, driver: int | None = None) -> Compiler:
-    """The first whose code of an architecture a driver of CUDA major version `driver` loads (None: any).
+    """Return the first compiler whose code for an architecture a driver of CUDA major version `driver` (None: any) loads.
 
-    Raises `NoCompiler`, with what was found and what to install, where there is none.
+    Raises `NoCompiler`, with what was found and what to install, if there is none.
     """
     refused = []
     for compiler in found_compilers():
@@ -36,5 +40,5 @@ def choose_compiler(arch: str, driver: int | None = None) -> Compiler:
         if reason is None:
             return compiler
         refused.append(f"{reason} ({compiler.path})")
-    found = "; ".join(refused) or "neither NVRTC nor nvcc was found"
-    raise NoCompiler(f"no CUDA compiler for {arch}: {found}", f"pip install -U '{wheel(arch, driver)}'")
+    reasons = "; ".join(refused) or "neither NVRTC nor nvcc was found"
+    raise NoCompiler(f"no CUDA compiler for {arch}: {reasons}", f"pip install -U '{wheel(arch, driver)}'")
