@@ -1,1 +1,1 @@
-"""Alignment on CUDA devices: which kernel, batches, launches, and the engine."""
+"""Alignment on CUDA devices: the selection of kernels, batches, launches, and the engine."""

@@ -1,4 +1,4 @@
-"""The form in which a kernel family reads a batch: what is uploaded, and how much room the kernel takes. Pure."""
+"""Layout of a batch for a kernel family: the arrays to upload, and the memory that the kernel takes. Pure."""
 
 from __future__ import annotations
 
@@ -17,13 +17,24 @@ from gpualign.gpu.kernels.argument_structs import Arrays, aligned
 
 @dataclass(frozen=True)
 class Layout:
-    """A batch in the form of a kernel family.
+    """A batch in the form that a kernel family reads.
 
-    arrays: what the host makes and uploads; packed_bytes: targets as pack.cu makes them; threads: of a block; units: strips of
-    all items; strips: of the longest item; carry_stride, carry_bytes: of one slot, in the kernel's units and bytes; slots: carry
-    buffers, of which the kernel needs fewest_slots; progress_bytes: flags of all strips; edge_stride, edge_bytes: of one slot,
-    checkpoints of paths beside the carries. In a chain of warps an item is a pair, and so is a slot, of which a launch takes as
-    many as fit. Where the host traces, matrices: of directions, and matrix_stride: words of one.
+    In a chain of warps an item is a pair, and each pair has a slot of its own; a launch takes as many pairs as fit.
+
+    arrays: arrays that the host makes and uploads
+    packed_bytes: size of the targets as packed by pack.cu
+    threads: threads of a block
+    units: strips of all items
+    strips: strips of the longest item
+    carry_stride: carries of one slot, in the kernel's units
+    carry_bytes: carries of one slot, bytes
+    slots: carry buffers
+    progress_bytes: size of the flags of all strips
+    min_slots: slots that the kernel needs at least
+    edge_stride: checkpoints of one slot, kept for paths in addition to the carries, in the kernel's units
+    edge_bytes: checkpoints of one slot, bytes
+    matrices: number of matrices of directions, if the host traces
+    matrix_stride: words of one matrix
     """
 
     arrays: Arrays
@@ -35,7 +46,7 @@ class Layout:
     carry_bytes: int
     slots: int
     progress_bytes: int
-    fewest_slots: int = 2
+    min_slots: int = 2
     edge_stride: int = 0
     edge_bytes: int = 0
     matrices: int = 0
@@ -55,14 +66,19 @@ class Layout:
 
     @property
     def nbytes(self) -> int:
-        """Device memory of a batch beside its carries and results."""
-        return sum(aligned(part) for part in (self.upload_bytes, self.packed_bytes, self.progress_bytes))
+        """Device memory of a batch in addition to its carries and results."""
+        return sum(aligned(size) for size in (self.upload_bytes, self.packed_bytes, self.progress_bytes))
 
 
 @dataclass(frozen=True)
-class Room:
-    """What a device offers a batch: blocks that run at a time (a function of their threads), bytes, lanes of a warp, and whether
-    the task's sequences are already there."""
+class DeviceCapacity:
+    """Capacity of a device for a batch.
+
+    blocks: returns how many blocks run at a time, from the threads of a block
+    memory: bytes
+    lanes: threads of a warp
+    resident: whether the task's sequences are already on the device
+    """
 
     blocks: Callable[[int], int]
     memory: int
@@ -70,12 +86,12 @@ class Room:
     resident: bool
 
     def scheduled(self, strips: npt.NDArray[np.int64], columns: npt.NDArray[np.int64], threads: int, carry_bytes: int) -> Schedule:
-        """Of a batch's items, with no more carry buffers than half of the memory holds."""
+        """Return the schedule of a batch's items, with no more carry buffers than fit in half of the memory."""
         return make_schedule(strips, columns, max(1, min(self.blocks(threads), self.memory // (4 * carry_bytes))))
 
 
 def shared_arrays(batch: Batch, recipe: Recipe, task: Task, resident: bool) -> Arrays:
-    """What every family reads of a batch. Where the sequences are not on the device, it brings its own."""
+    """Return the arrays that every family reads. If the sequences are not on the device, they include those of the batch."""
     tile, targets = batch.tile, batch.targets
     arrays: Arrays = {
         "queries": batch.queries.astype(np.int32),

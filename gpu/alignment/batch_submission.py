@@ -1,4 +1,4 @@
-"""A batch on its way to the device: how much room it takes, and the order of its copies and kernels."""
+"""Submits a batch to the device: the memory that it takes, and the order of its copies and kernels."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 
 @dataclass(frozen=True)
-class Job:
-    """A batch and all that its kernel needs to know. resident: addresses of arrays that lie on the device for the whole task: the codes
-    and offsets of all sequences, or none where the batch brings its own."""
+class BatchSubmission:
+    """A batch with all that its kernel needs.
+
+    resident: addresses of arrays that stay on the device for the whole task: the codes and offsets of all sequences, or none if the batch
+      brings its own
+    """
 
     batch: Batch
     layout: Layout
@@ -29,51 +32,51 @@ class Job:
 
     @property
     def fixed_bytes(self) -> int:
-        """Device memory beside carries and checkpoints."""
+        """Device memory in addition to carries and checkpoints."""
         return self.layout.nbytes + self.output.device_bytes + QUEUE_BYTES
 
     @property
     def min_bytes(self) -> int:
-        """Device memory that the batch takes at least."""
-        return self.fixed_bytes + self.layout.fewest_slots * self.layout.slot_bytes
+        """Least device memory of the batch."""
+        return self.fixed_bytes + self.layout.min_slots * self.layout.slot_bytes
 
     def submit(self, slot: StreamBuffers, memory: int) -> None:
-        """Put the batch on the slot's stream, within `memory` bytes. Raises `OutOfMemory`, with nothing launched.
+        """Put the batch on the slot's stream, using at most `memory` bytes. Raises `OutOfMemory`, with nothing launched.
 
-        The slot marks when upload, kernels and download begin, and when the last ends.
+        The slot records an event before the upload, the kernels and the download, and one after the download.
         """
         layout, variant, output = self.layout, self.variant, self.output
         grid = min(slot.blocks(variant.kernel, layout.threads), max(1, layout.units))
         slots = variant.slots(layout, memory - self.fixed_bytes)
         if slots < 1:
-            raise OutOfMemory(f"{memory:,} bytes do not hold a batch")
+            raise OutOfMemory(f"{memory:,} bytes are too few for a batch")
         carry_bytes, edge_bytes = slots * layout.carry_bytes, slots * layout.edge_bytes
-        room = (memory - self.fixed_bytes) / max(1, carry_bytes + edge_bytes)  # for each byte of these
-        placed = DeviceBatch(
+        ratio = (memory - self.fixed_bytes) / max(1, carry_bytes + edge_bytes)  # available bytes per byte of carries and checkpoints
+        device_batch = DeviceBatch(
             self.batch,
             layout,
             self.recipe,
             {**self.resident, **slot.stage(layout.arrays)},
             packed=slot.address("packed", layout.packed_bytes),
-            carries=slot.address("carries", carry_bytes, most=int(room * carry_bytes)),
-            edges=slot.address("edges", edge_bytes, most=int(room * edge_bytes)),
+            carries=slot.address("carries", carry_bytes, most=int(ratio * carry_bytes)),
+            edges=slot.address("edges", edge_bytes, most=int(ratio * edge_bytes)),
             slots=slots,
             scores=output.reserve(slot),
             queue=slot.address("queue", QUEUE_BYTES),
             progress=slot.address("progress", layout.progress_bytes),
             grid=grid,
         )
-        way_back = output.way_back(slot, variant, placed)
+        traceback = output.traceback(slot, variant, device_batch)
 
         slot.begin()
         slot.upload("arrays", layout.upload_bytes)
-        slot.fill(placed.queue, 0, QUEUE_BYTES)
+        slot.fill(device_batch.queue, 0, QUEUE_BYTES)
         if layout.progress_bytes:
-            slot.fill(placed.progress, 0, layout.progress_bytes)
+            slot.fill(device_batch.progress, 0, layout.progress_bytes)
         output.clear(slot, variant.clears)
         slot.mark()
-        variant.launch(placed, slot, way_back)
-        output.finish(slot, placed)
+        variant.launch(device_batch, slot, traceback)
+        output.finish(slot, device_batch)
         slot.mark()
         output.download(slot)
         slot.mark()

@@ -1,4 +1,4 @@
-"""The CUDA engine: a thread for each device, all pulling tiles from one plan."""
+"""CUDA engine: one thread per device; all threads pull tiles from one plan."""
 
 from __future__ import annotations
 
@@ -26,19 +26,24 @@ from gpualign.gpu.runtime.device_failures import Lost, failure_reporter
 from gpualign.gpu.runtime.host_buffers import ResultPool
 
 _TILE_SECONDS = 0.4
-"""Estimated work of a tile: long beside the host's part of it, short enough to share among devices and to stop soon."""
+"""Estimated work of a tile, seconds: long compared with the host's part of it, short enough to be shared among devices and to stop soon."""
 
-_SEARCH_TILES = 3  # of a band of a search, about: many queries with targets of one length make the fullest tiles
-_PATH_SHARE = 4  # a tile with paths is smaller by this: it is slower, and its results take more memory
+_SEARCH_TILES = 3  # tiles of a band of a search (approximate): many queries with targets of one length make the fullest tiles
+_PATH_SHARE = 4  # a tile with paths is smaller by this factor: it is slower, and its results take more memory
 _BAND_ROWS = 1024
-_LANES = 1024  # targets that a tile grows by: whole blocks of every kernel
-_WAITING_HITS = 64  # tiles of a search whose hits wait to be traced
-_SAMPLE = 4096  # records that stand for the lengths of a set
+_LANES = 1024  # step of the number of targets of a tile: whole blocks of every kernel
+_WAITING_HITS = 64  # tiles of a search whose hits may wait to be traced
+_SAMPLE = 4096  # records that represent the lengths of a set
 
 
 @dataclass(frozen=True)
 class CudaPrepared:
-    """Implements `gpualign.core.execution.engine.Prepared`. seconds: that it takes, about, once CUDA has started."""
+    """Implements `gpualign.core.execution.engine.Prepared`.
+
+    seconds: estimated run time after CUDA has started
+    lost: called when a device fails
+    process: id of the process that made the engine
+    """
 
     task: Task
     limits: Limits
@@ -57,12 +62,12 @@ class CudaPrepared:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
         def worker(device: Device) -> Callable[[WorkerPort[TileResult]], None]:
-            def work(counter: WorkerPort[TileResult]) -> None:
-                Worker(device, self.pool, self.task, self.recipe, counter.next_tile, counter.deliver, counter.stopped, self.log).run()
+            def work(port: WorkerPort[TileResult]) -> None:
+                Worker(device, self.pool, self.task, self.recipe, port.next_tile, port.deliver, port.stopped, self.log).run()
 
             return work
 
-        # Hits are small: many tiles of them may wait to be traced.
+        # Hits are small, so the hits of many tiles may wait to be traced.
         waiting = 2 if self.task.top is None else _WAITING_HITS
         workers = [worker(device) for device in self.devices]
         return run_workers(tiles, workers, waiting * len(workers), "gpualign-cuda", lost=self.lost)
@@ -71,8 +76,9 @@ class CudaPrepared:
 class CudaEngine:
     """Implements `gpualign.core.execution.engine.Engine` on one or more devices, which are opened for each run.
 
-    log: told of every finished batch, for benchmarks. host_traceback: matrices of directions are copied back, and traced on the host
-    while the next batch computes, as Li 2014 did. note: told of a device that fails while others take over its work.
+    log: called with every finished batch, for benchmarks
+    host_traceback: matrices of directions are copied back and traced on the host while the next batch is computed, as Li 2014 did
+    note: called with a message about a failed device whose work the others take over
     """
 
     capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
@@ -95,33 +101,36 @@ class CudaEngine:
 
     @property
     def device_count(self) -> int:
-        """Devices, each of which a thread of the host feeds."""
+        """Number of devices. A host thread feeds each of them."""
         return len(self._devices)
 
     def prepare(self, task: Task, budget: Budget) -> CudaPrepared | CudaNearPrepared:
-        """The budget is of the host's memory; scratch: pinned buffers and results on their way."""
+        """Prepare a task. budget: memory of the host; its scratch memory is for pinned buffers and for results being copied.
+
+        Raises `RunError` for a task that the engine cannot do.
+        """
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the CUDA engine cannot do this: {refusal}")
         count = f"{len(self._devices)} x " if len(self._devices) > 1 else ""
-        described = f"cuda ({count}{self._devices[0].name})"
+        description = f"cuda ({count}{self._devices[0].name})"
         if task.within is not None:
-            return prepare_near(task, budget, self._devices, described, self._process, lost=self._lost)
+            return prepare_near(task, budget, self._devices, description, self._process, lost=self._lost)
         hardware = self._devices[0].hardware
         recipe = make_recipe(task, self._host_traceback, packed_cell(device.arch for device in self._devices))
-        # What a first band of queries against all targets would run.
+        # The kernel of a first band of queries against all targets.
         queries, targets = _sample(task.queries.lengths[:_BAND_ROWS]), np.sort(_sample(task.targets.lengths))
         variant = choose(recipe, queries, targets, hardware)
         rate = variant.rate * hardware.multiprocessors * hardware.clock / (_PATH_SHARE if task.needs_paths else 1)
         cells = int(rate * _TILE_SECONDS)
         rows = _BAND_ROWS
         if task.top is not None:
-            # Hits are traced and written a band at a time, while later bands are computed.
+            # Hits are traced and written band by band, while later bands are computed.
             mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
             rows = max(1, min(_BAND_ROWS, -(-_SEARCH_TILES * cells // mean)))
-        kept, devices = (budget.results, budget.scratch), len(self._devices)
+        memory, devices = (budget.results, budget.scratch), len(self._devices)
         padding = RUNS_PIECE - 1 if task.detail is Detail.PATH else 0
         limits = Limits(
-            *kept,
+            *memory,
             task.item_bytes + padding,
             _LANES,
             cells,
@@ -134,9 +143,9 @@ class CudaEngine:
         )
         seconds = task.cells_about / (rate * devices)
         tools = self._devices, self._pool, self._log, self._lost, self._process
-        return CudaPrepared(task, limits, variant.title, described, seconds, recipe, *tools)
+        return CudaPrepared(task, limits, variant.title, description, seconds, recipe, *tools)
 
 
 def _sample(lengths: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """Evenly spaced records where there are many; the choice of a kernel needs no more."""
+    """Return the lengths of evenly spaced records if there are many; the selection of a kernel needs no more."""
     return lengths[:: max(1, len(lengths) // _SAMPLE)]

@@ -1,9 +1,8 @@
-"""Which kernel computes a batch of pairs. Pure.
+"""Selects the kernel that computes a batch of pairs. Pure.
 
-The rule: every kernel that can hold the scores exactly is rated, and the one with the shortest estimated time is taken. An
-estimate is the larger of two times, in clocks: all cells (padding included) at the full rate of the device, and the longest
-chain of steps that wait for each other. Many pairs thus go one to a thread, or 32 to a thread in bits; few or very
-long ones go to chains of warps. The choice never changes a score.
+Of all kernels that hold the scores exactly, the one with the shortest estimated time is taken. An estimate is the larger of two times, in
+clocks: all cells (padding included) at the full rate of the device, and the longest chain of steps that wait for each other. So many pairs
+go one to a thread, or 32 to a thread in bits; few or very long ones go to chains of warps. The selection never changes a score.
 """
 
 from __future__ import annotations
@@ -27,22 +26,22 @@ from gpualign.gpu.alignment.recipe import Lengths, Recipe
 from gpualign.gpu.kernels.kernel import Hardware
 
 FAMILIES: tuple[Family, ...] = (slices, chain_edit, threads, chain)
-"""Of equally fast kernels, that of the first is taken."""
+"""Families of kernels. Of equally fast kernels the one of the first family is taken."""
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
-    """Every kernel that computes pairs up to these lengths exactly. Raises `OverflowError` where none does."""
+    """Yield every kernel that computes pairs up to these lengths exactly. Raises `OverflowError` if there is none."""
     for family in FAMILIES:
         yield from family.variants(recipe, longest_query, longest_target)
 
 
 def choose(recipe: Recipe, queries: Lengths, targets: Lengths, hardware: Hardware, memory: int | None = None) -> Variant:
-    """The kernel for all pairs of these lengths, on a device with `memory` bytes for a batch (None: enough).
+    """Return the kernel for all pairs of these lengths, on a device with `memory` bytes for a batch (None: enough).
 
-    `targets` are in the order in which they share items.
+    queries, targets: lengths; `targets` in the order in which they share items.
     """
     query, target = int(queries.max()), int(targets.max())
-    every = list(variants(recipe, query, target))
+    candidates = list(variants(recipe, query, target))
     if memory is not None and recipe.paths:
-        every = [v for v in every if v.kept_bytes(query, target, hardware) <= memory // 2] or every
-    return min(every, key=lambda variant: variant.clocks(queries, targets, hardware))
+        candidates = [v for v in candidates if v.checkpoint_bytes(query, target, hardware) <= memory // 2] or candidates
+    return min(candidates, key=lambda variant: variant.clocks(queries, targets, hardware))

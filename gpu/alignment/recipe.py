@@ -1,4 +1,4 @@
-"""How a task is computed, before the lengths of a batch are known: what every kernel family reads of it. Pure."""
+"""Recipe of a task, read by every kernel family before the lengths of a batch are known. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpualign.gpu.kernels.kernel import capability
 
 Lengths = npt.NDArray[np.int64]
 
-_MOST_STEPS = 4  # that a bit-sliced kernel has
+_MAX_STEPS = 4  # of a bit-sliced kernel
 _DPX, _HALF_MAXIMA = 90, 80  # compute capabilities
 
 
@@ -23,22 +23,28 @@ U16X2, H16X2 = "U16x2", "H16x2"
 
 
 def packed_cell(archs: Iterable[str]) -> str | None:
-    """The type of cuda_src/alignment/score.cuh that holds two scores, of which all these architectures, as compilers call them, find the
-    larger in
-    one instruction each: DPX has maxima of unsigned 16-bit numbers, compute capability 8.0 those of half floats, and before it there are
-    none. A name that is none is today's."""
-    least = min(capability(arch) or _DPX for arch in archs)
-    return U16X2 if least >= _DPX else H16X2 if least >= _HALF_MAXIMA else None
+    """Return the type of cuda_src/alignment/score.cuh with two scores in a word whose maximum is one instruction on all architectures.
+
+    DPX (9.0) has maxima of unsigned 16-bit numbers, compute capability 8.0 has those of half floats, and older ones have neither (None).
+    archs: names as in compilers; an unknown name counts as a current architecture.
+    """
+    oldest = min(capability(arch) or _DPX for arch in archs)
+    return U16X2 if oldest >= _DPX else H16X2 if oldest >= _HALF_MAXIMA else None
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How a task is computed.
 
-    letters: codes in use, 0 .. letters-1; result: type of a score as kernels write it; form: None for edit distances without paths;
-    query_lengths: those that there are, and how many queries of each. paths: whether checkpoints are kept and traced back from;
-    host_traceback: by the host, from whole matrices of directions; usable: uint32[letters + 1], bit t of word q: a path may pair q with t;
-    packed: as `packed_cell` says.
+    letters: number of codes in use, 0 .. letters-1
+    result: type of a score as kernels write it
+    form: rebased form of the recurrence; None for edit distances without paths
+    unary: unary form of the recurrence; None if a bit-sliced kernel cannot compute it
+    query_lengths: the different lengths of queries, and how many queries have each
+    paths: whether checkpoints are kept, from which paths are traced back
+    host_traceback: whether the host traces, from whole matrices of directions
+    usable: uint32[letters + 1], bit t of word q: a path may pair q with t
+    packed: type with two scores in a word, as returned by `packed_cell`
     """
 
     letters: int
@@ -71,18 +77,18 @@ class Recipe:
         return max(1, (self.letters - 1).bit_length())
 
     def table(self) -> npt.NDArray[np.int32]:
-        """int32[letters + 1][letters + 1] for the kernels: the codes in use, then padding."""
+        """Return the scores for the kernels, int32[letters + 1][letters + 1]: the codes in use, then padding."""
         assert self.form is not None
-        keep = [*range(self.letters), len(self.form.table) - 1]
-        return self.form.table[np.ix_(keep, keep)].astype(np.int32)
+        codes = [*range(self.letters), len(self.form.table) - 1]
+        return self.form.table[np.ix_(codes, codes)].astype(np.int32)
 
 
 def make_recipe(task: Task, host_traceback: bool = False, packed: str | None = U16X2) -> Recipe:
-    """The recipe of a task; host_traceback: paths are traced by the host; packed: as `packed_cell` says."""
+    """Return the recipe of a task. host_traceback: the host traces paths; packed: as returned by `packed_cell`."""
     scoring = task.scoring
     local = task.mode is Mode.LOCAL
     unary = None if local else unary_form(scoring)
-    if unary is not None and unary.match_steps > _MOST_STEPS:
+    if unary is not None and unary.match_steps > _MAX_STEPS:
         unary = None
     return Recipe(
         letters=int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1,
@@ -104,8 +110,11 @@ def make_recipe(task: Task, host_traceback: bool = False, packed: str | None = U
 
 
 def _result(task: Task) -> np.dtype[np.integer]:
-    """The narrowest type, where scores are all that comes back: those of short reads take longer to copy than to compute. Local ones are
-    the most of many that are written with one instruction, which there is for 32 bits and 64."""
+    """Return the type of scores: the narrowest one if only global scores are copied back.
+
+    Scores of short reads take longer to copy than to compute. Local scores are maxima that many threads write with one instruction, which
+    exists for 32 and 64 bits.
+    """
     if task.mode is Mode.LOCAL or task.top is not None or task.needs_paths:
         return task.dtype
     low, high = task.scoring.bounds(task.queries.longest, task.targets.longest)
@@ -114,6 +123,6 @@ def _result(task: Task) -> np.dtype[np.integer]:
 
 
 def _usable(scoring: Scoring) -> npt.NDArray[np.uint32]:
-    """`usable_pairs` as bits."""
+    """Return `usable_pairs` as bits: a word per letter, and 0 for the padding."""
     bits = usable_pairs(scoring).astype(np.uint32) << np.arange(len(scoring.substitution), dtype=np.uint32)
     return np.append(bits.sum(axis=1), 0).astype(np.uint32)

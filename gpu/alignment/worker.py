@@ -1,7 +1,7 @@
-"""One device at work on one task: pulls tiles, cuts them into batches, keeps some of them in flight, hands on results.
+"""Runs one task on one device: pulls tiles, cuts them into batches, keeps several batches in flight, and delivers results.
 
-One thread lays batches out and submits them, while the device computes those before and another thread collects those before these: of
-short reads each of the three takes about as long.
+One thread lays batches out and submits them, while the device computes earlier ones and another thread collects still earlier ones. For
+short reads each of the three steps takes approximately the same time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.common.threads import SerialExecutor
 from gpualign.core.planning.tile_plan import Tile
-from gpualign.gpu.alignment.batch_layout import Layout, Room
-from gpualign.gpu.alignment.batch_submission import Job
+from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
+from gpualign.gpu.alignment.batch_submission import BatchSubmission
 from gpualign.gpu.alignment.batches import Batch, whole_tile
 from gpualign.gpu.alignment.families.base import Variant
 from gpualign.gpu.alignment.kernel_selection import choose
@@ -33,19 +33,23 @@ from gpualign.gpu.runtime.host_buffers import ResultPool
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 SHARE_OF_MEMORY = 0.75
-"""Of the device's free memory; the rest is for the driver and for others."""
+"""Fraction of the device's free memory that is used; the remainder is for the driver and for other processes."""
 
-_SLOTS = 3  # one that is computed, one behind it, one that is collected
-_RESIDENT_SHARE = 0.5  # of that share, for the sequences of the whole task
-_LARGEST_RESULT = 64 << 20  # bytes of one batch: to make so much pinned memory takes 40 ms
-_FEWEST_TARGETS = 128  # of a batch that is halved: a block of threads has as many, in 16 bits
+_SLOTS = 3  # one is computed, the next one waits, one is collected
+_RESIDENT_SHARE = 0.5  # fraction of the used memory for the sequences of the whole task
+_LARGEST_RESULT = 64 << 20  # bytes of one batch: allocating this much pinned memory takes 40 ms
+_MIN_TARGETS = 128  # of a batch that is halved: the targets of a block of threads with 16-bit scores
 _POLL_SECONDS = 0.0005
-_COPIERS = 12  # threads that copy results, or trace on the host: four copy distances of short reads at three quarters of the rate
+_COPIERS = 12  # threads that copy results or trace on the host: four copy distances of short reads at only three quarters of the rate
 
 
 @dataclass
 class _OpenTile:
-    """batches: that it is cut into so far, those among them that are not submitted yet. collected: of them, by another thread."""
+    """Tile whose batches are not all collected.
+
+    batches: batches that it is cut into so far, including those that are not submitted yet
+    collected: batches that have been collected, counted by another thread
+    """
 
     output: TileOutput
     batches: int = 1
@@ -54,8 +58,14 @@ class _OpenTile:
 
 @dataclass(frozen=True)
 class Finished:
-    """A batch that ran, for benchmarks: when its upload, its kernels and its download began, and when that ended, in seconds
-    of the device's clock since the worker began; and the stream that it ran on."""
+    """Finished batch, for benchmarks. Times are in seconds of the device's clock since the worker started.
+
+    stream: number of the stream that it ran on
+    upload: start of the upload
+    kernels: start of the kernels
+    download: start of the download
+    end: end of the download
+    """
 
     variant: Variant
     pairs: int
@@ -67,9 +77,10 @@ class Finished:
 
 
 class Worker:
-    """`next_tile` gives tiles until None, `deliver` takes results, `stopped` is asked between batches and while waiting.
+    """Worker that computes tiles on one device.
 
-    Call `run` once, in the thread that is to own the device; `deliver`, `stopped` and `on_finished` are called from another one as well.
+    `next_tile` returns tiles, then None; `deliver` takes results; `stopped` is called between batches and while waiting. Call `run` once,
+    in the thread that owns the device; `deliver`, `stopped` and `on_finished` are also called from another thread.
     """
 
     def __init__(
@@ -93,36 +104,36 @@ class Worker:
         self._on_finished = on_finished
         self._sequences: list[Memory] = []
         self._idle: list[StreamBuffers] = []
-        self._flying: deque[tuple[StreamBuffers, Future[bool]]] = deque()
-        self._abandoned = False
+        self._in_flight: deque[tuple[StreamBuffers, Future[bool]]] = deque()
+        self._cancelled = False
         self._open: dict[int, _OpenTile] = {}
         self._origin: Event | None = None
 
     def run(self) -> None:
-        """Work until there are no tiles. Raises `RunError` for what the device cannot do."""
+        """Compute tiles until there are none. Raises `RunError` if the device fails."""
         self._device.open()
         copiers = ThreadPoolExecutor(_COPIERS, thread_name_prefix="gpualign-copy")
         self._host = Host(copiers, _COPIERS, self._wait)
         self._collector = SerialExecutor("gpualign-collect", self._device.join, self._device.leave)
         try:
             self._allowance = int(self._device.free_memory() * SHARE_OF_MEMORY)
-            self._resident = self._upload(self._allowance * _RESIDENT_SHARE)
+            self._resident = self._upload_sequences(self._allowance * _RESIDENT_SHARE)
             self._idle = [StreamBuffers(self._device, number) for number in range(_SLOTS)]
             for batch in self._batches():
                 if self._stopped():
                     break
                 self._start(batch)
-            self._land_all()
+            self._await_all()
         finally:
             try:
-                self._abandon()
+                self._cancel()
                 self._release()
             finally:
                 self._collector.close()
                 copiers.shutdown()
-                # Nothing of the device may outlive its context.
+                # No object of the device may outlive its context.
                 self._idle.clear()
-                self._flying.clear()
+                self._in_flight.clear()
                 self._sequences.clear()
                 self._origin = None
                 self._device.close()
@@ -137,14 +148,16 @@ class Worker:
             self._open[tile.number] = _OpenTile(self._output(tile))
             yield whole_tile(tile, self._task.queries.lengths)
 
-    def _upload(self, room: float) -> dict[str, int]:
-        """Copy the sequences to the device, once for a set with itself; where they lie, or nothing where they do not fit, and batches
-        bring theirs."""
+    def _upload_sequences(self, max_bytes: float) -> dict[str, int]:
+        """Copy the sequences to the device, once if queries and targets are the same set, and return their addresses.
+
+        Returns an empty dictionary if they do not fit: then every batch brings its own.
+        """
         sets = {"query": self._task.queries, "target": self._task.targets}
         stream = self._device.stream()
-        places: dict[int, tuple[int, int]] = {}  # by identity of a set
+        places: dict[int, tuple[int, int]] = {}  # addresses by identity of a set
         try:
-            if sum({id(s): s.nbytes for s in sets.values()}.values()) <= room:
+            if sum({id(s): s.nbytes for s in sets.values()}.values()) <= max_bytes:
                 for sequences in sets.values():
                     if id(sequences) not in places:
                         places[id(sequences)] = self._copied(sequences.codes, stream), self._copied(sequences.offsets, stream)
@@ -154,7 +167,7 @@ class Worker:
         self._origin = uploaded = stream.record()
         wait_for(uploaded, _POLL_SECONDS)
         if not places:
-            while self._sequences:  # of an attempt that failed
+            while self._sequences:  # left by an attempt that failed
                 self._sequences.pop().free()
             return {}
         resident = {}
@@ -173,86 +186,86 @@ class Worker:
         hardware = self._device.hardware
         variant = choose(self._recipe, queries[batch.queries], targets[batch.targets], hardware, memory)
         function = self._device.function(variant.kernel)
-        room = Room(
+        capacity = DeviceCapacity(
             lambda threads: hardware.multiprocessors * function.resident_blocks(threads), memory, hardware.lanes, bool(self._resident)
         )
-        return variant, variant.lay_out(batch, self._recipe, self._task, room)
+        return variant, variant.lay_out(batch, self._recipe, self._task, capacity)
 
-    def _job(self, batch: Batch, memory: int) -> Job:
+    def _submission(self, batch: Batch, memory: int) -> BatchSubmission:
         variant, layout = self._choose(batch, memory)
         output = self._open[batch.tile.number].output.of(batch, variant, layout)
-        return Job(batch, layout, variant, self._recipe, self._resident, output)
+        return BatchSubmission(batch, layout, variant, self._recipe, self._resident, output)
 
     def _start(self, batch: Batch) -> None:
-        """Submit a batch, in parts where it is too large for memory. It is laid out while the batches in flight compute."""
+        """Submit a batch, in pieces if it is too large for memory. It is laid out while the batches in flight are computed."""
         waiting = deque([batch])
         while waiting and not self._stopped():
-            part = waiting.popleft()
-            room = self._allowance // _SLOTS
-            halves = part.halves(_FEWEST_TARGETS)
-            fits = self._open[part.tile.number].output.result_bytes(part) <= _LARGEST_RESULT
+            piece = waiting.popleft()
+            memory = self._allowance // _SLOTS
+            halves = piece.halves(_MIN_TARGETS)
+            fits = self._open[piece.tile.number].output.result_bytes(piece) <= _LARGEST_RESULT
             if fits or not halves:
-                job = self._job(part, room)
-                fits = job.min_bytes <= room and job.output.host_bytes <= _LARGEST_RESULT
+                submission = self._submission(piece, memory)
+                fits = submission.min_bytes <= memory and submission.output.host_bytes <= _LARGEST_RESULT
             if halves and not fits:
-                self._open[part.tile.number].batches += 1
+                self._open[piece.tile.number].batches += 1
                 waiting.extendleft(reversed(halves))
                 continue
-            alone = job.min_bytes > room  # a pair that has the device to itself
+            alone = submission.min_bytes > memory  # a single pair gets the device to itself
             if alone:
-                self._clear()
-                job = self._job(part, self._allowance)
+                self._drain()
+                submission = self._submission(piece, self._allowance)
             elif not self._idle:
-                self._land()
+                self._await_oldest()
             if self._stopped():
                 return
-            slot = self._idle[-1]  # whatever fails, its buffers are known, and freed in the end
+            slot = self._idle[-1]  # it stays in the list until the batch is submitted, so that its buffers are freed after any failure
             try:
-                job.submit(slot, self._allowance if alone else room)
+                submission.submit(slot, self._allowance if alone else memory)
             except OutOfMemory as error:
-                self._shrink(part, job.min_bytes, error)
-                waiting.appendleft(part)
+                self._shrink(piece, submission.min_bytes, error)
+                waiting.appendleft(piece)
                 continue
-            self._flying.append((slot, self._collector.submit(partial(self._collect, slot, job))))
+            self._in_flight.append((slot, self._collector.submit(partial(self._collect, slot, submission))))
             self._idle.pop()
             if alone:
-                self._clear()
+                self._drain()
 
     def _shrink(self, batch: Batch, needed: int, error: OutOfMemory) -> None:
-        """Make room after the device had less memory than it said: free every buffer, and plan with half as much."""
-        self._clear()
+        """Free every buffer and plan with half as much memory, after the device had less than it had reported."""
+        self._drain()
         self._allowance //= 2
         if batch.pairs == 1 and needed > self._allowance:
             raise RunError(f"the device's memory is too small for one pair, which needs {needed:,} bytes: {error}")
 
-    def _land(self) -> None:
-        """Wait until the oldest batch is collected, and its slot idle; or until the run is stopped."""
-        slot, collected = self._flying[0]
+    def _await_oldest(self) -> None:
+        """Wait until the oldest batch is collected and its slot is idle, or until the run is stopped."""
+        slot, collected = self._in_flight[0]
         if collected.result():
-            self._flying.popleft()
+            self._in_flight.popleft()
             self._idle.append(slot)
 
-    def _land_all(self) -> None:
-        while self._flying and not self._stopped():
-            self._land()
+    def _await_all(self) -> None:
+        while self._in_flight and not self._stopped():
+            self._await_oldest()
 
-    def _clear(self) -> None:
-        """No batch in flight, and no memory for any; or the run is stopped."""
-        self._land_all()
+    def _drain(self) -> None:
+        """Wait until no batch is in flight, or until the run is stopped, and free the memory of all slots."""
+        self._await_all()
         self._free_idle()
 
     def _free_idle(self) -> None:
         for slot in self._idle:
             slot.release()
 
-    def _collect(self, slot: StreamBuffers, job: Job) -> bool:
-        """In a thread of its own: wait for a batch, and hand on its tile if that is complete; False where the run ends before."""
-        tile = job.batch.tile
-        if not self._wait(slot.passed[-1]) or self._abandoned or not job.output.collect(slot, self._host):
+    def _collect(self, slot: StreamBuffers, submission: BatchSubmission) -> bool:
+        """Wait for a batch, and deliver its tile if that is complete. Return False if the run ends before. Runs in a thread of its own."""
+        tile = submission.batch.tile
+        if not self._wait(slot.passed[-1]) or self._cancelled or not submission.output.collect(slot, self._host):
             return False
         if self._on_finished:
             times = [event.seconds_since(self._origin) for event in slot.passed]
-            self._on_finished(Finished(job.variant, job.batch.pairs, slot.number, *times))
+            self._on_finished(Finished(submission.variant, submission.batch.pairs, slot.number, *times))
         entry = self._open[tile.number]
         entry.collected += 1
         if entry.collected == entry.batches:
@@ -263,20 +276,20 @@ class Worker:
     def _wait(self, event: Event) -> bool:
         return wait_for(event, _POLL_SECONDS, self._stopped)
 
-    def _abandon(self) -> None:
-        """After an error or a stop: end the kernels in flight, and wait for them, so that their memory can be freed."""
-        self._abandoned = True
-        if not self._flying:
+    def _cancel(self) -> None:
+        """End the kernels in flight after an error or a stop, and wait for them, so that their memory can be freed."""
+        self._cancelled = True
+        if not self._in_flight:
             return
         try:
             control = self._device.stream()
-            for slot, _ in self._flying:
+            for slot, _ in self._in_flight:
                 slot.stop(control)
-            for slot, _ in self._flying:
+            for slot, _ in self._in_flight:
                 wait_for(slot.record(), _POLL_SECONDS)
         except (RunError, OutOfMemory):
-            pass  # a device that failed; the error that brought us here says so
-        for slot, collected in self._flying:
+            pass  # the device failed; the error that led here reports it
+        for slot, collected in self._in_flight:
             collected.exception()
             self._idle.append(slot)
-        self._flying.clear()
+        self._in_flight.clear()

@@ -18,8 +18,7 @@ from gpualign.core.execution.runner import Discard, plan_task, run_plan
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu.alignment import batch_submission as job
-from gpualign.gpu.alignment import worker
+from gpualign.gpu.alignment import batch_submission, worker
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.alignment.families import (
     bit_sliced as slices,
@@ -102,13 +101,13 @@ def test_a_pair_that_takes_most_of_the_memory_has_the_device_to_itself(rng, monk
     """From so little that no pair fits, to so much that three batches do."""
     sequences = sequence_set(list(rng.integers(0, 4, (3, 300))))
     expected = run_paths(sequences, sequences, LINEAR, engine=CpuEngine(1)).paths
-    needed, submit = [], job.Job.submit
+    needed, submit = [], batch_submission.BatchSubmission.submit
 
     def spy(self, slot, memory):
         needed.append(self.min_bytes)
         submit(self, slot, memory)
 
-    monkeypatch.setattr(job.Job, "submit", spy)
+    monkeypatch.setattr(batch_submission.BatchSubmission, "submit", spy)
     outcomes = set()
     for reported in range(20_000, 200_000, 10_000):
         device = HostDevice(reported=reported)
@@ -139,7 +138,7 @@ def test_sequences_that_do_not_fit_come_with_their_batches(rng, reported):
 def test_a_launch_of_chains_takes_no_more_units_than_it_can_count(rng, monkeypatch, force):
     force(chain)
     monkeypatch.setattr(chain, "_COLUMN", {12: (1.0, 1.0)})
-    monkeypatch.setattr(chained, "_MOST_UNITS", 10)  # strips of 96 rows on the host: 3 pairs of 3 strips
+    monkeypatch.setattr(chained, "_MAX_UNITS", 10)  # strips of 96 rows on the host: 3 pairs of 3 strips
     sequences = sequence_set([rng.integers(0, 4, n) for n in (200, 150, 20)])
     device = HostDevice()
     scores = run_scores(sequences, sequences, LINEAR, engine=CudaEngine([device]))

@@ -9,7 +9,7 @@ from work import edit, sequence_set, two_valued
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
 from gpualign.core.scoring.recurrence_forms import rebased_form
-from gpualign.gpu.alignment.batch_layout import Room
+from gpualign.gpu.alignment.batch_layout import DeviceCapacity
 from gpualign.gpu.alignment.batches import whole_tile
 from gpualign.gpu.alignment.families import (
     bit_sliced as slices,
@@ -316,7 +316,7 @@ def test_items_without_a_wanted_pair_are_left_out(scheme):
     batch = whole_tile(tile, work.queries.lengths)
     recipe = make_recipe(work)
     variant = next(variants(recipe, 60, 60))
-    layout = variant.lay_out(batch, recipe, work, Room(lambda threads: 8, 1 << 30, 32, True))
+    layout = variant.lay_out(batch, recipe, work, DeviceCapacity(lambda threads: 8, 1 << 30, 32, True))
     if "items" in layout.arrays:
         size, ids = layout.threads * 2, layout.arrays["items"]
     else:
@@ -336,7 +336,7 @@ def test_a_batch_brings_its_sequences_where_they_are_not_on_the_device():
     work = task(AFFINE, [10, 30, 20], [5, 9, 7, 8, 1])
     batch = whole_tile(tiles_of(work)[0], work.queries.lengths)
     recipe = make_recipe(work)
-    layout = next(variants(recipe, 30, 9)).lay_out(batch, recipe, work, Room(lambda threads: 8, 1 << 30, 32, False))
+    layout = next(variants(recipe, 30, 9)).lay_out(batch, recipe, work, DeviceCapacity(lambda threads: 8, 1 << 30, 32, False))
     for kind, sequences, numbers in (("query", work.queries, batch.queries), ("target", work.targets, batch.targets)):
         codes, offsets = layout.arrays[f"{kind}_codes"], layout.arrays[f"{kind}_offsets"]
         for k, record in enumerate(numbers):

@@ -1,2 +1,2 @@
-"""The families of alignment kernels: each module knows one, from the variants that it has to their launch;
+"""Families of alignment kernels. A module implements one family, from its variants to their launch;
 `gpu/alignment/kernel_selection.py` lists them."""

@@ -1,4 +1,4 @@
-"""What every family of kernels has, and what it is given to lay out and to launch a batch. Pure, apart from what a `Launcher` does."""
+"""Interface of a family of kernels, and the types with which it lays out and launches a batch. Pure, apart from what a `Launcher` does."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy.typing as npt
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import DIAGONAL_BANDS
-from gpualign.gpu.alignment.batch_layout import Layout, Room, shared_arrays
+from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout, shared_arrays
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.recipe import Lengths, Recipe
 from gpualign.gpu.kernels.argument_structs import Arrays
 from gpualign.gpu.kernels.kernel import Hardware, Kernel
 
-_STRIP_OVERHEAD = 3.0  # of a strip, in rows: its share of loads, stores and waiting
+_STRIP_OVERHEAD = 3.0  # of a strip, in rows: its loads, stores and waiting
 
 
 class Launcher(Protocol):
-    """A stream of a device."""
+    """Stream of a device."""
 
     @property
     def multiprocessors(self) -> int: ...
@@ -33,19 +33,27 @@ class Launcher(Protocol):
 
 
 class Traceback(Protocol):
-    """What follows the launch of an alignment kernel."""
+    """Step after the launch of an alignment kernel."""
 
     def trace(self, struct: np.dtype[np.void], forward: np.void, units: int, **more: int) -> None:
-        """Trace what a launch with the arguments `forward` has left. struct: arguments of the variant's kernel `trace`, with `more`
-        beside the path; units: of its work, at most a block each."""
+        """Trace the paths of a launch with the arguments `forward`.
+
+        struct: type of the arguments of the variant's kernel `trace`; units: units of its work, each for at most one block; more:
+        arguments of that kernel in addition to `forward` and the path.
+        """
 
 
 @dataclass(frozen=True)
 class DeviceBatch:
-    """A batch whose memory is there: addresses on the device.
+    """Batch whose memory is allocated, with addresses on the device.
 
-    arrays: of each array of the layout, and of the codes and offsets of queries and targets; packed: room for targets as pack.cu
-    makes them; carries, edges: of `slots` slots; grid: blocks at most.
+    arrays: addresses of each array of the layout, and of the codes and offsets of queries and targets
+    packed: memory for the targets as packed by pack.cu
+    carries: carries of `slots` slots
+    edges: checkpoints of `slots` slots
+    slots: carry buffers of a launch
+    progress: flags of all strips
+    grid: largest number of blocks
     """
 
     batch: Batch
@@ -70,12 +78,12 @@ class DeviceBatch:
         return len(self.batch.targets)
 
     def of(self, *names: str) -> dict[str, int]:
-        """Addresses of some arrays, by name."""
+        """Return the addresses of the named arrays."""
         return {name: self.arrays[name] for name in names}
 
     @property
     def shared(self) -> dict[str, int]:
-        """Arguments that all alignment kernels have."""
+        """Arguments that all alignment kernels share."""
         return {
             **self.of("query_codes", "query_offsets", "queries", "rows"),
             "carries": self.carries,
@@ -88,7 +96,12 @@ class DeviceBatch:
 
 @dataclass(frozen=True)
 class Extent:
-    """Of a batch: the records of its targets and their lengths, in the order of its tile, and the strips of each of its queries."""
+    """Extent of a batch.
+
+    targets: records of its targets, in the order of its tile
+    columns: lengths of these targets
+    strips: strips of each of its queries
+    """
 
     targets: npt.NDArray[np.int64]
     columns: npt.NDArray[np.int64]
@@ -97,13 +110,19 @@ class Extent:
 
 @dataclass(frozen=True)
 class Variant(ABC):
-    """A kernel and what its host needs to know of it.
+    """A kernel with its properties that the host needs.
 
-    pairs: targets of a thread; carries, carry_bytes: values that a column hands to the next strip, and the size of one; rows:
-    of a strip (of one thread or lane); rate: cells a clock of one multiprocessor at full load; latency: clocks of a thread
-    from one row to the next; clears: whether scores must be 0 before it; trace: with paths, the kernel of the way back; tile:
-    columns between two checkpoints; words: of directions in memory that a column of a strip takes; 0 where
-    they lie in shared memory.
+    title: human-readable name
+    pairs: targets of a thread
+    carries: values that a column hands to the next strip
+    carry_bytes: size of one of these values
+    rows: rows of a strip (of one thread or lane)
+    rate: cells per clock of one multiprocessor at full load
+    latency: clocks of a thread from one row to the next
+    clears: whether scores must be 0 before the kernel runs
+    trace: with paths, the kernel of the traceback
+    tile: columns between two checkpoints
+    words: words of directions in memory per column of a strip; 0 if they are in shared memory
     """
 
     kernel: Kernel
@@ -121,61 +140,67 @@ class Variant(ABC):
 
     @abstractmethod
     def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
-        """Estimated time of all pairs of a rectangle, in clocks; `targets` are in the order in which they share items."""
+        """Return the estimated time of all pairs of a rectangle, in clocks.
+
+        queries, targets: lengths; `targets` in the order in which they share items.
+        """
 
     @abstractmethod
-    def kept_bytes(self, query: int, target: int, hardware: Hardware) -> int:
-        """With paths: what a block keeps of alignments of these lengths, beyond those of one pair."""
+    def checkpoint_bytes(self, query: int, target: int, hardware: Hardware) -> int:
+        """Return the bytes that a block keeps for the paths of alignments of these lengths, beyond those of one pair."""
 
     @abstractmethod
     def slots(self, layout: Layout, nbytes: int) -> int:
-        """Carry buffers for a launch within so many bytes; 0 where too few would fit."""
+        """Return how many carry buffers a launch uses within `nbytes` bytes; 0 if too few would fit."""
 
     @abstractmethod
-    def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, room: Room) -> Layout:
-        """The layout of a batch, with the family's own arrays beside `arrays`."""
+    def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
+        """Return the layout of a batch, with the family's own arrays in addition to `arrays`."""
 
     @abstractmethod
-    def launch(self, placed: DeviceBatch, launcher: Launcher, way_back: Traceback) -> None:
-        """All kernels of a batch up to its scores, or its paths."""
+    def launch(self, device_batch: DeviceBatch, launcher: Launcher, traceback: Traceback) -> None:
+        """Launch all kernels of a batch, up to its scores or its paths."""
 
     def diagonal_bands(self, cells: float, longest: int, hardware: Hardware) -> int:
-        """Bands at least of one set with so many cells, whose longest target has so many columns."""
+        """Return the least number of bands of one set with `cells` cells, whose longest target has `longest` columns."""
         return DIAGONAL_BANDS
 
     def diagonal_group(self) -> int:
-        """Targets of an item, all of which a query does without if it wants none of them; 0 where an item has one."""
+        """Return how many targets of an item are left out together if a query needs none of them; 0 if no targets are (`Limits`)."""
         return 0
 
     def trace_threads(self, layout: Layout) -> int:
-        """Of a block on the way back."""
+        """Return the threads of a block of the traceback."""
         return layout.threads
 
     def matrix_places(self, batch: Batch, layout: Layout) -> tuple[npt.NDArray[np.int64], tuple[npt.NDArray[np.int64], ...]]:
-        """Where the host finds the wanted pairs' directions: int64[pairs][5] as `walk_matrices` takes them, and the pairs' rows and
-        columns in the results. Only families have it that have variants for a recipe with host_traceback."""
+        """Return where the directions of the selected pairs are: int64[pairs][5] as `walk_matrices` takes them, and the pairs' rows and
+        columns in the results.
+
+        Only families with variants for a recipe with host_traceback implement it.
+        """
         raise NotImplementedError(self.title)
 
-    def lay_out(self, batch: Batch, recipe: Recipe, task: Task, room: Room) -> Layout:
-        """The layout of a batch. Where the sequences are not on the device, it brings its own."""
+    def lay_out(self, batch: Batch, recipe: Recipe, task: Task, capacity: DeviceCapacity) -> Layout:
+        """Return the layout of a batch. If the sequences are not on the device, the batch brings its own."""
         strips = -(-task.queries.lengths[batch.queries] // self.rows)
         extent = Extent(batch.targets, task.targets.lengths[batch.targets], strips)
-        return self.arrange(shared_arrays(batch, recipe, task, room.resident), extent, recipe, room)
+        return self.arrange(shared_arrays(batch, recipe, task, capacity.resident), extent, recipe, capacity)
 
     def edge_values(self, columns: int) -> int:
-        """Values of the checkpoints on the left edges of one strip's tiles, for one thread."""
+        """Return how many values the checkpoints at the left edges of one strip's tiles have, for one thread."""
         return -(-columns // self.tile) * self.rows * self.carries
 
 
 class Family(Protocol):
-    """A module of this package."""
+    """Module of this package."""
 
     def variants(self, recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
-        """Its kernels that compute pairs up to these lengths exactly, if any."""
+        """Yield its kernels that compute pairs up to these lengths exactly, if any."""
 
 
 def best_rows(queries: tuple[Lengths, Lengths], candidates: tuple[int, ...]) -> int:
-    """The strip height that computes queries in the least time, of which there are so many of each of these lengths."""
+    """Return the strip height, of `candidates`, that computes the queries in the least time. queries: (lengths, queries of each length)."""
     lengths, counts = queries
 
     def cost(rows: int) -> float:

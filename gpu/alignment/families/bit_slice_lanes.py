@@ -1,4 +1,4 @@
-"""Which lanes of bit slices share a block of threads: a lane has a query against a group of targets."""
+"""Assigns the lanes of bit slices to blocks of threads; a lane is one query with one group of targets."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Lanes:
-    """Lanes are numbered group * queries + query.
+    """Lanes of each item, numbered group * queries + query.
 
-    items: int32[items], of each item the lane of its first thread, which the lanes before that one follow, a thread each; or -1 - k, for
-    the k-th row of `listed`. listed: int32[rows][threads], -1 for a thread without work. first: int64[items], the first lane of each item,
-    which has the longest targets.
+    items: int32[items], the lane of each item's first thread, whose other threads have the lanes before it in descending order; or -1 - k,
+      for row k of `listed`
+    listed: int32[rows][threads], the lane of each thread; -1 for a thread without work
+    first: int64[items], the first lane of each item, which has the longest targets
     """
 
     items: npt.NDArray[np.int32]
@@ -23,7 +24,7 @@ class Lanes:
     first: Integers
 
     def strips(self, heights: Integers) -> Integers:
-        """Of each item, the most that one of its queries has. heights: of each query, in ascending order."""
+        """Return the strips of each item: the largest number of any of its queries. heights: strips of each query, ascending."""
         if heights[0] == heights[-1]:
             return np.full(len(self.items), heights[0])
         queries, threads = len(heights), self.listed.shape[1]
@@ -35,14 +36,17 @@ class Lanes:
 
 
 def make_lanes(first_targets: Integers, last: Integers, columns: Integers, threads: int) -> Lanes:
-    """Every lane with a wanted pair, in items of so many threads, the longest targets first.
+    """Return all lanes with a selected pair, in items of `threads` threads, the longest targets first.
 
-    first_targets: of each query; last: the greatest record of each group, columns: of its longest target. Most groups are wanted by all
-    queries, and many lanes are too many to be written down one by one: only those of the other groups are, and what fills no item.
+    Most groups are selected for all queries, and there may be too many lanes to list them one by one. So only the lanes of the other groups
+    are listed, and lanes that do not fill an item.
+
+    first_targets: first target record of each query; last: greatest record of each group; columns: length of each group's longest target,
+    in ascending order within each run of groups.
     """
     queries = len(first_targets)
     whole = last >= first_targets.max()
-    # Runs of groups that all queries want, or that not all want, in order of length.
+    # Runs of groups that are selected for all queries, or not for all, in order of length.
     bounds = [0, *(np.flatnonzero((np.diff(whole) != 0) | (np.diff(columns) < 0)) + 1).tolist(), len(last)]
     starts, listed = [], []
     for start, stop in zip(bounds[-2::-1], bounds[:0:-1], strict=True):

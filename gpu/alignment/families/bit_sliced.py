@@ -1,4 +1,4 @@
-"""bitsliced.cu: one bit of a thread's registers a pair. For edit distances, and linear gaps with small weights."""
+"""Family of bitsliced.cu: one bit of a thread's registers per pair. For edit distances, and linear gaps with small weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.recurrence_forms import UnaryForm
-from gpualign.gpu.alignment.batch_layout import Layout, Room
+from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
 from gpualign.gpu.alignment.families.base import DeviceBatch, Extent, Launcher, Traceback, Variant, best_rows
 from gpualign.gpu.alignment.families.bit_slice_lanes import make_lanes
 from gpualign.gpu.alignment.families.strip_queue import Queued, greatest_of_each, pack, pipeline, starts
@@ -19,7 +19,7 @@ from gpualign.gpu.kernels.kernel import Kernel
 
 PACK_PLANES = Kernel("pack.cu", "pack_planes")
 
-# Rows of a strip, and blocks that a multiprocessor shall have registers for, by steps.
+# Rows of a strip, and blocks for which a multiprocessor has registers, by steps.
 SLICE_ROWS = {
     1: (48, 40, 32),
     2: (40, 38, 36, 34, 32, 30, 28, 26, 25),
@@ -29,25 +29,25 @@ SLICE_ROWS = {
 SLICE_BLOCKS = {1: 7, 2: 6, 3: 6, 4: 4}
 
 _THREADS = 64
-_COLUMNS = {1: 1, 2: 1, 3: 2, 4: 2}  # that are passed together, by steps
+_COLUMNS = {1: 1, 2: 1, 3: 2, 4: 2}  # columns that are computed together, by steps
 _PAIRS = 32  # bits of a word
-_ALIGNED = 4  # words, to which groups of packed targets are aligned
+_ALIGNED = 4  # words; groups of packed targets are aligned to it
 _LONGEST = 65_536
-_RATE = {1: 600.0, 2: 320.0, 3: 150.0, 4: 85.0}  # as measured (benchmarks/LOG.md); it only steers the choice
+_RATE = {1: 600.0, 2: 320.0, 3: 150.0, 4: 85.0}  # as measured (benchmarks/LOG.md), by steps; used only to select a kernel
 _LATENCY = 20.0
-_TRACE_THREADS = 32  # one a target of a lane
+_TRACE_THREADS = 32  # one per target of a lane
 _TILE = _TRACE_THREADS  # columns between two checkpoints
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
-    """Where scores rise in few steps; paths of edit distances alone."""
+    """Yield a kernel if scores rise in few steps; with paths only for edit distances."""
     if recipe.unary is not None and (recipe.edit or not recipe.paths) and longest_target <= _LONGEST and not recipe.host_traceback:
         yield _variant(recipe, recipe.unary)
 
 
 def _variant(recipe: Recipe, unary: UnaryForm) -> Variant:
     steps = unary.match_steps
-    # On the way back the rows of a strip share a word.
+    # In the traceback the rows of a strip share a word.
     rows = best_rows(recipe.query_lengths, tuple(r for r in SLICE_ROWS[steps] if r <= 32 or not recipe.paths))
     values = {
         "STEPS": steps,
@@ -82,12 +82,12 @@ def _variant(recipe: Recipe, unary: UnaryForm) -> Variant:
 
 @dataclass(frozen=True)
 class Slices(Queued):
-    """An item is a block of lanes, each with a query against a group of targets."""
+    """Variant whose items are blocks of lanes, each with one query and one group of targets."""
 
-    def together(self, lanes: int) -> int:
+    def group_size(self, lanes: int) -> int:
         return self.pairs
 
-    def fewest_threads(self, lanes: int) -> int:
+    def min_threads(self, lanes: int) -> int:
         return _THREADS
 
     def diagonal_group(self) -> int:
@@ -96,9 +96,9 @@ class Slices(Queued):
     def trace_threads(self, layout: Layout) -> int:
         return _TRACE_THREADS
 
-    def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, room: Room) -> Layout:
-        together = _COLUMNS[self.carries]
-        columns = -(-greatest_of_each(extent.columns, self.pairs) // together) * together
+    def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
+        step = _COLUMNS[self.carries]
+        columns = -(-greatest_of_each(extent.columns, self.pairs) // step) * step
         width = _words_of_column(recipe.planes)
         words = starts(-(-columns * width // _ALIGNED) * _ALIGNED)
         first_targets = arrays["first_targets"].astype(np.int64)
@@ -108,40 +108,40 @@ class Slices(Queued):
         arrays["item_strips"] = strips.astype(np.int32)
         arrays["group_planes"] = words
         arrays["group_columns"] = columns.astype(np.int32)
-        most = int(columns.max())
-        schedule = room.scheduled(strips, longest, _THREADS, most * self.carries * _THREADS * self.carry_bytes)
-        # A lane reads on behind its own targets while other lanes of the item have longer ones, and ahead of the last columns.
-        return self.in_queue(arrays, (int(words[-1]) + (most + together) * width) * 4, _THREADS, most, schedule)
+        max_columns = int(columns.max())
+        schedule = capacity.scheduled(strips, longest, _THREADS, max_columns * self.carries * _THREADS * self.carry_bytes)
+        # A lane reads on after its own targets while other lanes of the item have longer ones, and it loads columns in advance.
+        return self.in_queue(arrays, (int(words[-1]) + (max_columns + step) * width) * 4, _THREADS, max_columns, schedule)
 
-    def launch(self, placed: DeviceBatch, launcher: Launcher, way_back: Traceback) -> None:
-        layout, recipe = placed.layout, placed.recipe
+    def launch(self, device_batch: DeviceBatch, launcher: Launcher, traceback: Traceback) -> None:
+        layout, recipe = device_batch.layout, device_batch.recipe
         groups, items = len(layout.arrays["group_columns"]), len(layout.arrays["item_strips"])
         pack(
-            placed,
+            device_batch,
             launcher,
             PACK_PLANES,
             structs.PACK_PLANES,
             groups,
-            **placed.of("group_planes", "group_columns"),
-            planes=placed.packed,
+            **device_batch.of("group_planes", "group_columns"),
+            planes=device_batch.packed,
             groups=groups,
             plane_count=recipe.planes,
             together=_COLUMNS[self.carries],
         )
         filled = arguments(
             structs.SLICES,
-            **placed.shared,
-            planes=placed.packed,
-            pipeline=pipeline(placed),
-            query_count=placed.query_count,
+            **device_batch.shared,
+            planes=device_batch.packed,
+            pipeline=pipeline(device_batch),
+            query_count=device_batch.query_count,
             sum_factor=recipe.sum_factor,
             per_letter=recipe.per_letter,
-            **placed.of("item_lanes", "listed_lanes", "item_strips", "group_planes", "group_columns", "target_lengths"),
+            **device_batch.of("item_lanes", "listed_lanes", "item_strips", "group_planes", "group_columns", "target_lengths"),
         )
-        launcher.launch(self.kernel, placed.grid, layout.threads, filled)
-        way_back.trace(structs.TRACE_SLICES, filled, items * layout.threads, items=items)
+        launcher.launch(self.kernel, device_batch.grid, layout.threads, filled)
+        traceback.trace(structs.TRACE_SLICES, filled, items * layout.threads, items=items)
 
 
 def _words_of_column(planes: int) -> int:
-    """Of 32 packed targets (pack.cu): the planes, which targets are live, and two words more where there are further planes."""
+    """Return the words of a column of 32 packed targets (pack.cu): the planes, the live targets, and two more if there are more planes."""
     return planes + 1 if planes <= 2 else planes + 3

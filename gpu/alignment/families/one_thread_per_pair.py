@@ -1,4 +1,4 @@
-"""threads.cu: a pair a thread, or two in 16 bits. For many pairs, any integer scores."""
+"""Family of threads.cu: one pair per thread, or two in 16 bits. For many pairs, any integer scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.sequences.alphabet import DNA
-from gpualign.gpu.alignment.batch_layout import Layout, Room
+from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families import rebased_scores as rebased
 from gpualign.gpu.alignment.families.base import DeviceBatch, Extent, Launcher, Traceback, Variant, best_rows
@@ -22,13 +22,13 @@ from gpualign.gpu.kernels.kernel import Kernel
 
 PACK_LETTERS = Kernel("pack.cu", "pack_letters")
 THREADS_A_BLOCK = 64
-"""Small blocks leave few lanes idle where targets are few."""
+"""Threads of a block. Small blocks leave few lanes idle if there are few targets."""
 
 _TILE = 32
-"""Columns between two checkpoints: the lanes of a warp compute as many of them again as the one that has most."""
+"""Columns between two checkpoints. All lanes of a warp recompute as many tiles as the lane that has most."""
 
-# By bits of a score, affine and local: rows of a strip that fill the registers of a thread without spilling on compute capability 9.0 (on
-# 8.0 affine DNA with checkpoints spills a little); fewer where that pads the queries less.
+# Rows of a strip, by (bits of a score, affine, local), that fill the registers of a thread without spilling on compute capability 9.0 (on
+# 8.0, affine DNA with checkpoints spills a little). Fewer rows are used if they pad the queries less.
 THREAD_ROWS = {
     (16, False, False): (60, 56, 52, 48),
     (16, True, False): (56, 52, 48, 44, 40),
@@ -37,10 +37,10 @@ THREAD_ROWS = {
 }
 WIDE_ROWS = {32: (32, 24, 16), 64: (16, 12, 8)}
 
-# Blocks of 64 threads that a multiprocessor shall have registers for; 1 leaves it to the compiler.
+# Blocks of 64 threads for which a multiprocessor has registers; 1 leaves it to the compiler.
 THREAD_BLOCKS = {(16, False, False): 8, (16, True, False): 6, (16, False, True): 8, (16, True, True): 6}
 
-# Cells a clock and multiprocessor, as measured (benchmarks/LOG.md); they only steer the choice.
+# Cells per clock and multiprocessor, as measured (benchmarks/LOG.md), by (bits of a score, affine); used only to select a kernel.
 _RATE = {
     (16, False): 50.0,
     (16, True): 30.0,
@@ -53,7 +53,7 @@ _LATENCY = 14.0
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
-    """With the narrowest scores that will do."""
+    """Yield the kernel with the narrowest sufficient type of scores."""
     for cell in rebased.usable_cells(recipe, longest_query, longest_target)[:1]:
         yield _variant(recipe, cell)
 
@@ -65,7 +65,7 @@ def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
     on_host = ("MATRICES", str(int(recipe.host_traceback)))
     forward = {
         "BLOCKS": THREAD_BLOCKS.get(kind, 1),
-        "PAIRED": int(cell.pairs == 2 and recipe.letters <= len(DNA)),  # nucleotides are few letters: most columns have no other
+        "PAIRED": int(cell.pairs == 2 and recipe.letters <= len(DNA)),  # there are few nucleotides, and most columns have no other letters
         "DOUBLED": int(cell.pairs == 2 and rebased.doubled(recipe)),
     }
     return Threads(
@@ -86,17 +86,17 @@ def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
 
 @dataclass(frozen=True)
 class Threads(Queued):
-    """An item is a query against a block of targets."""
+    """Variant whose items are a query with a block of targets each."""
 
-    def together(self, lanes: int) -> int:
+    def group_size(self, lanes: int) -> int:
         return self.pairs * lanes
 
-    def fewest_threads(self, lanes: int) -> int:
+    def min_threads(self, lanes: int) -> int:
         return lanes
 
-    def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, room: Room) -> Layout:
+    def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
         needed = -(-len(extent.targets) // self.pairs)
-        threads = min(THREADS_A_BLOCK, -(-needed // room.lanes) * room.lanes)
+        threads = min(THREADS_A_BLOCK, -(-needed // capacity.lanes) * capacity.lanes)
         size = threads * self.pairs
         in_word = 4 // self.pairs
         columns = -(-greatest_of_each(extent.columns, size) // in_word) * in_word
@@ -108,52 +108,52 @@ class Threads(Queued):
         strips = extent.strips[items % len(extent.strips)]
         longest = int(columns.max())
         carry_bytes = longest * self.carries * threads * self.carry_bytes
-        schedule = room.scheduled(strips, columns[items // len(extent.strips)], threads, carry_bytes)
-        # The kernel reads one word of letters ahead.
+        schedule = capacity.scheduled(strips, columns[items // len(extent.strips)], threads, carry_bytes)
+        # The kernel loads letters one word in advance.
         layout = self.in_queue(arrays, (int(words[-1]) + threads) * 4, threads, longest, schedule)
         if not recipe.host_traceback:
             return layout
         return replace(layout, matrices=len(items) * self.pairs, matrix_stride=layout.carry_stride // self.carries * self.words)
 
-    def launch(self, placed: DeviceBatch, launcher: Launcher, way_back: Traceback) -> None:
-        layout = placed.layout
+    def launch(self, device_batch: DeviceBatch, launcher: Launcher, traceback: Traceback) -> None:
+        layout = device_batch.layout
         blocks, items = len(layout.arrays["block_columns"]), len(layout.arrays["items"])
         pack(
-            placed,
+            device_batch,
             launcher,
             PACK_LETTERS,
             structs.PACK_LETTERS,
             blocks,
-            block_letters=placed.arrays["block_letters"],
-            letters=placed.packed,
+            block_letters=device_batch.arrays["block_letters"],
+            letters=device_batch.packed,
             blocks=blocks,
             threads=layout.threads,
             pairs=self.pairs,
-            # Beyond a target's end local scores must not rise; global ones were read off before, and any letter does.
-            padding=placed.recipe.letters if placed.recipe.local else 0,
+            # Beyond a target's end local scores must not rise. Global scores have been read before, so any letter is good enough.
+            padding=device_batch.recipe.letters if device_batch.recipe.local else 0,
         )
         filled = arguments(
             structs.THREADS,
-            **placed.shared,
-            letters=placed.packed,
-            pipeline=pipeline(placed),
-            query_count=placed.query_count,
+            **device_batch.shared,
+            letters=device_batch.packed,
+            pipeline=pipeline(device_batch),
+            query_count=device_batch.query_count,
             one=1,
-            **placed.of("items", "block_letters", "block_columns", "target_lengths", "table"),
+            **device_batch.of("items", "block_letters", "block_columns", "target_lengths", "table"),
         )
-        launcher.launch(self.kernel, placed.grid, layout.threads, filled)
-        # For the host every cell's directions are written, each strip by itself.
-        parts = layout.strips if placed.recipe.host_traceback else 1
-        way_back.trace(structs.TRACE_THREADS, filled, items * self.pairs * parts, items=items)
+        launcher.launch(self.kernel, device_batch.grid, layout.threads, filled)
+        # For the host the directions of all cells are written; each strip is a unit of its own.
+        strips = layout.strips if device_batch.recipe.host_traceback else 1
+        traceback.trace(structs.TRACE_THREADS, filled, items * self.pairs * strips, items=items)
 
     def matrix_places(self, batch: Batch, layout: Layout) -> tuple[npt.NDArray[np.int64], tuple[npt.NDArray[np.int64], ...]]:
         block, query = np.divmod(layout.arrays["items"].astype(np.int64), len(batch.queries))
         unit, half, thread = (axis.reshape(-1) for axis in np.indices((len(block), self.pairs, layout.threads)))
         target = (block[unit] * self.pairs + half) * layout.threads + thread
-        kept = target < len(batch.targets)
-        unit, half, thread, target = unit[kept], half[kept], thread[kept], target[kept]
-        wanted = batch.targets[target] >= layout.arrays["first_targets"][query[unit]]
-        unit, half, thread, target = unit[wanted], half[wanted], thread[wanted], target[wanted]
+        valid = target < len(batch.targets)
+        unit, half, thread, target = unit[valid], half[valid], thread[valid], target[valid]
+        selected = batch.targets[target] >= layout.arrays["first_targets"][query[unit]]
+        unit, half, thread, target = unit[selected], half[selected], thread[selected], target[selected]
         matrix = (unit * self.pairs + half) * layout.matrix_stride
         columns = layout.arrays["block_columns"][block[unit]]
         places = np.stack([batch.queries[query[unit]], batch.targets[target], matrix, thread, columns], axis=1).astype(np.int64)

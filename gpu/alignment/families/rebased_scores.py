@@ -1,4 +1,5 @@
-"""What threads.cu and chain.cu share: the rebased recurrence of cuda_src/alignment/recurrence.cuh and the types of its scores. Pure."""
+"""Parts that the families of threads.cu and chain.cu share: the macros of the rebased recurrence (cuda_src/alignment/recurrence.cuh) and
+the types of its scores. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +13,12 @@ Macros = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Cell:
-    """A score type of cuda_src/alignment/score.cuh."""
+    """Score type of cuda_src/alignment/score.cuh.
+
+    bits: bits of a score
+    pairs: scores of different pairs in a word
+    largest: largest value
+    """
 
     name: str
     bits: int
@@ -22,17 +28,16 @@ class Cell:
 
 _CELLS = (
     Cell("U16x2", 16, 2, 2**16 - 1),
-    Cell("H16x2", 16, 2, 0x7C00),  # infinity as half a float; above it are no numbers
+    Cell("H16x2", 16, 2, 0x7C00),  # infinity as a half float; larger values are not numbers
     Cell("S32", 32, 1, 2**31 - 1),
     Cell("S64", 64, 1, 2**63 - 1),
 )
 
 
 def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> list[Cell]:
-    """The types that hold every value of pairs up to these lengths, the narrowest first; none where the recipe has no rebased form. Of
-    types with two scores in a word the recipe's alone.
+    """Return the types that hold all values of pairs up to these lengths, the narrowest first; none if the recipe has no rebased form.
 
-    Raises `OverflowError` where 64 bits are too few.
+    Of the types with two scores in a word only the recipe's is returned. Raises `OverflowError` if 64 bits are too few.
     """
     form = recipe.form
     if form is None:
@@ -46,12 +51,12 @@ def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> lis
 
 
 def doubled(recipe: Recipe) -> bool:
-    """Whether a profile's signed bytes can hold twice the scores (cuda_src/alignment/score.cuh). Without that none may be negative."""
+    """Return whether a profile's signed bytes can hold twice the scores (cuda_src/alignment/score.cuh). If not, none may be negative."""
     return fits_bytes(recipe.table(), 2)
 
 
 def macros(recipe: Recipe, cell: Cell, rows: int, tile: int) -> Macros:
-    """Of a kernel with strips of `rows` rows and checkpoints every `tile` columns."""
+    """Return the macros of a kernel with strips of `rows` rows and checkpoints every `tile` columns."""
     form = recipe.form
     assert form is not None
     values = {
@@ -74,12 +79,12 @@ def macros(recipe: Recipe, cell: Cell, rows: int, tile: int) -> Macros:
 
 
 def trace_kernel(recipe: Recipe, file: str, function: str, forward: Macros) -> Kernel | None:
-    """The kernel of the way back from one with the macros `forward`."""
+    """Return the traceback kernel of a kernel with the macros `forward`; None without paths."""
     return Kernel(file, function, (*forward, ("SIGN", "-1" if recipe.edit else "1"))) if recipe.paths else None
 
 
 def title(recipe: Recipe, cell: Cell, how: str) -> str:
-    """For people. how: where the pairs go."""
+    """Return a human-readable name of a kernel. how: how pairs are assigned to threads."""
     checkpoints = ", with checkpoints" if recipe.paths else ""
     if recipe.host_traceback:
         checkpoints = ", matrices traced by the host"
@@ -87,10 +92,10 @@ def title(recipe: Recipe, cell: Cell, how: str) -> str:
 
 
 def carries(recipe: Recipe) -> int:
-    """Values that a column hands to the next strip."""
+    """Return how many values a column hands to the next strip."""
     return 2 if recipe.affine else 1
 
 
 def direction_words(recipe: Recipe, rows: int) -> int:
-    """Words of the directions of a column of a strip."""
+    """Return how many words the directions of one column of a strip take."""
     return -(-rows // (8 if recipe.affine else 16))

@@ -1,4 +1,4 @@
-"""chain.cu: warps a pair, one a strip of some hundred rows. For few or very long pairs."""
+"""Family of chain.cu: a chain of warps per pair, one for each strip of some hundred rows. For few or very long pairs."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from gpualign.gpu.alignment.families.warp_chain_base import SHARED_BYTES, Chaine
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels.kernel import Kernel
 
-_BATCH = 4  # columns by which lanes are behind each other: three parts of a lane's rows have one each, and one is on its way
+_BATCH = 4  # lag of a lane, in columns: the three parts of a lane's rows have one column each, and one is on its way to the next lane
 _GAP = 64  # columns between two strips
 _TILE = 256  # columns between two checkpoints
 _LANES = 32
-_WARPS = 4  # of a multiprocessor, one for each scheduler; in several blocks where the profiles of all are too large for one
-_RING_BYTES = 2048  # of a warp: letters and carries
+_WARPS = 4  # of a multiprocessor, one for each scheduler; in several blocks if the profiles of all are too large for one block
+_RING_BYTES = 2048  # rings of a warp: letters and carries
 
 _COLUMN = {12: (85.0, 135.0), 24: (125.0, 215.0)}
-"""Clocks from one column to the next with linear and with affine gaps, by rows of a lane, as measured (benchmarks/LOG.md); they only steer
-the choice."""
-_SLOWER = {"S32": 1.25, "S64": 3.0}  # where scores stay in the table
+"""Clocks from one column to the next with linear and with affine gaps, by rows of a lane, as measured (benchmarks/LOG.md); used only to
+select a kernel."""
+_SLOWER = {"S32": 1.25, "S64": 3.0}  # factor of the clocks if scores stay in the table, by type
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
-    """With the narrowest scores of which a word holds one, and few or many rows a lane: few make more warps of a pair, which do less for
-    each column that they hand down."""
+    """Yield kernels with the narrowest sufficient type of one score per word, and with few or many rows per lane.
+
+    Few rows make more warps per pair, which do less work for each column that they hand down.
+    """
     if recipe.host_traceback:
         return
     cells = [cell for cell in rebased.usable_cells(recipe, longest_query, longest_target) if cell.pairs == 1]
@@ -67,12 +69,12 @@ def _variant(recipe: Recipe, cell: rebased.Cell, rows: int) -> Variant:
 
 @dataclass(frozen=True)
 class Scores(Chained):
-    """Lanes of three parts."""
+    """Variant whose lanes have three parts."""
 
-    def handed_words(self, columns: int) -> int:
-        """Carries, with the number of a strip beside every 32 bits."""
+    def handed_down_words(self, columns: int) -> int:
+        """Return the words of the carries: a tag for every 32 bits."""
         return columns * self.carries * self.carry_bytes // 4 * 2
 
     def trace_threads(self, layout: Layout) -> int:
-        """A warp."""
+        """Return the threads of one warp."""
         return layout.threads // self.warps

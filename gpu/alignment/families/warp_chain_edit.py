@@ -1,4 +1,4 @@
-"""chain_edit.cu: warps a pair, in Myers' words. For edit distances without paths of few or very long pairs."""
+"""Family of chain_edit.cu: a chain of warps per pair, with Myers' words. For edit distances without paths of few or very long pairs."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels.kernel import Kernel
 
 _BITS = 32
-_BATCH = 8  # columns that strips hand over at once, and by which lanes are behind each other
+_BATCH = 8  # columns that strips hand down at once, and the lag of a lane
 _GAP = 48  # columns between two strips
 _WARPS = 4  # of a block: one for each scheduler of a multiprocessor
-_LETTER_BYTES, _RING_BYTES = 128, 2048  # of a warp: a word of all lanes; letters of 64 batches
+_LETTER_BYTES, _RING_BYTES = 128, 2048  # of a warp: one word for each lane; letters of 64 batches
 
 _COLUMN = {1: 40.0, 2: 56.0, 4: 94.0}
-"""Clocks from one column to the next, by words of a lane, as measured (benchmarks/LOG.md); they only steer the choice."""
+"""Clocks from one column to the next, by words of a lane, as measured (benchmarks/LOG.md); used only to select a kernel."""
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
-    """With one, two and four words a lane: fewer make more warps of a pair, which do less for each step."""
+    """Yield kernels with one, two and four words per lane: fewer words make more warps per pair, which do less work in each step."""
     if not recipe.edit or recipe.paths:
         return
     for words, column in _COLUMN.items():
@@ -32,10 +32,10 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
             Kernel("chain_edit.cu", "align_chain_edit", tuple((name, str(value)) for name, value in macros)),
             "edit distance, Myers' words, warps a pair",
             pairs=1,
-            carries=0,  # what strips hand down says itself when it is there
+            carries=0,  # none are kept; those that strips hand down have a tag that says when they have arrived
             carry_bytes=0,
             rows=_BITS * words,
-            rate=_WARPS * _BITS * _BITS * words / column,  # as many lanes as bits
+            rate=_WARPS * _BITS * _BITS * words / column,  # a warp has as many lanes as a word has bits
             latency=column / (_BITS * words),
             clears=True,
             warps=_WARPS,
@@ -46,8 +46,8 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
 
 @dataclass(frozen=True)
 class Words(Chained):
-    """Lanes of one to four words. A warp a scheduler: two together do less than one (benchmarks/LOG.md)."""
+    """Variant whose lanes have one to four words. A scheduler has one warp: two together do less than one (benchmarks/LOG.md)."""
 
-    def handed_words(self, columns: int) -> int:
-        """One of each batch of columns."""
+    def handed_down_words(self, columns: int) -> int:
+        """Return one word per batch of columns."""
         return -(-columns // _BATCH)

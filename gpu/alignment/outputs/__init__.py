@@ -1,1 +1,1 @@
-"""What comes back of a run, a module a kind: from room on the device to the results of a tile; `kinds.py` lists them."""
+"""Kinds of output, a module for each: from memory on the device to the results of a tile; `selection.py` selects one."""

@@ -1,4 +1,4 @@
-"""What every kind of output has: of a tile, and of each of its batches."""
+"""Interface of all kinds of output: of a tile, and of each of its batches."""
 
 from __future__ import annotations
 
@@ -20,27 +20,32 @@ from gpualign.gpu.runtime.device import Event
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _COPIED = 4096
-"""Bytes that are copied as a row."""
+"""Bytes of a row in which bytes are copied."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """What there is to collect results with: `threads` threads of a pool, and `wait`, which waits for an event and says whether it has
-    happened, or the run was stopped before."""
+    """Resources of the host to collect results with.
+
+    threads: threads of `pool`
+    wait: waits for an event; returns whether it has happened, or False if the run was stopped before
+    """
 
     pool: ThreadPoolExecutor
     threads: int
     wait: Callable[[Event], bool]
 
     def copy(self, target: npt.NDArray[np.uint8], source: npt.NDArray[np.uint8]) -> None:
-        """Bytes. With several threads: one alone copies more slowly than short pairs are aligned. Not by threads of Python: each would wait
-        for the one that lays out the next batch, twice."""
+        """Copy bytes, with several threads, because a single one copies more slowly than short pairs are aligned.
+
+        These are not threads of Python: each of those would wait twice for the thread that lays out the next batch.
+        """
         whole = len(source) // _COPIED * _COPIED
         copy_rows(target[:whole].reshape(-1, _COPIED), source[:whole].reshape(-1, _COPIED), 0, 0, self.threads)
         target[whole:] = source[whole:]
 
     def put(self, target: npt.NDArray[Any], batch: Batch, source: npt.NDArray[Any]) -> None:
-        """Results of a batch among those of its tile, [rows][targets] or [rows][targets][fields]; likewise. For types see `copy_rows`."""
+        """Copy results of a batch to those of its tile, [rows][targets] or [rows][targets][fields], likewise. For types see `copy_rows`."""
         rows, columns = batch.place
         if isinstance(rows, slice):
             fields = source[0, 0].size
@@ -50,32 +55,32 @@ class Host:
 
 
 class BatchOutput(ABC):
-    """What comes back of one batch, through the buffers of a slot."""
+    """Output of one batch, copied back through the buffers of a slot."""
 
     @property
     @abstractmethod
     def host_bytes(self) -> int:
-        """Pinned memory of what is downloaded behind the kernels."""
+        """Pinned memory for the results that are downloaded after the kernels."""
 
     @property
     @abstractmethod
     def device_bytes(self) -> int:
-        """Memory on the device."""
+        """Memory on the device for the results."""
 
     @abstractmethod
     def reserve(self, slot: StreamBuffers) -> int:
-        """Make room; the address of the scores that the alignment kernel is to write. Raises `OutOfMemory`."""
+        """Allocate memory, and return the address to which the alignment kernel writes scores. Raises `OutOfMemory`."""
 
-    def way_back(self, slot: StreamBuffers, variant: Variant, placed: DeviceBatch) -> Traceback:
-        """What follows each launch of the alignment kernel; makes room for it. Raises `OutOfMemory`."""
-        return NoWayBack()
+    def traceback(self, slot: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> Traceback:
+        """Return the step after each launch of the alignment kernel, with its memory allocated. Raises `OutOfMemory`."""
+        return NoTraceback()
 
     @abstractmethod
     def clear(self, slot: StreamBuffers, needed: bool) -> None:
-        """Before the kernels. needed: by the alignment kernel."""
+        """Set results to 0 before the kernels run. needed: whether the alignment kernel requires it."""
 
-    def finish(self, slot: StreamBuffers, placed: DeviceBatch) -> None:
-        """Launch what follows the alignment kernels of the whole batch."""
+    def finish(self, slot: StreamBuffers, device_batch: DeviceBatch) -> None:
+        """Launch the kernels that follow the alignment kernels of the whole batch."""
         return
 
     @abstractmethod
@@ -84,24 +89,27 @@ class BatchOutput(ABC):
 
     @abstractmethod
     def collect(self, slot: StreamBuffers, host: Host) -> bool:
-        """Merge a batch that has finished into its tile; copies, as the slot's buffers are for the next. False: the run was stopped."""
+        """Merge a finished batch into its tile. Returns False if the run was stopped.
+
+        Results are copied, because the next batch uses the slot's buffers.
+        """
 
 
-class NoWayBack:
-    """Implements `Traceback`: scores alone are wanted."""
+class NoTraceback:
+    """Implements `Traceback` if no paths are requested: it does nothing."""
 
     def trace(self, struct: np.dtype[np.void], forward: np.void, units: int, **more: int) -> None:
         return
 
 
 class TileOutput(Protocol):
-    """What comes back of one tile, in whatever batches it is computed."""
+    """Output of one tile, however it is cut into batches."""
 
     def result_bytes(self, batch: Batch) -> int:
-        """Pinned memory that a batch takes, whichever kernel computes it."""
+        """Return the pinned memory that a batch takes, whichever kernel computes it."""
 
     def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
-        """What comes back of a batch, which `collect` merges into this."""
+        """Return the output of a batch, which its `collect` merges into this one."""
 
     def result(self) -> TileResult:
-        """When all batches have been collected."""
+        """Return the results of the tile. Called when all batches have been collected."""

@@ -1,4 +1,4 @@
-"""The best targets of each query come back: a search."""
+"""Output of a search: the best targets of each query."""
 
 from __future__ import annotations
 
@@ -32,9 +32,12 @@ Int32s = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class BatchHits(BatchOutput):
-    """The `hits` best of `columns` targets of each of `rows` queries, as cuda_src/alignment/select.cu chooses them: scores, then columns.
+    """Best targets of each query of a batch, as selected by cuda_src/alignment/select.cu: scores, then columns.
 
-    merge: takes scores and columns, [rows][hits] in any order, which are the slot's.
+    rows: queries
+    columns: targets
+    hits: targets that are returned for each query
+    merge: takes scores and columns, [rows][hits] in any order, in the memory of the slot
     """
 
     rows: int
@@ -44,7 +47,7 @@ class BatchHits(BatchOutput):
 
     @property
     def _score_bytes(self) -> int:
-        """Of all pairs, on the device alone."""
+        """Size of the scores of all pairs, which stay on the device."""
         return 4 * self.rows * self.columns
 
     @property
@@ -69,12 +72,12 @@ class BatchHits(BatchOutput):
         if needed:
             slot.fill(slot.address("scores", self._score_bytes), 0, self._score_bytes)
 
-    def finish(self, slot: StreamBuffers, placed: DeviceBatch) -> None:
+    def finish(self, slot: StreamBuffers, device_batch: DeviceBatch) -> None:
         results = slot.address("results", self.host_bytes)
         filled = arguments(
             structs.SELECT,
-            scores=placed.scores,
-            ranks=placed.arrays["ranks"],
+            scores=device_batch.scores,
+            ranks=device_batch.arrays["ranks"],
             hit_scores=results,
             hit_columns=results + self._columns_at,
             rows=self.rows,
@@ -87,13 +90,13 @@ class BatchHits(BatchOutput):
         slot.download("results", self.host_bytes)
 
     def collect(self, slot: StreamBuffers, host: Host) -> bool:
-        found = slot.host("results", self.host_bytes).view(np.int32).reshape(2, self.rows, self.hits)
-        self.merge(found[0], found[1])
+        scores, columns = slot.host("results", self.host_bytes).view(np.int32).reshape(2, self.rows, self.hits)
+        self.merge(scores, columns)
         return True
 
 
 class HitsOfTile:
-    """Implements `TileOutput`. The device selects; scores of 64 bits come back whole, and the host selects."""
+    """Implements `TileOutput`. The device selects the hits, except of 64-bit scores: all of these are copied back, and the host selects."""
 
     def __init__(self, task: Task, top: int, tile: Tile) -> None:
         self._tile = tile

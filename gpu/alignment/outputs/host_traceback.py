@@ -1,4 +1,4 @@
-"""Whole matrices of directions come back and are traced on the host, while the next batch computes, as Li 2014 did."""
+"""Output of paths that the host traces in whole matrices of directions, while the next batch is computed, as Li 2014 did."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LETTERS = 32
 
 
 class BatchMatrices(BatchPaths):
-    """Paths of a batch that the host traces. Scores alone are not traced."""
+    """Paths of a batch, traced by the host. It serves statistics and paths, not scores alone."""
 
     @property
     def host_bytes(self) -> int:
@@ -35,7 +35,7 @@ class BatchMatrices(BatchPaths):
         return super().reserve(slot)
 
     def direction_bytes(self, traced: int) -> int:
-        """Of all of them."""
+        """Return the size of all matrices."""
         return self.layout.matrix_bytes
 
     def download(self, slot: StreamBuffers) -> None:
@@ -44,12 +44,12 @@ class BatchMatrices(BatchPaths):
             slot.download("directions", self.layout.matrix_bytes)
 
     def collect(self, slot: StreamBuffers, host: Host) -> bool:
-        found = self.results(slot.host("results", self._result_bytes), np.zeros(0, dtype=np.uint8))
-        self.merge(self.batch, self._traced(found, slot.host("directions", self.layout.matrix_bytes).view(np.uint32), host), host)
+        results = self.results(slot.host("results", self._result_bytes), np.zeros(0, dtype=np.uint8))
+        self.merge(self.batch, self._traced(results, slot.host("directions", self.layout.matrix_bytes).view(np.uint32), host), host)
         return True
 
-    def _traced(self, found: PathResults, matrices: npt.NDArray[np.uint32], host: Host) -> PathResults:
-        task, statistics = self.task, found.statistics
+    def _traced(self, results: PathResults, matrices: npt.NDArray[np.uint32], host: Host) -> PathResults:
+        task, statistics = self.task, results.statistics
         assert statistics is not None
         pairs, (rows, columns) = self.variant.matrix_places(self.batch, self.layout)
         counts = np.ascontiguousarray(statistics[rows, columns]).view(np.int32).reshape(len(pairs), len(STATISTICS.names or ()))
@@ -83,4 +83,4 @@ class BatchMatrices(BatchPaths):
             if task.detail is Detail.PATH:
                 runs.add((rows[part], columns[part]), Runs([walked[0]], *walked[1:]))
         statistics[rows, columns] = counts.view(STATISTICS)[:, 0]
-        return PathResults(found.scores, statistics, runs.build() if task.detail is Detail.PATH else None)
+        return PathResults(results.scores, statistics, runs.build() if task.detail is Detail.PATH else None)

@@ -1,4 +1,4 @@
-"""Scores, statistics and paths come back, traced on the device."""
+"""Output of scores, statistics and paths that the device traces."""
 
 from __future__ import annotations
 
@@ -25,15 +25,19 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _CURSOR_BYTES = 8
 RUNS_PIECE = 16
-"""Bytes by which kernels move runs: each pair's begin with a piece of their own, so that up to 15 bytes behind them are unused."""
+"""Bytes of a piece, in which kernels move runs. Each pair's runs start with a new piece, so up to 15 bytes after them are unused."""
 
 _DETAILS = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
-"""As cuda_src/alignment/path.cuh counts."""
+"""Details as numbered by cuda_src/alignment/path.cuh."""
 
 
 @dataclass(frozen=True)
 class PathResults:
-    """Of a batch: [rows][targets], in the slot's memory but for the runs' data. What the task's detail does not ask for is None."""
+    """Results of a batch, [rows][targets], in the slot's memory except for the data of the runs.
+
+    statistics: None if the task's detail is scores
+    runs: None unless the task's detail is paths
+    """
 
     scores: Scores
     statistics: Statistics | None
@@ -42,7 +46,11 @@ class PathResults:
 
 @dataclass(frozen=True)
 class TraceLaunch:
-    """Implements `WayBack`. path: arguments; grid: blocks at most."""
+    """Implements `Traceback`.
+
+    path: arguments of the path
+    grid: largest number of blocks
+    """
 
     slot: StreamBuffers
     kernel: Kernel
@@ -58,9 +66,13 @@ class TraceLaunch:
 
 @dataclass(frozen=True)
 class BatchPaths(BatchOutput):
-    """The results stand in one piece of memory: scores, statistics, starts and sizes of runs, and how many bytes of runs there are.
+    """Paths of a batch, traced by the device.
 
-    capacity: bytes of runs that a pair can have; merge: takes the results; pool: memory for runs.
+    The results are in one piece of memory: scores, statistics, starts and sizes of runs, and how many bytes of runs there are.
+
+    capacity: largest size of the runs of a pair, bytes
+    merge: takes the results
+    pool: memory for runs
     """
 
     task: Task
@@ -86,7 +98,7 @@ class BatchPaths(BatchOutput):
 
     @property
     def _run_bytes(self) -> int:
-        """All pairs' runs at most; the device needs as much once more while it makes them."""
+        """Largest size of the runs of all pairs; the device needs as much again while it makes them."""
         return self.batch.pairs * self.capacity if self.task.detail is Detail.PATH else 0
 
     @property
@@ -102,21 +114,21 @@ class BatchPaths(BatchOutput):
         return slot.address("results", self._result_bytes)
 
     def clear(self, slot: StreamBuffers, needed: bool) -> None:
-        """Always: the kernels count runs with the cursor, and leave out unwanted pairs."""
+        """Set results to 0 in any case: the kernels count runs with the cursor, and skip pairs that are not selected."""
         slot.fill(slot.address("results", self._result_bytes), 0, self._result_bytes)
 
     def direction_bytes(self, traced: int) -> int:
-        """Of the directions of `traced` threads on the way back."""
+        """Return the size of the directions of `traced` threads of the traceback."""
         return traced * self.variant.tile * self.variant.words * 4
 
-    def way_back(self, slot: StreamBuffers, variant: Variant, placed: DeviceBatch) -> TraceLaunch:
+    def traceback(self, slot: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> TraceLaunch:
         kernel, threads = variant.trace, variant.trace_threads(self.layout)
         assert kernel is not None  # variants of a recipe with paths have one
         grid = max(1, min(slot.blocks(kernel, threads), self.layout.units * variant.pairs))
         path = arguments(
             structs.PATH,
-            **placed.of("target_codes", "target_offsets", "targets", "target_numbers", "first_targets", "usable"),
-            **{name: placed.scores + self.places[name][0] for name in ("statistics", "starts", "sizes", "cursor")},
+            **device_batch.of("target_codes", "target_offsets", "targets", "target_numbers", "first_targets", "usable"),
+            **{name: device_batch.scores + self.places[name][0] for name in ("statistics", "starts", "sizes", "cursor")},
             scratch=slot.address("scratch", self._run_bytes),
             runs=slot.address("runs", self._run_bytes),
             directions=slot.address("directions", self.direction_bytes(grid * threads)),
@@ -130,7 +142,7 @@ class BatchPaths(BatchOutput):
         slot.download("results", self._result_bytes)
 
     def collect(self, slot: StreamBuffers, host: Host) -> bool:
-        """Runs are fetched now that their length is known."""
+        """Merge the batch. The runs are downloaded only now that their length is known."""
         results = slot.host("results", self._result_bytes)
         used = int(self.array(results, "cursor", np.uint64)[0])
         data = np.zeros(0, dtype=np.uint8)
@@ -145,13 +157,13 @@ class BatchPaths(BatchOutput):
         return True
 
     def array(self, results: Bytes, name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
-        """One of the downloaded arrays."""
+        """Return one of the downloaded arrays."""
         first, size = self.places[name]
-        found: npt.NDArray[np.generic] = results[first : first + size].view(dtype)
-        return found
+        view: npt.NDArray[np.generic] = results[first : first + size].view(dtype)
+        return view
 
     def results(self, results: Bytes, data: Bytes) -> PathResults:
-        """The downloaded results, with these runs."""
+        """Return the downloaded results, with `data` as the data of the runs."""
 
         def array(name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
             return self.array(results, name, dtype).reshape(self.shape)
@@ -167,7 +179,7 @@ MakeBatch = Callable[[Task, Batch, Layout, Variant, int, Callable[[Batch, PathRe
 
 
 class PathsOfTile:
-    """Implements `TileOutput`. make: `BatchPaths`, or a kind of it; pool: host memory for runs."""
+    """Implements `TileOutput`. make: `BatchPaths` or a subclass; pool: host memory for runs."""
 
     def __init__(self, task: Task, make: MakeBatch, pool: ResultPool, tile: Tile) -> None:
         self._task = task
@@ -186,12 +198,12 @@ class PathsOfTile:
         capacity = -(-int(lengths) // RUNS_PIECE) * RUNS_PIECE
         return self._make(self._task, batch, layout, variant, capacity, self._add, self._pool)
 
-    def _add(self, batch: Batch, found: PathResults, host: Host) -> None:
-        host.put(self._scores, batch, found.scores)
-        if self._statistics is not None and found.statistics is not None:
-            host.put(_fields(self._statistics), batch, _fields(found.statistics))
-        if found.runs is not None:
-            self._runs.add(batch.place, found.runs)
+    def _add(self, batch: Batch, results: PathResults, host: Host) -> None:
+        host.put(self._scores, batch, results.scores)
+        if self._statistics is not None and results.statistics is not None:
+            host.put(_fields(self._statistics), batch, _fields(results.statistics))
+        if results.runs is not None:
+            self._runs.add(batch.place, results.runs)
 
     def result(self) -> TileScores | TileAlignments:
         if self._statistics is None:
@@ -217,10 +229,10 @@ def _places(task: Task, pairs: int) -> dict[str, tuple[int, int]]:
 
 
 def _bytes_of(places: dict[str, tuple[int, int]]) -> int:
-    first, size = places["cursor"]  # the last
+    first, size = places["cursor"]  # the last array
     return first + size
 
 
 def _fields(statistics: Statistics) -> npt.NDArray[np.int32]:
-    """[rows][targets][fields]: NumPy copies numbers several times as fast as records."""
+    """Return statistics as [rows][targets][fields], because NumPy copies numbers several times as fast as records."""
     return statistics[..., None].view(np.int32)

@@ -1,4 +1,4 @@
-"""Scores of all pairs come back."""
+"""Output of the scores of all pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,12 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 @dataclass(frozen=True)
 class BatchScores(BatchOutput):
-    """merge: takes the scores, [rows][targets], which are the slot's."""
+    """Scores of a batch.
+
+    shape: (rows, targets)
+    dtype: type of a score as kernels write it
+    merge: takes the scores, [rows][targets], in the memory of the slot
+    """
 
     shape: tuple[int, int]
     dtype: np.dtype[np.integer]
@@ -55,14 +60,14 @@ class BatchScores(BatchOutput):
 
 
 class ScoresOfTile:
-    """Implements `TileOutput`. pool: host memory for the results, to which they are widened."""
+    """Implements `TileOutput`. pool: host memory for the results, which are converted to the task's type of scores."""
 
     def __init__(self, task: Task, recipe: Recipe, pool: ResultPool, tile: Tile) -> None:
         self._tile = tile
         self._dtype = task.dtype
         self._narrow = recipe.result
         self._pool = pool
-        self._scores: Scores | None = None  # until there are some: memory is dear
+        self._scores: Scores | None = None  # until there are some, to save memory
 
     def result_bytes(self, batch: Batch) -> int:
         return batch.pairs * self._narrow.itemsize
