@@ -1,6 +1,6 @@
-"""The CUDA engine of distances: products of bit planes, a band of pairs at a time, with planes on their way while others are multiplied.
+"""CUDA engine of distances: products of bit planes, a band of pairs at a time. Planes are copied while others are multiplied.
 
-Where near pairs are wanted, counts stay on the device, which chooses.
+If only near pairs are requested, counts stay on the device, which selects them.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from gpualign.gpu.distance.kernels import (
     plane_bytes,
     usable_kernels,
 )
-from gpualign.gpu.distance.pair_selection import MOST_RECORDS, DeviceChooser, needed_counts
+from gpualign.gpu.distance.pair_selection import MAX_RECORDS, DeviceChooser, needed_counts
 from gpualign.gpu.kernels.argument_structs import DIFFER as DIFFER_ARGUMENTS
 from gpualign.gpu.kernels.argument_structs import DISTANCE, WGMMA, arguments
 from gpualign.gpu.runtime.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
 from gpualign.gpu.runtime.tensor_map import MAP_BYTES
 
-_SLOTS = 2  # of planes on the device, and of page-locked memory
-_FEWEST_STAGED, _USES = 4 << 20, 8
-"""Bytes of page-locked memory, and how often each is used at least: to make them takes ten times as long as a copy."""
-_BALLAST = 512 << 20  # bytes to clear: some tenths of a millisecond
+_SLOTS = 2  # for planes on the device, and for page-locked memory
+_MIN_STAGED, _USES = 4 << 20, 8
+"""Least bytes of a page-locked buffer, and how often a buffer is used at least: allocating it takes ten times as long as a copy."""
+_BALLAST = 512 << 20  # bytes to clear, which takes some tenths of a millisecond
 
 
 class _Busy:
-    """Something that a stream uses, until an event."""
+    """Resource that a stream uses until an event."""
 
     busy: Event | None = None
 
@@ -61,7 +61,11 @@ class _Busy:
 
 @dataclass
 class _Slot(_Busy):
-    """A stream, with room for a piece where planes do not stay. busy: until the piece in it has been multiplied."""
+    """Stream with its memory.
+
+    memory: memory for a piece, if planes do not stay on the device
+    busy: event after the piece has been multiplied
+    """
 
     stream: Stream
     memory: Memory | None
@@ -69,13 +73,16 @@ class _Slot(_Busy):
 
 @dataclass
 class _Staging(_Busy):
-    """Page-locked memory. busy: until what is in it has been copied."""
+    """Page-locked memory.
+
+    busy: event after its contents have been copied
+    """
 
     memory: npt.NDArray[np.uint8]
 
 
 class _Worker:
-    """One device, its counts and its planes. `stopped` is asked between pieces."""
+    """One device with its counts and its planes. `stopped` is called between pieces."""
 
     def __init__(
         self,
@@ -93,8 +100,10 @@ class _Worker:
         self._memories: list[Memory] = []
 
     def open(self, panels: Sequence[Panel], pairs: int, counts: int, near: _Near | None) -> None:
-        """Make room for so many counts of so many pairs. Planes stay on the device where all of them fit beside the counts. near: counts
-        stay too; None: they come back."""
+        """Open the device and allocate memory for `counts` matrices of counts of `pairs` pairs.
+
+        Planes stay on the device if all of them fit beside the counts. near: if given, counts stay there too; None: they are copied back.
+        """
         device = self._device
         device.open()
         operations = {term.operation for panel in panels for term in panel.recipe.terms}
@@ -114,14 +123,14 @@ class _Worker:
         sites = 0 if self._resident is None else PIECE_COMPARISONS // pairs
         self._pieces = list(cut_panels(panels, PIECE_BYTES, sites))
         largest = max((piece.nbytes for piece in self._pieces), default=0)
-        rooms = [None if self._resident is not None or not largest else self._allocate(largest + MAP_BYTES) for _ in range(_SLOTS)]
-        streams = [stream, *(device.stream() for _ in rooms[1:])]
-        self._slots = [_Slot(stream, room) for stream, room in zip(streams, rooms, strict=True)]
-        a_row = max((8 * piece.words for piece in self._pieces), default=1)
+        memories = [None if self._resident is not None or not largest else self._allocate(largest + MAP_BYTES) for _ in range(_SLOTS)]
+        streams = [stream, *(device.stream() for _ in memories[1:])]
+        self._slots = [_Slot(stream, memory) for stream, memory in zip(streams, memories, strict=True)]
+        row_bytes = max((8 * piece.words for piece in self._pieces), default=1)
         staged = min(largest, PIECE_BYTES)
-        if self._resident is not None:  # each byte passes once
-            staged = min(staged, max(_FEWEST_STAGED, plane_bytes(panels) // (_USES * _SLOTS)))
-        self._staged = max(a_row, staged, MAP_BYTES)
+        if self._resident is not None:  # each byte is copied once
+            staged = min(staged, max(_MIN_STAGED, plane_bytes(panels) // (_USES * _SLOTS)))
+        self._staged = max(row_bytes, staged, MAP_BYTES)
         self._stagings = cycle([_Staging(device.pinned(self._staged)) for _ in range(_SLOTS)])
 
     def _allocate(self, nbytes: int) -> Memory:
@@ -143,7 +152,7 @@ class _Worker:
         self._device.close()
 
     def count(self, band: Band, names: tuple[str, ...], on_progress: Callable[[int], None]) -> dict[str, CountMatrix]:
-        """The counts of a band, on the host; none where the run was stopped, as nobody takes them."""
+        """Return the counts of a band, on the host; an empty dictionary if the run was stopped, because they are not used then."""
         self.multiply(band, names, on_progress)
         if self._stopped():
             return {}
@@ -153,16 +162,16 @@ class _Worker:
         first.stream.download(host, self._counts.address)
         first.busy = first.stream.record()
         first.wait()
-        found = host.view(np.int32).reshape(len(names), rows, columns)
-        return {name: found[k].copy() for k, name in enumerate(names)}
+        counts = host.view(np.int32).reshape(len(names), rows, columns)
+        return {name: counts[k].copy() for k, name in enumerate(names)}
 
     def choose(self, band: Band, start: int, stop: int) -> ChosenPairs | None:
-        """The near pairs of rows start .. stop of the band whose counts are on the device; None where these are too many at a time."""
+        """Return the near pairs of rows start .. stop - 1 of the band whose counts are on the device; None if they are too many."""
         assert self._chooser is not None
         return self._chooser.choose(self._counts.address, band, start, stop)
 
     def multiply(self, band: Band, names: tuple[str, ...], on_progress: Callable[[int], None]) -> None:
-        """Make the counts of a band on the device: sums over the pieces, of some where the run is stopped."""
+        """Compute the counts of a band on the device: sums over all pieces, or over some of them if the run is stopped."""
         rows, columns = band.shape
         nbytes = 4 * rows * columns
         first = self._slots[0]
@@ -179,22 +188,22 @@ class _Worker:
             if self._stopped():
                 break
             launches = list(self._launches(piece, planes, band, places))
-            if self._log:  # the device is kept busy while the host launches, so that short kernels do not count the host's time
+            if self._log:  # keep the device busy while the host launches, so that the times of short kernels do not include the host's
                 slot.stream.fill(self._ballast, 0, _BALLAST)
-            begun = slot.stream.record() if self._log else None
+            started = slot.stream.record() if self._log else None
             for kernel, filled, grid in launches:
                 slot.stream.launch(self._functions[kernel], grid, kernel.threads, filled, kernel.shared)
             slot.busy = slot.stream.record()
-            if self._log and begun is not None:
+            if self._log and started is not None:
                 ended = slot.busy
                 slot.wait()
-                self._log(ended.seconds_since(begun), rows * columns * piece.sites)
+                self._log(ended.seconds_since(started), rows * columns * piece.sites)
             on_progress(band.pairs * piece.sites)
         for slot in self._slots:
             slot.wait()
 
     def _upload(self, slot: _Slot, number: int, piece: Piece) -> int:
-        """The address of a piece's planes; behind them is what the copy engine is told of them."""
+        """Copy a piece's planes to the device unless they are there, and return their address. The tensor map is stored after them."""
         if self._resident is not None and number in self._resident:
             return self._resident[number].address
         if self._resident is not None:
@@ -202,13 +211,13 @@ class _Worker:
         else:
             assert slot.memory is not None
             memory = slot.memory
-        a_row = 8 * piece.words
-        for start in range(0, piece.rows, step := max(1, self._staged // a_row)):
+        row_bytes = 8 * piece.words
+        for start in range(0, piece.rows, step := max(1, self._staged // row_bytes)):
             if self._stopped():
                 break
             stop = min(piece.rows, start + step)
-            with self._sending(slot, memory.address + start * a_row, (stop - start) * a_row) as room:
-                rows = room.view(np.uint64).reshape(stop - start, piece.words)
+            with self._sending(slot, memory.address + start * row_bytes, (stop - start) * row_bytes) as buffer:
+                rows = buffer.view(np.uint64).reshape(stop - start, piece.words)
 
                 def copy(share: tuple[int, int], start: int = start, rows: npt.NDArray[np.uint64] = rows) -> None:
                     first, count = share
@@ -216,49 +225,49 @@ class _Worker:
 
                 self._copiers.map(copy, self._copiers.shares(stop - start))
         if self._kernel.box:
-            with self._sending(slot, memory.address + piece.nbytes, MAP_BYTES) as room:
-                room[:] = self._device.tensor_map(memory.address, (piece.rows, a_row), (self._kernel.box, 8 * CHUNK_WORDS))
+            with self._sending(slot, memory.address + piece.nbytes, MAP_BYTES) as buffer:
+                buffer[:] = self._device.tensor_map(memory.address, (piece.rows, row_bytes), (self._kernel.box, 8 * CHUNK_WORDS))
         return memory.address
 
     @contextmanager
     def _sending(self, slot: _Slot, address: int, nbytes: int) -> Iterator[npt.NDArray[np.uint8]]:
-        """Page-locked memory for so many bytes, which are copied to an address of the device when they have been filled in."""
+        """Yield `nbytes` bytes of page-locked memory to be filled in, and then copy them to an address of the device."""
         staging = next(self._stagings)
         staging.wait()
-        room = staging.memory[:nbytes]
-        yield room
-        slot.stream.upload(address, room)
+        buffer = staging.memory[:nbytes]
+        yield buffer
+        slot.stream.upload(address, buffer)
         staging.busy = slot.stream.record()
 
     def _launches(self, piece: Piece, planes: int, band: Band, places: dict[str, int]) -> Iterator[tuple[DistanceKernel, np.void, int]]:
         multiprocessors = self._device.hardware.multiprocessors
         chunks = piece.words // CHUNK_WORDS
         for term in piece.recipe.terms:
-            place = planes, places[term.count]
+            addresses = planes, places[term.count]
             if term.operation is Operation.DIFFER:
                 launch = plan_launch(DIFFER, band, chunks, multiprocessors)
-                pairs = _pairs(piece, place, band, term, launch, (0,), (0,))
+                pairs = _pairs(piece, addresses, band, term, launch, (0,), (0,))
                 mask = -1 if term.mask is None else term.mask
                 yield DIFFER, arguments(DIFFER_ARGUMENTS, pairs=pairs, bits=term.left, bit_count=len(term.left), mask=mask), launch.grid
                 continue
             for left, right in in_launches(term.left, term.right):
                 launch = plan_launch(self._kernel, band, len(left) * chunks, multiprocessors)
-                pairs = _pairs(piece, place, band, term, launch, left, right)
+                pairs = _pairs(piece, addresses, band, term, launch, left, right)
                 if self._kernel.box:
                     pairs = arguments(WGMMA, map=planes + piece.nbytes, pairs=pairs)
                 yield self._kernel, pairs, launch.grid
 
 
 def _pairs(
-    piece: Piece, place: tuple[int, int], band: Band, term: Term, launch: Launch, left: Sequence[int], right: Sequence[int]
+    piece: Piece, addresses: tuple[int, int], band: Band, term: Term, launch: Launch, left: Sequence[int], right: Sequence[int]
 ) -> np.void:
-    """What kernels are told of a band's pairs. place: addresses of the planes and of the counts."""
+    """Return the kernels' arguments for a band's pairs. addresses: of the planes and of the counts."""
     rows, columns = band.shape
     sample_bytes = piece.words * 8
     return arguments(
         DISTANCE,
-        planes=place[0],
-        out=place[1],
+        planes=addresses[0],
+        out=addresses[1],
         plane_bytes=piece.samples * sample_bytes,
         sample_bytes=sample_bytes,
         out_stride=columns,
@@ -277,7 +286,7 @@ def _pairs(
 
 @dataclass(frozen=True)
 class _Near:
-    """What near pairs are chosen by; see `DeviceChooser`."""
+    """Arguments of a `DeviceChooser`."""
 
     names: tuple[str, ...]
     held: tuple[str, ...]
@@ -286,10 +295,11 @@ class _Near:
 
 
 class CudaDistanceEngine:
-    """Implements `gpualign.core.distance.engine.DistanceEngine` on one device; several are engines side by side.
+    """Implements `gpualign.core.distance.engine.DistanceEngine` on one device. Several devices have an engine each.
 
-    threads: of the host. kernel: one of gpu/distance/kernels.py instead of the fastest. log: told of the seconds of each piece's kernels
-    and of its comparisons; copies and kernels then do not overlap.
+    threads: host threads
+    kernel: one of gpu/distance/kernels.py, instead of the fastest
+    log: called with the seconds of each piece's kernels and the number of its comparisons; copies and kernels then do not overlap
     """
 
     def __init__(
@@ -312,9 +322,9 @@ class CudaDistanceEngine:
         hardware, facts = f"cuda ({self._device.name})", self._device.hardware
         kernel, products_only = (DIFFER, False) if wanted.numbered else (self._kernel, True)
         rate = kernel.rate * facts.multiprocessors * facts.clock
-        told = self._threads, kernel.title, hardware
+        labels = self._threads, kernel.title, hardware
         if not wanted.near:
-            return PreparedCounter(wanted, products_only, padded_words, min(memory, device_bytes), *told, self._count, rate=rate)
+            return PreparedCounter(wanted, products_only, padded_words, min(memory, device_bytes), *labels, self._count, rate=rate)
 
         def pick(
             panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
@@ -322,12 +332,14 @@ class CudaDistanceEngine:
             return self._pick(panels, bands, names, rule, memory // record_bytes(len(names)), on_progress)
 
         # Counts take no memory of the host.
-        return PreparedCounter(wanted, products_only, padded_words, device_bytes, *told, self._count, pick, rate)
+        return PreparedCounter(wanted, products_only, padded_words, device_bytes, *labels, self._count, pick, rate)
 
     @contextmanager
     def _opened(self, panels: Sequence[Panel], pairs: int, counts: int, near: _Near | None) -> Iterator[tuple[_Worker, ThreadPoolExecutor]]:
-        """The device with the thread that works on it, for the whole run: contexts belong to threads. It has room for so many matrices of
-        counts of so many pairs."""
+        """Yield the opened device and the thread that works on it during the whole run, because contexts belong to threads.
+
+        The device has memory for `counts` matrices of counts of `pairs` pairs. Raises `RunError` if it has too little.
+        """
         stop = threading.Event()
         worker = _Worker(self._device, self._kernel, self._threads, stop.is_set, self._log)
         pool = ThreadPoolExecutor(1, thread_name_prefix="gpualign-cuda")
@@ -338,18 +350,18 @@ class CudaDistanceEngine:
             lower = f"lower {parameter('memory')}, which makes bands smaller"
             raise RunError(f"the CUDA device has too little memory ({error}); {lower}") from None
         finally:
-            stop.set()  # after an error, or an interrupt, the device is still at work
+            stop.set()  # after an error or an interrupt the device is still working
             try:
                 pool.submit(worker.close).result()
             finally:
                 pool.shutdown()
 
     def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], on_progress: Callable[[int], None]) -> CountedBands:
-        following = iter(bands)
-        if (first := next(following, None)) is None:
+        remaining = iter(bands)
+        if (first := next(remaining, None)) is None:
             return
         with self._opened(panels, bands.pairs, len(names), None) as (worker, pool):
-            for band in chain([first], following):
+            for band in chain([first], remaining):
                 yield band, pool.submit(worker.count, band, names, on_progress).result()
 
     def _pick(
@@ -358,26 +370,26 @@ class CudaDistanceEngine:
         bands: Bands,
         names: tuple[str, ...],
         rule: PairSelectionRule,
-        most: int,
+        max_pairs: int,
         on_progress: Callable[[int], None],
     ) -> ChosenParts:
-        """most: pairs at a time, unless a row has more."""
-        following = iter(bands)
-        if (first := next(following, None)) is None:
+        """Yield the near pairs of all bands. max_pairs: largest number of pairs at a time, unless a row has more."""
+        remaining = iter(bands)
+        if (first := next(remaining, None)) is None:
             return
         held = needed_counts(names, {term.count for panel in panels for term in panel.recipe.terms}, rule)
-        near = _Near(names, held, rule, max(min(most, MOST_RECORDS), bands.columns))
+        near = _Near(names, held, rule, max(min(max_pairs, MAX_RECORDS), bands.columns))
         with self._opened(panels, bands.pairs, len(held), near) as (worker, pool):
-            for band in chain([first], following):
+            for band in chain([first], remaining):
                 pool.submit(worker.multiply, band, held, on_progress).result()
                 yield from _near_rows(worker, pool, band, band.start, band.stop)
 
 
 def _near_rows(worker: _Worker, pool: ThreadPoolExecutor, band: Band, start: int, stop: int) -> Iterator[ChosenPairs]:
-    """Near pairs of rows of a band that a worker has counted; of half of them at a time where they are too many."""
-    found = pool.submit(worker.choose, band, start, stop).result()
-    if found is not None:
-        yield found
+    """Yield the near pairs of rows of a band that a worker has counted; those of half of the rows at a time if they are too many."""
+    pairs = pool.submit(worker.choose, band, start, stop).result()
+    if pairs is not None:
+        yield pairs
         return
     middle = (start + stop) // 2
     yield from _near_rows(worker, pool, band, start, middle)

@@ -1,4 +1,4 @@
-"""Which kernel multiplies bit planes on a device, and how a launch and the planes are cut. Pure."""
+"""Kernels that multiply bit planes on a device, and how launches and planes are cut. Pure."""
 
 from __future__ import annotations
 
@@ -15,24 +15,31 @@ from gpualign.gpu.kernels.argument_structs import MAX_PLANES
 from gpualign.gpu.kernels.kernel import Kernel, capability
 
 CHUNK_WORDS = 16
-"""Of 64 bits: a kernel takes so much of a sample at a time (kChunk)."""
+"""Words of 64 bits of a chunk: a kernel takes one chunk of a sample at a time (kChunk)."""
 
 PIECE_BYTES = 64 << 20
-"""Planes that are copied to a device at a time, about."""
+"""Size of the planes that are copied to a device at a time (approximate)."""
 
 PIECE_COMPARISONS = 10**14
-"""Of a piece of planes that stay on a device, where they are more than such bytes: a tenth of a second with tensor cores. Each piece reads
-and writes all counts, so that many small ones would take longer than the products."""
+"""Comparisons of a piece of planes that stay on a device, if these are more than `PIECE_BYTES`: a tenth of a second with tensor cores. Each
+piece reads and writes all counts, so many small pieces would take longer than the products."""
 
-_WAVES = 4  # of blocks that fill a device; with fewer, the last one leaves much of it idle
-_LEAST_CHUNKS = 32  # of a block's part of a sum; with fewer, its beginning and end take longer than the sum
+_WAVES = 4  # number of blocks, in multiples of those that fill a device; with fewer, the last wave leaves much of it idle
+_MIN_CHUNKS = 32  # of a split of a sum; with fewer, the start and the end of a block take longer than its sum
 
 
 @dataclass(frozen=True)
 class DistanceKernel:
-    """rows, columns: samples of the tile of a cluster of blocks; threads: of a block; rate: comparisons a clock of a multiprocessor, about,
-    copies and the rest included; shared: bytes of a block's shared memory; cluster: blocks; box: samples that the copy engine takes at a
-    time, 0 where threads copy."""
+    """Kernel that multiplies bit planes.
+
+    title: human-readable name
+    rows, columns: samples of the tile of a cluster of blocks
+    threads: threads of a block
+    rate: comparisons per clock of a multiprocessor (approximate), including copies and everything else
+    shared: shared memory of a block, bytes
+    cluster: blocks of a cluster
+    box: samples that the copy engine takes at a time; 0 if threads copy
+    """
 
     kernel: Kernel
     title: str
@@ -45,7 +52,7 @@ class DistanceKernel:
     box: int = 0
 
 
-_STAGE = 128  # bytes of a sample
+_STAGE = 128  # bytes of a sample in a stage
 POPC = DistanceKernel(Kernel("distance_popc.cu", "distance_popc"), "popc", 64, 64, 256, 100)
 MMA = DistanceKernel(Kernel("distance_mma.cu", "distance_mma"), "binary tensor cores (mma)", 128, 128, 256, 400, 3 * 256 * _STAGE)
 WGMMA = DistanceKernel(
@@ -61,11 +68,12 @@ WGMMA = DistanceKernel(
 )
 
 DIFFER = DistanceKernel(Kernel("distance_differ.cu", "distance_differ"), "logic of three inputs", 64, 64, 256, 120)
-"""Of terms with Operation.DIFFER, on every device."""
+"""Kernel of terms with Operation.DIFFER, on every device."""
 
 
 def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
-    """Those that an architecture, as compilers call it, runs, fastest first; a name that is none is a device without tensor cores."""
+    """Return the kernels that an architecture (named as in compilers) runs, fastest first. An unknown name counts as one without tensor
+    cores."""
     if arch == "sm_90a":
         return WGMMA, MMA, POPC
     return (MMA, POPC) if (capability(arch) or 0) >= 80 else (POPC,)
@@ -73,25 +81,29 @@ def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
 
 @dataclass(frozen=True)
 class Launch:
-    """grid: blocks, whole clusters of them; splits: parts of each tile's sum."""
+    """Launch of a kernel.
+
+    grid: number of blocks, in whole clusters
+    splits: splits of each tile's sum
+    """
 
     grid: int
     splits: int
 
 
 def plan_launch(kernel: DistanceKernel, band: Band, chunks: int, multiprocessors: int) -> Launch:
-    """Blocks for a band and a sum of `chunks` chunks."""
+    """Return the launch for a band and a sum of `chunks` chunks."""
     rows, columns = band.shape
     tiles = -(-rows // kernel.rows) * -(-columns // kernel.columns)
-    most = max(1, chunks // _LEAST_CHUNKS)
-    wanted = _WAVES * multiprocessors // kernel.cluster
-    splits = 1 if tiles >= wanted else min(most, -(-wanted // tiles))
+    max_splits = max(1, chunks // _MIN_CHUNKS)
+    clusters = _WAVES * multiprocessors // kernel.cluster
+    splits = 1 if tiles >= clusters else min(max_splits, -(-clusters // tiles))
     return Launch(tiles * splits * kernel.cluster, splits)
 
 
 @dataclass(frozen=True)
-class Part:
-    """Words start .. stop of a panel's planes."""
+class PanelWords:
+    """Words start .. stop - 1 of a panel's planes."""
 
     panel: Panel
     start: int
@@ -103,7 +115,7 @@ class Part:
 
     @property
     def sites(self) -> int:
-        """That lie in these words."""
+        """Number of sites in these words."""
         return max(0, min(self.panel.sites, self.stop * WORD_BITS) - self.start * WORD_BITS)
 
 
@@ -111,7 +123,7 @@ class Part:
 class Piece:
     """Words of consecutive panels of one recipe, as planes of their own: uint64[planes][samples][words]."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[PanelWords, ...]
 
     @property
     def recipe(self) -> PanelRecipe:
@@ -123,7 +135,7 @@ class Piece:
 
     @property
     def rows(self) -> int:
-        """Planes times samples."""
+        """Number of planes times number of samples."""
         return int(self.parts[0].panel.bits.shape[0]) * self.samples
 
     @property
@@ -139,7 +151,7 @@ class Piece:
         return sum(part.sites for part in self.parts)
 
     def copy(self, start: int, out: npt.NDArray[np.uint64]) -> None:
-        """Rows from `start` on, a plane's samples behind those of the plane before: into uint64[rows][words]."""
+        """Copy rows from `start` on to `out`, uint64[rows][words]. The samples of a plane follow those of the plane before."""
         at = 0
         for part in self.parts:
             bits = part.panel.bits
@@ -149,39 +161,41 @@ class Piece:
 
 
 def plane_bytes(panels: Sequence[Panel]) -> int:
-    """Of all planes that are multiplied."""
+    """Return the size of all planes that are multiplied."""
     return sum(panel.bits.nbytes for panel in panels if panel.recipe.terms)
 
 
 def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) -> Iterator[Piece]:
-    """Panels in pieces of about so many bytes, or so many sites where these are more, those of one recipe behind each other; those without
-    terms are left out."""
+    """Yield panels in pieces of approximately `piece_bytes` bytes, or `piece_sites` sites if these are more.
+
+    Panels of the same recipe follow each other. Panels without terms are left out.
+    """
     by_recipe: dict[PanelRecipe, list[Panel]] = {}
     for panel in panels:
         if panel.recipe.terms:
             by_recipe.setdefault(panel.recipe, []).append(panel)
     for alike in by_recipe.values():
-        held, words = list[Part](), 0
+        parts, words = list[PanelWords](), 0
         for panel in alike:
             planes, samples, stop = panel.bits.shape
             fitting = max(piece_bytes // (planes * samples * 8), piece_sites // WORD_BITS)
             step, start = max(1, fitting // CHUNK_WORDS) * CHUNK_WORDS, 0
             while start < stop:
-                held.append(part := Part(panel, start, min(stop, start + step - words)))
+                parts.append(part := PanelWords(panel, start, min(stop, start + step - words)))
                 start, words = part.stop, words + part.words
                 if words == step:
-                    yield Piece(tuple(held))
-                    held, words = [], 0
-        if held:
-            yield Piece(tuple(held))
+                    yield Piece(tuple(parts))
+                    parts, words = [], 0
+        if parts:
+            yield Piece(tuple(parts))
 
 
 def padded_words(sites: int) -> int:
-    """Words of a sample in a plane with so many sites: whole chunks of the kernels."""
+    """Return the words of a sample in a plane of `sites` sites: whole chunks of the kernels."""
     return -(-sites // (CHUNK_WORDS * WORD_BITS)) * CHUNK_WORDS
 
 
 def in_launches(left: Sequence[int], right: Sequence[int]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-    """The planes of a term, as many at a time as a launch takes."""
+    """Yield the planes of a term, (left, right), as many at a time as a launch takes."""
     for start in range(0, len(left), MAX_PLANES):
         yield left[start : start + MAX_PLANES], right[start : start + MAX_PLANES]

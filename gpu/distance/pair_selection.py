@@ -1,4 +1,4 @@
-"""Near pairs of counts that are on a device: only records of the pairs that a rule chooses leave it."""
+"""Selects near pairs by counts that are on a device. Only records of the pairs that satisfy a rule are copied back."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from gpualign.gpu.runtime.device import Device, Memory, Stream, wait_for
 
 CHOOSE_PAIRS = Kernel("distance_choose.cu", "choose_pairs")
 
-MOST_RECORDS = 1 << 22
-"""That leave a device at a time: what is page-locked for them is tens of megabytes."""
+MAX_RECORDS = 1 << 22
+"""Records that are copied back at a time, through tens of megabytes of page-locked memory."""
 
-_FEWEST_STAGED = 1 << 20
-"""Bytes of page-locked memory that records come back through: it is dear to make, so it grows by doubling."""
+_MIN_STAGED = 1 << 20
+"""Bytes of page-locked memory through which records are copied back. It grows by doubling, because allocating it is expensive."""
 
 _TOTALS_BYTES = 24
-"""Pairs that are chosen, lacking ones, undefined ones."""
+"""Size of the totals: the numbers of selected, lacking and undefined pairs."""
 
 _NO_FLOOR = -(1 << 31)
-"""Below every count."""
+"""Floor below every count."""
 
 _THREADS = 256
-_PAIRS = 8  # of a thread at a time (kPairs)
-_BLOCKS = 8  # of a multiprocessor
+_PAIRS = 8  # pairs of a thread in a strip (kPairs)
+_BLOCKS = 8  # blocks of a multiprocessor
 
 
 def needed_counts(names: Iterable[str], filled: Iterable[str], rule: PairSelectionRule) -> tuple[str, ...]:
-    """The counts that a device must hold to choose by: those that some term fills, and what must be at least so much. Others are 0."""
-    kept = {*filled, *([COMPARED] if rule.least is not None else []), *rule.floors}
-    return tuple(name for name in names if name in kept)
+    """Return the counts that a device needs to apply a rule: those that some term fills, and those with a minimum. All others are 0."""
+    needed = {*filled, *([COMPARED] if rule.least is not None else []), *rule.floors}
+    return tuple(name for name in names if name in needed)
 
 
 class DeviceChooser:
-    """Works on one device, which is open, in one of its streams.
+    """Selects pairs on one device, which must be open, in one of its streams.
 
-    names: of all counts; held: of those that the device has, matrices one behind the other. capacity: records that fit, at least one row's.
+    names: all counts; held: counts that the device has, as consecutive matrices; capacity: records that fit, at least those of one row.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class DeviceChooser:
         self._records = allocate(4 * self._numbers * capacity)
         self._totals = allocate(_TOTALS_BYTES)
         self._device = device
-        self._staging = device.pinned(_FEWEST_STAGED)
+        self._staging = device.pinned(_MIN_STAGED)
         self._staged_totals = device.pinned(_TOTALS_BYTES)
         self._offsets = 0
         if rule.offsets is not None:
@@ -72,7 +72,7 @@ class DeviceChooser:
             self._wait()
 
     def choose(self, counts: int, band: Band, start: int, stop: int) -> ChosenPairs | None:
-        """The pairs of rows start .. stop of a band, whose counts lie at an address; None where these are more than there is room for."""
+        """Return the near pairs of rows start .. stop - 1 of a band, or None if they are more than the capacity. counts: an address."""
         rows, columns = band.shape
         rule, stream = self._rule, self._stream
         filled = arguments(
@@ -102,19 +102,19 @@ class DeviceChooser:
         stream.launch(self._function, max(1, min(strips, self._max_blocks)), _THREADS, filled)
         stream.download(self._staged_totals, self._totals.address)
         self._wait()
-        found, lacking, undefined = self._staged_totals.view(np.int64).tolist()
-        if found > self._capacity:
+        selected, lacking, undefined = self._staged_totals.view(np.int64).tolist()
+        if selected > self._capacity:
             return None
-        needed = 4 * self._numbers * found
+        needed = 4 * self._numbers * selected
         if needed > len(self._staging):
             self._staging = self._device.pinned(max(needed, 2 * len(self._staging)))
         staging = self._staging[:needed]
-        if found:
+        if selected:
             stream.download(staging, self._records.address)
             self._wait()
-        records = staging.view(np.int32).reshape(found, self._numbers).T
-        nothing = np.zeros(found, dtype=np.int32)
-        counted = {name: records[2 + self._held.index(name)] if name in self._held else nothing for name in self._names}
+        records = staging.view(np.int32).reshape(selected, self._numbers).T
+        zeros = np.zeros(selected, dtype=np.int32)
+        counted = {name: records[2 + self._held.index(name)] if name in self._held else zeros for name in self._names}
         places = records[0].astype(np.int64), records[1].astype(np.int64)
         return ChosenPairs.joined([ChosenPairs(*places, counted, lacking, undefined)], self._names, stop)
 

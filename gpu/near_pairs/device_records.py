@@ -1,4 +1,4 @@
-"""Sets of records as the kernels keep them on a device: planes of bits and sketches, made there from codes that pass through."""
+"""Sets of records in the form of the kernels: planes of bits and sketches, which the device makes from codes that are not kept."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from gpualign.gpu.near_pairs.sketches import hash_shift
 from gpualign.gpu.runtime.device import Device, Memory, wait_for
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
-_PIECE_LETTERS = 32 << 20  # that are copied to a device at a time, about
-_WAVES = 8  # of blocks that fill a device
+_PIECE_LETTERS = 32 << 20  # letters that are copied to a device at a time (approximate)
+_WAVES = 8  # number of blocks, in multiples of those that fill a device
 
 
 def plane_starts(lengths: npt.NDArray[np.int64], planes: int) -> npt.NDArray[np.int64]:
-    """Where the words of each record begin, and where the last one's end: int64[records + 1]."""
+    """Return the first word of each record, and the end of the last one: int64[records + 1]."""
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(-(-lengths // 32) * planes, out=starts[1:])
     return starts
 
 
 def device_bytes(task: Task, recipe: NearRecipe) -> int:
-    """What the records of a task take of a device's memory."""
+    """Return how much memory of a device the records of a task take."""
     sets = {id(s): s for s in (task.queries, task.targets)}.values()
     planes = sum(4 * int((-(-s.lengths // 32)).sum()) * recipe.planes for s in sets)
     pieces = 2 * max(_PIECE_LETTERS, *(s.longest for s in sets))
@@ -36,9 +36,11 @@ def device_bytes(task: Task, recipe: NearRecipe) -> int:
 
 
 class DeviceRecords:
-    """The records of a task on one device, of a set with itself once. Whatever makes room raises `OutOfMemory`.
+    """Records of a task on one device, stored once if queries and targets are the same set.
 
-    queries, targets: `NEAR_RECORDS`. Free it before the device is closed.
+    Methods that allocate raise `OutOfMemory`. Free it before the device is closed.
+
+    queries, targets: `NEAR_RECORDS`
     """
 
     def __init__(self, device: Device, slots: list[StreamBuffers], task: Task, recipe: NearRecipe) -> None:
@@ -54,7 +56,7 @@ class DeviceRecords:
             raise
 
     def free(self) -> None:
-        """Nothing on the device may still read it."""
+        """Free the memory of the records. No kernel may still read it."""
         while self._memory:
             self._memory.pop().free()
 
@@ -63,7 +65,7 @@ class DeviceRecords:
         return self._memory[-1].address
 
     def _copied(self, array: npt.NDArray[np.generic]) -> int:
-        """The place of a copy."""
+        """Return the address of a copy."""
         address = self._allocate(array.nbytes)
         stream = self._device.stream()
         stream.upload(address, np.ascontiguousarray(array).view(np.uint8))
@@ -73,7 +75,7 @@ class DeviceRecords:
     def _make(self, records: SequenceSet) -> np.void:
         recipe = self._recipe
         starts = plane_starts(records.lengths, recipe.planes)
-        made = arguments(
+        device_records = arguments(
             NEAR_RECORDS,
             planes=self._allocate(4 * int(starts[-1])),
             starts=self._copied(starts[:-1]),
@@ -81,20 +83,20 @@ class DeviceRecords:
             sketches=self._allocate(len(records) * recipe.sketch_bytes),
             sizes=self._allocate(4 * len(records)),
         )
-        passing = self._device.allocate(records.offsets.nbytes), self._device.allocate(recipe.ranks.nbytes)
+        temporary = self._device.allocate(records.offsets.nbytes), self._device.allocate(recipe.ranks.nbytes)
         try:
             stream = self._device.stream()
-            for memory, array in zip(passing, (records.offsets, recipe.ranks), strict=True):
+            for memory, array in zip(temporary, (records.offsets, recipe.ranks), strict=True):
                 stream.upload(memory.address, np.ascontiguousarray(array).view(np.uint8))
             wait_for(stream.record())
-            self._fill(records, made, *(memory.address for memory in passing))
+            self._fill(records, device_records, *(memory.address for memory in temporary))
         finally:
-            for memory in passing:
+            for memory in temporary:
                 memory.free()
-        return made
+        return device_records
 
-    def _fill(self, records: SequenceSet, made: np.void, offsets: int, ranks: int) -> None:
-        """Make all records, a piece of their codes in each slot."""
+    def _fill(self, records: SequenceSet, device_records: np.void, offsets: int, ranks: int) -> None:
+        """Make all records on the device, a piece of their codes in each slot. offsets, ranks: addresses."""
         steps = self._recipe.steps
         for number, (first, stop) in enumerate(_pieces(records.offsets)):
             slot = self._slots[number % len(self._slots)]
@@ -105,7 +107,7 @@ class DeviceRecords:
             slot.upload("codes", codes.nbytes)
             filled = arguments(
                 NEAR_MAKE,
-                records=made,
+                records=device_records,
                 codes=slot.address("codes", codes.nbytes),
                 offsets=offsets,
                 ranks=ranks,
@@ -125,7 +127,7 @@ class DeviceRecords:
 
 
 def _pieces(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Records (first, stop) with about as many letters as are copied at a time, at least one."""
+    """Yield ranges (first, stop) of records to copy at a time: approximately `_PIECE_LETTERS` letters, at least one record."""
     first, count = 0, len(offsets) - 1
     while first < count:
         stop = int(np.searchsorted(offsets, offsets[first] + _PIECE_LETTERS, side="right")) - 1

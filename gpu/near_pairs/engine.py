@@ -1,4 +1,4 @@
-"""The CUDA engine of near pairs: a thread for each device, all pulling tiles from one plan."""
+"""CUDA engine of near pairs: one thread per device; all threads pull tiles from one plan."""
 
 from __future__ import annotations
 
@@ -22,21 +22,26 @@ from gpualign.gpu.runtime.device import Device
 from gpualign.gpu.runtime.device_failures import Lost
 
 _TILE_NANOSECONDS = 2e8
-_TILE_PAIRS = 1 << 18, 1 << 31  # at least; at most, as counters have 32 bits
+_TILE_PAIRS = 1 << 18, 1 << 31  # minimum; maximum, because counters have 32 bits
 _BAND_ROWS = 1 << 15
-_LANES = 256  # targets that a tile grows by: the widest tile of a screen's block
+_LANES = 256  # step of the number of targets of a tile: the widest tile of a screen's block
 _PAIR_BYTES = 64
-"""Memory of a pair on its way from a device to the output."""
+"""Memory of a pair between a device and the output."""
 
-_MOST_FOUND = 1 << 22
-"""Pairs that come back at a time: pinned host memory is dear."""
+_MAX_RESULTS = 1 << 22
+"""Near pairs that are copied back at a time; limited, because pinned host memory is expensive."""
 
 
 @dataclass(frozen=True)
 class CudaNearPrepared:
-    """Implements `gpualign.core.execution.engine.Prepared`. seconds: that it takes, about. screens: one of each device. found: near pairs
-    that come
-    back at a time at most."""
+    """Implements `gpualign.core.execution.engine.Prepared`.
+
+    seconds: estimated run time
+    screens: one screen for each device
+    max_results: largest number of near pairs of a rectangle that are copied back at a time
+    lost: called when a device fails
+    process: id of the process that made the engine
+    """
 
     task: Task
     limits: Limits
@@ -46,7 +51,7 @@ class CudaNearPrepared:
     recipe: NearRecipe = field(repr=False)
     devices: Sequence[Device] = field(repr=False)
     screens: Sequence[Screen] = field(repr=False)
-    found: int
+    max_results: int
     log: Callable[[Finished], None] | None = field(repr=False)
     lost: Lost | None = field(repr=False)
     process: int
@@ -56,9 +61,9 @@ class CudaNearPrepared:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
         def worker(device: Device, screen: Screen) -> Callable[[WorkerPort[TileResult]], None]:
-            def work(counter: WorkerPort[TileResult]) -> None:
-                tools = counter.next_tile, counter.deliver, counter.stopped
-                NearWorker(device, self.task, self.recipe, screen, self.found, *tools, self.log).run()
+            def work(port: WorkerPort[TileResult]) -> None:
+                tools = port.next_tile, port.deliver, port.stopped
+                NearWorker(device, self.task, self.recipe, screen, self.max_results, *tools, self.log).run()
 
             return work
 
@@ -76,14 +81,18 @@ def prepare_near(
     screen: Screen | None = None,
     lost: Lost | None = None,
 ) -> CudaNearPrepared:
-    """A task with `Task.within`. hardware: the devices, for people; process: that has them. log: told of every rectangle; screen: of
-    sketches, instead of the fastest. lost: told of a device that fails while others go on; None: none does."""
+    """Prepare a task with `Task.within`.
+
+    hardware: human-readable name of the devices; process: id of the process that uses them; log: called with every finished rectangle;
+    screen: screen of sketches, instead of the fastest one; lost: called with a failed device whose work the others take over (None: they
+    do not).
+    """
     recipe = make_near_recipe(task, has_tensor_cores(devices[0].arch))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds, *_TILE_PAIRS))
     limits = Limits(budget.results, budget.scratch, task.item_bytes, _LANES, pairs, _BAND_ROWS, sharing=len(devices))
-    chosen = [(screen or screens(device.arch)[0]) if recipe.steps.q else LENGTHS for device in devices]
-    kernel = recipe.steps.describe() + (f" ({chosen[0].title})" if recipe.steps.q else "")
+    selected = [(screen or screens(device.arch)[0]) if recipe.steps.q else LENGTHS for device in devices]
+    kernel = recipe.steps.describe() + (f" ({selected[0].title})" if recipe.steps.q else "")
     kernel += f"; {recipe.left.describe(recipe.steps)}" if recipe.left else ""
-    found = int(np.clip(budget.results // (4 * len(devices) * _PAIR_BYTES), 1, _MOST_FOUND))
+    max_results = int(np.clip(budget.results // (4 * len(devices) * _PAIR_BYTES), 1, _MAX_RESULTS))
     seconds = task.pairs_about * recipe.nanoseconds / (1e9 * len(devices))
-    return CudaNearPrepared(task, limits, kernel, hardware, seconds, recipe, devices, chosen, found, log, lost, process)
+    return CudaNearPrepared(task, limits, kernel, hardware, seconds, recipe, devices, selected, max_results, log, lost, process)

@@ -1,4 +1,4 @@
-"""A rectangle on its way through a device: gather, screen, verify, and what comes back. All is on one stream, without the host between."""
+"""Launches the kernels of a rectangle: gather, screen, verify, and the download. All are on one stream, and none waits for the host."""
 
 from __future__ import annotations
 
@@ -27,16 +27,20 @@ from gpualign.gpu.near_pairs.recipe import NearRecipe
 from gpualign.gpu.near_pairs.rectangles import Rectangle, Rows
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
-_GATHER_WAVES = 4  # of blocks that fill a device
-_LEAST_DOWNLOAD = 1 << 16  # bytes of a pinned buffer: they are dear to make, so they grow by doubling
+_GATHER_WAVES = 4  # number of blocks, in multiples of those that fill a device
+_MIN_DOWNLOAD = 1 << 16  # bytes of a pinned buffer; buffers grow by doubling, because allocating them is expensive
 
 PAIR_BYTES = NEAR_PAIR.itemsize, NEAR_DISTANCE.itemsize
-"""Memory of the device for a pair that a screen leaves, and for one within the bound."""
+"""Memory of the device for a candidate, and for a pair within the bound."""
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """Pairs that lists have room for: those that a screen leaves, and those within the bound."""
+    """Capacities of the lists of pairs.
+
+    candidates: pairs that the screen does not exclude
+    found: pairs within the bound
+    """
 
     candidates: int
     found: int
@@ -44,8 +48,12 @@ class Capacity:
 
 @dataclass(frozen=True)
 class Counts:
-    """Pairs of a rectangle: that the screen has left, that are within the bound, and those of lengths that fit which nobody wants. Where
-    there are more candidates than their list had room for, no pair was verified."""
+    """Numbers of pairs of a rectangle. If there are more candidates than the capacity of their list, no pair has been verified.
+
+    candidates: pairs that the screen has not excluded
+    found: pairs within the bound
+    unwanted: pairs whose lengths are within the bound, but whose target is before the first target of the query
+    """
 
     candidates: int
     found: int
@@ -53,7 +61,7 @@ class Counts:
 
 
 class Launcher:
-    """Rectangles of a task, with its records on a device."""
+    """Launches rectangles of a task whose records are on a device."""
 
     def __init__(self, recipe: NearRecipe, screen: Screen, records: DeviceRecords) -> None:
         bound = recipe.bound
@@ -63,10 +71,13 @@ class Launcher:
         self._screen = screen
 
     def submit(self, slot: StreamBuffers, rectangle: Rectangle, rows: Rows, capacity: Capacity, scratch: int) -> None:
-        """Put everything on the slot's stream; scratch: bytes for bands of distances. `slot.passed` has its beginning, its screen's end,
-        its verification's end, and its own. Raises `OutOfMemory`, with nothing launched."""
+        """Put all kernels and copies on the slot's stream. Raises `OutOfMemory`, with nothing launched.
+
+        scratch: memory for the bands of distances, bytes. The events of `slot.passed` are the start, the end of the screen, the end of the
+        verification, and the end.
+        """
         count, sketch_bytes = sum(rectangle.shape), self._recipe.sketch_bytes
-        kernel = verifier(self._recipe.planes, words(rows.most))
+        kernel = verifier(self._recipe.planes, words(rows.max_edits))
         grid = slot.blocks(kernel.kernel, kernel.threads)
         if kernel.scratch_bytes:
             grid = max(1, min(grid, scratch // (kernel.scratch_bytes * kernel.threads)))
@@ -133,27 +144,27 @@ class Launcher:
 
     @staticmethod
     def counts(slot: StreamBuffers) -> Counts:
-        """Of the rectangle that has passed."""
-        found = slot.host("queue", NEAR_COUNTERS.itemsize).view(NEAR_COUNTERS)[0]
-        return Counts(int(found["candidates"]), int(found["found"]), int(found["unwanted"]))
+        """Return the counts of the finished rectangle."""
+        counters = slot.host("queue", NEAR_COUNTERS.itemsize).view(NEAR_COUNTERS)[0]
+        return Counts(int(counters["candidates"]), int(counters["found"]), int(counters["unwanted"]))
 
     @staticmethod
     def download(slot: StreamBuffers, count: int) -> None:
-        """Fetch so many pairs; they are there when `slot.passed` is."""
+        """Start the download of `count` pairs; it has finished when the last event of `slot.passed` has happened."""
         nbytes = count * NEAR_DISTANCE.itemsize
-        slot.host("found", max(_LEAST_DOWNLOAD, 1 << (nbytes - 1).bit_length()))
+        slot.host("found", max(_MIN_DOWNLOAD, 1 << (nbytes - 1).bit_length()))
         slot.download("found", nbytes)
         slot.mark()
 
     @staticmethod
     def pairs(slot: StreamBuffers, count: int) -> NearPairs:
-        """The pairs that have been fetched."""
+        """Return the downloaded pairs."""
         found = slot.host("found", count * NEAR_DISTANCE.itemsize).view(np.int32).reshape(count, 3).astype(np.int64)
         return NearPairs(*np.ascontiguousarray(found.T))
 
 
 def _product(rectangle: Rectangle, sketches: int, sketch_bytes: int) -> np.void:
-    """Sketches of queries by those of targets behind them, whose counts go nowhere but to the screen."""
+    """Return the product of the queries' sketches and those of the targets, which follow them. Only the screen uses its counts."""
     assert sketch_bytes % (CHUNK_WORDS * 8) == 0
     rows, columns = rectangle.shape
     return arguments(

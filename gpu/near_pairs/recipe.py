@@ -1,4 +1,4 @@
-"""How near pairs of a task are found on a device: steps chosen on a sample, letters as few bits as there are kinds of them. Pure."""
+"""Recipe by which a device finds the near pairs of a task: steps selected on a sample, and letters in as few bits as possible. Pure."""
 
 from __future__ import annotations
 
@@ -17,24 +17,29 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.distance.kernels import CHUNK_WORDS
 from gpualign.gpu.near_pairs.sketches import sketches
 
-_LEAST_BITS = CHUNK_WORDS * 64
-"""Of a sketch: what the kernels take at a time."""
+_MIN_BITS = CHUNK_WORDS * 64
+"""Bits of the smallest sketch: those that the kernels take at a time."""
 
 _TENSOR_COSTS = Costs(pair=4e-4, counts=0.0, word=1.8e-5, column=6e-3, cell=0.0)
 _POPC_COSTS = Costs(pair=4e-4, counts=0.0, word=8e-4, column=6e-3, cell=0.0)
-"""Of a whole device; the ratios decide."""
+"""Costs of a whole device; only their ratios matter."""
 
 _ALIGNED = 0.02
-"""Of some CPU cores beside it, where there is a coverage: the whole distance may then be so large that it leaves nothing out."""
+"""Cost of a cell aligned by some CPU cores. Used if there is a coverage: the whole distance may then be too large to exclude any pair."""
 
 _WORTH_A_SAMPLE = 200_000
-"""Pairs."""
+"""Number of pairs from which a sample is worthwhile."""
 
 
 @dataclass(frozen=True)
 class NearRecipe:
-    """steps, and what they were chosen for. nanoseconds: what a pair takes, about. ranks: uint8[256], of codes among the `letters` that are
-    in use. left: of the sample, where there was one."""
+    """Steps by which near pairs are found, and the facts that they were selected for.
+
+    nanoseconds: estimated time per pair
+    letters: number of letters in use
+    ranks: uint8[256], numbers of the codes among the letters in use
+    left: survivors of the sample, if there was one
+    """
 
     steps: FilterCascade
     nanoseconds: float
@@ -45,17 +50,17 @@ class NearRecipe:
 
     @property
     def planes(self) -> int:
-        """Bits of a letter."""
+        """Bits of a letter's rank."""
         return max(1, (self.letters - 1).bit_length())
 
     @property
     def sketch_bytes(self) -> int:
-        """Of a record."""
+        """Size of a record's sketch, bytes."""
         return self.steps.bits // 8
 
 
 def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
-    """Choose steps for a task with `Task.within`, the same each time."""
+    """Return the recipe of a task with `Task.within`. The same task gives the same recipe."""
     assert task.within is not None
     bound = task.within
     used = np.union1d(task.queries.used_codes, task.targets.used_codes)
@@ -66,7 +71,7 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
         queries, targets = sample(queries, targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
     usual = float(lengths[0][0]), float(lengths[1][0])
-    most = max(0, int(bound.most(*lengths)[0]))
+    max_edits = max(0, int(bound.most(*lengths)[0]))
     costs = _TENSOR_COSTS if tensor_cores else _POPC_COSTS
     if bound.coverage:
         costs = replace(costs, aligned=_ALIGNED)
@@ -81,20 +86,19 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
         yield FilterCascade()
         if worth:
             tried = candidates(usual[1], usual_letters(targets.codes), grams)
-            for q, bits in dict.fromkeys((q, max(bits, _LEAST_BITS)) for q, bits in tried):
+            for q, bits in dict.fromkeys((q, max(bits, _MIN_BITS)) for q, bits in tried):
                 yield FilterCascade(q=q, bits=bits)
 
-    steps, nanoseconds, left = choose(options(), measure, usual, most, costs)
+    steps, nanoseconds, left = choose(options(), measure, usual, max_edits, costs)
     return NearRecipe(steps, nanoseconds, bound, len(used), ranks, left if worth else None)
 
 
 def _left(
     steps: FilterCascade, queries: SequenceSet, targets: SequenceSet, bound: EditBound, ranks: npt.NDArray[np.uint8], radix: int
 ) -> Survivors:
-    """What steps leave of pairs of different records."""
+    """Return how many pairs of different records the steps leave."""
     m, n = queries.lengths[:, None], targets.lengths[None, :]
-    most = bound.most(m, n)
-    passing = np.abs(m - n) <= most
+    passing = np.abs(m - n) <= bound.most(m, n)
     if targets is queries:
         np.fill_diagonal(passing, False)
     pairs, by_length = max(1, passing.size - (len(queries) if targets is queries else 0)), int(passing.sum())

@@ -1,4 +1,4 @@
-"""Rectangles of queries and targets as the screen reads them: which columns fit a query, and how many edits it may have. Pure."""
+"""Rectangles of queries and targets for the screen: the columns whose lengths fit a query, and how many edits it may have. Pure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gpualign.core.planning.tile_plan import Tile
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.gpu.kernels.argument_structs import NEAR_ROW
 
-_MOST_SLACK = 1 << 20
-"""More q-grams than a sketch has bits."""
+_MAX_SLACK = 1 << 20
+"""Limit of a slack: more q-grams than a sketch has bits."""
 
 
 @dataclass(frozen=True)
 class Rectangle:
-    """Queries and targets of a tile, or of a part of it, each in order of length: int64 record numbers."""
+    """Queries and targets of a tile or of a piece of it: int64 record numbers, in order of length."""
 
     tile: Tile = field(repr=False)
     queries: Integers = field(repr=False)
@@ -35,8 +35,8 @@ class Rectangle:
     def pairs(self) -> int:
         return len(self.queries) * len(self.targets)
 
-    def parts(self, count: int) -> list[Rectangle]:
-        """The same pairs in about so many parts, 2 at least; a single pair stays as it is."""
+    def pieces(self, count: int) -> list[Rectangle]:
+        """Return rectangles with the same pairs: at most `count` of them, but at least 2 unless there is a single pair."""
         if self.pairs < 2:
             return [self]
         if len(self.queries) > len(self.targets):
@@ -47,53 +47,61 @@ class Rectangle:
 
 
 def whole_tile(tile: Tile, task: Task) -> Rectangle:
-    """Targets of a tile are in order of length already."""
+    """Return a tile as a rectangle. The targets of a tile are in order of length already."""
     queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
     return Rectangle(tile, queries[np.argsort(task.queries.lengths[queries], kind="stable")], tile.targets)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Of a rectangle. rows: `NEAR_ROW`[queries]. fitting: pairs whose lengths fit. beside: int32, columns of targets that not every query
-    wants. most: edits of any of its pairs."""
+    """Rows of a rectangle, i.e. its queries.
+
+    rows: `NEAR_ROW`[queries]
+    fitting: number of pairs whose lengths are within the bound
+    beside: int32, columns of targets that are not targets of every query
+    max_edits: largest number of edits of any pair
+    """
 
     rows: npt.NDArray[np.void] = field(repr=False)
     fitting: int
     beside: npt.NDArray[np.int32] = field(repr=False)
-    most: int
+    max_edits: int
 
 
 def make_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) -> Rows:
-    """What the screen asks of each query."""
+    """Return the limits that the screen reads for each query."""
     ours, theirs = task.queries.lengths[rectangle.queries], task.targets.lengths[rectangle.targets]
-    distinct, back = np.unique(ours, return_inverse=True)
+    distinct, inverse = np.unique(ours, return_inverse=True)
     first, stop = fitting_columns(distinct, theirs, bound)
-    # k is linear in the target's length on either side of the query's: it is largest at an end, or where the lengths are equal. And a
+    # k is linear in the target's length on either side of the query's, so it is largest at an end or where the lengths are equal. And a
     # distance is never more than the longer length.
     ends = theirs[np.minimum(first, len(theirs) - 1)], theirs[np.maximum(stop, 1) - 1], distinct
-    most = np.minimum(np.maximum.reduce([bound.most(distinct, end) for end in ends]), np.maximum.reduce(ends))
-    most[stop <= first] = 0
+    edits = np.minimum(np.maximum.reduce([bound.most(distinct, end) for end in ends]), np.maximum.reduce(ends))
+    edits[stop <= first] = 0
     rows = np.zeros(len(ours), dtype=NEAR_ROW)
-    rows["first"], rows["stop"] = first[back], stop[back]
+    rows["first"], rows["stop"] = first[inverse], stop[inverse]
     rows["wanted"] = rectangle.tile.pairing.first_targets(rectangle.queries)
-    # So is what a coverage leaves the query, or the target.
+    # The slack that a coverage allows the query, or the target, is linear likewise.
     covered = np.maximum.reduce([bound.grams_by_coverage(q, *pair) for end in ends for pair in ((distinct, end), (end, distinct))])
-    rows["slack"] = np.clip(np.minimum(most * q, covered), 0, _MOST_SLACK)[back]
+    rows["slack"] = np.clip(np.minimum(edits * q, covered), 0, _MAX_SLACK)[inverse]
     beside = np.flatnonzero(rectangle.targets < int(rows["wanted"].max(initial=0))).astype(np.int32)
-    return Rows(rows, int((stop - first)[back].sum()), beside, max(0, int(most.max(initial=0))))
+    return Rows(rows, int((stop - first)[inverse].sum()), beside, max(0, int(edits.max(initial=0))))
 
 
 def fitting_columns(ours: Integers, theirs: Integers, bound: EditBound) -> tuple[Integers, Integers]:
-    """For each of our lengths those of theirs, in ascending order, with |m - n| <= k(m, n): a range of places, (first, stop).
+    """Return, for each length m of `ours`, the range (first, stop) of positions in `theirs` whose lengths n have |m - n| <= k(m, n).
 
-    k(m, n) - |m - n| is linear in n on either side of m. Up to m it rises, or stays, as no bound has per_letter + per_shorter < -1;
-    beyond it falls or stays, but rises where per_letter > 1. So what fits is a range on either side of m, which a bisection finds.
+    theirs: in ascending order.
+
+    k(m, n) - |m - n| is linear in n on either side of m. Up to m it rises or is constant, because no bound has per_letter + per_shorter
+    < -1; beyond m it falls or is constant, but rises if per_letter > 1. So the lengths that fit are a range on either side of m, which a
+    bisection finds.
     """
 
     def fits(at: Integers) -> npt.NDArray[np.bool_]:
         lengths = theirs[at]
-        found: npt.NDArray[np.bool_] = np.abs(ours - lengths) <= bound.most(ours, lengths)
-        return found
+        within: npt.NDArray[np.bool_] = np.abs(ours - lengths) <= bound.most(ours, lengths)
+        return within
 
     middle = np.searchsorted(theirs, ours).astype(np.int64)
     first = _bisect(np.zeros_like(middle), middle, fits)
@@ -104,11 +112,11 @@ def fitting_columns(ours: Integers, theirs: Integers, bound: EditBound) -> tuple
 
 
 def _bisect(start: Integers, stop: Integers, holds: Callable[[Integers], npt.NDArray[np.bool_]]) -> Integers:
-    """The first place from start on, or else stop, at which something holds that holds ever after."""
+    """Return the first position in start .. stop - 1 for which `holds` is true, or stop. It must be true for all later positions too."""
     start, stop = start.copy(), stop.copy()
     while np.any(open_ := start < stop):
         middle = (start + stop) // 2
-        found = holds(np.where(open_, middle, 0))
-        stop = np.where(open_ & found, middle, stop)
-        start = np.where(open_ & ~found, middle + 1, start)
+        held = holds(np.where(open_, middle, 0))
+        stop = np.where(open_ & held, middle, stop)
+        start = np.where(open_ & ~held, middle + 1, start)
     return start

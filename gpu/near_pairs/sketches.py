@@ -1,4 +1,4 @@
-"""Sketches of a few records on the host, bit for bit those of cuda_src/near_pairs/near_records.cu. Pure."""
+"""Sketches of a few records, made on the host, identical to those of cuda_src/near_pairs/near_records.cu. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ _FIBONACCI = np.uint64(0x9E3779B97F4A7C15)
 
 
 def hash_shift(bits: int) -> int:
-    """From 64 bits of a hash to those that number a bit of a sketch."""
+    """Return by how much a 64-bit hash is shifted right to give the number of a bit of a sketch."""
     return 64 - (bits.bit_length() - 1)
 
 
 def sketches(records: SequenceSet, ranks: npt.NDArray[np.uint8], radix: int, q: int, bits: int) -> npt.NDArray[np.float32]:
-    """float32[records][bits], 0 or 1: floats, so that their products are those of a matrix. ranks: of codes, below radix."""
+    """Return sketches, float32[records][bits], 0 or 1: floats, so that they can be multiplied as matrices.
+
+    ranks: ranks of the codes, below `radix`.
+    """
     letters = ranks[records.codes].astype(np.uint64)
     grams = np.zeros(max(0, len(letters) - q + 1), dtype=np.uint64)
     for at in range(q):

@@ -1,4 +1,4 @@
-"""One device that finds near pairs: pulls tiles, keeps two rectangles in flight, hands on what it has found."""
+"""Finds near pairs on one device: pulls tiles, keeps two rectangles in flight, and delivers results."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _SLOTS = 2
 _POLL_SECONDS = 0.0002
-_FEWEST_CANDIDATES, _MOST_CANDIDATES = 1 << 12, 1 << 24
-_MOST_COLUMNS = 1 << 37
-"""Of words of bands: those of all candidates of a rectangle at most, less than a second's work."""
+_MIN_CANDIDATES, _MAX_CANDIDATES = 1 << 12, 1 << 24
+_MAX_COLUMNS = 1 << 37
+"""Limit of the columns of words of bands of all candidates of a rectangle: less than a second's work."""
 
 
 @dataclass
 class _OpenTile:
-    """rectangles: that have not been collected."""
+    """Tile that is being computed.
+
+    rectangles: rectangles that have not been collected
+    fitting: pairs whose lengths are within the bound
+    """
 
     tile: Tile
     rectangles: int = 1
@@ -42,7 +46,12 @@ class _OpenTile:
 
 @dataclass(frozen=True)
 class Finished:
-    """A rectangle that ran, for benchmarks: its pairs and those left, and seconds of the device."""
+    """Finished rectangle, for benchmarks.
+
+    counts: pairs that were left
+    screen: time of the screen, seconds of the device's clock
+    verify: time of the verification, likewise
+    """
 
     pairs: int
     counts: Counts
@@ -51,7 +60,7 @@ class Finished:
 
 
 @dataclass(frozen=True)
-class _Flight:
+class _InFlight:
     slot: StreamBuffers
     rectangle: Rectangle
     rows: Rows
@@ -59,9 +68,13 @@ class _Flight:
 
 
 class NearWorker:
-    """`next_tile` gives tiles until None, `deliver` takes results, `stopped` is asked between rectangles and while waiting.
+    """Worker that finds the near pairs of tiles on one device.
 
-    found: near pairs of a rectangle at most. log: told of every rectangle. Call `run` once, in the thread that is to own the device.
+    `next_tile` returns tiles, then None; `deliver` takes results; `stopped` is called between rectangles and while waiting. Call `run`
+    once, in the thread that owns the device.
+
+    max_results: largest number of near pairs of a rectangle
+    log: called with every finished rectangle
     """
 
     def __init__(
@@ -70,7 +83,7 @@ class NearWorker:
         task: Task,
         recipe: NearRecipe,
         screen: Screen,
-        found: int,
+        max_results: int,
         next_tile: Callable[[], Tile | None],
         deliver: Callable[[TileResult], None],
         stopped: Callable[[], bool],
@@ -80,59 +93,59 @@ class NearWorker:
         self._task = task
         self._recipe = recipe
         self._screen = screen
-        self._found = found
+        self._max_results = max_results
         self._next_tile = next_tile
         self._deliver = deliver
         self._stopped = stopped
         self._log = log
         self._idle: list[StreamBuffers] = []
-        self._flying: deque[_Flight] = deque()
+        self._in_flight: deque[_InFlight] = deque()
         self._waiting: deque[Rectangle] = deque()
         self._open: dict[int, _OpenTile] = {}
         self._columns = task.targets.longest
 
     def run(self) -> None:
-        """Work until there are no tiles. Raises `RunError` for what the device cannot do."""
+        """Compute tiles until there are none. Raises `RunError` if the device fails or has too little memory."""
         self._device.open()
         records: DeviceRecords | None = None
         try:
             self._idle = [StreamBuffers(self._device, number) for number in range(_SLOTS)]
-            room = int(self._device.free_memory() * SHARE_OF_MEMORY)
-            if (needed := device_bytes(self._task, self._recipe)) >= room:
+            usable = int(self._device.free_memory() * SHARE_OF_MEMORY)
+            if (needed := device_bytes(self._task, self._recipe)) >= usable:
                 raise RunError(
-                    f"the memory of {self._device.name} is too small for these records: they need {needed:,} bytes of it, and {room:,} "
+                    f"the memory of {self._device.name} is too small for these records: they need {needed:,} bytes, and {usable:,} "
                     f"may be used; use {parameter('device', 'cpu')}"
                 )
-            self._room = (room - needed) // _SLOTS
+            self._slot_bytes = (usable - needed) // _SLOTS
             records = DeviceRecords(self._device, self._idle, self._task, self._recipe)
             self._launcher = Launcher(self._recipe, self._screen, records)
             self._work()
         except OutOfMemory as error:
-            raise RunError(f"{self._device.name} has less memory than it said ({error}); use {parameter('device', 'cpu')}") from None
+            raise RunError(f"{self._device.name} has less memory than it reported ({error}); use {parameter('device', 'cpu')}") from None
         finally:
             try:
-                self._abandon()
+                self._cancel()
                 for slot in self._idle:
                     slot.release()
                 if records is not None:
                     records.free()
             finally:
-                # Nothing of the device may outlive its context.
+                # No object of the device may outlive its context.
                 self._idle.clear()
-                self._flying.clear()
+                self._in_flight.clear()
                 self._device.close()
 
     def _work(self) -> None:
         while not self._stopped():
             if self._idle and (self._waiting or self._take_tile()):
                 self._start(self._waiting.popleft())
-            elif self._flying:
+            elif self._in_flight:
                 self._collect()
             else:
                 return
 
     def _take_tile(self) -> bool:
-        """Whether there was another tile."""
+        """Take the next tile. Returns False if there is none."""
         tile = self._next_tile()
         if tile is None:
             return False
@@ -141,66 +154,68 @@ class NearWorker:
         return True
 
     def _start(self, rectangle: Rectangle) -> None:
-        """Submit a rectangle, or put its halves in its place where it is too large for memory."""
+        """Submit a rectangle, or replace it with its halves if it is too large for memory."""
         gathered = sum(rectangle.shape) * (self._recipe.sketch_bytes + 32)
-        if gathered > self._room // 2 and rectangle.pairs > 1:
+        if gathered > self._slot_bytes // 2 and rectangle.pairs > 1:
             self._split(rectangle, 2)
             return
         rows = make_rows(rectangle, self._task, self._recipe.bound, self._recipe.steps.q)
         capacity = self._capacity(rows)
         slot = self._idle.pop()
-        self._flying.append(_Flight(slot, rectangle, rows, capacity))
-        self._launcher.submit(slot, rectangle, rows, capacity, self._room // 8)
+        self._in_flight.append(_InFlight(slot, rectangle, rows, capacity))
+        self._launcher.submit(slot, rectangle, rows, capacity, self._slot_bytes // 8)
 
     def _capacity(self, rows: Rows) -> Capacity:
-        """What lists have room for, in time and in memory."""
-        in_time = _MOST_COLUMNS // (self._columns * words(rows.most))
-        in_memory = self._room // 4 // sum(PAIR_BYTES)
-        candidates = max(_FEWEST_CANDIDATES, min(_MOST_CANDIDATES, in_time, in_memory))
-        return Capacity(candidates, max(1, min(self._found, candidates)))
+        """Return the capacity of the lists, limited by time and by memory."""
+        in_time = _MAX_COLUMNS // (self._columns * words(rows.max_edits))
+        in_memory = self._slot_bytes // 4 // sum(PAIR_BYTES)
+        candidates = max(_MIN_CANDIDATES, min(_MAX_CANDIDATES, in_time, in_memory))
+        return Capacity(candidates, max(1, min(self._max_results, candidates)))
 
     def _split(self, rectangle: Rectangle, count: int) -> None:
-        """Put parts of a rectangle in its place."""
-        parts = rectangle.parts(count)
-        self._open[rectangle.tile.number].rectangles += len(parts) - 1
-        self._waiting.extendleft(reversed(parts))
+        """Replace a rectangle with pieces of it."""
+        pieces = rectangle.pieces(count)
+        self._open[rectangle.tile.number].rectangles += len(pieces) - 1
+        self._waiting.extendleft(reversed(pieces))
 
     def _collect(self) -> None:
-        """Wait for the oldest rectangle, and hand on its tile if that is complete; or until the run is stopped. Lists that were too short
-        make it run again in parts."""
-        flight = self._flying[0]
-        if not self._passed(flight.slot):
+        """Wait for the oldest rectangle, or until the run is stopped, and deliver its tile if that is complete.
+
+        If a list was too short, the rectangle runs again in pieces.
+        """
+        flight = self._in_flight[0]
+        if not self._finished(flight.slot):
             return
         counts = self._launcher.counts(flight.slot)
         if counts.candidates > flight.capacity.candidates:
-            self._again(flight, counts.candidates / flight.capacity.candidates)
+            self._rerun(flight, counts.candidates / flight.capacity.candidates)
         elif counts.found > flight.capacity.found:
-            self._again(flight, counts.found / flight.capacity.found)
+            self._rerun(flight, counts.found / flight.capacity.found)
         else:
-            self._keep(flight, counts)
+            self._merge(flight, counts)
 
-    def _passed(self, slot: StreamBuffers) -> bool:
-        """Wait until the slot has passed; False where the run was stopped before."""
+    def _finished(self, slot: StreamBuffers) -> bool:
+        """Wait until the slot's work is finished. Returns False if the run was stopped before."""
         return wait_for(slot.passed[-1], _POLL_SECONDS, self._stopped)
 
-    def _again(self, flight: _Flight, times: float) -> None:
-        """The lists would have had to be longer by this factor."""
-        self._flying.popleft()
+    def _rerun(self, flight: _InFlight, times: float) -> None:
+        """Run a rectangle again, in pieces. times: factor by which its lists were too short."""
+        self._in_flight.popleft()
         self._idle.append(flight.slot)
         self._split(flight.rectangle, int(times) + 1)
 
-    def _keep(self, flight: _Flight, counts: Counts) -> None:
+    def _merge(self, flight: _InFlight, counts: Counts) -> None:
         entry = self._open[flight.rectangle.tile.number]
         if counts.found:
             self._launcher.download(flight.slot, counts.found)
-            if not self._passed(flight.slot):
+            if not self._finished(flight.slot):
                 return
             entry.pairs.append(self._launcher.pairs(flight.slot, counts.found))
-        self._flying.popleft()
+        self._in_flight.popleft()
         self._idle.append(flight.slot)
         if self._log:
-            begun, screened, verified = flight.slot.passed[:3]
-            self._log(Finished(flight.rectangle.pairs, counts, screened.seconds_since(begun), verified.seconds_since(screened)))
+            started, screened, verified = flight.slot.passed[:3]
+            self._log(Finished(flight.rectangle.pairs, counts, screened.seconds_since(started), verified.seconds_since(screened)))
         entry.fitting += flight.rows.fitting - counts.unwanted
         entry.candidates += counts.candidates
         entry.rectangles -= 1
@@ -215,16 +230,16 @@ class NearWorker:
             left["q-grams"] = entry.candidates
         return TilePairs(entry.tile, pairs, left | {"edit distance": len(pairs)})
 
-    def _abandon(self) -> None:
-        """After an error or a stop: end the kernels in flight, and wait for them, so that their memory can be freed."""
-        if not self._flying:
+    def _cancel(self) -> None:
+        """End the kernels in flight after an error or a stop, and wait for them, so that their memory can be freed."""
+        if not self._in_flight:
             return
         try:
             control = self._device.stream()
-            for flight in self._flying:
+            for flight in self._in_flight:
                 flight.slot.stop(control)
-            for flight in self._flying:
+            for flight in self._in_flight:
                 wait_for(flight.slot.record(), _POLL_SECONDS)
         except RunError:
-            pass  # a device that failed; the error that brought us here says so
-        self._idle += [flight.slot for flight in self._flying]
+            pass  # the device failed; the error that led here reports it
+        self._idle += [flight.slot for flight in self._in_flight]

@@ -208,11 +208,11 @@ def test_pairs_without_a_kinship(rng, engine, missing):
 def test_too_many_near_pairs_come_in_halves(rng, engine, monkeypatch):
     """Room for the pairs of one row, and by a small budget for those of a few."""
     codes = related(rng, 90, 300, 2, 0.02)
-    monkeypatch.setattr(cuda_distance, "MOST_RECORDS", 1)
+    monkeypatch.setattr(cuda_distance, "MAX_RECORDS", 1)
     assert near_same(codes, engine, "hamming", 1000)[0] == 90 * 89 // 2
     assert near_same(codes, engine, "hamming", 1000)[1] > 40
     assert near_same(codes, engine, "hamming", 1000, queries=40)[1] > 1
-    monkeypatch.setattr(cuda_distance, "MOST_RECORDS", 1 << 22)
+    monkeypatch.setattr(cuda_distance, "MAX_RECORDS", 1 << 22)
     assert near_same(codes, engine, "hamming", 1000)[1] == 1
     assert near_same(codes, engine, "fraction", 1.0, memory=1 << 16)[1] > 1
 

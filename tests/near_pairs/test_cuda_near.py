@@ -190,9 +190,9 @@ def test_lists_that_are_too_short_lose_nothing(rng, device, use, monkeypatch, ca
     many = clusters(rng, 40, 60, 4)
     whole = near_pairs(many, many, distance_bound(4), Pairing.ABOVE, [device])
     assert len(whole[0]) > 60
-    monkeypatch.setattr(worker_module, "_FEWEST_CANDIDATES", candidates)
-    monkeypatch.setattr(worker_module, "_MOST_CANDIDATES", candidates)
-    monkeypatch.setattr(prepared_module, "_MOST_FOUND", found)
+    monkeypatch.setattr(worker_module, "_MIN_CANDIDATES", candidates)
+    monkeypatch.setattr(worker_module, "_MAX_CANDIDATES", candidates)
+    monkeypatch.setattr(prepared_module, "_MAX_RESULTS", found)
     device.launched = []
     assert near_pairs(many, many, distance_bound(4), Pairing.ABOVE, [device]) == whole
 
@@ -312,7 +312,7 @@ def assert_clean(*devices):
 
 @on_the_host
 @pytest.mark.parametrize(
-    ("reported", "limit", "told"), [(1 << 12, 1 << 12, "too small for these records"), (1 << 26, 1 << 16, "less memory than it said")]
+    ("reported", "limit", "told"), [(1 << 12, 1 << 12, "too small for these records"), (1 << 26, 1 << 16, "less memory than it reported")]
 )
 def test_records_that_do_not_fit_are_an_error_and_free(rng, use, reported, limit, told):
     use(SKETCHES)
