@@ -1,4 +1,4 @@
-"""What the papers' engines share."""
+"""Base classes of the papers' engines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from gpualign.gpu.runtime.device import Device
 
 @dataclass(frozen=True)
 class PaperPrepared:
-    """Implements `gpualign.core.execution.engine.Prepared`; compute: results of tiles, one after the other."""
+    """Implements `gpualign.core.execution.engine.Prepared`.
+
+    compute: yields the results of tiles, one after the other
+    """
 
     task: Task
     limits: Limits
@@ -28,7 +31,7 @@ class PaperPrepared:
 
 
 class OneDevice:
-    """What is the same for every engine, of alignments or distances, that runs on one device."""
+    """Base class of engines, of alignments or distances, that run on one device."""
 
     def __init__(self, device: Device, log: Log | None) -> None:
         self._device = device

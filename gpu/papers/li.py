@@ -1,7 +1,7 @@
-"""The kernels of Li et al. 2014 as an engine of global alignments: whole matrices are filled on the device and traced on the host.
+"""Kernels of Li et al. 2014 as an engine of global alignments: whole matrices are filled on the device and traced on the host.
 
-What each kernel does, and the section of the paper that it is from, is in cuda_src/li*.cu. Matrices of a batch of pairs fill the
-memory that there is; with `Transfer.DOUBLE` in two halves, of which one is computed while the other is copied and traced (section V.D).
+The files cuda_src/papers/li*.cu say what each kernel does and which section of the paper it is from. The matrices of a batch of pairs fill
+the available memory; with `Transfer.DOUBLE`, one half of it is computed while the other half is copied and traced (section V.D).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ METHODS = ("rodinia", "tiled-dscan", "dscan", "rscan")
 
 
 class Transfer(Enum):
-    """How matrices come back: through pageable memory, page-locked memory, or that with two batches under way."""
+    """How matrices are copied back: through pageable memory, page-locked memory, or page-locked memory with two batches in flight."""
 
     PAGEABLE = "pageable"
     PINNED = "pinned"
@@ -45,7 +45,14 @@ class Transfer(Enum):
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of blocks and tiles. longest: query letters that DScan's diagonals have room for."""
+    """Sizes of blocks and tiles.
+
+    tile: rows and columns of a tile, and threads of its block
+    dscan_threads: threads of a block of DScan
+    longest: letters of the longest query for which DScan's diagonals have memory
+    rscan_threads: threads of a block of RScan, each with a matrix of its own
+    section: columns of a section of RScan
+    """
 
     tile: int = 32
     dscan_threads: int = 512
@@ -57,24 +64,32 @@ class Sizes:
 _LETTERS = 32
 _TILE_CELLS = 2_000_000_000
 FULL = 0.75
-"""Of a device's memory, as in section VI.B."""
+"""Fraction of a device's memory that is used, as in section VI.B."""
 
 _INIT_THREADS = 128
 INIT = Kernel("li_init.cu", "li_init", (("THREADS", str(_INIT_THREADS)),))
 RECORD_BYTES = 3 * 8 + 2 * 4
-"""Of a pair: where its sequences and its matrix begin, and their lengths."""
+"""Size of a pair's record: the starts of its sequences and of its matrix, and the lengths."""
 
 
 def pick_method(device: str) -> str:
-    """The paper's choice (section VI.B): DScan, but on the Tesla C2070 and C2075 TiledDScan."""
+    """Return the method that the paper selects (section VI.B): DScan, but TiledDScan on the Tesla C2070 and C2075."""
     return "tiled-dscan" if "C207" in device else "dscan"
 
 
 @dataclass
 class Lane:
-    """Half of the memory, or all of it: a batch of pairs under way. records: of the pairs, on the device.
+    """Half of the memory, or all of it, with a batch of pairs in flight.
 
-    Allocated once: to allocate or free is to wait for all that the device does.
+    The memory is allocated once, because allocating and freeing wait for all work of the device.
+
+    matrices: matrices on the device
+    host: memory for the matrices on the host
+    records: records of the pairs on the device
+    record_host: memory for the records on the host
+    pairs: int64[pairs][2], query and target records
+    starts: int64[pairs + 1], first element of each matrix
+    busy: event after the download of the matrices
     """
 
     stream: Stream
@@ -95,8 +110,9 @@ class Lane:
 class LiEngine(OneDevice):
     """Implements `gpualign.core.execution.engine.Engine` for global alignments with linear gaps.
 
-    method: one of METHODS. sizes: of blocks and tiles. log: told of the seconds of a batch's kernels and of their cells; batches
-    then do not overlap.
+    method: one of METHODS
+    sizes: sizes of blocks and tiles
+    log: called with the seconds of a batch's kernels and the number of their cells; batches then do not overlap
     """
 
     capabilities = Capabilities(frozenset({Mode.GLOBAL}), paths=True)
@@ -110,7 +126,10 @@ class LiEngine(OneDevice):
         self._sizes = sizes or Sizes()
 
     def prepare(self, task: Task, budget: Budget) -> PaperPrepared:
-        """scratch: matrices on the host. Raises `InputError` for what the kernels do not compute."""
+        """Prepare a task. The scratch memory of `budget` is for the matrices on the host.
+
+        Raises `InputError` for a task that the kernels cannot compute, `TooLittleMemory` if a matrix does not fit the scratch memory.
+        """
         if task.mode is not Mode.GLOBAL or not task.scoring.linear or task.end_gaps is not EndGaps.PENALISED:
             linear = f"linear gaps ({parameter('gap')} or {parameter('edit')})"
             raise InputError(f"the kernels of Li 2014 compute global alignments with {linear} and no free end gaps")
@@ -136,16 +155,16 @@ class LiEngine(OneDevice):
     def _run(self, task: Task, memory: int, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         with Session(self._device, self._log) as session:
             work = Work(session, self._device, task, self._method, self._sizes)
-            every = 4 * int((task.queries.lengths + 1).sum()) * int((task.targets.lengths + 1).sum())
-            room = int(min(memory, self._device.free_memory() * FULL, every * self._lanes)) // self._lanes // 4 * 4
+            all_matrices = 4 * int((task.queries.lengths + 1).sum()) * int((task.targets.lengths + 1).sum())
+            size = int(min(memory, self._device.free_memory() * FULL, all_matrices * self._lanes)) // self._lanes // 4 * 4
             pageable = self._transfer is Transfer.PAGEABLE
             smallest = 4 * int(task.queries.lengths.min() + 1) * int(task.targets.lengths.min() + 1)
-            records = RECORD_BYTES * (room // smallest + 1)
+            records = RECORD_BYTES * (size // smallest + 1)
             lanes = [
                 Lane(
                     session.stream(),
-                    session.allocate(room),
-                    np.empty(room, np.uint8) if pageable else self._device.pinned(room),
+                    session.allocate(size),
+                    np.empty(size, np.uint8) if pageable else self._device.pinned(size),
                     session.allocate(records),
                     self._device.pinned(records),
                 )
@@ -156,7 +175,7 @@ class LiEngine(OneDevice):
 
 
 class Work:
-    """What all batches of a task share: its sequences and its scoring on the device."""
+    """Sequences and scoring of a task on the device, which all its batches share."""
 
     def __init__(self, session: Session, device: Device, task: Task, method: str, sizes: Sizes) -> None:
         self.session = session
@@ -177,13 +196,13 @@ class Work:
         session.load(self.kernel)
 
     def start(self, lane: Lane, pairs: Integers, starts: Integers) -> None:
-        """Fill the matrices of a batch and send them on their way back."""
+        """Fill the matrices of a batch and start their download. pairs, starts: as in `fill`."""
         self.fill(lane, pairs, starts)
         lane.stream.download(lane.host[: 4 * int(starts[-1])], lane.matrices)
         lane.busy = lane.stream.record()
 
     def fill(self, lane: Lane, pairs: Integers, starts: Integers) -> None:
-        """Fill the matrices of a batch. pairs: [pairs][2] records; starts: [pairs + 1] of matrices, in numbers."""
+        """Fill the matrices of a batch. pairs: int64[pairs][2], records; starts: int64[pairs + 1], first element of each matrix."""
         task, session = self.task, self.session
         queries, targets = pairs.T
         rows, columns = task.queries.lengths[queries], task.targets.lengths[targets]
@@ -205,7 +224,7 @@ class Work:
             self._launch(lane, of_batch, rows, columns)
 
     def _launch(self, lane: Lane, of_batch: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
-        """of_batch: makes arguments of first_pair, pairs and diagonal."""
+        """Launch the method's kernel. of_batch: returns its arguments from first_pair, pairs and diagonal."""
         sizes, count = self.sizes, len(rows)
         if self.method in ("dscan", "rscan"):
             matrices, threads = (1, sizes.dscan_threads) if self.method == "dscan" else (sizes.rscan_threads, sizes.rscan_threads)
@@ -213,21 +232,21 @@ class Work:
             self.session.launch(self.kernel, -(-count // matrices), threads, filled, lane.stream)
             return
         down, across = -(-rows // sizes.tile), -(-columns // sizes.tile)
-        # Rodinia's way is one pair after the other; TiledDScan's all of them together.
+        # Rodinia computes one pair after the other, TiledDScan all of them at once.
         groups = [slice(k, k + 1) for k in range(count)] if self.method == "rodinia" else [slice(0, count)]
         for group in groups:
-            most_down, most_across = int(down[group].max()), int(across[group].max())
+            max_down, max_across = int(down[group].max()), int(across[group].max())
             pairs = len(down[group])
-            diagonals = most_down + most_across - 1
+            diagonals = max_down + max_across - 1
             filled = of_batch(first_pair=group.start, pairs=pairs, diagonal=0)
             for diagonal in range(diagonals):
-                filled["diagonal"] = diagonal  # alone: launches are many and short
-                tiles = min(diagonal + 1, most_down, most_across, diagonals - diagonal) if pairs == 1 else min(diagonal + 1, most_down)
+                filled["diagonal"] = diagonal  # only this field is set, because launches are many and short
+                tiles = min(diagonal + 1, max_down, max_across, diagonals - diagonal) if pairs == 1 else min(diagonal + 1, max_down)
                 self.session.launch(self.kernel, tiles * pairs, sizes.tile, filled, lane.stream)
 
 
 def kernel_of(method: str, sizes: Sizes) -> Kernel:
-    """The kernel of a method; Rodinia and TiledDScan share one."""
+    """Return the kernel of a method; Rodinia and TiledDScan share one."""
     if method == "dscan":
         return Kernel("li_dscan.cu", "li_dscan", (("THREADS", str(sizes.dscan_threads)), ("LONGEST", str(sizes.longest))))
     if method == "rscan":
@@ -236,7 +255,7 @@ def kernel_of(method: str, sizes: Sizes) -> Kernel:
 
 
 class _Tile:
-    """One tile: its wanted pairs in batches, and what comes of them."""
+    """Computes the selected pairs of a tile in batches."""
 
     def __init__(self, work: Work, lanes: list[Lane], tile: Tile) -> None:
         self._work = work
@@ -249,15 +268,15 @@ class _Tile:
         self._runs = RunsBuilder(shape)
 
     def result(self) -> TileResult:
-        places = np.argwhere(_wanted(self._tile))
-        under_way: list[tuple[Lane, npt.NDArray[np.intp]]] = []
+        places = np.argwhere(_selected(self._tile))
+        in_flight: list[tuple[Lane, npt.NDArray[np.intp]]] = []
         for turn, batch in enumerate(self._batches(places)):
             lane = self._lanes[turn % len(self._lanes)]
-            if len(under_way) == len(self._lanes):
-                self._finish(*under_way.pop(0))
+            if len(in_flight) == len(self._lanes):
+                self._finish(*in_flight.pop(0))
             self._work.start(lane, *self._records(batch))
-            under_way.append((lane, batch))
-        for lane, batch in under_way:
+            in_flight.append((lane, batch))
+        for lane, batch in in_flight:
             self._finish(lane, batch)
         if self._statistics is None:
             return TileScores(self._tile, self._scores)
@@ -265,7 +284,7 @@ class _Tile:
         return TileAlignments(self._tile, self._scores, self._statistics, runs)
 
     def _records(self, places: npt.NDArray[np.intp]) -> tuple[Integers, Integers]:
-        """(pairs of records, where their matrices begin) of places in the tile."""
+        """Return (pairs of records, first element of each matrix) of places in the tile."""
         pairs = np.stack([places[:, 0] + self._tile.query_start, self._tile.targets[places[:, 1]]], axis=1).astype(np.int64)
         sizes = (self._task.queries.lengths[pairs[:, 0]] + 1) * (self._task.targets.lengths[pairs[:, 1]] + 1)
         starts = np.zeros(len(pairs) + 1, dtype=np.int64)
@@ -273,11 +292,11 @@ class _Tile:
         return pairs, starts
 
     def _batches(self, places: npt.NDArray[np.intp]) -> Iterator[npt.NDArray[np.intp]]:
-        room = len(self._lanes[0].host) // 4
+        capacity = len(self._lanes[0].host) // 4
         _, starts = self._records(places)
         first = 0
         while first < len(places):
-            last = int(np.searchsorted(starts, starts[first] + room, side="right")) - 1
+            last = int(np.searchsorted(starts, starts[first] + capacity, side="right")) - 1
             yield places[first:last]
             first = last
 
@@ -292,20 +311,20 @@ class _Tile:
             return
         counts = np.zeros((len(places), len(STATISTICS.names or ())), dtype=np.int32)
         sequences = task.queries.codes, task.queries.offsets, task.targets.codes, task.targets.offsets
-        which = np.ascontiguousarray(np.column_stack([lane.pairs, lane.starts[:-1]]))
+        pairs = np.ascontiguousarray(np.column_stack([lane.pairs, lane.starts[:-1]]))
         walk = cast("Callable[..., Any]", walk_scores)
-        wants_runs = task.detail is Detail.PATH
+        with_runs = task.detail is Detail.PATH
         used = matrices[: lane.starts[-1]]
         data, starts, sizes = walk(
-            *sequences, used, which, self._work.substitution, task.scoring.gap_open, self._work.usable, wants_runs, counts
+            *sequences, used, pairs, self._work.substitution, task.scoring.gap_open, self._work.usable, with_runs, counts
         )
         self._statistics[rows, columns] = counts.view(STATISTICS)[:, 0]
-        if wants_runs:
+        if with_runs:
             self._runs.add((rows, columns), Runs([data], starts, sizes))
 
 
-def _wanted(tile: Tile) -> npt.NDArray[np.bool_]:
-    """Which pairs of a tile are wanted: [queries][targets]."""
+def _selected(tile: Tile) -> npt.NDArray[np.bool_]:
+    """Return a mask of the pairs of a tile that its pairing selects: [queries][targets]."""
     queries = np.arange(tile.query_start, tile.query_stop)[:, None]
     if tile.pairing is Pairing.ALL:
         return np.ones(tile.shape, dtype=bool)

@@ -1,6 +1,6 @@
-"""The kernels of Munekawa et al. 2008 as an engine of local scores: a block a target, query by query.
+"""Kernels of Munekawa et al. 2008 as an engine of local scores: one block per target, query by query.
 
-What each kernel does, and the section of the paper that it is from, is in cuda_src/papers/munekawa.cu.
+The file cuda_src/papers/munekawa.cu says what each kernel does and which section of the paper it is from.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gpualign.gpu.runtime.device import Device
 
 METHODS = ("munekawa-scalar", "munekawa-vector")
 ROWS = {"munekawa-scalar": 1024, "munekawa-vector": 2048}
-"""Query letters of a strip at most, as in the paper; a thread has one or four."""
+"""Largest number of query letters of a strip, as in the paper; a thread has one or four of them."""
 
 _THREAD_ROWS = {"munekawa-scalar": 1, "munekawa-vector": 4}
 _LETTERS, _PADDING = 32, 31
@@ -39,7 +39,7 @@ _WARP = 32
 
 @dataclass(frozen=True)
 class Targets:
-    """Targets back to back, each padded to a multiple of 4 letters."""
+    """Consecutive targets, each padded to a multiple of 4 letters."""
 
     letters: npt.NDArray[np.uint8]
     offsets: npt.NDArray[np.int64]
@@ -47,7 +47,7 @@ class Targets:
 
 
 def lay_out(sequences: SequenceSet, numbers: npt.NDArray[np.int64]) -> Targets:
-    """Some records as the kernels take them."""
+    """Return the records `numbers` in the layout of the kernels."""
     lengths = sequences.lengths[numbers]
     offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
     np.cumsum(-(-lengths // 4) * 4, out=offsets[1:])
@@ -61,7 +61,9 @@ def lay_out(sequences: SequenceSet, numbers: npt.NDArray[np.int64]) -> Targets:
 class MunekawaEngine(OneDevice):
     """Implements `gpualign.core.execution.engine.Engine` for local scores.
 
-    method: one of METHODS; rows: letters of a strip; log: told of the seconds of kernels and of their cells.
+    method: one of METHODS
+    rows: query letters of a strip
+    log: called with the seconds of kernels and the number of their cells
     """
 
     capabilities = Capabilities(frozenset({Mode.LOCAL}), paths=False)
@@ -72,7 +74,10 @@ class MunekawaEngine(OneDevice):
         self._rows = rows or ROWS[method]
 
     def prepare(self, task: Task, budget: Budget) -> PaperPrepared:
-        """scratch: targets on their way. Raises `InputError` for scores beyond 32 bits."""
+        """Prepare a task. The scratch memory of `budget` is for targets that are being copied.
+
+        Raises `InputError` for scores beyond 32 bits, `RunError` for a task that the kernels cannot compute.
+        """
         if task.dtype != np.int32:
             raise InputError("the kernels of Munekawa 2008 have scores of 32 bits; these can exceed them")
         if refusal := self.capabilities.refusal(task):
@@ -121,15 +126,18 @@ class MunekawaEngine(OneDevice):
             session.load(kernel)
             with session.timed(length * int(targets.lengths.sum())):
                 session.launch(kernel, count, threads, filled)
-        found: npt.NDArray[np.int32] = session.download(scores, (tile.shape[0], count), np.int32)
+        result: npt.NDArray[np.int32] = session.download(scores, (tile.shape[0], count), np.int32)
         session.release(*arrays, letters, scores, below)
-        return found
+        return result
 
     def _threads(self, length: int) -> int:
-        """Of a block: for as many rows as the query has, or a strip; whole warps, in few sizes, each of which is compiled."""
+        """Return the threads of a block: enough for the rows of the query or of a strip, in whole warps.
+
+        There are only a few sizes, because a kernel is compiled for each.
+        """
         each = _THREAD_ROWS[self._method]
-        most = self._rows // each
-        threads = min(_WARP, most)
-        while threads < most and threads * each < length:
-            threads = min(most, threads * 2)
+        max_threads = self._rows // each
+        threads = min(_WARP, max_threads)
+        while threads < max_threads and threads * each < length:
+            threads = min(max_threads, threads * 2)
         return threads

@@ -1,6 +1,6 @@
-"""The kernels of Payne et al. 2010 as an engine of distances: a block a pair of samples, a call an int or a byte.
+"""Kernels of Payne et al. 2010 as an engine of distances: one block per pair of samples, and an int or a byte per call.
 
-What each kernel does, and the section of the paper that it is from, is in cuda_src/papers/payne.cu.
+The file cuda_src/papers/payne.cu says what each kernel does and which section of the paper it is from.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from gpualign.gpu.papers.session import Log, Session
 from gpualign.gpu.runtime.device import Bytes, Device
 
 THREADS = 128
-"""Of a block (section 6)."""
+"""Threads of a block (section 6)."""
 
 METHODS = ("naive", "coalesced", "char", "register", "shared")
-"""In the order of the paper."""
+"""Methods in the order of the paper."""
 
-_MOST_BLOCKS = (1 << 31) - 1
+_MAX_BLOCKS = (1 << 31) - 1
 _PIECE_BYTES = 256 << 20
 
 _ONLY_DIFFERENCES = f"the kernels of Payne 2010 count differing calls: {parameter('metric', 'hamming')}, without {parameter('compared')}"
 
 
 def codes_of(panel: Panel) -> Codes:
-    """Calls from the planes of a panel: uint8[samples][sites], numbered from 0, MISSING where there is none.
+    """Return the calls of a panel from its planes: uint8[samples][sites], numbered from 0; MISSING for missing calls.
 
-    The panel's recipe must be of Operation.DIFFER alone, with one term at most: differences of calls.
+    The panel's recipe must count differences of calls: at most one term, with Operation.DIFFER. Raises `InputError` for other operations.
     """
     _, samples, words = panel.bits.shape
     codes: Codes = np.zeros((samples, words * WORD_BITS), dtype=np.uint8)
@@ -56,15 +56,15 @@ def _bits(panel: Panel, plane: int) -> npt.NDArray[np.uint8]:
 
 
 def _padded_words(sites: int) -> int:
-    """Whole cache lines."""
+    """Return the words of a sample in a plane of `sites` sites: whole cache lines."""
     return -(-sites // (8 * WORD_BITS)) * 8
 
 
 def lay_out(codes: Codes, method: str) -> tuple[Bytes, int]:
-    """(data, stride) of codes as a kernel takes them."""
+    """Return (data, stride): codes in the layout of a method's kernel."""
     if method == "naive":
-        turned = np.ascontiguousarray(codes.T.astype(np.int32))
-        return turned.view(np.uint8).reshape(-1), codes.shape[0]
+        transposed = np.ascontiguousarray(codes.T.astype(np.int32))
+        return transposed.view(np.uint8).reshape(-1), codes.shape[0]
     if method == "coalesced":
         return codes.astype(np.int32).view(np.uint8).reshape(-1), codes.shape[1]
     samples, sites = codes.shape
@@ -74,9 +74,12 @@ def lay_out(codes: Codes, method: str) -> tuple[Bytes, int]:
 
 
 class PayneEngine(OneDevice):
-    """Implements `gpualign.core.distance.engine.DistanceEngine` for differing calls alone.
+    """Implements `gpualign.core.distance.engine.DistanceEngine` for differences of calls only.
 
-    method: one of METHODS; threads: of the host; block: threads of a block; log: told of the seconds of kernels and of their comparisons.
+    method: one of METHODS
+    threads: host threads
+    block: threads of a block
+    log: called with the seconds of kernels and the number of their comparisons
     """
 
     def __init__(self, device: Device, method: str, threads: int, block: int = THREADS, log: Log | None = None) -> None:
@@ -116,17 +119,17 @@ class PayneEngine(OneDevice):
                 for start in range(0, codes.shape[1], step):
                     self._launch(session, codes[:, start : start + step], band, distances)
             on_progress(band.pairs * panel.sites)
-        found = session.download(distances, (rows, columns), np.int32)
+        counts = session.download(distances, (rows, columns), np.int32)
         session.release(distances)
-        return found
+        return counts
 
     def _launch(self, session: Session, codes: Codes, band: Band, distances: int) -> None:
         data, stride = lay_out(codes, self._method)
         address = session.upload(data)
         rows, columns = band.shape
-        most = max(1, _MOST_BLOCKS // columns)  # rows of a launch
-        for first in range(0, rows, most):
-            count = min(most, rows - first)
+        max_rows = max(1, _MAX_BLOCKS // columns)  # of a launch
+        for first in range(0, rows, max_rows):
+            count = min(max_rows, rows - first)
             filled = arguments(
                 PAYNE,
                 data=address,

@@ -1,4 +1,4 @@
-"""One device, one stream, one step after the other: the host's side of kernels that are kept for what they teach."""
+"""Host side of kernels that are kept for teaching: one device, one stream, one step after the other."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from gpualign.core.common.errors import RunError, parameter
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.device import Device, Memory, OutOfMemory, Stream, wait_for
 
-_BALLAST = 512 << 20  # bytes to clear: some tenths of a millisecond
+_BALLAST = 512 << 20  # bytes to clear, which takes some tenths of a millisecond
 
 Log = Callable[[float, int], None]
-"""Told of the seconds of kernels, by events, and of the cells or comparisons that they computed."""
+"""Called with the seconds of kernels, measured by events, and the number of cells or comparisons that they computed."""
 
 Array = npt.NDArray[Any]
 
 
 class Session:
-    """A device that is open. What is allocated is freed on leaving, or earlier by `release`. Raises `RunError` where memory runs out."""
+    """Open device. Its memory is freed on leaving, or earlier by `release`. Methods that allocate raise `RunError` if memory runs out."""
 
     def __init__(self, device: Device, log: Log | None = None) -> None:
         self._device = device
@@ -42,7 +42,7 @@ class Session:
         self._device.close()
 
     def allocate(self, nbytes: int) -> int:
-        """The address of so many bytes on the device."""
+        """Allocate `nbytes` bytes on the device, and return their address."""
         try:
             memory = self._device.allocate(max(nbytes, 1))
         except OutOfMemory as error:
@@ -57,7 +57,7 @@ class Session:
             self._memories.pop(address).free()
 
     def upload(self, array: Array) -> int:
-        """The address of a copy on the device."""
+        """Copy an array to the device, and return its address."""
         raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         address = self.allocate(raw.nbytes)
         staging = self._device.pinned(max(raw.nbytes, 1))
@@ -67,46 +67,46 @@ class Session:
         return address
 
     def zeros(self, nbytes: int) -> int:
-        """The address of so many bytes that are 0."""
+        """Allocate `nbytes` bytes that are 0, and return their address."""
         address = self.allocate(nbytes)
         self._stream.fill(address, 0, nbytes)
         return address
 
     def stream(self) -> Stream:
-        """Another stream, for work that overlaps with this one's."""
+        """Return another stream, for work that overlaps with that of the session's own."""
         return self._device.stream()
 
     def load(self, kernel: Kernel) -> None:
-        """Compile and load, so that the first launch does not have to."""
+        """Compile and load a kernel, so that its first launch does not have to."""
         self._device.function(kernel)
 
     def launch(self, kernel: Kernel, grid: int, threads: int, filled: np.void, stream: Stream | None = None) -> None:
-        """filled: a struct of gpu/kernels/argument_structs.py; stream: of `stream`, else the session's own."""
+        """Launch a kernel. filled: a struct of gpu/kernels/argument_structs.py; stream: one of `stream`, else the session's own."""
         (stream or self._stream).launch(self._device.function(kernel), grid, threads, filled)
 
     @contextmanager
     def timed(self, work: int, stream: Stream | None = None) -> Iterator[None]:
-        """Tell the log of the seconds of what is launched inside; work: its cells or comparisons."""
+        """Report the seconds of the kernels launched in the context to the log. work: their cells or comparisons."""
         if self._log is None:
             yield
             return
         stream = stream or self._stream
-        # The device is kept busy while the host launches, so that short kernels do not count the host's time.
+        # Keep the device busy while the host launches, so that the times of short kernels do not include the host's.
         stream.fill(self._ballast, 0, _BALLAST)
-        begun = stream.record()
+        started = stream.record()
         yield
         ended = stream.record()
         wait_for(ended)
-        self._log(ended.seconds_since(begun), work)
+        self._log(ended.seconds_since(started), work)
 
     def download(self, address: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-        """A copy of an array on the device, when everything before has been computed."""
+        """Return a copy of an array on the device, after all earlier work of the stream."""
         count = int(np.prod(shape))
         staging = self._device.pinned(max(1, count * np.dtype(dtype).itemsize))
         self._stream.download(staging, address)
         self.wait()
-        found: Array = staging.view(dtype)[:count].reshape(shape).copy()
-        return found
+        array: Array = staging.view(dtype)[:count].reshape(shape).copy()
+        return array
 
     def wait(self) -> None:
         wait_for(self._stream.record())
