@@ -22,7 +22,7 @@ from gpualign.gpu.alignment.recipe import Recipe, make_recipe, packed_cell
 from gpualign.gpu.alignment.worker import Finished, Worker
 from gpualign.gpu.near_pairs.engine import CudaNearPrepared, prepare_near
 from gpualign.gpu.runtime.device import Device
-from gpualign.gpu.runtime.device_failures import Lost, failure_reporter
+from gpualign.gpu.runtime.device_failures import OnDeviceFailure, failure_reporter
 from gpualign.gpu.runtime.host_buffers import ResultPool
 
 _TILE_SECONDS = 0.4
@@ -54,7 +54,7 @@ class CudaPrepared:
     devices: Sequence[Device] = field(repr=False)
     pool: ResultPool = field(repr=False)
     log: Callable[[Finished], None] | None = field(repr=False)
-    lost: Lost = field(repr=False)
+    lost: OnDeviceFailure = field(repr=False)
     process: int
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:

@@ -110,7 +110,7 @@ class Worker:
         self._origin: Event | None = None
 
     def run(self) -> None:
-        """Compute tiles until there are none. Raises `RunError` if the device fails."""
+        """Compute tiles until there are none. Raises `RunError` if the device fails, or its memory is too small for one pair."""
         self._device.open()
         copiers = ThreadPoolExecutor(_COPIERS, thread_name_prefix="gpualign-copy")
         self._host = Host(copiers, _COPIERS, self._wait)

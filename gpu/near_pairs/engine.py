@@ -19,7 +19,7 @@ from gpualign.gpu.near_pairs.kernels import LENGTHS, Screen, has_tensor_cores, s
 from gpualign.gpu.near_pairs.recipe import NearRecipe, make_near_recipe
 from gpualign.gpu.near_pairs.worker import Finished, NearWorker
 from gpualign.gpu.runtime.device import Device
-from gpualign.gpu.runtime.device_failures import Lost
+from gpualign.gpu.runtime.device_failures import OnDeviceFailure
 
 _TILE_NANOSECONDS = 2e8
 _TILE_PAIRS = 1 << 18, 1 << 31  # minimum; maximum, because counters have 32 bits
@@ -53,7 +53,7 @@ class CudaNearPrepared:
     screens: Sequence[Screen] = field(repr=False)
     max_results: int
     log: Callable[[Finished], None] | None = field(repr=False)
-    lost: Lost | None = field(repr=False)
+    lost: OnDeviceFailure | None = field(repr=False)
     process: int
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
@@ -79,7 +79,7 @@ def prepare_near(
     process: int,
     log: Callable[[Finished], None] | None = None,
     screen: Screen | None = None,
-    lost: Lost | None = None,
+    lost: OnDeviceFailure | None = None,
 ) -> CudaNearPrepared:
     """Prepare a task with `Task.within`.
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from gpualign.core.common.errors import RunError
 from gpualign.gpu.runtime.device import Device
 
-Lost = Callable[[int, RunError], None]
+OnDeviceFailure = Callable[[int, RunError], None]
 """Called with the index of a failed device among the engine's devices, and with its error."""
 
 
-def failure_reporter(devices: Sequence[Device], note: Callable[[str], None] | None) -> Lost:
+def failure_reporter(devices: Sequence[Device], note: Callable[[str], None] | None) -> OnDeviceFailure:
     """Return a callback that reports a failed device. note: called with a human-readable message."""
 
     def lost(number: int, error: RunError) -> None:

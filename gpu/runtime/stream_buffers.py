@@ -57,14 +57,14 @@ class StreamBuffers:
                 roomy = max(roomy, nbytes + nbytes // 4)
                 del self._memory[name]
                 memory.free()
-            memory, size = self._memory[name] = _made(self._device.allocate, nbytes, roomy)
+            memory, size = self._memory[name] = _allocate(self._device.allocate, nbytes, roomy)
         return memory.address
 
     def host(self, name: str, nbytes: int) -> Bytes:
         """Return the first `nbytes` bytes of a buffer in pinned memory."""
         if name not in self._pinned or self._pinned[name].nbytes < nbytes:
             self._pinned.pop(name, None)
-            self._pinned[name], _ = _made(self._device.pinned, nbytes, max(nbytes + nbytes // 8, min(2 * nbytes, _SMALL // 2)))
+            self._pinned[name], _ = _allocate(self._device.pinned, nbytes, max(nbytes + nbytes // 8, min(2 * nbytes, _SMALL // 2)))
         return self._pinned[name][:nbytes]
 
     def stage(self, arrays: Arrays) -> dict[str, int]:
@@ -117,7 +117,7 @@ class StreamBuffers:
         self._pinned.clear()
 
 
-def _made(make: Callable[[int], Made], nbytes: int, roomy: int) -> tuple[Made, int]:
+def _allocate(make: Callable[[int], Made], nbytes: int, roomy: int) -> tuple[Made, int]:
     """Return (a buffer, its bytes): of `roomy` bytes, or of `nbytes` if memory does not suffice."""
     min_size, size = aligned(max(nbytes, 1)), aligned(roomy)
     if size > min_size:

@@ -11,7 +11,7 @@ from gpualign.core.scoring.recurrence_forms import UnaryForm
 from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
 from gpualign.gpu.alignment.families.base import DeviceBatch, Extent, Launcher, Traceback, Variant, best_rows
 from gpualign.gpu.alignment.families.bit_slice_lanes import make_lanes
-from gpualign.gpu.alignment.families.strip_queue import Queued, greatest_of_each, pack, pipeline, starts
+from gpualign.gpu.alignment.families.strip_queue import StripQueueVariant, greatest_of_each, pack, pipeline, starts
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import Arrays, arguments
@@ -65,7 +65,7 @@ def _variant(recipe: Recipe, unary: UnaryForm) -> Variant:
         "FREE_TARGET": int(recipe.free_target),
     }
     macros = tuple((name, str(value)) for name, value in values.items())
-    return Slices(
+    return BitSlicedVariant(
         Kernel("bitsliced.cu", "align_slices", macros),
         f"{'edit distance' if recipe.edit else 'linear gaps'}, bit-sliced in {steps} steps, {_PAIRS} pairs a thread",
         pairs=_PAIRS,
@@ -81,7 +81,7 @@ def _variant(recipe: Recipe, unary: UnaryForm) -> Variant:
 
 
 @dataclass(frozen=True)
-class Slices(Queued):
+class BitSlicedVariant(StripQueueVariant):
     """Variant whose items are blocks of lanes, each with one query and one group of targets."""
 
     def group_size(self, lanes: int) -> int:

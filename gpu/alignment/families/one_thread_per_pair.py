@@ -14,7 +14,7 @@ from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families import rebased_scores as rebased
 from gpualign.gpu.alignment.families.base import DeviceBatch, Extent, Launcher, Traceback, Variant, best_rows
-from gpualign.gpu.alignment.families.strip_queue import Queued, greatest_of_each, pack, pipeline, selected_items, starts
+from gpualign.gpu.alignment.families.strip_queue import StripQueueVariant, greatest_of_each, pack, pipeline, selected_items, starts
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import Arrays, arguments
@@ -68,7 +68,7 @@ def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
         "PAIRED": int(cell.pairs == 2 and recipe.letters <= len(DNA)),  # there are few nucleotides, and most columns have no other letters
         "DOUBLED": int(cell.pairs == 2 and rebased.doubled(recipe)),
     }
-    return Threads(
+    return ThreadPerPairVariant(
         Kernel("threads.cu", "align_threads", (*macros, *((name, str(value)) for name, value in forward.items()))),
         rebased.title(recipe, cell, "a pair a thread"),
         pairs=cell.pairs,
@@ -85,7 +85,7 @@ def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
 
 
 @dataclass(frozen=True)
-class Threads(Queued):
+class ThreadPerPairVariant(StripQueueVariant):
     """Variant whose items are a query with a block of targets each."""
 
     def group_size(self, lanes: int) -> int:

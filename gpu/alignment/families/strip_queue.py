@@ -28,7 +28,7 @@ _PACK_THREADS = 256
 
 
 @dataclass(frozen=True)
-class Queued(Variant):
+class StripQueueVariant(Variant):
     """Variant whose blocks compute many pairs at a time, strip by strip."""
 
     @abstractmethod

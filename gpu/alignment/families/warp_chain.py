@@ -9,7 +9,7 @@ from gpualign.core.scoring.recurrence_forms import fits_bytes
 from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.families import rebased_scores as rebased
 from gpualign.gpu.alignment.families.base import Variant
-from gpualign.gpu.alignment.families.warp_chain_base import SHARED_BYTES, Chained
+from gpualign.gpu.alignment.families.warp_chain_base import SHARED_BYTES, WarpChainBase
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels.kernel import Kernel
 
@@ -47,7 +47,7 @@ def _variant(recipe: Recipe, cell: rebased.Cell, rows: int) -> Variant:
     warps = next(warps for warps in (_WARPS, 2, 1) if warps * warp + table <= SHARED_BYTES or warps == 1)
     macros = rebased.macros(recipe, cell, rows, _TILE)
     column = _COLUMN[rows][recipe.affine] * (1.0 if in_bytes else _SLOWER[cell.name])
-    return Scores(
+    return WarpChainVariant(
         Kernel("chain.cu", "align_chain", (*macros, ("WARPS", str(warps)), ("BYTES", str(int(in_bytes))))),
         rebased.title(recipe, cell, "warps a pair"),
         pairs=1,
@@ -68,7 +68,7 @@ def _variant(recipe: Recipe, cell: rebased.Cell, rows: int) -> Variant:
 
 
 @dataclass(frozen=True)
-class Scores(Chained):
+class WarpChainVariant(WarpChainBase):
     """Variant whose lanes have three parts."""
 
     def handed_down_words(self, columns: int) -> int:

@@ -19,7 +19,7 @@ _MAX_UNITS = 10**9  # strips of a launch: they are counted in 32 bits, and a cou
 
 
 @dataclass(frozen=True)
-class Chained(Variant):
+class WarpChainBase(Variant):
     """Variant with a warp for each strip of a pair.
 
     warps: warps of a block

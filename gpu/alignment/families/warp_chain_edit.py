@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.alignment.families.base import Variant
-from gpualign.gpu.alignment.families.warp_chain_base import SHARED_BYTES, Chained
+from gpualign.gpu.alignment.families.warp_chain_base import SHARED_BYTES, WarpChainBase
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels.kernel import Kernel
 
@@ -28,7 +28,7 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
         if _WARPS * (recipe.letters * words * _LETTER_BYTES + _RING_BYTES) > SHARED_BYTES:
             continue
         macros = (("WORDS", words), ("LETTERS", recipe.letters), ("BATCH", _BATCH), ("WARPS", _WARPS), ("RESULT", recipe.c_result))
-        yield Words(
+        yield WarpChainEditVariant(
             Kernel("chain_edit.cu", "align_chain_edit", tuple((name, str(value)) for name, value in macros)),
             "edit distance, Myers' words, warps a pair",
             pairs=1,
@@ -45,7 +45,7 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
 
 
 @dataclass(frozen=True)
-class Words(Chained):
+class WarpChainEditVariant(WarpChainBase):
     """Variant whose lanes have one to four words. A scheduler has one warp: two together do less than one (benchmarks/LOG.md)."""
 
     def handed_down_words(self, columns: int) -> int:
