@@ -1,1 +1,1 @@
-"""All-pairs distance of samples by their calls at sites: SNPs, genotypes, alignments."""
+"""All-pairs distances of samples by their calls at sites: SNPs, genotypes, alignments."""

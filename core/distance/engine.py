@@ -1,4 +1,4 @@
-"""What computes counts of pairs: the interface between panels of sites and the hardware."""
+"""Interface between panels of sites and the hardware that counts pairs of samples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _CACHE_LINE = 64
 class Panel:
     """Some sites of all samples as bit planes.
 
-    bits: uint64[planes][samples][words], site 64 w + k is bit k of word w; bits beyond `sites` are 0. founders: as of `Samples`.
+    bits: uint64[planes][samples][words]; site 64 w + k is bit k of word w, bits beyond `sites` are 0
+    founders: as in `Samples`
     """
 
     bits: Bits = field(repr=False)
@@ -35,12 +36,12 @@ class Panel:
 
     @property
     def in_memory(self) -> bool:
-        """Or in a scratch file."""
+        """Whether the planes are in memory; otherwise they are in a scratch file."""
         return not isinstance(self.bits, np.memmap)
 
 
 def empty_planes(planes: int, samples: int, words: int) -> Bits:
-    """Room for bit planes that begins on a cache line: vectors that straddle two lines halve the speed."""
+    """Return uninitialised bit planes that begin on a cache line: vectors that straddle two lines halve the speed."""
     size = planes * samples * words * 8
     room = np.empty(size + _CACHE_LINE, dtype=np.uint8)
     start = -room.ctypes.data % _CACHE_LINE
@@ -48,25 +49,30 @@ def empty_planes(planes: int, samples: int, words: int) -> Bits:
 
 
 Count: TypeAlias = Callable[[Sequence[Panel], Bands, tuple[str, ...], Callable[[int], None]], CountedBands]
-"""(panels, bands, names of the count matrices, advance) -> counts of each band, summed over panels; see `PreparedCounter.run`. A band is
-asked for
-when all of the one before has been taken; so it is of `Pick`."""
+"""(panels, bands, names of the count matrices, on_progress) -> counts of each band, summed over panels; see `PreparedCounter.run`. The next
+band is requested only after the results of the one before have all been taken; the same holds for `Pick`."""
 
 ChosenParts: TypeAlias = Generator[ChosenPairs, None, None]
-"""The chosen pairs of bands in turn, of each in one or more parts, in order. Closing it stops all work soon and frees everything."""
+"""The chosen pairs of each band, in order, in one or more pieces per band. Closing it stops all work soon and frees everything."""
 
 Pick: TypeAlias = Callable[[Sequence[Panel], Bands, tuple[str, ...], PairSelectionRule, Callable[[int], None]], ChosenParts]
-"""(panels, bands, names of the counts, rule, advance) -> the pairs that it chooses; see `PreparedCounter.near`."""
+"""(panels, bands, names of the counts, rule, on_progress) -> the pairs that the rule chooses; see `PreparedCounter.near`."""
 
 
 @dataclass(frozen=True)
 class PreparedCounter:
-    """An engine that is prepared for what is wanted: all that it decided, as data, and the way to run it.
+    """An engine prepared for a request: all that it decided, as data, and the functions that run it.
 
-    products_only: recipes must do with Operation.AND. words: from sites to the words of a sample in a plane, as the kernels want them.
-    band_bytes: memory of the host for the counts of a band. threads: of the host, for making bit planes. kernel, hardware: what runs, and
-    on what, for people. pick: for a `wanted` that says so; None: matrices are counted, and the host chooses. rate: comparisons
-    a second, by estimate.
+    wanted: the request
+    products_only: recipes can use `Operation.AND` only
+    words: from a number of sites to the words that a sample has in a plane, as the kernels expect them
+    band_bytes: host memory for the counts of a band, bytes
+    threads: host threads that make bit planes
+    kernel: the kernel that runs, human-readable
+    hardware: the hardware that it runs on, human-readable
+    count: counts matrices
+    pick: chooses near pairs, for a request with `near`; None: matrices are counted, and the host chooses
+    rate: estimated comparisons per second
     """
 
     wanted: CountRequest
@@ -82,24 +88,30 @@ class PreparedCounter:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The matrices that are counted."""
+        """Names of the matrices that are counted."""
         return count_names(self.wanted, self.products_only)
 
     def run(self, panels: Sequence[Panel], bands: Iterable[Band], on_progress: Callable[[int], None]) -> CountedBands:
-        """Counts of each band. advance is told of comparisons (pairs x sites). Raises `RunError` where the hardware fails."""
+        """Return the counts of each band. `on_progress` receives the comparisons done (pairs x sites).
+
+        Raises `RunError` if the hardware fails.
+        """
         return self.count(panels, Bands.of(bands), self.names, on_progress)
 
     def near(
         self, panels: Sequence[Panel], bands: Iterable[Band], rule: PairSelectionRule, on_progress: Callable[[int], None]
     ) -> ChosenParts:
-        """The pairs of each band that a rule chooses. Otherwise as `run`."""
+        """Return the pairs of each band that the rule chooses. Otherwise as `run`."""
         if self.pick is not None:
             return self.pick(panels, Bands.of(bands), self.names, rule, on_progress)
         return choose_of_bands(rule, self.run(panels, bands, on_progress))
 
 
 class DistanceEngine(Protocol):
-    """One kind of hardware at work."""
+    """Interface of an engine: counts pairs on one kind of hardware."""
 
     def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
-        """memory: bytes of the host that counts of a band may take, or the pairs that are chosen of it. Asking changes nothing."""
+        """Return the engine prepared for a request. Has no side effects.
+
+        memory: host memory that the counts of a band, or the pairs chosen from it, may take, bytes
+        """

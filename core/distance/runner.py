@@ -1,4 +1,4 @@
-"""The road of distances: source -> panels of bit planes -> counts of a band, or of its near pairs -> distances -> sink."""
+"""Pipeline of distances: source -> panels of bit planes -> counts of a band, or of its near pairs -> distances -> sink."""
 
 from __future__ import annotations
 
@@ -40,17 +40,24 @@ if TYPE_CHECKING:
 
     from gpualign.core.execution.pipeline import Progress
 
-_MOST_SITES = (1 << 31) // 4
-"""A site adds up to 4 to a count of 32 bits (recipe.py: two steps of weight 2)."""
+_MAX_SITES = (1 << 31) // 4
+"""A site adds up to 4 to a 32-bit count (count_recipe.py: two steps of weight 2)."""
 
 
 @dataclass(frozen=True)
 class DistanceTask:
-    """What is to be computed. compared: the number of compared sites is written too. least: pairs with fewer compared sites, or with
-    less than this fraction of the sites, have no distance. most: only pairs at this distance or nearer are wanted, of one set each
-    once; None: all. added: of two sets, the queries are compared with each other too. min_kinship: only pairs of this kinship or more
-    are wanted, where the metric is one. believed: pairs at `most` or nearer that were compared at less than this fraction of the sites are
-    left out, and counted; None: none are."""
+    """A task: the metric, its options and the thresholds of pairs.
+
+    metric: the formula of distances
+    missing: how missing calls are treated
+    compared: whether the number of compared sites is written too
+    least: pairs with fewer compared sites, or with less than this fraction of the sites, have no distance
+    most: only pairs at this distance or nearer are computed, each pair of one set once; None: all pairs
+    added: whether the queries of two sets are also compared with each other
+    min_kinship: only pairs of this kinship or more are computed, for a metric that is a kinship; None: no threshold
+    believed: pairs at `most` or nearer that were compared at less than this fraction of the sites are left out, and counted;
+        None: no pairs are left out
+    """
 
     metric: Metric
     missing: MissingRule
@@ -63,16 +70,16 @@ class DistanceTask:
 
     @property
     def near(self) -> bool:
-        """Whether only some pairs are wanted."""
+        """Whether a threshold selects pairs."""
         return self.most is not None or self.min_kinship is not None
 
     def keeps(self, values: Values) -> npt.NDArray[np.bool_]:
-        """Which pairs are wanted, where only some are; none without a value (NaN)."""
+        """Return a mask of the pairs that meet the threshold. Pairs without a value (NaN) do not."""
         kept: npt.NDArray[np.bool_] = values <= self.most if self.most is not None else values >= self.min_kinship
         return kept
 
     def samples_of(self, source: Source) -> Samples:
-        """What is compared of a source's samples."""
+        """Return the samples that are compared, from those of a source."""
         return source.samples.with_added() if self.added else source.samples
 
     @property
@@ -82,12 +89,21 @@ class DistanceTask:
 
 @dataclass(frozen=True)
 class PreparedDistances:
-    """A task that is ready to be measured: its panels, the memory that they hold, what counts them, and the bands of pairs.
+    """A task that is ready to be measured.
 
-    sites: that are compared at most; input_sites: those of the input; omitted: those that no panel has; called: sites of the input with a
-    call, int64[samples]. coverage: tells of pairs that may have too few sites in common. dtype: of the distances, whole numbers where the
-    calls of the samples guarantee that every pair has a distance. few: tells which near pairs are left out for too few compared sites;
-    None: none can be.
+    task: the task
+    samples: the samples that are compared
+    panels: bit planes of all sites that an engine looks at
+    held: memory that the panels hold, bytes
+    counter: the prepared engine
+    plan: the bands of pairs
+    sites: sites that are compared, at most
+    input_sites: sites of the input
+    omitted: sites that no panel contains
+    called: sites of the input with a call, int64[samples]
+    coverage: decides which pairs may have too few sites in common
+    dtype: type of the distances; whole numbers only where the calls of the samples guarantee that every pair has a distance
+    few: decides which near pairs are left out for too few compared sites; None: none can be
     """
 
     task: DistanceTask
@@ -106,12 +122,15 @@ class PreparedDistances:
 
     @property
     def panel_sites(self) -> int:
-        """Sites that an engine looks at."""
+        """Number of sites that an engine looks at."""
         return sum(panel.sites for panel in self.panels)
 
     @cached_property
     def constants(self) -> dict[str, int]:
-        """What sites add to the counts of every pair alike: those of panels without missing calls, and those that no panel has."""
+        """Constants that are added to the counts of every pair, by name of the count.
+
+        They come from panels without missing calls, and from sites that no panel contains.
+        """
         added = dict.fromkeys(self.counter.names, 0)
         for panel in self.panels:
             for name, weight in panel.recipe.constants:
@@ -124,19 +143,19 @@ class PreparedDistances:
 
     @property
     def pairs(self) -> int:
-        """Whose distance is wanted."""
+        """Number of pairs whose distance is computed."""
         before_end, before_start = (
             count_pairs(row, len(self.samples.targets), self.samples.upper_triangle) for row in (self.plan.end, self.plan.start)
         )
         return before_end - before_start
 
     def part(self, start: int, stop: int) -> PreparedDistances:
-        """The same for the pairs of queries [start, stop) alone."""
+        """Return the same task for the pairs of queries [start, stop) only."""
         return replace(self, plan=self.plan.part(start, stop))
 
     @property
     def rule(self) -> PairSelectionRule:
-        """Chooses the pairs that can be as near as the task wants them."""
+        """Rule that chooses the pairs that can meet the task's threshold."""
         task = self.task
         if task.min_kinship is not None:
             return kinship_rule(task.metric, task.min_kinship, self.constants, self.coverage)
@@ -146,11 +165,17 @@ class PreparedDistances:
 
 @dataclass(frozen=True)
 class DistanceTotals(Totals):
-    """What a run did, for its summary. work: pairs times sites; lacking: pairs with too few compared sites for a distance; undefined:
-    others for which the metric's formula has no value, without saturated ones, which are far apart, where only near pairs are wanted;
-    near: pairs that are near enough, None where all are wanted. left_out: near pairs that `DistanceTask.believed` left out, each counted
-    with its sample that has fewer calls, int64[samples]; None: not asked for. left_out_earlier: those of runs that this one goes on
-    with."""
+    """Totals of a run, for its summary. `work` is pairs times sites.
+
+    sites: sites that were compared
+    lacking: pairs with too few compared sites for a distance
+    undefined: other pairs for which the metric's formula has no value; if only near pairs are selected, without saturated pairs, which
+        are far apart
+    near: pairs that meet the threshold; None: there is no threshold
+    left_out: near pairs that `DistanceTask.believed` left out, each counted for its sample with fewer calls, int64[samples]; None: not
+        requested
+    left_out_earlier: near pairs left out by the earlier runs that this one resumes
+    """
 
     sites: int
     lacking: int
@@ -164,27 +189,27 @@ class DistanceTotals(Totals):
         near = {} if self.near is None else {"pairs_kept": self.near}
         if self.left_out is not None:
             near["near_pairs_left_out"] = int(self.left_out.sum()) + self.left_out_earlier
-        found = {"sites": self.sites, "pairs": self.pairs, "comparisons": self.work, "seconds": round(self.seconds, 6)}
+        totals = {"sites": self.sites, "pairs": self.pairs, "comparisons": self.work, "seconds": round(self.seconds, 6)}
         without = {"pairs_without_distance": self.lacking + self.undefined, "pairs_with_too_few_sites": self.lacking}
-        return {**found, "comparisons_per_second": round(self.rate), **without, **near}
+        return {**totals, "comparisons_per_second": round(self.rate), **without, **near}
 
 
 def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: DistanceBudget, scratch: Scratch) -> PreparedDistances:
     """Turn the source's calls into bit planes, and plan the work on them.
 
-    Raises `InputError` for calls that the metric is not for, `RunError` where not even one row of pairs fits the budget.
+    Raises `InputError` for calls that the metric is not defined for, `RunError` if not even one row of pairs fits the budget.
     """
     task.metric.check_kind(source.kind)
-    if source.sites >= _MOST_SITES:
-        raise InputError(f"{source.sites:,} sites; up to {_MOST_SITES - 1:,} are counted in one run")
+    if source.sites >= _MAX_SITES:
+        raise InputError(f"{source.sites:,} sites; up to {_MAX_SITES - 1:,} are counted in one run")
     store, omitted, sites = PanelStore(budget.planes, scratch), Omitted(), 0
     asked = replace(task.wanted, numbered=source.kind is Kind.ALLELE)
     samples, called, wanted = task.samples_of(source), source.called, asked
-    # Compared sites cost planes and a product of them: they are counted only where calls do not tell which pairs have too few. Where calls
-    # are known only when all panels are made, these are made for it.
-    leasts = [least for least in (task.least, task.believed) if least is not None]
+    # Counting compared sites costs planes and a product of them, so it is done only if the numbers of calls do not decide which pairs have
+    # too few. If these are known only after all panels are made, the panels are made ready for it.
+    minimums = [least for least in (task.least, task.believed) if least is not None]
     if task.missing is MissingRule.PAIRWISE and (
-        called is None or not all(_coverage(samples, task, called, source.sites, least).decides for least in leasts)
+        called is None or not all(_coverage(samples, task, called, source.sites, least).decides for least in minimums)
     ):
         wanted = replace(wanted, compared=True)
     counter = engine.prepare(wanted, budget.counts)
@@ -194,19 +219,19 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
             sites += codes.shape[1]
             for panel in pack_panels(codes, counter, workers):
                 store.add(replace(panel, founders=samples.founders))
-    # Where only differing sites matter, those at which all calls are equal are not looked at, but they are compared all the same.
+    # If only differing sites matter, the engine does not look at sites where all calls are equal, but they count as compared.
     counted = source.sites if not selection.complete and selection.need is Need.DIFFERENCES else sites + omitted.sites
     if called is None:
-        assert omitted.called is not None  # what a source does not know it tells with its panels
+        assert omitted.called is not None  # a source that does not know the calls in advance reports them with its panels
         called = omitted.called
     coverage, panels = _coverage(samples, task, called, counted, task.least), store.panels
-    few, told = None, coverage.decides  # told: calls tell, or a count of few samples does
+    few, decided = None, coverage.decides  # decided: by the numbers of calls, or by a count of a few samples
     if task.believed is not None and not (doubts := _coverage(samples, task, called, counted, task.believed)).suffices:
         few = uncounted(called, doubts.least)
-        if told and not doubts.decides and not asked.compared:
-            found = count_few(called, counted, doubts.least, panels, omitted.sites, counter, budget.panel)
-            few, told = (few, False) if found is None else (found, True)
-    if told and wanted != asked:
+        if decided and not doubts.decides and not asked.compared:
+            counted_few = count_few(called, counted, doubts.least, panels, omitted.sites, counter, budget.panel)
+            few, decided = (few, False) if counted_few is None else (counted_few, True)
+    if decided and wanted != asked:
         counter = replace(counter, wanted=asked)
         panels = [replace(panel, recipe=keep_counts(panel.recipe, counter.names)) for panel in panels]
     dtype = task.metric.dtype if coverage.suffices else np.dtype(np.float64)
@@ -217,14 +242,18 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
 
 
 def _coverage(samples: Samples, task: DistanceTask, called: CountArray, sites: int, least: int | Fraction) -> Coverage:
-    """sites: that are compared; under a rule other than pairwise, in every pair. least: as of `DistanceTask`."""
+    """Return the coverage of pairs.
+
+    sites: sites that are compared; in every pair, under a rule other than pairwise
+    least: as in `DistanceTask`
+    """
     of_pairs = called if task.missing is MissingRule.PAIRWISE else np.full(samples.total, sites, dtype=np.int64)
     queries, targets = of_pairs[: len(samples.queries)], of_pairs[samples.first_target :]
     return Coverage(queries, targets, samples.upper_triangle, sites, fewest_sites(least, sites))
 
 
 def _plan(samples: Samples, counter: PreparedCounter, dtype: NumberType) -> DistancePlan:
-    # Beside its counts a band has its distances, and what they are computed from, unless these are of few pairs.
+    # In addition to its counts a band holds its distances and the values they are computed from; few, if only near pairs are selected.
     pair_bytes = sum(count_bytes(name) for name in counter.names) + (0 if counter.wanted.near else 3 * dtype.itemsize)
     return plan_bands(len(samples.queries), len(samples.targets), samples.upper_triangle, counter.band_bytes, pair_bytes)
 
@@ -234,18 +263,18 @@ def measure(prepared: PreparedDistances, sink: AnySink, progress: Progress, mark
     start, lacking, undefined, chosen_pairs = time.perf_counter(), 0, 0, 0
     left_out = None if prepared.task.believed is None else np.zeros(prepared.samples.total, dtype=np.int64)
     near_by_value, coverage = prepared.task.near, prepared.coverage
-    # Of near pairs those that lack sites may be known of all queries at once, and then none is counted.
+    # For near pairs, the number that lack sites may be known for all queries in advance; then none is counted later.
     known = coverage.lacking_pairs if near_by_value and coverage.decides and not coverage.suffices else 0
 
     def matrices() -> Iterator[BandDistances]:
         nonlocal lacking, undefined
-        # closing(): whoever closes this iterator stops the engine's work at once.
+        # closing(): a caller that closes this iterator stops the engine's work at once.
         with closing(prepared.counter.run(prepared.panels, prepared.plan.bands(), progress.advance)) as counted:
             for band, counts in counted:
-                found = _distances(prepared, band, counts)
-                lacking += found.lacking
-                undefined += found.undefined
-                yield found
+                distances = _distances(prepared, band, counts)
+                lacking += distances.lacking
+                undefined += distances.undefined
+                yield distances
 
     def near() -> Iterator[NearDistances]:
         nonlocal lacking, undefined, chosen_pairs
@@ -253,18 +282,18 @@ def measure(prepared: PreparedDistances, sink: AnySink, progress: Progress, mark
             for chosen in parts:
                 lacking += chosen.lacking
                 undefined += chosen.undefined
-                found = _near_distances(prepared, chosen, left_out)
-                chosen_pairs += len(found.values)
-                yield found
+                distances = _near_distances(prepared, chosen, left_out)
+                chosen_pairs += len(distances.values)
+                yield distances
 
     def counts() -> dict[str, int]:
         out = 0 if left_out is None else int(left_out.sum())
-        found = {"pairs_with_too_few_sites": lacking, "pairs_without_value": undefined, "pairs_kept": chosen_pairs}
-        return found | {"near_pairs_left_out": out}
+        current = {"pairs_with_too_few_sites": lacking, "pairs_without_value": undefined, "pairs_kept": chosen_pairs}
+        return current | {"near_pairs_left_out": out}
 
     before = marks.counting(counts)
     bands: Iterator[Any] = near() if near_by_value else matrices()
-    run_pipeline(prepared.samples, bands, sink, lambda found: found.rows, marks)
+    run_pipeline(prepared.samples, bands, sink, lambda distances: distances.rows, marks)
     pairs, sites = prepared.pairs, prepared.sites
     lacking, undefined, chosen_pairs, out = (count + before.get(name, 0) for name, count in counts().items())
     near_pairs = chosen_pairs if near_by_value else None
@@ -274,7 +303,10 @@ def measure(prepared: PreparedDistances, sink: AnySink, progress: Progress, mark
 
 
 def _counts(prepared: PreparedDistances, raw: dict[str, CountMatrix], queries: CountArray, targets: CountArray) -> Counts:
-    """queries, targets: rows of the panels, of shapes that go with that of the counts, which are changed."""
+    """Return the counts with the constants added. Changes the arrays in `raw`.
+
+    queries, targets: rows of the panels; their shapes broadcast to that of the counts
+    """
     for name, added in prepared.constants.items():
         if added:
             raw[name] += added
@@ -290,7 +322,7 @@ def _distances(prepared: PreparedDistances, band: Band, raw: dict[str, CountMatr
     values, without = task.metric.formula(counts).astype(prepared.dtype, copy=False), 0
 
     def count(pairs: npt.NDArray[np.bool_]) -> int:
-        """Those of them that are wanted."""
+        """Count the pairs that belong to the band; of an upper triangle, those above its diagonal."""
         return int(np.count_nonzero(np.triu(pairs, 1 + band.start - band.first_target) if band.upper_triangle else pairs))
 
     if not coverage.suffices:
@@ -307,8 +339,11 @@ def _distances(prepared: PreparedDistances, band: Band, raw: dict[str, CountMatr
 
 
 def _near_distances(prepared: PreparedDistances, chosen: ChosenPairs, left_out: CountArray | None) -> NearDistances:
-    """Of the chosen pairs that the metric's formula finds near. All of them have the least compared sites: so the rule chooses. left_out:
-    as of `DistanceTotals`, to which those that have too few to be believed are added."""
+    """Return the distances of the chosen pairs that are near by the metric's formula.
+
+    All chosen pairs have enough compared sites, because the rule chooses no others.
+    left_out: as in `DistanceTotals`; near pairs with less than the fraction `believed` of compared sites are added to it
+    """
     task = prepared.task
     counts = _counts(prepared, chosen.counts, chosen.queries, chosen.targets)
     values = task.metric.formula(counts).astype(prepared.dtype, copy=False)
@@ -324,7 +359,7 @@ def _near_distances(prepared: PreparedDistances, chosen: ChosenPairs, left_out: 
 
 
 def estimate_seconds(prepared: PreparedDistances) -> float:
-    """Time for counting all bands, measured on a corner of the first one."""
+    """Return the estimated time for counting all bands, measured on a corner of the first one."""
     panels, plan = prepared.panels[:1], prepared.plan
     first = next(plan.bands())
     corner = Band(
@@ -341,21 +376,21 @@ def estimate_seconds(prepared: PreparedDistances) -> float:
 
 
 _SAMPLED, _SAMPLED_ROWS, _SAMPLED_TARGETS = 8, 16, 64
-"""Rectangles of a sample, and their rows and targets."""
+"""Number of rectangles that are sampled, and their rows and targets."""
 
 
 def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances] | list[NearDistances], int]:
-    """(distances of pairs here and there, or those of them that are near; pairs that were looked at)."""
+    """Return the distances of pairs from several places, or of those that are near, and the number of pairs that were looked at."""
     samples, bands = prepared.samples, [next(prepared.plan.bands())]
     first, end, queries = samples.first_target, samples.first_target + len(samples.targets), len(samples.queries)
     if min(queries, len(samples.targets)) > 2 * _SAMPLED_TARGETS:
         bands = []
-        for place in range(_SAMPLED):  # rows of the first half, so that each has enough later targets
+        for place in range(_SAMPLED):  # rows of the first half in a triangle, so that each has enough later targets
             start = (queries // (2 if samples.upper_triangle else 1) - _SAMPLED_ROWS) * place // _SAMPLED
             low = start + _SAMPLED_ROWS if samples.upper_triangle else first
             target = low + (end - low - _SAMPLED_TARGETS) * (_SAMPLED - place) // _SAMPLED
             bands.append(Band(start, start + _SAMPLED_ROWS, target, target + _SAMPLED_TARGETS, False))
-    looked_at = sum(_wanted(band) for band in bands)
+    looked_at = sum(_distinct_pairs(band) for band in bands)
     if prepared.task.near:
         chosen = prepared.counter.near(prepared.panels, iter(bands), prepared.rule, lambda _: None)
         return [_near_distances(prepared, one, None) for one in chosen], looked_at
@@ -363,8 +398,8 @@ def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances] |
     return [_distances(prepared, band, counts) for band, counts in counted], looked_at
 
 
-def _wanted(band: Band) -> int:
-    """Pairs, none of them of a row with itself."""
+def _distinct_pairs(band: Band) -> int:
+    """Return the number of pairs of a band, without those of a row with itself."""
     rows, columns = band.shape
     if not band.upper_triangle:
         return rows * columns

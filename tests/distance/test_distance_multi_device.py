@@ -26,7 +26,7 @@ needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C++ compiler 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """So that a few samples are work for several."""
-    monkeypatch.setattr("gpualign.core.distance.multi_device._LEAST_ROWS", 3)
+    monkeypatch.setattr("gpualign.core.distance.multi_device._MIN_ROWS", 3)
 
 
 class Watched:
