@@ -1,8 +1,8 @@
-"""From numbers of alleles to bit planes.
+"""Packs allele numbers into bit planes.
 
-The alleles of a locus are numbered from 0 on, and the bits of these codes are planes: two samples differ where any bit does. A locus with
-k alleles needs ceil(log2 k) planes, so loci are put in the order of what they need, and each panel has as many planes as the first of its
-loci needs. Their order is of no account: sites are only counted.
+The alleles of a locus are numbered from 0, and the bits of these codes are planes: two samples differ if any bit does. A locus with k
+alleles needs ceil(log2 k) planes, so loci are sorted by the planes they need, and each panel has as many planes as the first of its loci
+needs. The order of loci does not matter: sites are only counted.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ Loci = npt.NDArray[np.int64]
 
 
 def bits_needed(alleles: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Of codes of so many alleles each: ceil(log2 k), 0 where there is one or none."""
+    """Return the bits of codes for loci with these numbers k of alleles: ceil(log2 k), 0 for one or none."""
     return np.array([max(0, int(k) - 1).bit_length() for k in alleles], dtype=np.int64)
 
 
 def panels_of_loci(bits: npt.NDArray[np.int64], counter: PreparedCounter) -> Iterator[Loci]:
-    """The loci of each panel, those with the most bits first, so that vectors of a kernel are full and few planes are more than needed."""
+    """Yield the loci of each panel, those with the most bits first, so that vectors of a kernel are full and few planes are unneeded."""
     order = np.argsort(-bits, kind="stable")
-    line = counter.words(1) * WORD_BITS  # sites that a plane's least words have room for
+    line = counter.words(1) * WORD_BITS  # sites that fit in the smallest number of words of a plane
     lines = [order[start : start + line] for start in range(0, len(order), line)]
     for _, alike in groupby(lines, key=lambda loci: int(bits[loci[0]])):
         run = list(alike)
         while run:
-            # As many lines at once as a kernel takes without padding.
+            # As many lines at once as a kernel can take without padding.
             count = next(n for n in range(len(run), 0, -1) if counter.words(n * line) == n * counter.words(1))
             yield np.concatenate(run[:count])
             del run[:count]
 
 
 def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: Workers) -> Iterator[Panel]:
-    """Bit planes of numbers of alleles, uint32[samples][loci], `NO_ALLELE` where there is none, as a counter wants them."""
+    """Yield the bit planes of allele numbers, uint32[samples][loci], `NO_ALLELE` for a missing call, as a counter expects them."""
     samples, loci = numbers.shape
     codes = np.empty((loci, samples), dtype=np.uint32)
     alleles, lacking = np.empty(loci, dtype=np.int64), np.empty(loci, dtype=np.int64)

@@ -12,8 +12,14 @@ from gpualign.core.distance.bands import Band
 
 @dataclass(frozen=True)
 class DistancePlan:
-    """queries x targets in bands of `rows` queries. upper: the queries are the first of the targets, each with itself and later ones.
-    pair_bytes: of memory. start, stop: the queries whose pairs are wanted, if not all of them are (None: up to the last)."""
+    """Plan of the pairs queries x targets, in bands of queries.
+
+    queries, targets: numbers of samples
+    upper_triangle: the queries are the first of the targets, each paired with itself and later ones
+    rows: queries of a band
+    pair_bytes: memory of a pair, bytes
+    start, stop: the queries whose pairs are computed, [start, stop); None: up to the last
+    """
 
     queries: int
     targets: int
@@ -24,16 +30,16 @@ class DistancePlan:
     stop: int | None = None
 
     def part(self, start: int, stop: int) -> DistancePlan:
-        """The same for queries [start, stop) alone."""
+        """Return the same plan for queries [start, stop) only."""
         return replace(self, start=start, stop=stop)
 
     @property
     def end(self) -> int:
-        """Behind the last query whose pairs are wanted."""
+        """Index after the last query whose pairs are computed."""
         return self.queries if self.stop is None else self.stop
 
     def bands(self) -> Iterator[Band]:
-        """In order. Targets of a second set come behind the queries in the panels."""
+        """Yield the bands in order. Targets of a second set come after the queries in the panels."""
         first = 0 if self.upper_triangle else self.queries
         for start in range(self.start, self.end, self.rows):
             stop = min(self.end, start + self.rows)
@@ -45,22 +51,22 @@ class DistancePlan:
 
     @property
     def bytes(self) -> int:
-        """Memory of the largest band."""
+        """Memory of the largest band, bytes."""
         return self.rows * self.targets * self.pair_bytes
 
     @property
     def pairs(self) -> int:
-        """Pairs that are computed, those of a sample with itself included."""
+        """Number of pairs that are computed, including those of a sample with itself."""
         return sum(band.pairs for band in self.bands())
 
 
 def plan_bands(queries: int, targets: int, upper_triangle: bool, memory: int, pair_bytes: int) -> DistancePlan:
-    """Bands of about equally many rows. Raises `TooLittleMemory` where not even one row fits."""
-    most = memory // max(1, targets * pair_bytes)
-    if most < 1:
+    """Return a plan of bands with approximately equal numbers of rows. Raises `TooLittleMemory` if not even one row fits."""
+    max_rows = memory // max(1, targets * pair_bytes)
+    if max_rows < 1:
         needed = targets * pair_bytes
         raise TooLittleMemory(
             f"the memory budget is too small: a row of {targets:,} pairs takes {needed:,} bytes, {memory:,} are left", needed
         )
-    bands = -(-queries // min(most, queries))
+    bands = -(-queries // min(max_rows, queries))
     return DistancePlan(queries, targets, upper_triangle, -(-queries // bands), pair_bytes)

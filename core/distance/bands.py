@@ -1,4 +1,4 @@
-"""Bands of pairs of samples, and the counts that an engine makes of them. Pure."""
+"""Bands of pairs of samples, and the counts that an engine makes for them. Pure."""
 
 from __future__ import annotations
 
@@ -17,36 +17,38 @@ CountMatrix: TypeAlias = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Band(Rect):
-    """A rectangle of the rows of panels. upper: only pairs of a row with a later one, or itself, are wanted; the others may hold
-    anything."""
+    """Rectangle of pairs of the rows of panels.
+
+    upper_triangle: only pairs of a row with a later one, or itself, belong to the band; values of the others are arbitrary
+    """
 
     upper_triangle: bool
 
     @property
     def pairs(self) -> int:
-        """Pairs that are wanted."""
+        """Number of pairs that belong to the band."""
         rows, columns = self.shape
         if not self.upper_triangle:
             return rows * columns
         return sum(self.target_stop - max(self.first_target, row) for row in range(self.start, min(self.stop, self.target_stop)))
 
     def rows(self, start: int, stop: int) -> Band:
-        """These rows, with the targets that they want."""
+        """Return the band of these rows, with the targets that they need."""
         first = max(start, self.first_target) if self.upper_triangle else self.first_target
         return replace(self, start=start, stop=stop, first_target=first)
 
     def halves(self) -> tuple[Band, Band]:
-        """Of two or more rows: the upper and the lower ones."""
+        """Return the bands of the first and of the second half of the rows, of which there must be two or more."""
         middle = (self.start + self.stop) // 2
         return self.rows(self.start, middle), self.rows(middle, self.stop)
 
     def pieces(self, rows: int) -> Iterator[Band]:
-        """In parts of up to so many rows, in order."""
+        """Yield the band in pieces of up to `rows` rows, in order."""
         for start in range(self.start, self.stop, rows):
             yield self.rows(start, min(self.stop, start + rows))
 
     def split(self, parts: int) -> list[Band]:
-        """In at most so many parts of whole rows, about equally many pairs each."""
+        """Split the band into at most `parts` parts of whole rows, with approximately equal numbers of pairs."""
         out: list[Band] = []
         rows, columns = self.shape
         # Of one set, row r of a band that begins on the diagonal has columns - r pairs.
@@ -62,7 +64,11 @@ class Band(Rect):
 
 @dataclass(frozen=True)
 class Bands:
-    """Bands in turn, which may be made as they are asked for. pairs, columns: rows times columns, and columns, of one at most."""
+    """Bands in order, which may be made as they are requested.
+
+    pairs: rows times columns of a band, at most
+    columns: columns of a band, at most
+    """
 
     bands: Iterable[Band]
     pairs: int
@@ -70,7 +76,7 @@ class Bands:
 
     @classmethod
     def of(cls, bands: Iterable[Band]) -> Bands:
-        """Bands that are all known."""
+        """Return bands that are all known in advance."""
         every = list(bands)
         pairs, columns = (max(sizes, default=0) for sizes in ([b.shape[0] * b.shape[1] for b in every], [b.shape[1] for b in every]))
         return cls(every, pairs, columns)
@@ -80,4 +86,4 @@ class Bands:
 
 
 CountedBands: TypeAlias = Generator[tuple[Band, dict[str, CountMatrix]], None, None]
-"""Bands in turn with the counts of their pairs by name: int32[rows][targets]. Closing it stops all work soon and frees everything."""
+"""Bands in order, each with the counts of its pairs by name: int32[rows][targets]. Closing it stops all work soon and frees everything."""

@@ -1,4 +1,4 @@
-"""From codes of a panel to its bit planes."""
+"""Packs the codes of a panel into bit planes."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from gpualign.core.distance.threads import Workers
 _PLANES_AT_ONCE = 8
 
 _TWO = frozenset({0, 1})
-"""Codes of calls where a site has two, whatever they are."""
+"""Codes of the calls at a site with two different ones, whatever they are."""
 
 _FINDING = 1e-9
-"""Seconds a call that a thread takes at most to find the sites with two, and to code them; half of the comparisons' time is saved."""
+"""Maximum seconds per call that a thread takes to find the sites with two different calls, and to code them; half of the comparisons' time
+is saved."""
 
 
 def used_codes(codes: Codes, workers: Workers) -> frozenset[int]:
-    """The codes that occur in a panel."""
+    """Return the codes that occur in a panel."""
     seen = workers.map(lambda share: _sites.seen_codes(codes[share[0] : sum(share)]), workers.shares(len(codes)))
     return frozenset(np.flatnonzero(np.any(seen, axis=0)).tolist())
 
 
 def count_calls(calls: Calls, workers: Workers) -> npt.NDArray[np.int64]:
-    """Sites at which each sample has a call: int64[samples]."""
+    """Return the number of sites at which each sample has a call: int64[samples]."""
     called = np.empty(len(calls), dtype=np.int64)
 
     def count(share: tuple[int, int]) -> None:
@@ -48,8 +49,12 @@ def count_calls(calls: Calls, workers: Workers) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some sites of a panel. used: codes that may occur at them. runs: int64[runs][first, last + 1]. reference: uint8[all sites], where
-    calls are coded as 0 if they are its, else as 1."""
+    """Some sites of a panel.
+
+    used: codes that may occur at them
+    runs: runs of consecutive sites, int64[runs][first, last + 1]
+    reference: uint8[all sites]; calls equal to it are coded as 0, others as 1. None: calls keep their codes
+    """
 
     used: frozenset[int]
     runs: npt.NDArray[np.int64]
@@ -61,8 +66,8 @@ class _Part:
 
 
 def pack_panels(calls: Calls, counter: PreparedCounter, workers: Workers) -> Iterator[Panel]:
-    """Bit planes of codes, uint8[samples][sites], or of numbers of alleles, uint32, as a counter wants them, in as many panels as are
-    best."""
+    """Yield the bit planes of codes, uint8[samples][sites], or of allele numbers, uint32, as a counter expects them, in as many panels as
+    are best."""
     if counter.wanted.numbered:
         yield from pack_alleles(calls.view(np.uint32), counter, workers)
         return
@@ -72,12 +77,12 @@ def pack_panels(calls: Calls, counter: PreparedCounter, workers: Workers) -> Ite
 
 
 def pack_panel(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: Workers) -> Panel:
-    """Bit planes of codes, uint8[samples][sites], of which `used` occur, as a counter wants them."""
+    """Return the bit planes of codes, uint8[samples][sites], of which `used` occur, as a counter expects them."""
     return _pack(codes, _whole(codes, used), counter, workers)
 
 
 def _parts(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: Workers) -> list[_Part]:
-    """Sites with few calls apart from others, where planes of both take less than planes of all."""
+    """Separate sites with few different calls from the others if planes of both take less memory than planes of all."""
     wanted, whole, reference = counter.wanted, _whole(codes, used), None
     if wanted.apart(used):
         more = np.any((codes > SECOND_ALLELE) & (codes != MISSING), axis=0)
@@ -96,8 +101,10 @@ def _parts(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers
 
 
 def _pays(samples: int, used: frozenset[int], counter: PreparedCounter) -> bool:
-    """Whether comparing each sample with half of all takes longer than finding what halves that. Where calls are missing the logic of two
-    calls takes hardly less time than that of four, but half of the products are left out."""
+    """Return whether comparing each sample with half of all takes longer than finding the sites with two calls, which halves that time.
+
+    If calls are missing, the logic of two calls takes hardly less time than that of four, but half of the products are left out.
+    """
     halves = counter.products_only or MISSING not in used
     return halves and samples / 2 / counter.rate / 2 > _FINDING / counter.threads
 
@@ -107,12 +114,12 @@ def _whole(codes: Codes, used: frozenset[int]) -> _Part:
 
 
 def _runs(chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Where chosen sites follow each other: int64[runs][first, last + 1]."""
+    """Return the runs of consecutive chosen sites: int64[runs][first, last + 1]."""
     return np.flatnonzero(np.diff(chosen, prepend=False, append=False)).reshape(-1, 2)
 
 
 def _two_calls(codes: Codes, workers: Workers) -> tuple[Codes, npt.NDArray[np.bool_]]:
-    """(a call of each site, sites with more than two different ones)."""
+    """Return (one call of each site, a mask of the sites with more than two different calls)."""
     sites = codes.shape[1]
     one, more = np.empty(sites, dtype=np.uint8), np.empty(sites, dtype=np.uint8)
     workers.map(lambda share: _sites.find_two(codes, *share, one, more), workers.shares(sites))

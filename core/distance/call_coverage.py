@@ -1,6 +1,6 @@
-"""What the calls of samples tell about the sites that two of them have in common. Pure.
+"""Derives bounds on the sites that two samples have in common from their numbers of calls. Pure.
 
-Of n sites, samples with calls at p and at q of them have p + q - n in common at least, and the smaller of p and q at most.
+Of n sites, samples with calls at p and at q of them have at least p + q - n in common, and at most the smaller of p and q.
 """
 
 from __future__ import annotations
@@ -21,14 +21,19 @@ if TYPE_CHECKING:
 
 
 def fewest_sites(least: int | Fraction, sites: int) -> int:
-    """Sites that a pair must have in common: `least` of them, or that fraction of `sites`, rounded up; at least one."""
+    """Return the sites that a pair must have in common: `least` of them, or that fraction of `sites`, rounded up; at least one."""
     return max(1, least if isinstance(least, int) else math.ceil(least * sites))
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """queries, targets: sites at which each of them has a call, int64[]. upper: the queries are the first of the targets, each with later
-    ones. sites: that there are; least: that a pair must have in common."""
+    """Numbers of calls of all samples, and the sites that a pair must have in common.
+
+    queries, targets: sites at which each of them has a call, int64[queries], int64[targets]
+    upper_triangle: the queries are the first of the targets, each paired with later ones
+    sites: number of sites
+    least: sites that a pair must have in common
+    """
 
     queries: CountArray = field(repr=False)
     targets: CountArray = field(repr=False)
@@ -38,7 +43,7 @@ class Coverage:
 
     @property
     def suffices(self) -> bool:
-        """Whether no pair, and no sample with itself, can have fewer than `least` sites."""
+        """Whether no pair, and no sample with itself, can have fewer than `least` sites in common."""
         return self._always(self.queries, self.targets)
 
     @property
@@ -47,21 +52,22 @@ class Coverage:
         return self._always(self.queries[self.queries >= self.least], self.targets[self.targets >= self.least])
 
     def lacking(self, queries: slice, targets: slice) -> npt.NDArray[np.bool_]:
-        """bool[queries][targets]: pairs of which a sample alone has fewer than `least` calls."""
+        """Return the pairs of which a sample by itself has fewer than `least` calls: bool[queries][targets]."""
         lacking: npt.NDArray[np.bool_] = (self.queries[queries] < self.least)[:, None] | (self.targets[targets] < self.least)[None, :]
         return lacking
 
     @property
     def lacking_pairs(self) -> int:
-        """Pairs of which a sample alone has fewer than `least` calls; none of a sample with itself where that is not wanted."""
+        """Number of pairs of which a sample by itself has fewer than `least` calls; in the upper triangle without pairs of a sample with
+        itself."""
         queries, targets = (int(np.count_nonzero(called >= self.least)) for called in (self.queries, self.targets))
         return count_pairs(len(self.queries), len(self.targets), self.upper_triangle) - count_pairs(queries, targets, self.upper_triangle)
 
     def _always(self, queries: CountArray, targets: CountArray) -> bool:
-        """Whether the two with the fewest calls have enough in common; a sample has all of its sites with itself."""
+        """Return whether the two with the fewest calls have enough in common. A sample shares all of its sites with itself."""
         if not len(queries) or not len(targets):
             return True
         if self.upper_triangle:
-            # No pair has fewer calls than that of the poorest query and the poorest of all others.
+            # No pair has fewer calls than the query with the fewest and the sample with the fewest of all others.
             targets = np.append(np.delete(targets, queries.argmin()), self.sites)
         return int(queries.min()) + int(targets.min()) - self.sites >= self.least

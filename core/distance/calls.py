@@ -1,4 +1,4 @@
-"""Calls: what a sample has at a site, as a byte."""
+"""Calls: the genotype or letter of a sample at a site, as a byte."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from gpualign.core.distance import _sites
 from gpualign.core.sequences.ids import Names
 
 Calls = npt.NDArray[np.unsignedinteger[Any]]
-"""Codes (uint8), or numbers of alleles (uint32); the highest number is a missing call in both."""
+"""Codes (uint8), or allele numbers (uint32); the highest number is a missing call in both."""
 
 MISSING: int = _sites.MISSING
-"""The code of a call that was not made."""
+"""Code of a missing call."""
 
 NUCLEOTIDES = "ACGT"
 MOST_ALLELES = 22
-"""More would need genotypes beyond a byte."""
+"""With more alleles, the code of a genotype would not fit in a byte."""
 
 
 class Kind(Enum):
-    """What the codes of calls mean.
+    """Meaning of the codes of calls.
 
-    GENOTYPE: the unordered pair of alleles a <= b is b (b + 1) / 2 + a, VCF's order; with two alleles that is the number of second ones:
-    0, 1, 2. DOSAGE: how many of a polyploid's alleles are of one kind, equal or not. NUCLEOTIDE: A, C, G, T are 0 to 3. LETTER: upper-case
-    ASCII, equal or not. ALLELE: the number of a locus's allele, of 32 bits, equal or not.
+    GENOTYPE: the unordered pair of alleles a <= b is b (b + 1) / 2 + a, in VCF's order; with two alleles this is the number of second
+    ones: 0, 1, 2. DOSAGE: the number of a polyploid's alleles of one kind, compared as equal or not. NUCLEOTIDE: A, C, G, T are 0 to 3.
+    LETTER: upper-case ASCII, compared as equal or not. ALLELE: the number of a locus's allele, 32 bits, compared as equal or not.
     """
 
     GENOTYPE = "genotypes"
@@ -42,17 +42,17 @@ class Kind(Enum):
 
 
 def alleles_of(code: int) -> tuple[int, int]:
-    """The two alleles of a genotype's code, the lower first."""
-    upper_triangle = 0
-    while (upper_triangle + 1) * (upper_triangle + 2) // 2 <= code:
-        upper_triangle += 1
-    return code - upper_triangle * (upper_triangle + 1) // 2, upper_triangle
+    """Return the two alleles of a genotype's code, the lower first."""
+    upper = 0
+    while (upper + 1) * (upper + 2) // 2 <= code:
+        upper += 1
+    return code - upper * (upper + 1) // 2, upper
 
 
 def letter_table(every_letter: bool) -> Codes:
-    """Code of each byte of an aligned row: uint8[256].
+    """Return the code of each byte of an aligned row: uint8[256].
 
-    Letters have no case. By default A, C, G, T (U) are calls and every other letter, gaps included, is missing, as in snp-dists; with
+    Case is ignored. By default A, C, G, T (U) are calls and every other letter, gaps included, is missing, as in snp-dists; with
     `every_letter` all of them are calls, gaps included.
     """
     table = np.full(256, _sites.BAD, dtype=np.uint8)
@@ -70,7 +70,7 @@ _NO_CALL = b".-?Nn"
 
 
 def number_table() -> Codes:
-    """Code of a genotype that is one character: uint8[256]."""
+    """Return the code of each byte as a genotype of one character: uint8[256]."""
     table = np.full(256, _sites.BAD, dtype=np.uint8)
     table[list(b"012")] = (0, 1, 2)
     table[list(_NO_CALL)] = MISSING
@@ -78,7 +78,8 @@ def number_table() -> Codes:
 
 
 def cell_table(every_letter: bool) -> Codes:
-    """Code of a letter that stands alone: as `letter_table`, but there are signs for a missing call whatever letters are compared."""
+    """Return the code of each byte as a cell of one letter: as `letter_table`, but some characters mean a missing call whichever letters
+    are compared."""
     table = letter_table(every_letter)
     table[table == _sites.SKIP] = _sites.BAD
     table[list(_NO_CALL)] = MISSING
@@ -87,10 +88,12 @@ def cell_table(every_letter: bool) -> Codes:
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples that are compared; targets is queries: all pairs of one set. Rows of codes are the queries, then other targets.
+    """The samples that are compared. Rows of codes are the queries, then other targets.
 
-    added: the queries are the first of the targets, to which others have been added; of each, all later targets are wanted.
-    founders: of whom allele frequencies are taken, as the input has no parents of them, bool[rows]; None: all
+    queries: names of the queries
+    targets: names of the targets; the same object as `queries` for all pairs of one set
+    added: the queries are the first of the targets, to which others have been added; each is compared with all later targets
+    founders: samples from which allele frequencies are computed, as the input has no parents of them, bool[rows]; None: all
     """
 
     queries: Names
@@ -104,7 +107,7 @@ class Samples:
 
     @property
     def upper_triangle(self) -> bool:
-        """Whether the queries are among the targets, as the first of them: pairs of a query with later targets are wanted."""
+        """Whether the queries are the first of the targets: each is compared with later targets only."""
         return self.one_set or self.added
 
     @property
@@ -113,37 +116,40 @@ class Samples:
 
     @property
     def first_target(self) -> int:
-        """The row of the first target."""
+        """Row of the first target."""
         return 0 if self.upper_triangle else len(self.queries)
 
     @property
     def ids(self) -> list[str]:
-        """Of all rows."""
+        """Ids of all rows."""
         return self.targets.ids if self.upper_triangle else self.queries.ids + self.targets.ids
 
     @property
     def pairs(self) -> int:
-        """Pairs whose distance is wanted."""
+        """Number of pairs whose distance is computed."""
         return count_pairs(len(self.queries), len(self.targets), self.upper_triangle)
 
-    def only(self, keep: npt.NDArray[np.bool_]) -> Samples:
-        """Some of the samples of one input or of two, in their order: bool[rows]."""
+    def only(self, mask: npt.NDArray[np.bool_]) -> Samples:
+        """Return the samples of one input or of two that `mask`, bool[rows], selects, in their order."""
         first = len(self.queries)
-        queries = list(compress(self.queries.ids, keep[:first].tolist()))
-        targets = None if self.one_set else list(compress(self.targets.ids, keep[first:].tolist()))
-        return replace(make_samples(queries, targets), founders=None if self.founders is None else self.founders[keep])
+        queries = list(compress(self.queries.ids, mask[:first].tolist()))
+        targets = None if self.one_set else list(compress(self.targets.ids, mask[first:].tolist()))
+        return replace(make_samples(queries, targets), founders=None if self.founders is None else self.founders[mask])
 
     def with_added(self) -> Samples:
-        """Of two sets: the queries with each other too, as the first of the targets."""
+        """Return the samples of two sets such that queries, as the first of the targets, are also compared with each other."""
         return Samples(self.queries, Names(self.ids), added=True, founders=self.founders)
 
 
 def count_pairs(queries: int, targets: int, upper_triangle: bool) -> int:
-    """Pairs of queries and targets; upper: the queries are the first of the targets, each with later ones alone."""
+    """Return the number of pairs of queries and targets.
+
+    upper_triangle: the queries are the first of the targets, each compared with later ones only
+    """
     return queries * targets - (queries * (queries + 1) // 2 if upper_triangle else 0)
 
 
 def make_samples(queries: list[str], targets: list[str] | None = None) -> Samples:
-    """Of lists of ids; targets None: one set."""
+    """Return samples with these ids; `targets` None: one set."""
     names = Names(queries)
     return Samples(names, names if targets is None else Names(targets))

@@ -1,15 +1,15 @@
-"""What is counted for a panel of sites, and from which bit planes. Pure.
+"""Recipes: which counts are made for a panel of sites, and from which bit planes. Pure.
 
 A plane holds a bit for each call: whether its code is in a set. All counts of a pair of samples x, y come from three operations on
 planes, summed over sites:
 
     DIFFER  popcount(((p0(x) ^ p0(y)) | (p1(x) ^ p1(y)) | ...) & m(x) & m(y))      p: planes of the code's bits, m: called
     AND     popcount(l0(x) & r0(y)) + popcount(l1(x) & r1(y)) + ...
-    RELATE  the sum of what the two genotypes add at sites with calls of both (grm.py), by the planes of one and of two second
+    RELATE  the sum of the terms of the two genotypes at sites with calls of both (grm.py), from the planes of one and of two second
             alleles and of calls
 
-DIFFER is the shorter way where a processor has logic to spare; binary tensor cores have AND alone, with a plane for each code. Where a site
-may have thousands of different calls, as loci have alleles, DIFFER is the way everywhere: it takes a plane for each bit of a code.
+DIFFER takes fewer steps on processors with logic to spare; binary tensor cores have AND only, with a plane for each code. If a site may
+have thousands of different calls, as loci have alleles, DIFFER is used everywhere: it takes a plane for each bit of a code.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, alleles_of
 Plane = frozenset[int]
 
 SECOND_ALLELE = 2
-"""Codes above this are of genotypes with a third allele."""
+"""Codes above this are genotypes with a third allele."""
 
 
 class Measure(Enum):
-    """What is counted of a pair beside the sites that both have calls at.
+    """Counts of a pair in addition to the sites at which both samples have calls.
 
     DIFFERENCES: sites with different calls. ALLELES: alleles that differ (|a - b| for counts a, b of one allele). SUBSTITUTIONS:
     transitions of each kind, and the bases of both samples. KINSHIP: heterozygous genotypes of each and of both, and opposite homozygotes.
@@ -42,7 +42,8 @@ class Measure(Enum):
 
 
 class Need(Enum):
-    """Which sites matter. DIFFERENCES: those at which calls differ. COMPARED: also how many others are compared. CALLS: every call."""
+    """The sites that matter. DIFFERENCES: those at which calls differ. COMPARED: also the number of others that are compared. CALLS: every
+    call."""
 
     DIFFERENCES = "differences"
     COMPARED = "compared"
@@ -51,9 +52,13 @@ class Need(Enum):
 
 @dataclass(frozen=True)
 class CountRequest:
-    """compared: also the sites at which both samples have calls. near: not of every pair, but of those that a rule (pair_selection.py)
-    chooses.
-    numbered: a site may have any number of calls, whose codes' bits are planes; otherwise calls are few."""
+    """The counts that a run needs.
+
+    measure: the counts of a pair
+    compared: whether the sites at which both samples have calls are counted too
+    near: counts are needed only of the pairs that a rule (pair_selection.py) chooses
+    numbered: a site may have any number of different calls, and planes are the bits of their codes; otherwise different calls are few
+    """
 
     measure: Measure
     compared: bool
@@ -62,18 +67,18 @@ class CountRequest:
 
     @property
     def need(self) -> Need:
-        """The sites that must be looked at."""
+        """Sites that must be looked at."""
         if self.measure in (Measure.SUBSTITUTIONS, Measure.KINSHIP, Measure.RELATIONSHIP):
             return Need.CALLS
         return Need.COMPARED if self.compared else Need.DIFFERENCES
 
     def apart(self, used: frozenset[int]) -> bool:
-        """Whether sites with two alleles are better counted apart from the others, which take more planes."""
+        """Whether sites with two alleles are better counted separately from the others, which take more planes."""
         return self.measure is Measure.ALLELES and max(used - {MISSING}, default=0) > SECOND_ALLELE
 
 
 class Operation(Enum):
-    """See the head of this file."""
+    """Operation on planes, as the docstring of this module defines it."""
 
     DIFFER = "differ"
     AND = "and"
@@ -82,8 +87,14 @@ class Operation(Enum):
 
 @dataclass(frozen=True)
 class Term:
-    """weight times what `operation` counts goes to the matrix `count`. left, right: planes of the first and of the second sample;
-    mask: the plane of calls, None where none is missing."""
+    """Adds `weight` times the result of an operation to a matrix.
+
+    count: name of the matrix
+    operation: the operation
+    left, right: planes of the first and of the second sample
+    mask: the plane of calls; None: no call is missing
+    weight: the factor
+    """
 
     count: str
     operation: Operation
@@ -95,7 +106,12 @@ class Term:
 
 @dataclass(frozen=True)
 class PanelRecipe:
-    """planes: the codes of each; none where planes are the bits of codes. constants: what each site adds to a count of every pair."""
+    """Recipe of a panel: its planes, and how counts are made from them.
+
+    planes: the codes of each plane; empty if planes are the bits of codes
+    terms: the operations on planes
+    constants: (name of a count, number that each site adds to it for every pair)
+    """
 
     planes: tuple[Plane, ...]
     terms: tuple[Term, ...]
@@ -109,11 +125,11 @@ COUNTS = {
     Measure.KINSHIP: ("ibs0", "both_het", "query_het", "target_het"),
     Measure.RELATIONSHIP: ("products",),
 }
-"""Matrices of each measure beside `compared`, as `make_recipe` counts them."""
+"""Names of the matrices of each measure in addition to `compared`, as `make_recipe` counts them."""
 
 
 def count_names(wanted: CountRequest, products_only: bool) -> tuple[str, ...]:
-    """The matrices that recipes of a run fill."""
+    """Return the names of the matrices that the recipes of a run fill."""
     if wanted.measure is Measure.DIFFERENCES and products_only:
         return "compared", "matches"
     names = COUNTS[wanted.measure]
@@ -121,28 +137,28 @@ def count_names(wanted: CountRequest, products_only: bool) -> tuple[str, ...]:
 
 
 def count_bytes(name: str) -> int:
-    """That a pair takes in a matrix of this count; sums are of 64 bits, and made into floats when they are done."""
+    """Return the bytes that a pair takes in a matrix of this count. Sums have 64 bits, and become floats when they are complete."""
     return 16 if name in COUNTS[Measure.RELATIONSHIP] else 4
 
 
 def agreeing_site(measure: Measure, code: int) -> dict[str, int]:
-    """What a site at which all samples have the call `code` adds to counts of every pair, where a run has these counts."""
+    """Return what a site at which all samples have the call `code` adds to the counts of every pair, if a run has these counts."""
     added = {"compared": 1, "matches": 1}
     if measure is Measure.SUBSTITUTIONS and (base := NUCLEOTIDES[code].lower()) in COUNTS[measure]:
-        added[base] = 2  # of both samples
+        added[base] = 2  # one of each sample
     if measure is Measure.KINSHIP and _second_alleles(code) == 1:
         added |= {"both_het": 1, "query_het": 1, "target_het": 1}
     return added
 
 
 def keep_counts(recipe: PanelRecipe, names: tuple[str, ...]) -> PanelRecipe:
-    """The recipe without the counts that are not in `names`."""
+    """Return the recipe without the counts that are not in `names`."""
     terms = tuple(term for term in recipe.terms if term.count in names)
     return PanelRecipe(recipe.planes, terms, tuple((name, weight) for name, weight in recipe.constants if name in names))
 
 
 class _Planes:
-    """Planes by number, each once."""
+    """Numbers planes, each once."""
 
     def __init__(self) -> None:
         self.planes: dict[Plane, int] = {}
@@ -152,7 +168,11 @@ class _Planes:
 
 
 def make_recipe(wanted: CountRequest, used: frozenset[int], products_only: bool) -> PanelRecipe:
-    """For a panel with the codes `used`, MISSING among them where calls are missing; products_only: AND is all there is."""
+    """Return the recipe of a panel.
+
+    used: the codes that occur, with MISSING if calls are missing
+    products_only: use `Operation.AND` only
+    """
     calls = sorted(used - {MISSING})
     missing = MISSING in used
     planes = _Planes()
@@ -181,8 +201,8 @@ def make_recipe(wanted: CountRequest, used: frozenset[int], products_only: bool)
 
 
 def make_code_recipe(wanted: CountRequest, bits: int, missing: bool) -> PanelRecipe:
-    """For a panel with calls of any codes: planes 0 .. bits - 1 are the bits of codes, and where calls are `missing` plane `bits` is the
-    calls."""
+    """Return the recipe of a panel with any codes: planes 0 .. bits - 1 are the bits of codes. If calls are `missing`, plane `bits` tells
+    which calls exist."""
     called = bits if missing else None
     terms: list[Term] = []
     if wanted.compared and called is not None:
@@ -200,16 +220,16 @@ def _matches(calls: list[int], planes: _Planes) -> list[Term]:
 def _differences(calls: list[int], missing: bool, planes: _Planes) -> list[Term]:
     if len(calls) == 1:
         return []
-    bits = (len(calls) - 1).bit_length()  # of the calls' numbers, from 0 on
+    bits = (len(calls) - 1).bit_length()  # bits of the calls' numbers, which count from 0
     of_bits = tuple(planes.add(call for number, call in enumerate(calls) if number >> bit & 1) for bit in range(bits))
     return [Term("differences", Operation.DIFFER, of_bits, of_bits, planes.add(calls) if missing else None)]
 
 
 def _alleles(calls: list[int], missing: bool, products_only: bool, planes: _Planes) -> list[Term]:
-    """Counts of an allele as steps: |a - b| = [a >= 1 xor b >= 1] + [a >= 2 xor b >= 2].
+    """Return terms that count differing alleles by steps: |a - b| = [a >= 1 xor b >= 1] + [a >= 2 xor b >= 2].
 
-    With more than two alleles the steps of all of them are twice the alleles that differ; with two those of the second are as many.
-    Counts are kept in halves where a panel has more.
+    With more than two alleles, the steps of all of them are twice the alleles that differ; with two, those of the second are as many as the
+    alleles that differ. The matrix holds halves of alleles, because a panel may have more than two.
     """
     counts = {code: alleles_of(code) for code in calls}
     highest = max(upper for _, upper in counts.values())
@@ -232,7 +252,7 @@ def _alleles(calls: list[int], missing: bool, products_only: bool, planes: _Plan
 
 
 def _substitutions(calls: list[int], planes: _Planes) -> list[Term]:
-    """tn93's counts; `a`, `c`, `g`: these bases in both samples, at sites where both have calls."""
+    """Return the terms of tn93. `a`, `c`, `g` count these bases in both samples, at sites where both have calls."""
     base = {letter: planes.add([code]) for code, letter in enumerate(NUCLEOTIDES)}
     called = planes.add(calls)
     terms = [Term("matches", Operation.AND, tuple(base.values()), tuple(base.values()))]
@@ -245,12 +265,12 @@ def _substitutions(calls: list[int], planes: _Planes) -> list[Term]:
 
 
 def _second_alleles(code: int) -> int:
-    """Alleles of a genotype that are not the first one: all others count as one, as in plink2."""
+    """Return the number of alleles of a genotype that are not the first one: all others count as one allele, as in plink2."""
     return sum(allele > 0 for allele in alleles_of(code))
 
 
 def _kinship(calls: list[int], planes: _Planes) -> list[Term]:
-    """king's counts, at sites where both have calls: samples with no common allele, both heterozygous, the one or the other so."""
+    """Return the terms of king, at sites where both samples have calls: no common allele, both heterozygous, one of them heterozygous."""
     of_counts = [[code for code in calls if _second_alleles(code) == count] for count in range(3)]
     terms: list[Term] = []
     if of_counts[0] and of_counts[2]:
@@ -267,6 +287,6 @@ def _kinship(calls: list[int], planes: _Planes) -> list[Term]:
 def _relationship(calls: list[int], missing: bool, planes: _Planes) -> list[Term]:
     one, two = ([code for code in calls if _second_alleles(code) == count] for count in (1, 2))
     if not one and not two:
-        return []  # all have the first allele
+        return []  # all alleles are the first one
     alleles = planes.add(one), planes.add(two)
     return [Term("products", Operation.RELATE, alleles, alleles, planes.add(calls) if missing else None)]

@@ -1,10 +1,10 @@
-"""Which near pairs were compared at so few sites that they say little.
+"""Finds near pairs that were compared at too few sites to be meaningful.
 
-Of n sites, samples with calls at p and q have p + q - n in common at least. So if every sample has calls at (n + least) / 2 sites or more,
-every pair has (n + least) / 2 + (n + least) / 2 - n = least in common, and nothing is counted or looked at: where half of the sites are
-asked for, three quarters of them are enough. A sample with fewer than `least` calls has no pair with as many in common. What remains are
-pairs of samples with `least` calls or more for which p + q - n < least; the smaller of p and q is then below (n + least) / 2. So it is
-enough to count the sites that samples between `least` and (n + least) / 2 have in common with all others.
+Of n sites, samples with calls at p and q have at least p + q - n in common. So if every sample has calls at (n + least) / 2 sites or more,
+every pair has (n + least) / 2 + (n + least) / 2 - n = least in common, and nothing needs to be counted: if half of the sites are required,
+calls at three quarters of them are enough. A sample with fewer than `least` calls has no pair with as many in common. There remain pairs of
+samples with `least` calls or more for which p + q - n < least; the smaller of p and q is then below (n + least) / 2. So it is enough to
+count the sites that samples with between `least` and (n + least) / 2 calls have in common with all others.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.pair_selection import COMPARED
 
 _SHARE = 8
-"""If more than one in so many samples has to be counted with all others, counting along with the distances takes less."""
+"""If more than one in this many samples has to be counted with all others, counting along with the distances takes less."""
 
 
 @dataclass(frozen=True)
 class FewSites:
-    """Tells which pairs have fewer than `least` sites in common.
+    """Decides which pairs have fewer than `least` sites in common.
 
     called: sites at which each sample has a call, int64[samples]
     least: sites that a pair should have in common
@@ -43,8 +43,11 @@ class FewSites:
     common: CountMatrix = field(repr=False)
 
     def of_pairs(self, queries: CountArray, targets: CountArray, compared: CountArray | None = None) -> npt.NDArray[np.bool_]:
-        """Whether each pair has too few: bool[pairs]. queries, targets: samples by their numbers; compared: sites that they have in common,
-        where these were counted."""
+        """Return a mask of the pairs that have too few: bool[pairs].
+
+        queries, targets: numbers of samples, int64[pairs]
+        compared: sites that they have in common, if these were counted
+        """
         if compared is not None:
             return compared < self.least
         few: npt.NDArray[np.bool_] = np.minimum(self.called[queries], self.called[targets]) < self.least
@@ -56,21 +59,27 @@ class FewSites:
         return few
 
     def poorer(self, queries: CountArray, targets: CountArray) -> CountArray:
-        """Of each pair the sample with fewer calls: int64[pairs]."""
+        """Return the sample of each pair that has fewer calls: int64[pairs]."""
         return np.where(self.called[queries] <= self.called[targets], queries, targets)
 
 
 def uncounted(called: CountArray, least: int) -> FewSites:
-    """Of samples whose calls alone tell which pairs have too few."""
+    """Return the `FewSites` of samples whose numbers of calls alone decide which pairs have too few."""
     return FewSites(called, least, np.empty(0, dtype=np.int64), np.empty((0, len(called)), dtype=np.int32))
 
 
 def counted(
     called: CountArray, sites: int, least: int, panels: Sequence[Panel], omitted: int, counter: PreparedCounter, memory: int
 ) -> FewSites | None:
-    """Of any samples; None if counting along with the distances takes less, or more than `memory` bytes would be held.
+    """Count shared sites and return the `FewSites` of any samples.
 
-    sites: that there are; panels: of all sites but `omitted` ones at which every sample has a call; counter: that counts compared sites.
+    Returns None if counting along with the distances takes less, or if more than `memory` bytes would be held.
+
+    called: sites at which each sample has a call, int64[samples]
+    sites: number of sites
+    least: sites that a pair should have in common
+    panels: panels of all sites except `omitted` ones, at which every sample has a call
+    counter: an engine that counts compared sites
     """
     rows = np.flatnonzero((called >= least) & (2 * called < sites + least))
     if _SHARE * len(rows) > len(called) or 4 * len(rows) * len(called) > memory:
@@ -88,7 +97,7 @@ def counted(
 
 
 def _calls_of(panel: Panel) -> Iterator[Panel]:
-    """The plane of calls alone; nothing of a panel without missing calls, or without any call."""
+    """Yield the panel with its plane of calls only; nothing if the panel has no missing calls, or no call at all."""
     for term in panel.recipe.terms:
         if term.count == COMPARED:
             (plane,) = term.left
@@ -97,6 +106,6 @@ def _calls_of(panel: Panel) -> Iterator[Panel]:
 
 
 def _bands(rows: CountArray, samples: int) -> Iterator[Band]:
-    """Bands of these rows, those that follow each other together, with all samples."""
+    """Yield bands of these rows with all samples; consecutive rows share a band."""
     for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1):
         yield Band(int(run[0]), int(run[-1]) + 1, 0, samples, False)

@@ -1,4 +1,4 @@
-"""GenomicIntervals of chromosomes, as BED files and options name them."""
+"""Intervals of chromosomes, read from BED files and options."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from gpualign.core.files.decompression import unpack
 Places = npt.NDArray[np.int64]
 
 OPEN_START = -1
-"""Where a stretch begins that has no start of its own: VCF's position 0, the telomere, lies before the first base."""
+"""Start of an interval that names none: VCF's position 0, the telomere, lies before the first base."""
 
 OPEN_END = int(np.iinfo(np.int64).max)
-"""Where a stretch stops that has no end of its own."""
+"""Stop of an interval that names no end."""
 
-_BED = "BED has a line for each interval: chromosome, start, end; starts count from 0, the end is behind the last position"
+_BED = "BED has a line for each interval: chromosome, start, end; starts count from 0, the end is after the last position"
 _HEADERS = b"track", b"browser"
 _MOST_DIGITS = 18
 _REGION = re.compile(rf"(?P<name>.+?)(?::(?P<first>[0-9]{{1,{_MOST_DIGITS}}})(?P<dash>-(?P<last>[0-9]{{1,{_MOST_DIGITS}}})?)?)?")
@@ -31,16 +31,21 @@ _REGION = re.compile(rf"(?P<name>.+?)(?::(?P<first>[0-9]{{1,{_MOST_DIGITS}}})(?P
 
 @dataclass(frozen=True)
 class GenomicIntervals:
-    """Of one chromosome: start <= place < stop, places counted from 0. numbers: by which messages name them. All int64[stretches]."""
+    """Intervals of one chromosome: start <= place < stop, places counted from 0. All arrays are int64[intervals].
+
+    starts: first place of each interval
+    stops: place after the last one
+    numbers: numbers by which messages name them
+    """
 
     starts: Places = field(repr=False)
     stops: Places = field(repr=False)
     numbers: Places = field(repr=False)
 
     def cover(self, places: Places) -> npt.NDArray[np.bool_]:
-        """Which of these places lie in a stretch."""
+        """Return a mask of the places that lie in an interval: bool[places]."""
         order = np.argsort(self.starts, kind="stable")
-        # Of the stretches that begin at a place or before it, one reaches beyond it if that which goes farthest does.
+        # Of the intervals that start at a place or before it, one covers the place if the one that reaches farthest does.
         farthest = np.maximum.accumulate(self.stops[order])
         last = np.searchsorted(self.starts[order], places, side="right") - 1
         covered: npt.NDArray[np.bool_] = (last >= 0) & (places < farthest[np.maximum(last, 0)])
@@ -49,8 +54,13 @@ class GenomicIntervals:
 
 @dataclass(frozen=True)
 class Intervals:
-    """by_chromosome: in the order in which their names come; source: a name for messages; name: of a stretch, by its number. listed: they
-    come from a file, which may be for more than one input, and name chromosomes that this one does not have."""
+    """Intervals of any number of chromosomes.
+
+    by_chromosome: in the order in which the names first occur
+    source: name of their source, for messages
+    name: name of an interval by its number, for messages
+    listed: they come from a file, which may be meant for more than one input, and may name chromosomes that this input does not have
+    """
 
     by_chromosome: dict[str, GenomicIntervals]
     source: str
@@ -58,12 +68,12 @@ class Intervals:
     listed: bool
 
     def first_name(self, chromosome: str) -> str:
-        """Of the first stretch of a chromosome."""
+        """Return the name of the first interval of a chromosome."""
         return self.name(int(self.by_chromosome[chromosome].numbers[0]))
 
 
 class _Rows:
-    """GenomicIntervals as they come, in columns of numbers."""
+    """Collects intervals in the order in which they are read, as rows of numbers."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, array[int]] = {}
@@ -77,7 +87,7 @@ class _Rows:
 
 
 def read_bed(stream: BinaryIO, source: str) -> Intervals:
-    """The intervals of a BED file, plain or compressed: columns beyond the third, comments, and lines of browsers are not looked at.
+    """Read the intervals of a BED file, plain or compressed. Columns after the third, comments, `track` and `browser` lines are ignored.
 
     Raises `InputError` naming file, line and column.
     """
@@ -94,10 +104,10 @@ def read_bed(stream: BinaryIO, source: str) -> Intervals:
         # Names may have blanks where columns are separated by tabs.
         cells = text.split(b"\t", 3) if b"\t" in text else text.split(None, 3)
         if len(cells) < 3:
-            raise InputError(f"{source}: line {number} has {len(cells)} column{'s'[: len(cells) != 1]}, at least 3 are wanted. {_BED}")
+            raise InputError(f"{source}: line {number}: expected at least 3 columns, found {len(cells)}. {_BED}")
         start, stop = (_position(cells[column], column, number, source) for column in (1, 2))
         if start > stop:
-            raise InputError(f"{source}: line {number}, columns 2 and 3: the start {start:,} is behind the end {stop:,}. {_BED}")
+            raise InputError(f"{source}: line {number}, columns 2 and 3: the start {start:,} is after the end {stop:,}. {_BED}")
         rows.add(_text(cells[0].strip()), start, stop, number)
     return rows.intervals(source, lambda number: f"{source}: line {number}", listed=True)
 
@@ -105,15 +115,15 @@ def read_bed(stream: BinaryIO, source: str) -> Intervals:
 def _position(cell: bytes, column: int, line: int, source: str) -> int:
     digits = cell.strip()
     if not digits.isdigit() or len(digits) > _MOST_DIGITS:
-        raise InputError(f"{source}: line {line}, column {column + 1}: {_text(digits)!r} is no position. {_BED}")
+        raise InputError(f"{source}: line {line}, column {column + 1}: expected a position, found {_text(digits)!r}. {_BED}")
     return int(digits)
 
 
 def parse_regions(text: str) -> Intervals:
-    """CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, several with commas, as bcftools has them: positions count from 1 (0 is the telomere), TO is
-    included.
+    """Parse regions CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, separated by commas, as in bcftools. Positions count from 1 (0 is the
+    telomere), TO is included.
 
-    Raises `InputError`.
+    Raises `InputError` for text that is not a region, and for a region that ends before it begins.
     """
     option = parameter("regions")
     items = [item.strip() for item in text.split(",")]
@@ -123,8 +133,8 @@ def parse_regions(text: str) -> Intervals:
         match = _REGION.fullmatch(item)
         if not match or (match["first"] is None and ":" in item):
             raise InputError(
-                f"{option}: {item!r} is no region; write CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, with commas between several, or name"
-                " a BED file that is there"
+                f"{option}: expected a region, found {item!r}; write CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, with commas between several,"
+                " or name an existing BED file"
             )
         if match["first"] is None:
             rows.add(match["name"], OPEN_START, OPEN_END, number)

@@ -1,4 +1,4 @@
-"""Memory that a run of distances may take. Pure."""
+"""Memory budget of a run of distances. Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from gpualign.core.common.errors import TooLittleMemory
 
 @dataclass(frozen=True)
 class DistanceBudget:
-    """In bytes. reading: calls that are held while they are read; panel: calls that become bit planes at a time; planes: bit planes of all
-    sites, beyond which they go to a scratch file; counts: of a band of pairs, with their distances."""
+    """Memory for each purpose, bytes.
+
+    reading: calls that are held while they are read
+    panel: calls that are turned into bit planes at a time
+    planes: bit planes of all sites; what exceeds it goes to a scratch file
+    counts: counts of a band of pairs, with their distances
+    """
 
     reading: int
     panel: int
@@ -18,9 +23,9 @@ class DistanceBudget:
 
     @classmethod
     def of(cls, memory: int, calls: int = 0) -> DistanceBudget:
-        """The one place that decides how much of `memory` bytes is for what, when the calls that were read take so many of them.
+        """Divide `memory` bytes, of which the calls that were read take `calls`. No other place decides this.
 
-        Raises `TooLittleMemory` where they leave too little.
+        Raises `TooLittleMemory` if the calls leave too little.
         """
         left = memory - calls
         if left < memory // 4:

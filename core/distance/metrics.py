@@ -1,7 +1,7 @@
-"""Distances from counts, each with its formula. Pure.
+"""Metrics: formulas that make distances from counts. Pure.
 
-For a pair of samples: n sites are compared, d of them have different calls, a alleles differ (core/distance/count_recipe.py counts them).
-docs/metrics.md tells the same with examples.
+For a pair of samples, n sites are compared, d of them have different calls, a alleles differ (core/distance/count_recipe.py counts them).
+docs/metrics.md explains the formulas with examples.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from gpualign.core.distance.count_recipe import CountRequest, Measure
 
 CountArray: TypeAlias = npt.NDArray[np.signedinteger]
 Values: TypeAlias = npt.NDArray[Any]
-"""Of pairs: int32 for counts, float64 for the other metrics, NaN where a distance is not defined."""
+"""Values of pairs: int32 for counts, float64 for the other metrics, NaN if a distance is not defined."""
 
 
 class MissingRule(Enum):
-    """What a missing call does.
+    """How a missing call is treated.
 
-    PAIRWISE: the site is not compared in pairs of this sample. COMPLETE: the site is not compared at all. AS_DIFFERENCE: a missing call
-    differs from every call, not from another missing one; it shares no allele with a call.
+    PAIRWISE: the site is not compared in pairs of this sample. COMPLETE: the site is not compared in any pair. AS_DIFFERENCE: a missing
+    call differs from every call, but not from another missing one; it shares no allele with a call.
     """
 
     PAIRWISE = "pairwise"
@@ -40,10 +40,12 @@ class MissingRule(Enum):
 
 @dataclass(frozen=True)
 class Counts:
-    """Of a rectangle of pairs, arrays are [queries][targets]; or of a list of pairs, arrays are [pairs].
+    """Counts of a rectangle of pairs, as arrays [queries][targets], or of a list of pairs, as arrays [pairs].
 
-    raw: what `recipe.count_names` names. sites: of the whole input, without those that were dropped. called: sites at which the query and
-    the target of a pair have a call, for MissingRule.AS_DIFFERENCE; of shapes that go with that of the others.
+    raw: the counts that `count_recipe.count_names` names
+    sites: sites of the whole input, without those that were dropped
+    called: sites at which the query and the target of a pair have a call, for `MissingRule.AS_DIFFERENCE`; their shapes broadcast to that
+        of the other arrays
     """
 
     raw: dict[str, CountArray] = field(repr=False)
@@ -56,7 +58,7 @@ class Counts:
         return both if self.called is None else np.full_like(both, self.sites)
 
     def _with_missing(self, known: CountArray, each: int) -> CountArray:
-        """Adds `each` for a site at which one sample of a pair has a call and the other has none, under the rule that these differ."""
+        """Add `each` for every site at which only one sample of a pair has a call, under the rule that these differ."""
         if self.called is None:
             return known
         queries, targets = self.called
@@ -106,8 +108,8 @@ def _tn93(counts: Counts) -> Values:
         of_pyrimidines = _term(2 * t * c / y, pyrimidines, transversions / (2 * y))
         weight = 2 * (r * y - np.where(r > 0, a * g * y / r, 0) - np.where(y > 0, t * c * r / y, 0))
         between = np.where((weight > 0) | (transversions > 0), -weight * _log(1 - transversions / (2 * r * y)), 0)
-        found = of_purines + of_pyrimidines + between
-        return _defined(np.where(raw["matches"] == raw["compared"], np.where(n > 0, 0.0, np.nan), found))
+        distance = of_purines + of_pyrimidines + between
+        return _defined(np.where(raw["matches"] == raw["compared"], np.where(n > 0, 0.0, np.nan), distance))
 
 
 def _term(k: Values, changed: Values, crossed: Values) -> Values:
@@ -129,35 +131,35 @@ def _grm(counts: Counts) -> Values:
     return _ratio(counts.raw["products"], counts.compared)
 
 
-def _most(most: float) -> float:
-    return most
+def _identity_limit(max_distance: float) -> float:
+    return max_distance
 
 
-def _share_of_jc69(most: float) -> float:
-    """p <= 3/4 (1 - exp(-4/3 d)): the formula, turned around."""
-    return -0.75 * math.expm1(-4 / 3 * most)
+def _jc69_limit(max_distance: float) -> float:
+    """Return 3/4 (1 - exp(-4/3 d)), the largest p at distance d: the inverse of the formula."""
+    return -0.75 * math.expm1(-4 / 3 * max_distance)
 
 
-def _share_of_tn93(most: float) -> float:
-    """p <= d: a distance counts the substitutions that are seen, and estimates more.
+def _tn93_limit(max_distance: float) -> float:
+    """Return the largest p at distance d, which is d: a distance counts the observed substitutions, and estimates additional ones.
 
-    With -log(1 - x) >= x each of the three terms of the formula is at least its factor times x. The sum of these is, for shares P, P' of
-    changed purines and pyrimidines and Q of transversions,
+    With -log(1 - x) >= x each of the three terms of the formula is at least its factor times x. For shares P, P' of changed purines and
+    pyrimidines and Q of transversions, these add up to
 
         P + P' + Q (a g / r^2 + c t / y^2 + (r y - a g y / r - c t r / y) / (r y)) = P + P' + Q = p
 
-    A term that is left out, because its bases do not occur, has no such changes and no part in the bracket.
+    A term that is left out, because its bases do not occur, has no such changes and adds nothing in the bracket.
     """
-    return most
+    return max_distance
 
 
 _ROUNDING = 1e-12
 
 
 def _log(values: Values) -> Values:
-    """NaN where the argument is 0 but for rounding, or below: then the sequences are saturated."""
-    found: Values = np.log(np.where(values > _ROUNDING, values, np.nan))
-    return found
+    """Return logarithms; NaN if the argument is 0, up to rounding, or negative: then the sequences are saturated."""
+    logs: Values = np.log(np.where(values > _ROUNDING, values, np.nan))
+    return logs
 
 
 def _ratio(part: CountArray, whole: CountArray) -> Values:
@@ -166,17 +168,27 @@ def _ratio(part: CountArray, whole: CountArray) -> Values:
 
 
 def _defined(values: Values) -> Values:
-    """0 in place of -0, NaN in place of an infinite distance (bases of one kind alone that differ)."""
+    """Return the values with 0 in place of -0, and NaN in place of an infinite distance (if differing bases are all of one kind)."""
     return np.where(np.isfinite(values), values + 0.0, np.nan)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """formula: from counts to distances. kinds: the calls it is defined for. compared: it needs the number of compared sites; counts: it is
-    a whole number. limit: the most differing calls (alleles) that a pair at such a distance or nearer has, where the distance counts them,
-    otherwise the most of all compared ones as a fraction. refused: rules for missing calls that it is not defined for, each with the
-    reason. value: what a number is, the name of columns and arrays; largest: that it can be. undefined: what is so of pairs with enough
-    compared sites for which the formula has no value, for people; None where it has one for all of them."""
+    """A metric of distance or similarity.
+
+    name: its name in options
+    formula: from counts to values
+    measure: the counts that the formula takes
+    kinds: the kinds of calls it is defined for
+    compared: whether it needs the number of compared sites
+    counts: whether its values are whole numbers
+    limit: from a distance to the largest number of differing calls (alleles) that a pair at this distance or nearer has, if the distance
+        counts them, otherwise to the largest fraction of the compared ones
+    refused: rules for missing calls that it is not defined for, each with the reason
+    value: name of its values in columns and arrays
+    largest: the largest possible value
+    undefined: human-readable condition under which the formula has no value for a pair with enough compared sites; None: it always has one
+    """
 
     name: str
     formula: Callable[[Counts], Values]
@@ -184,7 +196,7 @@ class Metric:
     kinds: frozenset[Kind]
     compared: bool
     counts: bool
-    limit: Callable[[float], float] = _most
+    limit: Callable[[float], float] = _identity_limit
     refused: Mapping[MissingRule, str] = field(default_factory=dict)
     value: str = "distance"
     largest: float = math.inf
@@ -192,12 +204,12 @@ class Metric:
 
     @property
     def similarity(self) -> bool:
-        """Whether it is the larger the nearer two samples are, and no distance."""
+        """Whether it is a similarity, larger for nearer samples, rather than a distance."""
         return self.value != "distance"
 
     @property
     def per_site(self) -> bool:
-        """Whether it is a number of differences or substitutions per compared site."""
+        """Whether a value is a number of differences or substitutions per compared site."""
         return not self.similarity and not self.counts
 
     @property
@@ -205,16 +217,20 @@ class Metric:
         return np.dtype(np.int32 if self.counts else np.float64)
 
     def wanted(self, missing: MissingRule, compared: bool, near: bool = False) -> CountRequest:
-        """What must be counted; compared: the number of compared sites is written as well; near: only pairs within a threshold are."""
+        """Return the counts that are needed.
+
+        compared: whether the number of compared sites is written too
+        near: whether only pairs within a threshold are written
+        """
         return CountRequest(self.measure, self.compared or compared or missing is MissingRule.AS_DIFFERENCE, near)
 
     def check_rule(self, missing: MissingRule) -> None:
-        """Raises `InputError` for a rule that the metric is not defined for."""
+        """Raise `InputError` for a rule that the metric is not defined for."""
         if missing in self.refused:
             raise InputError(f"{self.name} {self.refused[missing]}; it cannot be combined with {parameter('missing', missing.value)}")
 
     def check_kind(self, kind: Kind) -> None:
-        """Raises `InputError` for calls that the metric is not defined for."""
+        """Raise `InputError` for calls that the metric is not defined for."""
         if kind not in self.kinds:
             kinds = " or ".join(sorted(kind.value for kind in self.kinds))
             raise InputError(f"{parameter('metric', self.name)} is for {kinds}; these are {kind.value}")
@@ -235,18 +251,16 @@ METRICS = {
         Metric("fraction", _fraction, Measure.DIFFERENCES, _ALL, compared=True, counts=False, largest=1),
         Metric("ibs", _ibs, Measure.ALLELES, _OF_GENOTYPES, compared=True, counts=False, largest=1),
         Metric("allele", _allele, Measure.ALLELES, _OF_GENOTYPES, compared=False, counts=True),
-        Metric(
-            "jc69", _jc69, Measure.DIFFERENCES, _OF_NUCLEOTIDES, compared=True, counts=False, limit=_share_of_jc69, undefined=_SATURATED
-        ),
-        Metric("tn93", _tn93, Measure.SUBSTITUTIONS, _OF_NUCLEOTIDES, True, False, _share_of_tn93, _BASES_OF_BOTH, undefined=_SATURATED),
-        Metric("king", _king, Measure.KINSHIP, _OF_GENOTYPES, False, False, _most, _GENOTYPES_OF_BOTH, "kinship", 0.5, _NO_HETS),
+        Metric("jc69", _jc69, Measure.DIFFERENCES, _OF_NUCLEOTIDES, compared=True, counts=False, limit=_jc69_limit, undefined=_SATURATED),
+        Metric("tn93", _tn93, Measure.SUBSTITUTIONS, _OF_NUCLEOTIDES, True, False, _tn93_limit, _BASES_OF_BOTH, undefined=_SATURATED),
+        Metric("king", _king, Measure.KINSHIP, _OF_GENOTYPES, False, False, _identity_limit, _GENOTYPES_OF_BOTH, "kinship", 0.5, _NO_HETS),
         Metric("grm", _grm, Measure.RELATIONSHIP, _OF_GENOTYPES, True, False, refused=_GENOTYPES_OF_BOTH, value="relationship"),
     )
 }
 
 
 def metric_named(name: str) -> Metric:
-    """Raises `InputError` for a name that none has."""
+    """Return the metric of this name. Raises `InputError` if there is none."""
     if name not in METRICS:
         raise InputError(f"no metric {name!r}; there are {', '.join(METRICS)}{did_you_mean(name, METRICS)}")
     return METRICS[name]

@@ -1,4 +1,4 @@
-"""Which pairs are chosen by their counts, as every engine checks it, and what comes back of them. Pure."""
+"""Rule by which every engine chooses pairs from their counts, and the chosen pairs. Pure."""
 
 from __future__ import annotations
 
@@ -19,26 +19,31 @@ COMPARED = "compared"
 
 _STEP_PAIRS = 1 << 22
 _CHOSEN_PAIRS = 1 << 18
-"""At a time, where a rule chooses every pair."""
+"""Pairs at a time if a rule chooses every pair."""
 
 
 FAR = 1 << 61
-"""An offset of samples that are near no other."""
+"""Offset of samples that are near no other sample."""
 
 
 def record_bytes(counts: int) -> int:
-    """Memory that a chosen pair with so many counts takes at most: three times while parts are joined, and what its order is found by."""
+    """Return the maximum bytes that a chosen pair with `counts` counts takes: three copies while parts are joined, and a sort key."""
     return 3 * (16 + 4 * counts) + 16
 
 
 @dataclass(frozen=True)
 class PairSelectionRule:
-    """A pair i, j with counts n is chosen where  sum of weights[c] n[c] + offsets[i] + offsets[j] <= most  and  n["compared"] >= least.
+    """Chooses a pair i, j with counts n if  sum of weights[c] n[c] + offsets[i] + offsets[j] <= most  and  n["compared"] >= least.
 
-    All numbers are integers of 64 bits; whoever makes a rule sees to it that no sum leaves them. offsets: int64, of each row of the panels,
-    None: 0. least: None: whatever is compared. cap: (count, most of it), or None: a pair with more of this count is not chosen, whatever
-    its other counts are, so that an engine may leave it as soon as it has more, where the count never falls (it is of Operation.DIFFER
-    alone). floors: a pair with less than so much of one of these counts has no value; such pairs are counted.
+    All numbers are 64-bit integers; the function that makes a rule ensures that no sum overflows.
+
+    weights: factor of each count
+    most: the largest sum
+    offsets: one for each row of the panels, int64[rows]; None: 0
+    least: the smallest number of compared sites; None: any number
+    cap: (count, its largest value): a pair with more of this count is not chosen, whatever its other counts are. An engine may drop the
+        pair as soon as the count exceeds the cap, if the count never falls (it is of Operation.DIFFER only). None: no cap
+    floors: a pair with less than the floor of one of these counts has no value; such pairs are counted
     """
 
     weights: Mapping[str, int]
@@ -51,10 +56,14 @@ class PairSelectionRule:
 
 @dataclass(frozen=True)
 class ChosenPairs:
-    """Pairs in the order of (query, target). queries, targets: rows of the panels, int64[pairs]; counts: of each by name, int32[pairs].
-    lacking: wanted pairs of the part of a band that was looked at that have fewer than the rule's least compared sites; undefined: others
-    that have less of a count than the rule's floor of it, without those of samples that are FAR. rows: with these, all pairs of the rows
-    before this one have come; 0: not known."""
+    """Chosen pairs in the order of (query, target), from the part of a band that was looked at.
+
+    queries, targets: rows of the panels, int64[pairs]
+    counts: the counts of each pair by name, int32[pairs]
+    lacking: pairs of this part with fewer than the rule's minimum of compared sites
+    undefined: other pairs that have less of a count than its floor in the rule, without those of samples that are FAR
+    rows: after these, all pairs of the rows before this one have been delivered; 0: not known
+    """
 
     queries: npt.NDArray[np.int64] = field(repr=False)
     targets: npt.NDArray[np.int64] = field(repr=False)
@@ -68,7 +77,7 @@ class ChosenPairs:
 
     @classmethod
     def joined(cls, parts: Sequence[ChosenPairs], names: Sequence[str], rows: int = 0) -> ChosenPairs:
-        """Parts, brought into the order of pairs; that is quick where each part is in order."""
+        """Join parts, in the order of pairs. Fast if each part is in order."""
         empty = np.zeros(0, dtype=np.int64)
         queries, targets = (np.concatenate([empty, *arrays]) for arrays in ([p.queries for p in parts], [p.targets for p in parts]))
         order = np.argsort(queries * (targets.max(initial=0) + 1) + targets, kind="stable")
@@ -78,10 +87,10 @@ class ChosenPairs:
 
 
 def choose(rule: PairSelectionRule, band: Band, counts: Mapping[str, CountMatrix]) -> Iterator[ChosenPairs]:
-    """The pairs of a band that a rule chooses, by matrices of their counts: int32[rows][targets]; of an upper band each row with later
-    ones.
+    """Yield the pairs of a band that a rule chooses, from matrices of their counts, int32[rows][targets].
 
-    What an engine does that has no way of its own, and what the others' are compared with.
+    In a band of the upper triangle, each row is paired with later ones only. Engines without a method of their own use this function, and
+    those with one are compared with it.
     """
     rows, columns = band.shape
     step = max(1, (_STEP_PAIRS if rule.weights else _CHOSEN_PAIRS) // max(1, columns))
@@ -94,12 +103,12 @@ def choose(rule: PairSelectionRule, band: Band, counts: Mapping[str, CountMatrix
             total += weight * counts[name][some].astype(np.int64)
         if rule.offsets is not None:
             total += rule.offsets[queries][:, None] + rule.offsets[targets][None, :]
-        wanted = targets[None, :] > queries[:, None] if band.upper_triangle else np.ones(total.shape, dtype=np.bool_)
-        lacks = wanted & (counts[COMPARED][some] < rule.least) if rule.least is not None else np.zeros(total.shape, dtype=np.bool_)
-        i, j = np.nonzero(wanted & ~lacks & (total <= rule.most))
-        found = {name: matrix[some][i, j] for name, matrix in counts.items()}
+        mask = targets[None, :] > queries[:, None] if band.upper_triangle else np.ones(total.shape, dtype=np.bool_)
+        lacks = mask & (counts[COMPARED][some] < rule.least) if rule.least is not None else np.zeros(total.shape, dtype=np.bool_)
+        i, j = np.nonzero(mask & ~lacks & (total <= rule.most))
+        chosen = {name: matrix[some][i, j] for name, matrix in counts.items()}
         undefined = count_undefined(rule, queries, targets, band.upper_triangle, {name: matrix[some] for name, matrix in counts.items()})
-        yield ChosenPairs(queries[i], targets[j], found, int(np.count_nonzero(lacks)), undefined, band.start + some.stop)
+        yield ChosenPairs(queries[i], targets[j], chosen, int(np.count_nonzero(lacks)), undefined, band.start + some.stop)
 
 
 def count_undefined(
@@ -109,7 +118,10 @@ def count_undefined(
     upper_triangle: bool,
     counts: Mapping[str, CountMatrix],
 ) -> int:
-    """`ChosenPairs.undefined` of these rows of the panels, by matrices of their counts. upper: pairs of a query with later targets."""
+    """Return `ChosenPairs.undefined` of these rows of the panels, from matrices of their counts, [queries][targets].
+
+    upper_triangle: only pairs of a query with later targets
+    """
     if not rule.floors:
         return 0
     below = np.zeros((len(queries), len(targets)), dtype=np.bool_)
@@ -125,7 +137,7 @@ def count_undefined(
 
 
 def choose_of_bands(rule: PairSelectionRule, counted: CountedBands) -> Generator[ChosenPairs, None, None]:
-    """`choose` for each band. Closing it closes `counted`."""
+    """Apply `choose` to each band. Closing the generator closes `counted`."""
     with closing(counted):
         for band, counts in counted:
             yield from choose(rule, band, counts)

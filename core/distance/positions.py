@@ -1,4 +1,4 @@
-"""Where the sites of an input lie."""
+"""Positions of the sites of an input."""
 
 from __future__ import annotations
 
@@ -17,18 +17,25 @@ _MOST_NAMED = 5
 
 
 class Positions(Protocol):
-    """Of all sites of one input, in its order."""
+    """Interface: positions of all sites of one input, in its order."""
 
     def covered(self, intervals: Intervals) -> npt.NDArray[np.bool_]:
-        """Which sites lie in one of the intervals: bool[sites]. Raises `InputError` for intervals that cannot be of this input."""
+        """Return a mask of the sites that lie in one of the intervals: bool[sites].
+
+        Raises `InputError` for intervals that cannot belong to this input.
+        """
 
     def absent(self, intervals: Intervals) -> list[str]:
-        """Chromosomes of the intervals on which the input has no site."""
+        """Return the chromosomes of the intervals on which the input has no site."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Of an alignment: columns, from 1 on. They have no chromosome, so that intervals may name any one. source: the input's name."""
+    """Columns of an alignment, counted from 1. They have no chromosome, so intervals may name any one.
+
+    source: name of the input
+    count: number of columns
+    """
 
     source: str
     count: int
@@ -37,13 +44,13 @@ class Columns:
         if len(names := list(intervals.by_chromosome)) > 1:
             raise InputError(
                 f"{intervals.first_name(names[1])}: a second chromosome, {names[1]!r} after {names[0]!r}; {self.source} is an alignment,"
-                " whose columns are one stretch: give intervals of its columns, all with one name"
+                " whose columns have no chromosomes: give intervals of its columns, all with one name"
             )
         for name, stretches in intervals.by_chromosome.items():
             if not intervals.listed and ((stretches.starts == OPEN_START) & (stretches.stops == OPEN_END)).any():
                 raise InputError(
-                    f"{intervals.first_name(name)}: no file of this name, and all of {self.source}, an alignment, whose columns have no"
-                    " chromosome: write columns as NAME:FROM-TO, with any name"
+                    f"{intervals.first_name(name)}: there is no file of this name, and as a region it would be all of {self.source}, an"
+                    " alignment, whose columns have no chromosome: write columns as NAME:FROM-TO, with any name"
                 )
             if (before := np.flatnonzero(stretches.starts < 0)).size:
                 raise InputError(f"{intervals.name(int(stretches.numbers[before[0]]))}: columns of an alignment count from 1")
@@ -66,8 +73,13 @@ class Columns:
 
 @dataclass(frozen=True)
 class Variants:
-    """Of records with a chromosome and a position. chromosomes: names; numbers: of each site's chromosome among them, int32[sites];
-    positions: from 1 on, 0 is VCF's telomere, int64[sites]. source: the input's name."""
+    """Positions of records with a chromosome and a position.
+
+    source: name of the input
+    chromosomes: names of the chromosomes
+    numbers: number of each site's chromosome among them, int32[sites]
+    positions: positions, counted from 1; 0 is VCF's telomere, int64[sites]
+    """
 
     source: str
     chromosomes: list[str]
@@ -76,7 +88,7 @@ class Variants:
 
     @classmethod
     def of(cls, source: str, sites: Sequence[tuple[Any, ...]]) -> Variants:
-        """sites: chromosome, position and what else there is, of each."""
+        """Return the positions of sites. Each entry of `sites` begins with chromosome and position; the others are ignored."""
         known: dict[str, int] = {}
         numbers = np.fromiter((known.setdefault(site[0], len(known)) for site in sites), np.int32, len(sites))
         return cls(source, list(known), numbers, np.fromiter((site[1] for site in sites), np.int64, len(sites)))
@@ -91,7 +103,7 @@ class Variants:
                 + (f" and {more:,} more" if more else "")
             )
         covered = np.zeros(len(self.positions), dtype=bool)
-        order = np.argsort(self.numbers, kind="stable")  # once for all: a draft genome has thousands of contigs
+        order = np.argsort(self.numbers, kind="stable")  # once for all chromosomes: a draft genome has thousands of contigs
         bounds = np.searchsorted(self.numbers[order], np.arange(len(self.chromosomes) + 1))
         for number, chromosome in enumerate(self.chromosomes):
             if (stretches := intervals.by_chromosome.get(chromosome)) is not None:

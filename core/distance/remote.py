@@ -1,4 +1,4 @@
-"""The workers of an executor as one engine of distances."""
+"""Distance engine that counts bands on the workers of an executor."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from gpualign.core.execution.remote.serialization import narrow
 from gpualign.core.execution.remote.tile_sizes import TILE_SECONDS
 
 _PIECE_BYTES = 32 << 20
-"""Of counts that come back in one piece, at most."""
+"""Maximum size of the counts that come back in one piece, bytes."""
 
 _PIECES_A_WORKER = 8
-"""Of a band at least, so that all have something to do; pieces near the end of a triangle are small."""
+"""Minimum number of pieces of a band per worker, so that all have work; pieces near the end of a triangle are small."""
 
 _ROOMY = 8
-"""Pairs are looked at so many times as many at a time as would fit an answer if all were chosen; few are."""
+"""A worker looks at this many times the pairs that would fit in an answer if all were chosen, since few are."""
 
 
 @dataclass(frozen=True)
 class CounterFacts:
-    """What a worker tells of its counter, and `rate`: comparisons a second, about."""
+    """Properties of a worker's counter, as in `PreparedCounter`. `rate` is the approximate number of comparisons per second."""
 
     products_only: bool
     threads: int
@@ -44,8 +44,13 @@ class CounterFacts:
 
 @dataclass(frozen=True)
 class CounterOrder:
-    """The first part of a parcel of distances, whose panels are the other ones. settings: for whoever picks the worker's engine; names,
-    rule: as for `PreparedCounter.run` and `near`; products_only: whether the recipes make do with that."""
+    """First of the shared arguments of a request to count; the panels are the others.
+
+    settings: for the function that picks the worker's engine
+    wanted: the request
+    products_only: whether the recipes use `Operation.AND` only
+    names, rule: as in `PreparedCounter.run` and `near`
+    """
 
     settings: Any
     wanted: CountRequest
@@ -56,7 +61,7 @@ class CounterOrder:
 
 @dataclass(frozen=True)
 class Sites:
-    """Asks how many words so many sites take (`PreparedCounter.words`)."""
+    """Request for the number of words that `sites` sites take (`PreparedCounter.words`)."""
 
     sites: int
 
@@ -70,10 +75,12 @@ class Chosen:
 
 
 class CounterServer:
-    """The worker's side: answers None with the facts, `Sites` with their words, a band with its counts, narrowed, or with `Chosen`. One
-    request at a time takes all the memory.
+    """Worker's side of the engine: answers requests, one at a time, as each may take all the memory.
 
-    memory: bytes for the counts of a band. Raises `RunError` where the panels are not for this worker's engine.
+    It answers None with `CounterFacts`, `Sites` with the number of words, and a band with its counts, narrowed, or with `Chosen`.
+    Raises `RunError` if the panels do not fit this worker's engine.
+
+    memory: memory for the counts of a band, bytes
     """
 
     def __init__(self, order: CounterOrder, panels: Sequence[Panel], engine: DistanceEngine, memory: int) -> None:
@@ -99,8 +106,8 @@ class CounterServer:
     def _counts(self, band: Band, parts: Iterator[Band]) -> dict[str, CountMatrix]:
         names = self._order.names
         counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
-        with closing(self._counter.count(self._panels, Bands.of(parts), names, _unheard)) as found:
-            for part, some in found:
+        with closing(self._counter.count(self._panels, Bands.of(parts), names, _unreported)) as results:
+            for part, some in results:
                 put(band, counts, part, some)
         return {name: narrow(matrix) for name, matrix in counts.items()}
 
@@ -120,20 +127,20 @@ class CounterServer:
 
         some = Bands(until_enough(), largest.pairs, largest.columns)
         if counter.pick is not None:
-            chosen = counter.pick(self._panels, some, names, rule, _unheard)
+            chosen = counter.pick(self._panels, some, names, rule, _unreported)
         else:
-            chosen = choose_of_bands(rule, counter.count(self._panels, some, names, _unheard))
+            chosen = choose_of_bands(rule, counter.count(self._panels, some, names, _unreported))
         with closing(chosen):
             pairs.extend(chosen)
         return Chosen(pairs, stop)
 
 
-def _unheard(work: int) -> None:
-    """The coordinator tells of work when results are there."""
+def _unreported(work: int) -> None:
+    """Ignore progress: the coordinator reports it when results arrive."""
 
 
 class _Shipped:
-    """A panel that arrives as a `Panel` whose planes begin where `empty_planes` has them begin."""
+    """Panel to be pickled; it arrives as a `Panel` whose planes begin on a cache line, as those of `empty_planes`."""
 
     def __init__(self, panel: Panel) -> None:
         self._panel = panel
@@ -148,12 +155,12 @@ def _arrived(bits: Bits, sites: int, recipe: PanelRecipe) -> Panel:
 
 
 def _with_words(panel: Panel, words: int, anew: bool = False) -> Panel:
-    """The panel with so many words a plane, as the kernels want them; anew: whatever it has."""
-    planes, samples, there = panel.bits.shape
-    if words == there and not anew:
+    """Return the panel with `words` words in each plane, as the kernels expect them. `anew` makes a copy even if it has as many already."""
+    planes, samples, existing = panel.bits.shape
+    if words == existing and not anew:
         return panel
     bits = empty_planes(planes, samples, words)
-    kept = min(words, there)  # beyond the sites there is nothing in either
+    kept = min(words, existing)  # beyond the sites both are empty
     bits[..., :kept] = panel.bits[..., :kept]
     bits[..., kept:] = 0
     return Panel(bits, panel.sites, panel.recipe)
@@ -161,7 +168,12 @@ def _with_words(panel: Panel, words: int, anew: bool = False) -> Panel:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A part of a band that is shipped; first, last: of its band."""
+    """A piece of a band that is sent to a worker.
+
+    band: the whole band
+    part: the piece
+    first, last: whether it is the first or the last piece of its band
+    """
 
     band: Band
     part: Band
@@ -170,7 +182,7 @@ class _Piece:
 
 
 def put(band: Band, counts: dict[str, CountMatrix], part: Band, some: dict[str, CountMatrix]) -> None:
-    """Write the counts of a piece to those of its band."""
+    """Write the counts of a piece into those of its band."""
     place = slice(part.start - band.start, part.stop - band.start), slice(part.first_target - band.first_target, None)
     for name, matrix in some.items():
         counts[name][place] = matrix
@@ -179,7 +191,8 @@ def put(band: Band, counts: dict[str, CountMatrix], part: Band, some: dict[str, 
 class RemoteDistanceEngine:
     """Implements `gpualign.core.distance.engine.DistanceEngine`: bands are counted by the fleet's workers, a few rows at a time.
 
-    settings: what a worker picks its engine by; it is pickled. threads: of this machine, for making bit planes.
+    settings: from which a worker picks its engine; pickled
+    threads: threads of this machine that make bit planes
     """
 
     def __init__(self, fleet: WorkerPoolClient, settings: object, threads: int) -> None:
@@ -189,7 +202,7 @@ class RemoteDistanceEngine:
         self._parts: dict[int, tuple[Panel, Part]] = {}
 
     def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
-        """Asks one worker, and waits for the first where there is none. Raises `RunError` where the executor fails."""
+        """Ask one worker for its properties, waiting for the first if there is none yet. Raises `RunError` if the executor fails."""
         fleet, parcel = self._fleet, SharedArguments.of(Part(CounterOrder(self._settings, wanted)))
         facts: CounterFacts = fleet.ask(parcel, None)
         ahead = AHEAD * CALLS_A_WORKER * fleet.count()
@@ -197,18 +210,18 @@ class RemoteDistanceEngine:
 
         @cache
         def words(sites: int) -> int:
-            found: int = fleet.ask(parcel, Sites(sites))
-            return found
+            answer: int = fleet.ask(parcel, Sites(sites))
+            return answer
 
         def count(
             panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], on_progress: Callable[[int], None]
         ) -> CountedBands:
             order = CounterOrder(self._settings, wanted, facts.products_only, names)
             parcel, sites = self._parcel(order, panels), _sites(panels)
-            cut = partial(self._cut, rate=facts.rate / max(1, sites), a_pair=4 * len(names), most=piece_bytes)
+            cut = partial(self._cut, rate=facts.rate / max(1, sites), pair_bytes=4 * len(names), max_bytes=piece_bytes)
             counts: dict[str, CountMatrix] = {}
-            with closing(cast("Closable", found := self._in_order(parcel, cut(bands)))):
-                for piece, some in found:
+            with closing(cast("Closable", answers := self._in_order(parcel, cut(bands)))):
+                for piece, some in answers:
                     if piece.first:
                         counts = {name: np.zeros(piece.band.shape, dtype=np.int32) for name in names}
                     put(piece.band, counts, piece.part, some)
@@ -225,15 +238,15 @@ class RemoteDistanceEngine:
         ) -> ChosenParts:
             order = CounterOrder(self._settings, wanted, facts.products_only, names, rule)
             parcel, sites = self._parcel(order, panels), _sites(panels)
-            with closing(cast("Closable", found := self._in_order(parcel, self._cut(bands, facts.rate / max(1, sites))))):
-                for piece, chosen in found:
+            with closing(cast("Closable", answers := self._in_order(parcel, self._cut(bands, facts.rate / max(1, sites))))):
+                for piece, chosen in answers:
                     yield from chosen.pairs
-                    while chosen.stop < piece.part.stop:  # there are too many for one answer
+                    while chosen.stop < piece.part.stop:  # too many pairs were chosen for one answer
                         chosen = fleet.ask(parcel, piece.part.rows(chosen.stop, piece.part.stop))
                         yield from chosen.pairs
                     on_progress(piece.part.pairs * sites)
 
-        # Half of the memory is for pieces on their way.
+        # Half of the memory is for pieces in flight.
         hardware, near = f"{describe_fleet(fleet)} {facts.hardware}", pick if wanted.near else None
         return PreparedCounter(wanted, facts.products_only, words, memory // 2, self._threads, facts.kernel, hardware, count, near)
 
@@ -243,20 +256,25 @@ class RemoteDistanceEngine:
                 self._parts[id(panel)] = panel, Part(_Shipped(panel))
         return SharedArguments.of(Part(order), *(self._parts[id(panel)][1] for panel in panels))
 
-    def _cut(self, bands: Iterable[Band], rate: float, a_pair: int = 0, most: int = 0) -> Iterator[_Piece]:
-        """rate: pairs a second; a_pair: bytes that come back of each, of which a piece has `most`."""
+    def _cut(self, bands: Iterable[Band], rate: float, pair_bytes: int = 0, max_bytes: int = 0) -> Iterator[_Piece]:
+        """Cut bands into pieces for the workers.
+
+        rate: pairs per second
+        pair_bytes: size of the result of a pair, bytes; 0: not bounded
+        max_bytes: maximum size of the results of a piece, bytes
+        """
         share = _PIECES_A_WORKER * self._fleet.count()
         for band in bands:
             columns = max(1, band.shape[1])
             rows = min(int(TILE_SECONDS * rate / columns), -(-band.shape[0] // share))
-            if a_pair:
-                rows = min(rows, most // (columns * a_pair))
+            if pair_bytes:
+                rows = min(rows, max_bytes // (columns * pair_bytes))
             parts = list(band.pieces(max(1, rows)))
             for number, part in enumerate(parts, 1):
                 yield _Piece(band, part, number == 1, number == len(parts))
 
     def _in_order(self, parcel: SharedArguments, cut: Iterator[_Piece]) -> Iterator[tuple[_Piece, Any]]:
-        """Pieces in their order, with what workers answer."""
+        """Yield pieces in their order, each with the worker's answer."""
         early: dict[int, tuple[_Piece, Any]] = {}
         following = 0
         with closing(cast("Closable", answers := self._fleet.stream(parcel, enumerate(cut), lambda item: item[1].part))):

@@ -1,4 +1,4 @@
-"""Which sites of an input are used: by where they lie, in how many samples they are called, and how rare their alleles are."""
+"""Selects the sites of an input by their positions, by the number of samples with a call, and by the frequency of their alleles."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SiteFilters:
-    """What a site must pass, in this order; None: everything passes.
+    """Filters that a site must pass, in this order; None: every site passes.
 
-    regions: it lies in them; mask: it does not. core: at least this share of the samples has a call. maf: of the alleles of these calls at
-    least this share is of the second most common one, where founders alone count. All samples of one input, or of two, count otherwise.
+    regions: intervals in which the site lies
+    mask: intervals in which it does not lie
+    core: smallest share of the samples with a call, among all samples of one input, or of two
+    maf: smallest share of the second most common allele among the alleles of these calls; founders only count here
     """
 
     regions: Intervals | None = None
@@ -41,8 +43,12 @@ class SiteFilters:
 
 @dataclass(frozen=True)
 class SitesLeft:
-    """What filters have done. read: sites of the input; out: how many each filter that was given has taken, in their order; used: that are
-    left. absent: chromosomes of intervals on which the input has no site, by the name of these intervals."""
+    """Result of the filters.
+
+    read: sites of the input
+    out: sites that each filter in use has removed, by its name, in the order of the filters
+    absent: chromosomes of intervals on which the input has no site, by the name of these intervals
+    """
 
     read: int
     out: dict[str, int] = field(default_factory=dict)
@@ -50,13 +56,15 @@ class SitesLeft:
 
     @property
     def used(self) -> int:
+        """Number of sites that remain."""
         return self.read - sum(self.out.values())
 
 
 def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers: Workers) -> tuple[Source, SitesLeft]:
-    """The sites that pass, which may be none. panel_bytes: of calls that are looked at together.
+    """Return the source with the sites that pass, which may be none, and the result of the filters.
 
-    Raises `InputError` for intervals of sites without positions, and for intervals that cannot be of this input.
+    panel_bytes: calls that are looked at together, bytes
+    Raises `InputError` for intervals if sites have no positions, and for intervals that cannot belong to this input.
     """
     read, out, absent = source.sites, dict[str, int](), dict[str, list[str]]()
     by_place = [(name, some) for name, some in (("regions", filters.regions), ("mask", filters.mask)) if some is not None]
@@ -64,7 +72,7 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
         positions = source.locate()
         if positions is None:
             raise InputError(
-                f"{parameter(by_place[0][0])} goes by the positions of sites, and those of tables and arrays have none: leave out"
+                f"{parameter(by_place[0][0])} needs the positions of sites, but sites of tables and arrays have none: leave out"
                 " columns, or give an alignment, VCF, BCF or a PLINK fileset"
             )
         keep = np.ones(read, dtype=bool)
@@ -86,22 +94,22 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
         counts = source.count(filters.maf is not None, panel_bytes, workers)
         keep = np.ones(source.sites, dtype=bool)
         for name, share in shares:
-            passes = counts.called >= _least(share, source.samples.total) if name == "core" else _frequent(counts, share)
+            passes = counts.called >= _smallest(share, source.samples.total) if name == "core" else _frequent(counts, share)
             out[name] = int(np.count_nonzero(keep & ~passes))
             keep &= passes
         source = source.only(keep)
     return source, SitesLeft(read, out, absent)
 
 
-def _least(share: Fraction, whole: int) -> int:
-    """That is this share of them or more; 1 at least, unless the share is 0."""
+def _smallest(share: Fraction, whole: int) -> int:
+    """Return the smallest number that is this share of `whole` or more; at least 1, unless the share is 0."""
     return max(math.ceil(share * whole), 1 if share else 0)
 
 
 def _frequent(counts: SiteCounts, share: Fraction) -> npt.NDArray[np.bool_]:
-    """Sites of whose alleles at least this share is of the second most common one."""
+    """Return a mask of the sites whose second most common allele has at least this share of the alleles: bool[sites]."""
     assert counts.minor is not None
     wholes, places = np.unique(counts.alleles, return_inverse=True)
-    least = np.array([_least(share, whole) for whole in wholes.tolist()], dtype=np.int64)
+    least = np.array([_smallest(share, whole) for whole in wholes.tolist()], dtype=np.int64)
     frequent: npt.NDArray[np.bool_] = counts.minor >= least[places]
     return frequent

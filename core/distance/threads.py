@@ -1,4 +1,4 @@
-"""Threads that read and make bit planes: the work is in compiled code, which lets others run."""
+"""Threads that read input and make bit planes. The work is in compiled code, during which other threads run."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ Result = TypeVar("Result")
 
 
 class Workers:
-    """`parts` threads; one does its work at once, without a thread."""
+    """Pool of `parts` threads. With one, the caller's thread does the work."""
 
     def __init__(self, parts: int) -> None:
         self.parts = parts
         self._pool = ThreadPoolExecutor(parts, thread_name_prefix="gpualign-read") if parts > 1 else None
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Results in the order of the items."""
+        """Return the results in the order of the items."""
         return list(map(function, items) if self._pool is None else self._pool.map(function, items))
 
     def repeat(self, step: Callable[[int], bool]) -> None:
-        """In each thread `step` of its number again and again, until that is False. After an error or an interrupt none begins another."""
+        """Call `step(number of the thread)` in each thread until it returns False. After an error or an interrupt no thread starts another
+        step."""
         running = True
 
         def work(number: int) -> None:
@@ -37,7 +38,7 @@ class Workers:
             running = False
 
     def shares(self, rows: int) -> list[tuple[int, int]]:
-        """(first, count) of the rows of each thread."""
+        """Return (first, count) of the rows of each thread."""
         bounds = [rows * k // self.parts for k in range(self.parts + 1)]
         return [(first, stop - first) for first, stop in pairwise(bounds)]
 

@@ -131,7 +131,7 @@ def test_all_inputs_of_the_same_genotypes(rng, tmp_path, monkeypatch):
     for by_place in (["--mask", "m.bed.gz"], ["--regions", "1:5-40,1:80-"], ["--regions", "m.bed.gz"]):
         assert len({dist(name, *calls_alone, *by_place) for name in ("x.vcf", "x.bed")}) == 1
         assert refused("x.tsv", *by_place).startswith(
-            f"{by_place[0]} goes by the positions of sites, and those of tables and arrays have none"
+            f"{by_place[0]} needs the positions of sites, but sites of tables and arrays have none"
         )
     assert dist("x.bed", "--mask", "m.bed.gz")[1] == "sites: 90; masked: 17; used: 73"
     notes = gpualign_here("dist", "x.bed", "--mask", "m.bed.gz")[1]
@@ -197,8 +197,8 @@ def test_plink_chooses_the_same(tmp_path, monkeypatch, real_data, name):
         (["--maf", "0.6"], "--maf is a fraction from 0 to 0.5; found 0.6"),
         (["--maf", "5"], "--maf is a fraction from 0 to 0.5; found 5 (5 % is 0.05)"),
         (["--mask", "none.bed"], "none.bed: no such file"),
-        (["--regions", "none.bed"], "--regions: 'none.bed': no file of this name, and all of four.aln, an alignment"),
-        (["--regions", "2-3"], "--regions: '2-3': no file of this name, and all of four.aln, an alignment"),
+        (["--regions", "none.bed"], "--regions: 'none.bed': there is no file of this name, and as a region it would be all of four.aln, an alignment"),
+        (["--regions", "2-3"], "--regions: '2-3': there is no file of this name, and as a region it would be all of four.aln, an alignment"),
         (["--regions", "x:5-"], "--regions: 'x:5-': the interval begins at 5, four.aln has 4 columns"),
         (["--regions", "x:2", "--mask", "all.bed"], "no site is left; sites: 4; outside regions: 3; masked: 1; used: 0"),
         (["--mask", "empty.bed", "--maf", "0.5"], "no site is left; sites: 4; masked: 0; minor allele rarer than 0.5: 4; used: 0"),
@@ -222,7 +222,7 @@ def test_the_executable_refuses_with_two(tmp_path):
     """And a mask on standard input, which a run that goes on cannot read again."""
     done = gpualign("dist", CORE, "--mask", "-", stdin=b"x\t5\t3\n", check=False)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(b"gpualign: error: standard input: line 1, columns 2 and 3: the start 5 is behind the end 3. ")
+    assert done.stderr.startswith(b"gpualign: error: standard input: line 1, columns 2 and 3: the start 5 is after the end 3. ")
     done = gpualign("dist", CORE, "--mask", "-", "--shard", "1/2", "-o", tmp_path / "x.tsv", stdin=b"x\t5\t6\n", check=False)
     assert b"--shard: what came through a pipe cannot be read again; name files" in done.stderr
     assert b"only one input can be standard input" in gpualign("dist", "-", "--mask", "-", stdin=b"", check=False).stderr

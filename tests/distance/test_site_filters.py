@@ -127,7 +127,7 @@ def test_sites_without_a_call_have_no_minor_allele():
 def test_tables_have_no_positions(rng):
     source = dense_source(random_codes(rng, 3, 9))
     with pytest.raises(
-        InputError, match=r"mask goes by the positions of sites, and those of tables and arrays have none: leave out columns"
+        InputError, match=r"mask needs the positions of sites, but sites of tables and arrays have none: leave out columns"
     ):
         chosen(source, SiteFilters(mask=bed("x\t1\t3\n")))
 

@@ -1,1 +1,1 @@
-"""Where distances go."""
+"""Sinks of distances."""

@@ -1,4 +1,4 @@
-"""Distances of pairs as rows of typed columns, and as a sparse matrix."""
+"""Sinks that write distances of pairs as rows of typed columns, and as a sparse matrix."""
 
 from __future__ import annotations
 
@@ -14,8 +14,14 @@ from gpualign.core.output.writer import ByteWriter
 
 
 class ArrowPairsSink(PairsSink):
-    """Columns query, target, `value` (distance or kinship) and, with `compared`, the compared sites. dtype: of values, null where a pair
-    has none."""
+    """Writes the columns query, target, `value` and, with `compared`, the compared sites.
+
+    stream: where the table goes
+    container: its format
+    value: name of the column of values (distance or kinship)
+    dtype: type of the values, null for a pair without one
+    compared: whether there is a column of the compared sites
+    """
 
     def __init__(self, stream: ByteWriter, container: str, value: str, dtype: NumberType, compared: bool) -> None:
         self._output = stream, container
@@ -35,7 +41,11 @@ class ArrowPairsSink(PairsSink):
 
 
 class CsrPairsSink(PairsSink):
-    """Distances + 1, in spools, of which `pack_csr` makes a file. dtype: of distances, NaN where a pair has none."""
+    """Writes distances + 1 to spools, from which `pack_csr` makes a file.
+
+    spools: where rows go
+    dtype: type of the distances, NaN for a pair without one
+    """
 
     def __init__(self, spools: Spools, dtype: NumberType) -> None:
         self._rows = CsrRows(spools, dtype)

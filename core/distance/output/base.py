@@ -1,4 +1,4 @@
-"""What a sink of distances takes: it is a `gpualign.core.execution.pipeline.Sink` whose plan are the samples, and whose bands these are."""
+"""Input of a sink of distances: a `gpualign.core.execution.pipeline.Sink` whose plan are the samples, and whose bands are these classes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ from gpualign.core.distance.metrics import CountArray, Values
 from gpualign.core.execution.pipeline import Sink
 
 DECIMALS = 9
-"""Of distances that are no counts: a site in a whole bacterial genome shows."""
+"""Decimals of distances that are not counts: one site in a whole bacterial genome makes a difference."""
 
 
 @dataclass(frozen=True)
 class BandDistances:
-    """Of the pairs of a band: [queries][targets]. compared: sites, where they are wanted. lacking: pairs with too few compared sites for a
-    distance; undefined: others for which the metric's formula has no value."""
+    """Distances of the pairs of a band. Arrays are [queries][targets].
+
+    band: the band
+    values: distances
+    compared: compared sites, int32; None: not requested
+    lacking: pairs with too few compared sites for a distance
+    undefined: other pairs for which the metric's formula has no value
+    """
 
     band: Band
     values: Values = field(repr=False)
@@ -28,16 +34,17 @@ class BandDistances:
 
     @property
     def rows(self) -> int:
-        """With these all pairs of the queries before this one are there."""
+        """Index of a query: after this band, all pairs of the queries before it have been delivered."""
         return self.band.stop
 
 
 @dataclass(frozen=True)
 class NearDistances:
-    """Of pairs that are near, in the order of (query, target); arrays are [pairs].
+    """Distances of near pairs, in the order of (query, target). Arrays are [pairs].
 
-    queries, targets: samples of `Samples.queries` and `Samples.targets`, int64. values, compared: as of `BandDistances`. rows: with these
-    all pairs of the queries before this one are there; 0: not known.
+    queries, targets: indices into `Samples.queries` and `Samples.targets`, int64
+    values, compared: as in `BandDistances`
+    rows: after these, all pairs of the queries before this one have been delivered; 0: not known
     """
 
     queries: CountArray = field(repr=False)
@@ -47,7 +54,7 @@ class NearDistances:
     rows: int = 0
 
     def part(self, which: slice) -> NearDistances:
-        """Some of them."""
+        """Return a slice of the pairs."""
         compared = self.compared[which] if self.compared is not None else None
         return NearDistances(self.queries[which], self.targets[which], self.values[which], compared)
 
@@ -55,4 +62,4 @@ class NearDistances:
 DistanceSink: TypeAlias = Sink[Samples, BandDistances]
 NearSink: TypeAlias = Sink[Samples, NearDistances]
 AnySink: TypeAlias = Sink[Samples, Any]
-"""What a task wants: a `NearSink` where it has a threshold, otherwise a `DistanceSink`."""
+"""Sink of a task: a `NearSink` if the task has a threshold, otherwise a `DistanceSink`."""

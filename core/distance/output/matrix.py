@@ -1,4 +1,4 @@
-"""Whole matrices of distances, filled band by band."""
+"""Sinks that fill whole matrices of distances band by band."""
 
 from __future__ import annotations
 
@@ -15,8 +15,13 @@ from gpualign.core.output.mirroring import MatrixFiller
 
 
 class _ArraySink:
-    """Fills `values`, of `dtype`, an array that `make` makes. make_compared: makes `compared`, int32, for the compared sites; or None.
-    rows: start, stop of those that the arrays have; None: all."""
+    """Base of the sinks that fill an array `values`, and perhaps an array `compared` of the compared sites.
+
+    dtype: type of `values`
+    make: makes `values`
+    make_compared: makes `compared`, int32; None: there is none
+    rows: (start, stop) of the rows that the arrays have; None: all
+    """
 
     def __init__(
         self, dtype: NumberType, make: ArrayMaker, make_compared: ArrayMaker | None = None, rows: tuple[int, int] | None = None
@@ -50,8 +55,11 @@ class _ArraySink:
 
 
 class MatrixSink(_ArraySink):
-    """Element [i][j]: query i, target j; of one set mirrored, but not in a part, which has the targets that any of its rows needs.
-    threads: that write."""
+    """Fills a matrix whose element [i][j] is of query i and target j.
+
+    The matrix of one set is mirrored, but a part of it is not: it has the targets that any of its rows needs.
+    threads: threads that write
+    """
 
     def __init__(
         self,
@@ -84,7 +92,7 @@ class MatrixSink(_ArraySink):
 
 
 class CondensedSink(_ArraySink):
-    """The pairs i < j of one set in a vector, as scipy.spatial.distance has them."""
+    """Fills a vector of the pairs i < j of one set, in the condensed order of scipy.spatial.distance."""
 
     def begin(self, samples: Samples) -> None:
         self._count = len(samples.queries)

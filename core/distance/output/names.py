@@ -1,4 +1,4 @@
-"""Ids of samples as formats hold them that give some signs a meaning of their own."""
+"""Replaces characters of sample ids that have a special meaning in an output format."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from gpualign.core.distance.calls import Samples, make_samples
 from gpualign.core.sequences.ids import Names
 
 _REPLACED = {
-    "phylip": re.compile(r"\s"),  # programs end names at the first blank
+    "phylip": re.compile(r"\s"),  # programs that read it end names at the first blank
     "mega": re.compile(r"[\s;\[\]#\"!]"),
 }
 
 
 def written_samples(format: str, samples: Samples) -> tuple[Samples, list[tuple[str, str]]]:
-    """(the samples with ids that can be written in a format, ids that were changed: (id, as it is written)).
+    """Return (the samples with ids that can be written in a format, changed ids as (id, id as written)).
 
-    Raises `InputError` where two ids of one input become equal.
+    Raises `InputError` if two ids of one input become equal.
     """
     queries, changed = _written(format, samples.queries)
     if samples.one_set:
@@ -28,14 +28,14 @@ def written_samples(format: str, samples: Samples) -> tuple[Samples, list[tuple[
 
 
 def _written(format: str, names: Names) -> tuple[list[str], list[tuple[str, str]]]:
-    signs = _REPLACED.get(format)
-    if signs is None:
+    characters = _REPLACED.get(format)
+    if characters is None:
         return names.ids, []
     first: dict[str, str] = {}
-    written = [signs.sub("_", name) for name in names.ids]
+    written = [characters.sub("_", name) for name in names.ids]
     for name, other in zip(written, names.ids, strict=True):
         if first.setdefault(name, other) != other:
             raise InputError(
-                f"{format} has no place for some signs: ids {first[name]!r} and {other!r} would both be {name!r}; rename one of them"
+                f"{format} does not allow some characters: ids {first[name]!r} and {other!r} would both become {name!r}; rename one of them"
             )
     return written, [(name, other) for name, other in zip(names.ids, written, strict=True) if name != other]

@@ -1,4 +1,4 @@
-"""Distances as a list of pairs: query, target, distance (or kinship) and, where wanted, compared sites."""
+"""Writes distances as a list of pairs: query, target, distance (or kinship) and, if requested, compared sites."""
 
 from __future__ import annotations
 
@@ -18,8 +18,13 @@ _BLOCK_CELLS = 1 << 18
 
 @dataclass(frozen=True)
 class PairText:
-    """How pairs are written. decimals: of distances, 0 for counts. headed: whether a line with the names of the columns comes first;
-    value: what the numbers are, their column's name."""
+    """Text format of pairs.
+
+    separator: between columns
+    decimals: decimals of distances, 0 for counts
+    headed: whether a line with the names of the columns comes first
+    value: name of the column of values
+    """
 
     separator: str
     decimals: int
@@ -27,11 +32,11 @@ class PairText:
     value: str = "distance"
 
     def cells(self, ids: StringColumn) -> StringColumn:
-        """Ids as they are written."""
+        """Return ids as they are written."""
         return ids.quoted if self.separator == "," else ids
 
     def header(self, compared: bool) -> bytes:
-        """What stands before the first pair."""
+        """Return the header line, b"" if there is none."""
         names = ["query", "target", self.value, *(["compared"] if compared else [])]
         return (self.separator.join(names) + "\n").encode() if self.headed else b""
 
@@ -41,7 +46,7 @@ def _listed(ids: StringColumn, which: CountArray) -> Column:
 
 
 def _columns(queries: Column, targets: Column, values: Values, compared: CountArray | None, text: PairText) -> list[Column]:
-    """values, compared: [rows][targets]."""
+    """Return the columns of a block. values, compared: [rows][targets]."""
     columns = [
         queries,
         targets,
@@ -57,7 +62,11 @@ def _columns(queries: Column, targets: Column, values: Values, compared: CountAr
 def write_molten(
     stream: ByteWriter, queries: Named, targets: Named, values: Values, compared: CountArray | None, text: PairText, threads: int = 1
 ) -> None:
-    """A line for each query and each target, itself included, as snp-dists -m has them. threads: that make text."""
+    """Write a line for each query and each target, including the query itself, as snp-dists -m does.
+
+    values, compared: [queries][targets]
+    threads: threads that make text
+    """
     keep_freed_memory()
     rows, columns = text.cells(queries.id_column), text.cells(targets.id_column)
     ids = Column.query_text(rows.text, rows.offsets), Column.target_text(columns.text, columns.offsets)
@@ -68,37 +77,45 @@ def write_molten(
 
 
 class PairsSink:
-    """Base of the sinks that write pairs in input order, near ones or all of them, also those without a distance; of one set each pair
-    once, of a set to which others were added each with later ones. No matrix is ever held."""
+    """Base of the sinks that write pairs in input order: near pairs, or all pairs, including those without a distance.
+
+    Each pair of one set is written once; in a set to which others were added, each query with later targets. No matrix is ever held.
+    """
 
     def begin(self, samples: Samples) -> None:
         self.samples = samples
 
     def write_pairs(self, pairs: NearDistances) -> None:
-        """Write these, some 10^5 at most."""
+        """Write these pairs, at most approximately 10^5."""
         raise NotImplementedError
 
-    def write(self, found: BandDistances | NearDistances) -> None:
-        if isinstance(found, NearDistances):
-            for start in range(0, len(found.queries), _BLOCK_CELLS):
-                self.write_pairs(found.part(slice(start, start + _BLOCK_CELLS)))
+    def write(self, distances: BandDistances | NearDistances) -> None:
+        if isinstance(distances, NearDistances):
+            for start in range(0, len(distances.queries), _BLOCK_CELLS):
+                self.write_pairs(distances.part(slice(start, start + _BLOCK_CELLS)))
             return
-        band, first = found.band, found.band.first_target - self.samples.first_target
-        for start, stop in row_blocks(found.values.shape, _BLOCK_CELLS, 1):
-            values = found.values[start:stop]
-            keep = np.ones(values.shape, dtype=bool)
+        band, first = distances.band, distances.band.first_target - self.samples.first_target
+        for start, stop in row_blocks(distances.values.shape, _BLOCK_CELLS, 1):
+            values = distances.values[start:stop]
+            mask = np.ones(values.shape, dtype=bool)
             if self.samples.upper_triangle:
-                keep = np.arange(first, first + values.shape[1])[None, :] > np.arange(band.start + start, band.start + stop)[:, None]
-            queries, targets = np.nonzero(keep)
-            compared = found.compared[start:stop][keep] if found.compared is not None else None
-            self.write_pairs(NearDistances(queries + band.start + start, targets + first, values[keep], compared))
+                mask = np.arange(first, first + values.shape[1])[None, :] > np.arange(band.start + start, band.start + stop)[:, None]
+            queries, targets = np.nonzero(mask)
+            compared = distances.compared[start:stop][mask] if distances.compared is not None else None
+            self.write_pairs(NearDistances(queries + band.start + start, targets + first, values[mask], compared))
 
     def finish(self) -> None:
         pass
 
 
 class NearPairsSink(PairsSink):
-    """A line for each near pair. compared: whether they come with their compared sites; threads: that make text."""
+    """Writes a line for each near pair.
+
+    stream: where text goes
+    text: its format
+    compared: whether pairs come with their compared sites
+    threads: threads that make text
+    """
 
     def __init__(self, stream: ByteWriter, text: PairText, compared: bool = False, threads: int = 1) -> None:
         self._stream = stream
@@ -113,7 +130,7 @@ class NearPairsSink(PairsSink):
         self._stream.write(self._text.header(self._compared))
 
     def write_pairs(self, pairs: NearDistances) -> None:
-        """The pairs are a row of the block, with two texts each."""
+        """Write pairs, as one row of a block whose cells have two texts each."""
         samples, count = self.samples, len(pairs.queries)
         queries = _listed(self._text.cells(samples.queries.id_column), pairs.queries)
         targets = _listed(self._text.cells(samples.targets.id_column), pairs.targets)
