@@ -131,7 +131,7 @@ def test_letters_of_a_cross(dtype):
     assert np.nansum(dist(array, type="calls").values) == 0
     with pytest.warns(gpualign.InputWarning, match="A, B and H alone"):
         assert dist(array, missing_code="H").values.tolist() == [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
-    with pytest.raises(gpualign.InputError, match="the letter E is no nucleotide"):
+    with pytest.raises(gpualign.InputError, match="the letter E is not a nucleotide"):
         dist([["A", "E"], ["C", "A"]])
 
 

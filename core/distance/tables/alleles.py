@@ -1,8 +1,8 @@
-"""Alleles of loci (MLST, cgMLST, wgMLST) as tables have them: from cells to numbers.
+"""Converts cells of tables with alleles of loci (MLST, cgMLST, wgMLST) to numbers.
 
-An allele is a number, or a hash in hexadecimal digits. What is in front of it says how it was found, not which it is: INF-7 and *7, which
-chewBBACA and Chewie-NS write for alleles that are new, are allele 7. A comma is never between two alleles: 7,0 is the 7 of a program that
-writes decimals, and 1,234 is refused.
+An allele is a number, or a hash in hexadecimal digits. A prefix shows how it was found, not which it is: INF-7 and *7, which chewBBACA and
+Chewie-NS write for new alleles, are allele 7. A comma never separates two alleles: 7,0 is the 7 of a program that writes decimals, and
+1,234 is refused.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from gpualign.core.distance.tables.options import MOST_PLOIDY
 from gpualign.core.files.quoting import text_of
 
 CELL_BYTES = 4
-"""Of an allele's number, uint32."""
+"""Size of an allele number, uint32."""
 
 NO_ALLELE: int = _sites.NO_ALLELE
-"""The number of a missing allele."""
+"""Number of a missing allele."""
 
 _CHEWBBACA = ("LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOTSC", "NIPH", "NIPHEM", "PAMA", "ALM", "ASM")
 MISSING_WORDS = ("-", "?", ".", "N", "X", "I", "NA", "N/A", "NAN", "NONE", "NULL", *_CHEWBBACA)
-"""Beside an empty cell and 0; in any case."""
+"""Words for missing alleles, in any case, in addition to an empty cell and 0."""
 
 _EXPECTED = "5, INF-5, *5 or a hash, or for a missing one 0, empty, -, ?, N, NA, LNF, NIPH, NIPHEM, PLOT3, PLOT5, LOTSC, PAMA, ASM or ALM"
 
 _NUMBER = re.compile(r"(?:INF-)?\*?([0-9]+)(?:[.,]00?)?", re.IGNORECASE)
 _HASH = re.compile(r"(?:INF-)?\*?([0-9a-f]{8,128})", re.IGNORECASE)
 _INCOMPLETE = re.compile(r"-[0-9]+(?:[.,]00?)?|[~*]?[0-9]+\?|~[0-9]+")
-"""Alleles of EnteroBase (-5) and mlst (5?, ~5) that are there in part, or nearly."""
+"""Alleles of EnteroBase (-5) and mlst (5?, ~5) that were found only in part, or inexactly."""
 _SEVERAL = re.compile(r"[0-9]+(?:[;|/] ?[0-9]+)+")
 """Several alleles of a locus (PubMLST: 5;7), none of which is 0."""
 
 _BEYOND = "(?=.*(?:[3-9]|[0-9]{2}))"
-"""Before what has a number that is no genotype."""
+"""Lookahead for a number that is not a genotype."""
 _TELLING = re.compile(
     rf"INF-\*?[0-9a-f]+|\*[0-9]+|{'|'.join(_CHEWBBACA)}|(?=.*[0-9])(?=.*[a-f])[0-9a-f]{{8,128}}"
     rf"|{_BEYOND}(?:[1-9][0-9]*(?:;[1-9][0-9]*)+|~[0-9]+|[~*]?[0-9]+\?)",
     re.IGNORECASE,
 )
-"""Cells of no other table."""
+"""Cells that only tables of alleles have."""
 
 _WORD = re.compile(r"[^\s,;:/|'\"][^,;:/|'\"]{0,14}")
 """Cells that may be words for missing calls."""
@@ -56,9 +56,9 @@ _LARGEST_GENOTYPE = 2
 _LARGEST_DIGIT = 9
 _RARE = 100
 _DISTINCT = 12
-"""Different numbers that are remembered: more are neither dosages nor codes for missing calls."""
+"""Number of different numbers that are remembered: more are neither dosages nor codes for missing calls."""
 _MOST_OTHERS = 2
-"""One column in so many may have numbers that no genotype has, where the others are genotypes."""
+"""In a table of genotypes, at most one column in this many may have numbers that no genotype has."""
 _MOST_NAMED = 5
 _REPEATED_DIGIT = re.compile(r"([0-9])\1+")
 """Numbers that are codes for missing calls more often than others: 99, 888."""
@@ -68,8 +68,8 @@ _REPEATED_DIGIT = re.compile(r"([0-9])\1+")
 class AlleleLook:
     """Evidence of alleles in the first cells of a table.
 
-    telling: some are written as only alleles are
-    beyond: some are numbers that no genotype has, and not as seldom as slips
+    telling: some are written in a way that only alleles are
+    beyond: some are numbers that no genotype has, and they are not as rare as typing errors
     proven: the table has alleles: some are telling, or numbers of several digits
     """
 
@@ -79,12 +79,16 @@ class AlleleLook:
 
 
 def is_slip(rare: int, numbers: int) -> bool:
-    """Tell whether numbers that no genotype has are as rare as slips: fewer than one in a hundred."""
+    """Return whether numbers that no genotype has are as rare as typing errors: fewer than one in a hundred."""
     return rare * _RARE < numbers
 
 
 def look_for_alleles(rows: Iterable[Sequence[str]], missing: Sequence[str] = ()) -> AlleleLook:
-    """Look for alleles in cells of a table that are read. missing: cells that are missing calls."""
+    """Look for alleles in the cells of a table.
+
+    rows: for each row, the cells that are read
+    missing: cells that are missing calls
+    """
     numbers = beyond = 0
     several = False
     for cells in rows:
@@ -106,34 +110,37 @@ def look_for_alleles(rows: Iterable[Sequence[str]], missing: Sequence[str] = ())
 
 
 class AlleleCells:
-    """Reads cells of one run's tables: the same allele gets the same number in all of them.
+    """Reads cells of the tables of one run: an allele gets the same number in all of them.
 
-    Numbers up to nine digits stand for themselves; longer ones (CRC32 of chewBBACA's hashed profiles) and hashes are numbered from 2^31 on
-    as they come.
+    Numbers up to nine digits keep their value; longer ones (CRC32 of chewBBACA's hashed profiles) and hashes are numbered from 2^31 in the
+    order in which they occur.
     """
 
     def __init__(self, missing: Sequence[str] = ()) -> None:
-        """missing: further words for missing alleles."""
+        """Take additional words for missing alleles."""
         self._known: dict[bytes, int] = {}
         self._ids: dict[str, int] = {}
         self._missing = [*MISSING_WORDS, *missing]
         self._missing_words = frozenset(word.upper() for word in self._missing)
         self.telling = False
-        """Tell whether a cell was written as only alleles are."""
+        """Whether a cell was written in a way that only alleles are."""
         self.numbers = self.beyond = self.zeros = 0
-        """Cells that are numbers, numbers beyond genotypes, and zeros."""
+        """Number of cells that are numbers, that are numbers beyond genotypes, and that are zeros."""
         self.distinct: set[int] = set()
         """The different numbers beyond genotypes, up to `_DISTINCT` + 1 of them."""
 
     def parser(self, delimiter: str, actions: Codes) -> _sites.AlleleParser:
-        """A parser of the rows of one table. actions: of `columns.Columns`."""
+        """Return a parser of the rows of one table. actions: as in `columns.Columns`."""
         return _sites.AlleleParser(delimiter, actions, self._missing)
 
     def parse(
         self, parser: _sites.AlleleParser, line: bytes, start: int, delimiter: str, actions: Codes, row: npt.NDArray[np.uint32]
     ) -> tuple[int, int, int]:
-        """Numbers of a line's cells from byte `start` on, into uint32[loci]; (cells, the first column that should be empty and is not or
-        -1, the place in `row` of the first cell that is no allele or -1)."""
+        """Write the numbers of a line's cells, from byte `start`, into `row`, uint32[loci].
+
+        Returns (number of cells; the first column that should be empty and is not, or -1; the place in `row` of the first cell that is not
+        an allele, or -1).
+        """
         cells, not_empty, numbers, beyond, zeros, others = parser.parse(line, start, row)
         columns: Sequence[int] = range(cells)
         if others and len(actions):
@@ -152,14 +159,18 @@ class AlleleCells:
         return cells, not_empty, -1
 
     def count(self, row: npt.NDArray[np.uint32], numbers: int, beyond: int, zeros: int) -> None:
-        """Take note of the numbers in a row: how many there are, how many beyond genotypes, and zeros, which are missing in it."""
+        """Add the numbers of a row to the counts.
+
+        row: its numbers, in which zeros are missing alleles
+        numbers, beyond, zeros: cells that are numbers, that are numbers beyond genotypes, and that are zeros
+        """
         self.numbers, self.beyond, self.zeros = self.numbers + numbers, self.beyond + beyond, self.zeros + zeros
         if len(self.distinct) <= _DISTINCT:
             self.distinct.update(np.unique(row[(row > _LARGEST_GENOTYPE) & (row != NO_ALLELE)])[: _DISTINCT + 1].tolist())
 
     @property
     def problem(self) -> str | None:
-        """Why the numbers may be none of alleles, and what decides; None where they can be nothing else."""
+        """Reason why the numbers may not be alleles, with the options that decide; None if they can only be alleles."""
         if self.telling or not self.zeros or self.numbers <= self.beyond or len(self.distinct) > _DISTINCT:
             return None
         codes = sorted(number for number in self.distinct if number > _LARGEST_DIGIT)
@@ -182,15 +193,15 @@ class AlleleCells:
 
     @property
     def are_rare(self) -> bool:
-        """Tell whether numbers that no genotype has are as rare as slips."""
+        """Whether numbers that no genotype has are as rare as typing errors."""
         return not self.telling and is_slip(self.beyond, self.numbers)
 
     def could_be_allele(self, text: str) -> bool:
-        """Tell whether a cell could be an allele or a missing one, in a spelling that is known."""
+        """Return whether a cell could be an allele or a missing one, in a known spelling."""
         return not text or text.upper() in self._missing_words or any(p.fullmatch(text) for p in (_NUMBER, _HASH, _INCOMPLETE, _SEVERAL))
 
     def _number(self, cell: bytes) -> int | None:
-        """None for what is no allele."""
+        """Return the number of a cell's allele; None for a cell that is not an allele."""
         word = text_of(cell).strip()
         self.telling = self.telling or _TELLING.fullmatch(word) is not None
         if word.upper() in self._missing_words or _INCOMPLETE.fullmatch(word) or _are_several(word):
@@ -211,8 +222,14 @@ class AlleleCells:
 
 
 def describe_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], transpose: bool) -> str | None:
-    """Report of why alleles, with 0 as a missing one, may be genotypes beside other columns; None where most columns have numbers that no
-    genotype has. numbers: of alleles [samples][loci] of some samples; transpose: loci are rows of the table."""
+    """Return the reason why alleles, with 0 as a missing one, may be genotypes next to other columns.
+
+    Returns None if most columns have numbers that no genotype has.
+
+    numbers: allele numbers of some samples, [samples][loci]
+    titles: names of the loci
+    transpose: loci are rows of the table
+    """
     known = numbers != NO_ALLELE
     largest = np.where(known, numbers, 0).max(axis=0, initial=0)
     others = np.flatnonzero(largest > _LARGEST_GENOTYPE)
@@ -228,12 +245,12 @@ def describe_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], t
 
 
 def _are_several(word: str) -> bool:
-    """Tell whether a cell has several alleles, none of which is 0."""
+    """Return whether a cell has several alleles, none of which is 0."""
     return _SEVERAL.fullmatch(word) is not None and all(int(part) for part in re.split("[;|/]", word))
 
 
 def describe_no_allele(cell: str, transpose: bool) -> str:
-    """Why a cell is no allele, and what to do."""
+    """Return the reason why a cell is not an allele, with advice."""
     shown, several = f"{cell[:20]!r} in a table of alleles", cell.replace(",", ";")
     if re.fullmatch(r"[0-9]{1,3}(?:,[0-9]{3})+", cell):
         plain = cell.replace(",", "")
@@ -245,9 +262,9 @@ def describe_no_allele(cell: str, transpose: bool) -> str:
     rows = "rows" if transpose else "columns"
     leave = f" ({parameter('ignore_columns')} leaves out columns)" if not transpose else ""
     missing = f"; {code}" if (code := advise_missing(cell)) else ""
-    return f"{shown}; expected {_EXPECTED}. Leave out {rows} that are no loci, such as isolate metadata{leave}{missing}"
+    return f"{shown}; expected {_EXPECTED}. Leave out {rows} that are not loci, such as isolate metadata{leave}{missing}"
 
 
 def advise_missing(cell: str) -> str:
-    """Advice for a cell that may be a missing call; empty for one that is no short word."""
+    """Return advice for a cell that may be a missing call; empty for a cell that is not a short word."""
     return f"{parameter('missing_code', cell)} if it is a missing call" if _WORD.fullmatch(cell) else ""

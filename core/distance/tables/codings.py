@@ -1,12 +1,12 @@
-"""Meaning of the codes in a table of calls, decided by which of them occur.
+"""Decides the meaning of the codes in a table of calls by which of them occur.
 
-Cells of one character are read as raw codes: a digit as itself, -1 as MINUS_ONE, A, C, G and T as 0 to 3, other letters as ASCII. The
-codes that occur in all of the table prove what they are, or do not; then the reader is told which options decide.
+Cells of one character are read as raw codes: a digit as itself, -1 as MINUS_ONE, A, C, G and T as 0 to 3, other letters as ASCII. If the
+codes that occur in the whole table do not prove their meaning, the user is informed which options decide it.
 
     -1, 0, 1, never 2      genotypes that are centred (rrBLUP)
     0, 1, 2 and 9          9 is a missing call
     1 to 9, never 0        alleles of loci
-    A, B and H alone       genotypes of a cross (R/qtl)
+    only A, B and H        genotypes of a cross (R/qtl)
 
 0 with a number above 2 has several readings: alleles, of which 0 is a missing one, or dosages of a polyploid.
 """
@@ -33,23 +33,23 @@ _GENOTYPES = frozenset((0, 1, 2))
 _NINE = 9
 _CROSS = frozenset("ABH")
 _CROSS_LETTERS = frozenset("ABCDH")
-"""Of R/qtl: beside A, B and H also C (not A) and D (not B), which are no genotypes."""
+"""Letters of R/qtl: in addition to A, B and H also C (not A) and D (not B), which are not genotypes."""
 
 _SEVERAL = "KMRSWY"
-"""Of IUPAC, for two nucleotides: heterozygous genotypes in some tables."""
+"""IUPAC codes for two nucleotides: heterozygous genotypes in some tables."""
 
 _NUCLEOTIDE_LETTERS = frozenset("ACGTUNRYSWKMBDHVX")
-"""Of IUPAC, and X, which masks."""
+"""IUPAC codes, and X, which masks."""
 
 
 @dataclass(frozen=True)
 class Coding:
     """Meaning of raw codes.
 
-    kind: of the calls
-    codes: the code of each raw one, MISSING for a missing call, BAD for what is no call: uint8[256]
-    assumed: what was assumed, for a note; None where there was no choice
-    problem: why nothing can be assumed, and what decides; None where something was
+    kind: kind of the calls
+    codes: the code of each raw code, MISSING for a missing call, BAD for a raw code that is not a call: uint8[256]
+    assumed: the assumption that was made, for a note; None if there was no choice
+    problem: the reason why nothing can be assumed, with the options that decide; None if the meaning is decided
     """
 
     kind: Kind
@@ -59,7 +59,8 @@ class Coding:
 
 
 def raw_numbers(missing: Sequence[str] = ()) -> Codes:
-    """Raw codes of cells of one character among numbers, uint8[256]. missing: cells that are missing calls, of any length."""
+    """Return the raw codes of cells of one character in a table of numbers, uint8[256]. missing: cells of any length that are missing
+    calls."""
     table = number_table()
     for digit in range(10):
         table[ord(str(digit))] = digit
@@ -67,7 +68,7 @@ def raw_numbers(missing: Sequence[str] = ()) -> Codes:
 
 
 def raw_letters(every_letter: bool, missing: Sequence[str] = ()) -> Codes:
-    """Raw codes of cells of one character among letters, uint8[256]. missing: as for `raw_numbers`."""
+    """Return the raw codes of cells of one character in a table of letters, uint8[256]. missing: as in `raw_numbers`."""
     table = cell_table(every_letter)
     if not every_letter:
         for byte in range(128):
@@ -78,7 +79,7 @@ def raw_letters(every_letter: bool, missing: Sequence[str] = ()) -> Codes:
 
 
 def with_missing(table: Codes, missing: Sequence[str]) -> Codes:
-    """The table, in which cells of one character that are missing calls, letters in either case, have this code."""
+    """Set the code of cells of one character that are missing calls, letters in either case, to MISSING in the table, and return it."""
     for code in missing:
         if len(code) == 1 and code.isascii():
             table[[ord(code.lower()), ord(code.upper())]] = MISSING
@@ -86,8 +87,12 @@ def with_missing(table: Codes, missing: Sequence[str]) -> Codes:
 
 
 def number_coding(counts: npt.NDArray[np.int64], options: CallOptions, of_scheme: bool = False, reads_alleles: bool = True) -> Coding:
-    """Decide about numbers. counts: how often each raw code occurs, int64[256]; of_scheme: titles of the table are those of a typing
-    scheme; reads_alleles: alleles are among what can be read. Raises `InputError` for options that are of letters."""
+    """Decide the meaning of numbers. Raises `InputError` for options that are for letters.
+
+    counts: number of occurrences of each raw code, int64[256]
+    of_scheme: whether titles of the table are those of a typing scheme
+    reads_alleles: whether alleles can be read
+    """
     type = options.type
     if type is TableType.ABH:
         raise _is_of(parameter("type", type.value), "letters", "numbers")
@@ -127,7 +132,7 @@ def number_coding(counts: npt.NDArray[np.int64], options: CallOptions, of_scheme
 
 
 def _is_of(name: str, cells: str, others: str) -> InputError:
-    return InputError(f"{name} is for {cells}, and the cells are {others}")
+    return InputError(f"{name} is for {cells}, but the cells are {others}")
 
 
 def _with_minus_one(with_one: bool) -> Coding:
@@ -146,10 +151,10 @@ def _readings_with_zero(beyond: frozenset[int], alleles: str | None) -> str:
     if len(beyond) == 1:
         readings.append(f"genotypes 0, 1, 2 with {largest} as a missing one ({parameter('missing_code', largest)})")
     elif largest == _NINE and max(beyond - {_NINE}) <= MOST_PLOIDY:
-        rest = max(beyond - {_NINE})
-        readings.append(f"dosages with 9 as a missing one ({parameter('ploidy', rest)} and {parameter('missing_code', _NINE)})")
+        remaining = max(beyond - {_NINE})
+        readings.append(f"dosages with 9 as a missing one ({parameter('ploidy', remaining)} and {parameter('missing_code', _NINE)})")
     if not readings:
-        return f"numbers from 0 to {largest} are no genotypes; expected 0, 1, 2"
+        return f"numbers from 0 to {largest} are not genotypes; expected 0, 1, 2"
     return f"numbers from 0 to {largest} may be {', or '.join(readings)}; say which"
 
 
@@ -170,18 +175,18 @@ def _centred(assumed: str | None = None) -> Coding:
 
 
 def _dosages(ploidy: int) -> Coding:
-    """A haploid call counts as two of its allele, as in VCF."""
+    """Return the coding of dosages. A haploid call counts as two copies of its allele, as in VCF."""
     codes = {0: 0, 1: 2} if ploidy == 1 else {dosage: dosage for dosage in range(ploidy + 1)}
     return Coding(Kind.GENOTYPE if ploidy <= 2 else Kind.DOSAGE, _table({**codes, MINUS_ONE: MISSING}))
 
 
 def _alleles(assumed: str | None = None) -> Coding:
-    """Numbers of alleles, 1 to 9; 0 is a missing one."""
+    """Return the coding of allele numbers, 1 to 9; 0 is a missing allele."""
     return Coding(Kind.ALLELE, _table({0: MISSING, MINUS_ONE: MISSING, **{number: number for number in range(1, 10)}}), assumed)
 
 
 def alleles_assumed() -> str:
-    """The note that cells are read as alleles because they look so."""
+    """Return the note that cells are read as alleles because they look like alleles."""
     alleles, calls = parameter("type", TableType.ALLELES.value), parameter("type", TableType.CALLS.value)
     return f"read as alleles of loci, 0 as a missing one ({alleles} confirms it, {calls} reads genotypes)"
 
@@ -191,14 +196,16 @@ def _undecided(problem: str) -> Coding:
 
 
 def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding:
-    """Decide about letters, of which not every one is a call. counts: as for `number_coding`. Raises `InputError` for options that are of
-    numbers."""
+    """Decide the meaning of letters, of which not every one is a call. Raises `InputError` for options that are for numbers.
+
+    counts: as in `number_coding`
+    """
     type = options.type
-    for name, given in (
+    for name, is_set in (
         (parameter("type", type.value), type in (TableType.CENTRED, TableType.ALLELES)),
         (parameter("ploidy"), options.ploidy is not None),
     ):
-        if given:
+        if is_set:
             raise _is_of(name, "numbers", "letters")
     times = {NUCLEOTIDES[raw] if raw < len(NUCLEOTIDES) else chr(raw): int(counts[raw]) for raw in np.flatnonzero(counts[:128]).tolist()}
     seen = frozenset(times)
@@ -221,15 +228,18 @@ def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding
             f" nucleotides ({calls}; all but A, C, G, T are missing), or other codes ({every} compares every letter); say which"
         )
     if strange := sorted(seen - _NUCLEOTIDE_LETTERS):
-        letters = f"the letter {strange[0]} is" if len(strange) == 1 else f"the letters {', '.join(strange)} are"
+        listed = ", ".join(strange)
+        letters = f"the letter {listed} is not a nucleotide" if len(strange) == 1 else f"the letters {listed} are not nucleotides"
         code, it = parameter("missing_code", ",".join(strange)), "it is a missing call" if len(strange) == 1 else "they are missing calls"
-        return _undecided(f"{letters} no nucleotide; {every} compares every letter, {code} says that {it}")
+        return _undecided(f"{letters}; {every} compares every letter, {code} says that {it}")
     return nucleotides
 
 
 def describe_ambiguous(counts: npt.NDArray[np.int64]) -> str | None:
-    """Report of letters for two nucleotides, which are genotypes in some tables and missing calls here; None where there are none. counts:
-    as for `number_coding`."""
+    """Return a note about letters for two nucleotides, which are genotypes in some tables and missing calls here; None if there are none.
+
+    counts: as in `number_coding`
+    """
     several = [letter for letter in _SEVERAL if counts[ord(letter)]]
     if not several:
         return None
@@ -242,6 +252,6 @@ _OTHERS = sorted(frozenset(map(chr, range(ord("A"), ord("Z") + 1))) - frozenset(
 
 
 def _cross(assumed: str | None = None) -> Coding:
-    """Raw codes of A and C are those of nucleotides; C (not A) and D (not B) are missing calls."""
+    """Return the coding of a cross. Raw codes of A and C are those of nucleotides; C (not A) and D (not B) are missing calls."""
     a, c = NUCLEOTIDES.index("A"), NUCLEOTIDES.index("C")
     return Coding(Kind.GENOTYPE, _table({a: 0, ord("H"): 1, ord("B"): 2, c: MISSING, ord("D"): MISSING}), assumed)

@@ -1,4 +1,4 @@
-"""Choice of the columns of a table that are read."""
+"""Chooses the columns of a table that are read."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _RAW = ("FID", "IID", "PAT", "MAT", "SEX", "PHENOTYPE")
 _TRAW = ("CHR", "SNP", "(C)M", "POS", "COUNTED", "ALT")
 """The first columns of PLINK's .traw, which has a row per site."""
 _HETEROZYGOUS = "_HET"
-"""Ends titles of .raw whose columns say again which genotypes are heterozygous."""
+"""End of titles of .raw whose columns repeat which genotypes are heterozygous."""
 
 
 @dataclass(frozen=True)
 class Columns:
     """Plan for the columns of a table.
 
-    titles: of the columns that are read
-    actions: for each column after the first, READ, SKIP_COLUMN or EMPTY of `_sites`, uint8[columns]; without any all are read
-    left_out: known titles of something else than sites
-    untitled: columns without a title, in which every cell must be empty
+    titles: titles of the columns that are read
+    actions: READ, SKIP_COLUMN or EMPTY of `_sites` for each column after the first, uint8[columns]; if empty, all are read
+    left_out: titles of the columns left out because they are known not to be sites
+    untitled: number of columns without a title, in which every cell must be empty
     id_cells: cells of a row that make its id: one, or family and person
     """
 
@@ -42,25 +42,27 @@ class Columns:
     id_cells: tuple[int, ...] = (0,)
 
     def number_of(self, place: int) -> int:
-        """The column, counted after the first, of a place among those that are read."""
+        """Return the column, counted after the first, of a place among the columns that are read."""
         return place if not len(self.actions) else int(np.flatnonzero(self.actions == _sites.READ)[place])
 
     def place_of(self, column: int) -> int:
-        """The place of a column that is read among all that are."""
+        """Return the place of a column, counted after the first, among the columns that are read."""
         return column if not len(self.actions) else int(np.count_nonzero(self.actions[:column] == _sites.READ))
 
 
 def plink_export(header: Sequence[str]) -> str | None:
-    """ ".raw" or ".traw" for the first line of such a file of PLINK's, else None."""
+    """Return ".raw" or ".traw" for the first line of such a file of PLINK's, else None."""
     first = tuple(title.upper() for title in header[: len(_RAW)])
     return ".raw" if first == _RAW else ".traw" if first == _TRAW else None
 
 
 def plan_columns(header: Sequence[str], options: CallOptions) -> Columns:
-    """Say what is done with each column after the first, by its title.
+    """Decide by its title how each column after the first is treated.
 
-    header: titles of all columns. Columns that `options` names are read whatever they are called; other columns of metadata, or beside
-    samples of annotation, are not. Raises `InputError` for titles that the table does not have, and where no column is left.
+    Columns that `options` names are read, whatever their titles; other columns of metadata, or of annotation next to samples, are not.
+    Raises `InputError` for titles that the table does not have, and if no column remains.
+
+    header: titles of all columns
     """
     titles, chosen, ignored = header[1:], options.columns, options.ignore_columns
     for name, some in (("columns", chosen or ()), ("ignore_columns", ignored)):
@@ -96,9 +98,9 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> Columns:
 
 
 def _refuse_sites_as_rows(header: Sequence[str], options: CallOptions) -> None:
-    """Raises `InputError` for a table whose titles say that its rows are sites, and for one of PLINK's with a column before its own."""
+    """Raise `InputError` for a table whose titles show that its rows are sites, and for one of PLINK's with a column before its own."""
     if set(_RAW[1:4]) <= set(header):
-        raise InputError(f"columns as in PLINK's .raw, but the first one is {header[0]!r}; delete what stands before {_RAW[0]}")
+        raise InputError(f"columns as in PLINK's .raw, but the first one is {header[0]!r}; delete the columns before {_RAW[0]}")
     width = 1 if options.transpose or options.columns is not None else annotation_width(header)
     if width > 1 and not set(header[1:width]) <= set(options.ignore_columns):
         shown, are = _named(header[1:width])
@@ -109,7 +111,7 @@ def _refuse_sites_as_rows(header: Sequence[str], options: CallOptions) -> None:
 
 
 def _places_of_others(header: Sequence[str], transpose: bool, export: str | None) -> list[int]:
-    """Columns after the first that have no title, or one that tells of something else than calls."""
+    """Return the columns after the first that have no title, or a title that does not belong to calls."""
     titles = header[1:]
     empty = [k for k, title in enumerate(titles) if not title]
     if export is not None:
@@ -117,30 +119,30 @@ def _places_of_others(header: Sequence[str], transpose: bool, export: str | None
     if transpose:
         return empty + list(range(annotation_width(header) - 1))
     names_site = NAME_OF_SITE.match
-    found = [k for k, title in enumerate(titles) if title and not names_site(title) and is_metadata(title)]
-    serial = serial_stems((titles[k] for k in found), titles)
-    return sorted(empty + [k for k in found if stem(titles[k]) not in serial])
+    metadata = [k for k, title in enumerate(titles) if title and not names_site(title) and is_metadata(title)]
+    serial = serial_stems((titles[k] for k in metadata), titles)
+    return sorted(empty + [k for k in metadata if stem(titles[k]) not in serial])
 
 
 def _repeats(title: str, before: str, export: str) -> bool:
-    """Tell whether a column of .raw says which genotypes of the one before it are heterozygous (`--recode AD`)."""
+    """Return whether a column of .raw shows which genotypes of the column before it are heterozygous (`--recode AD`)."""
     return export == ".raw" and title.endswith(_HETEROZYGOUS) and before.rsplit("_", 1)[0] == title.removesuffix(_HETEROZYGOUS)
 
 
 def describe_left_out(titles: Sequence[str], transpose: bool) -> str:
-    """Report of columns that are left out because of their titles. transpose: columns are samples."""
+    """Return a note about columns that are left out because of their titles. transpose: columns are samples."""
     shown, are = _named(titles)
     why = "annotation of sites" if transpose else "metadata"
     return f"column{'s'[: len(titles) != 1]} {shown} {are} left out as {why}, by title; {parameter('columns')} names the columns to read"
 
 
 def describe_rows_left_out(titles: Sequence[str]) -> str:
-    """Report of rows that are left out because of their titles."""
+    """Return a note about rows that are left out because of their titles."""
     shown, are = _named(titles)
-    return f"row{'s'[: len(titles) != 1]} {shown} {are} left out as metadata, by title; rename what is a site"
+    return f"row{'s'[: len(titles) != 1]} {shown} {are} left out as metadata, by title; rename those that are sites"
 
 
 def _named(titles: Sequence[str]) -> tuple[str, str]:
-    """(the first titles, the verb for all of them)."""
+    """Return (a list of the first titles, "is" or "are" for all of them)."""
     more = f" and {len(titles) - _MOST_NAMED:,} more" if len(titles) > _MOST_NAMED else ""
     return ", ".join(map(repr, titles[:_MOST_NAMED])) + more, "is" if len(titles) == 1 else "are"

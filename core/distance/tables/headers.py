@@ -1,7 +1,7 @@
-"""Detection of tables whose first line is data, because the header is missing.
+"""Detects tables whose first line is data, because the header is missing.
 
-As a header, data would lose a row. What says that a line is a header is its first cell: empty, or a title of ids. Any other line whose
-cells could be calls of this table fits both readings.
+If data were read as a header, a row would be lost. A line is known to be a header by its first cell: empty, or a title of ids. Any other
+line whose cells could be calls of this table may be either.
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.tables.alleles import AlleleCells
 
 _SHARE = 2
-"""If more than one cell in so many could be a call, the line may be data: others may be calls whose spelling is not known."""
+"""If more than one cell in this many could be a call, the line may be data: the others may be calls whose spelling is not known."""
 
 
 def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, whole: bool, missing: Sequence[str] = ()) -> bool:
-    """Tell whether cells of a line, from byte `start` on, could be calls of a table of calls. table: the codes of cells of one byte, BAD
-    for what is no call; whole: every cell has to be one, and not only most of them; missing: cells that are missing calls."""
+    """Return whether cells of a line, from byte `start`, could be calls of a table of calls.
+
+    table: the codes of cells of one byte, BAD for those that are not calls
+    whole: whether every cell must be a call, not only most of them
+    missing: cells that are missing calls
+    """
     cells = line.count(delimiter.encode(), start) + 1
     codes: Codes = np.empty(cells, dtype=np.uint8)
     parser = _sites.CallParser(delimiter, table, codes[:0], list(missing))
@@ -32,7 +36,7 @@ def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, whole:
 
 
 def could_be_alleles(cells: Sequence[str], missing: Sequence[str] = ()) -> bool:
-    """Tell whether more than half of the cells could be alleles, in any spelling. missing: cells that are missing alleles."""
+    """Return whether more than half of the cells could be alleles, in any spelling. missing: cells that are missing alleles."""
     reader = AlleleCells(missing)
     known = sum(reader.could_be_allele(cell) for cell in cells)
     return known * _SHARE > len(cells)

@@ -1,4 +1,4 @@
-"""Matrices of distances that are given where a table of calls is expected."""
+"""Detects matrices of distances that are given where a table of calls is expected."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy.typing as npt
 from gpualign.core.files.squares import number_of
 
 ROWS_LOOKED_AT = 256
-"""Rows and columns that are enough to tell."""
+"""Number of rows and columns that is enough to decide."""
 
-_LEAST_ROWS = 4
-_LEAST_PAIRS = 4
+_MIN_ROWS = 4
+_MIN_PAIRS = 4
 """Fewer values that are equal on both sides of a diagonal of zeros may be calls by chance."""
 
 _FILE = re.compile(r"(\.(f[a-z]{0,4}|txt|gz))+$")
@@ -25,7 +25,7 @@ _OF_R = re.compile(r"x(?=[0-9])")
 
 
 class Likeness(Enum):
-    """How much a square of numbers looks like a matrix of distances."""
+    """Evidence that a square of numbers is a matrix of distances."""
 
     NONE = "none"
     BY_VALUES = "it is symmetric, with zeros on its diagonal"
@@ -33,8 +33,11 @@ class Likeness(Enum):
 
 
 def likeness(numbers: npt.NDArray[np.int64], ids: Sequence[str], titles: Sequence[str]) -> Likeness:
-    """Compare a square with a matrix of distances. numbers: int64[rows][columns], 0 for missing calls, of the first rows and columns; ids,
-    titles: of rows and columns. Ids that R or a file's name has changed count as the same."""
+    """Return the evidence that a square is a matrix of distances. Ids that R or a file's name has changed count as equal.
+
+    numbers: the first rows and columns, int64[rows][columns], 0 for missing calls
+    ids, titles: ids of the rows, titles of the columns
+    """
     pairs = np.count_nonzero(np.triu(numbers, 1))
     if not pairs or (numbers != numbers.T).any():
         return Likeness.NONE
@@ -45,27 +48,27 @@ def likeness(numbers: npt.NDArray[np.int64], ids: Sequence[str], titles: Sequenc
         return Likeness.NONE
     if list(map(_plain, ids)) == list(map(_plain, titles)):
         return Likeness.BY_IDS
-    return Likeness.BY_VALUES if len(numbers) >= _LEAST_ROWS and pairs >= _LEAST_PAIRS else Likeness.NONE
+    return Likeness.BY_VALUES if len(numbers) >= _MIN_ROWS and pairs >= _MIN_PAIRS else Likeness.NONE
 
 
 def _plain(name: str) -> str:
-    """An id without what R and names of files change: case, signs, an X before a digit, a suffix."""
+    """Return an id without the parts that R and names of files change: case, punctuation, an X before a digit, a suffix."""
     return _OF_R.sub("", _LETTERS.sub("", _FILE.sub("", name.lower())), count=1)
 
 
 class SquareOfIds:
-    """Finds out whether rows and columns have the same ids, as in a matrix of distances.
+    """Decides whether rows and columns have the same ids, as in a matrix of distances.
 
-    rows: number of rows so far, while their ids are those of the columns in the same order; -1 after another id
+    rows: number of rows so far, as long as their ids are those of the columns in the same order; -1 after a different id
     """
 
     def __init__(self, titles: Sequence[str], whole: bool) -> None:
-        """titles: of the columns; whole: all columns of the table are read, and the first line has their ids."""
+        """Take the titles of the columns. whole: all columns of the table are read, and the first line has their ids."""
         self._titles = titles
         self.rows = 0 if whole else -1
 
     def look(self, name: str, cells: Sequence[str]) -> None:
-        """Compare the id of the next row. cells: of the row, after its id."""
+        """Compare the id of the next row. cells: the cells of the row after its id."""
         k = self.rows
         if k >= len(self._titles) or self._titles[k] != name:
             self.rows = -1
@@ -74,8 +77,8 @@ class SquareOfIds:
         self.rows = -1 if name.isdecimal() and k < len(cells) and not _is_zero(cells[k]) else k + 1
 
     def is_whole(self, ids: Sequence[str]) -> bool:
-        """Tell whether these ids of all rows are those of the columns, in any order, and not all are numbers: sites and samples may be
-        numbered alike."""
+        """Return whether these ids of all rows are those of the columns, in any order, and not all are numbers: sites and samples may have
+        the same numbers."""
         titles = self._titles
         if all(map(str.isdecimal, titles)):
             return False
@@ -83,11 +86,11 @@ class SquareOfIds:
 
 
 def are_distances(cells: Sequence[str]) -> bool:
-    """Tell whether cells are what a matrix of distances has: numbers, and nothing where there is none."""
+    """Return whether cells are those of a matrix of distances: numbers or empty."""
     return all(not cell or number_of(cell) is not None for cell in cells)
 
 
 def _is_zero(cell: str) -> bool:
-    """Tell whether a cell can be on the diagonal of a matrix of distances."""
+    """Return whether a cell can be on the diagonal of a matrix of distances."""
     value = number_of(cell) if cell else 0.0
     return value is not None and (value == 0 or math.isnan(value))

@@ -1,4 +1,4 @@
-"""How calls are to be read, as a user asks for it."""
+"""Options by which a user decides how calls are read."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ MOST_PLOIDY = 8
 class TableType(Enum):
     """Type of the cells of a table.
 
-    AUTO: as they look. CALLS: genotypes 0, 1, 2 or nucleotides. ALLELES: alleles of loci. CENTRED: genotypes -1, 0, 1. ABH: genotypes of a
-    cross, A, H and B.
+    AUTO: decided by their text. CALLS: genotypes 0, 1, 2 or nucleotides. ALLELES: alleles of loci. CENTRED: genotypes -1, 0, 1. ABH:
+    genotypes of a cross, A, H and B.
     """
 
     AUTO = "auto"
@@ -26,16 +26,16 @@ class TableType(Enum):
 
 @dataclass(frozen=True)
 class CallOptions:
-    """How calls are read. All but `every_letter`, `allow_duplicates` and `nonfounders` are for tables.
+    """How calls are read. All options except `every_letter`, `allow_duplicates` and `nonfounders` are for tables.
 
     transpose: a row is a site
     no_header: the first line is data
-    every_letter: every letter is a call, as for `calls.letter_table`
+    every_letter: every letter is a call, as in `calls.letter_table`
     allow_duplicates: repeated ids are numbered
-    type: what tables hold
-    missing_codes: further cells that are missing calls
-    ploidy: cells are dosages from 0 to this; None: they are not said to be dosages
-    columns: titles of the columns that are read; None: all but those with known titles of something else
+    type: type of the cells of tables
+    missing_codes: additional cells that are missing calls
+    ploidy: cells are dosages from 0 to this; None: not specified
+    columns: titles of the columns that are read; None: all but those whose titles are known not to be of sites
     ignore_columns: titles of columns that are not read
     nonfounders: samples with parents count as founders
     """
@@ -52,7 +52,7 @@ class CallOptions:
     nonfounders: bool = False
 
     def check(self) -> None:
-        """Raises `InputError` for options that contradict each other."""
+        """Raise `InputError` for options that contradict each other, or have values that are not allowed."""
         for code in self.missing_codes:
             if any("\ud800" <= letter <= "\udfff" for letter in code):
                 raise InputError(f"{parameter('missing_code')}: {code!r} is not UTF-8")
@@ -65,4 +65,4 @@ class CallOptions:
         if self.ploidy is not None and of_numbers:
             raise InputError(f"{ploidy} is for dosages, not for {type}")
         if self.ploidy is not None and not 1 <= self.ploidy <= MOST_PLOIDY:
-            raise InputError(f"{ploidy} is a whole number from 1 to {MOST_PLOIDY}; found {self.ploidy}")
+            raise InputError(f"{ploidy}: expected a whole number from 1 to {MOST_PLOIDY}, found {self.ploidy}")

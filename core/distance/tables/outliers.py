@@ -1,4 +1,4 @@
-"""Columns of numbers that are unlike the others of a table of alleles, and may be no loci."""
+"""Finds columns of numbers that are unlike the others of a table of alleles, and may not be loci."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from gpualign.core.common.errors import parameter
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 
 ROWS_LOOKED_AT = 256
-"""Samples that are enough to tell."""
+"""Number of samples that is enough to decide."""
 
-_LEAST_ROWS = 4
-_LEAST_STEPS = 5
-"""From row to row; fewer equal ones happen among small numbers."""
+_MIN_ROWS = 4
+_MIN_STEPS = 5
+"""Minimum number of equal steps from row to row; fewer occur by chance among small numbers."""
 _YEARS = 1900, 2100
 _FIRST_HASH = 1 << 31
-"""Numbers of alleles from here on are those of hashes."""
+"""Allele numbers from this one are those of hashes."""
 _LARGE_ALLELE = 1000
-"""Where other loci have such numbers, years are not unlike them."""
+"""If other loci have numbers as large as this, years are not unlike them."""
 _FEW = 20
-"""One column in so many may be unlike the others."""
-_LEAST_DISTINCT = 8
+"""One column in this many may be unlike the others."""
+_MIN_DISTINCT = 8
 _TIMES_DISTINCT = 3
 _TIMES_LARGE = 50
 """Multiple of the upper quartile of the columns' largest numbers."""
@@ -31,12 +31,15 @@ _MOST_NAMED = 5
 
 
 def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], transpose: bool = False) -> str | None:
-    """Report of the loci that look unlike the others, by numbers of alleles [samples][loci] of some samples; None where all are alike.
-    transpose: loci are rows of the table.
+    """Return a note about the loci that are unlike the others; None if there are none.
 
     A locus is reported if its numbers go up by the same step from row to row, if they are years and few other loci have numbers as
-    large, if they are far larger than those of the others, or if they are different in nearly all samples and three times as many as those
-    of a usual locus.
+    large, if they are far larger than those of the others, or if they are different in nearly all samples and at least three times as many
+    as those of a usual locus.
+
+    numbers: allele numbers of some samples, [samples][loci]
+    titles: names of the loci
+    transpose: loci are rows of the table
     """
     samples, loci = numbers.shape
     if samples < 2 or loci < 2:
@@ -52,29 +55,29 @@ def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], tr
 
     usual_largest = float(np.quantile(largest, 0.75))
     far = (largest >= _LARGE_ALLELE) & (largest < _FIRST_HASH) & (largest > _TIMES_LARGE * usual_largest)
-    found = {k: f"numbers up to {largest[k]:,}, other columns up to about {usual_largest:.0f}" for k in np.flatnonzero(far).tolist()}
-    if samples < _LEAST_ROWS:
-        return _report(found, titles, loci, transpose)
+    reasons = {k: f"numbers up to {largest[k]:,}, other columns up to about {usual_largest:.0f}" for k in np.flatnonzero(far).tolist()}
+    if samples < _MIN_ROWS:
+        return _report(reasons, titles, loci, transpose)
     steps = np.diff(values, axis=0)
-    counting = (called == samples) & (len(steps) >= _LEAST_STEPS) & (steps == steps[:1]).all(axis=0) & (steps[0] != 0)
+    counting = (called == samples) & (len(steps) >= _MIN_STEPS) & (steps == steps[:1]).all(axis=0) & (steps[0] != 0)
     years = (called > 0) & (smallest >= _YEARS[0]) & (largest <= _YEARS[1]) & (distinct > 1)
     others_large = np.count_nonzero(largest >= _LARGE_ALLELE) - np.count_nonzero(years)
-    varied = (distinct >= _LEAST_DISTINCT) & (10 * distinct >= 9 * called) & (distinct >= _TIMES_DISTINCT * max(usual, 1.0))
+    varied = (distinct >= _MIN_DISTINCT) & (10 * distinct >= 9 * called) & (distinct >= _TIMES_DISTINCT * max(usual, 1.0))
     for k in np.flatnonzero(varied).tolist():
-        found[k] = f"{distinct[k]:,} different values, other columns have about {usual:.0f}"
+        reasons[k] = f"{distinct[k]:,} different values, other columns have about {usual:.0f}"
     if others_large * _FEW <= loci:
-        found |= dict.fromkeys(np.flatnonzero(years).tolist(), "values are years")
-    found |= {k: f"values go up by {steps[0, k]} from row to row" for k in np.flatnonzero(counting).tolist()}
-    return _report(found, titles, loci, transpose)
+        reasons |= dict.fromkeys(np.flatnonzero(years).tolist(), "values are years")
+    reasons |= {k: f"values go up by {steps[0, k]} from row to row" for k in np.flatnonzero(counting).tolist()}
+    return _report(reasons, titles, loci, transpose)
 
 
-def _report(found: dict[int, str], titles: Sequence[str], loci: int, transpose: bool) -> str | None:
-    if not found or len(found) > max(1, loci // _FEW, 3) or 2 * len(found) > loci:
+def _report(reasons: dict[int, str], titles: Sequence[str], loci: int, transpose: bool) -> str | None:
+    if not reasons or len(reasons) > max(1, loci // _FEW, 3) or 2 * len(reasons) > loci:
         return None
-    shown = [f"{titles[k]!r} ({reason})" for k, reason in sorted(found.items())[:_MOST_NAMED]]
+    shown = [f"{titles[k]!r} ({reason})" for k, reason in sorted(reasons.items())[:_MOST_NAMED]]
     what, it = ("row" if transpose else "column"), ("it" if len(shown) == 1 else "them")
     advice = f"delete {it} from the table to leave {it} out" if transpose else f"{parameter('ignore_columns')} leaves {it} out"
     if len(shown) == 1:
         return f"{what} {shown[0]} does not look like a locus but is counted as one; {advice}"
-    more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
+    more = f" and {len(reasons) - _MOST_NAMED:,} more" if len(reasons) > _MOST_NAMED else ""
     return f"{what}s {', '.join(shown)}{more} do not look like loci but are counted; {advice}"

@@ -1,8 +1,8 @@
-"""Titles of columns that tables have beside their sites.
+"""Recognises titles of columns that tables have in addition to their sites.
 
-A title is known by its words: those of `ST (MLST)`, `ClonalComplex` and `collection_year` are words of metadata, and so is every word of
-`Date of isolation`. Words that are genes as well (lat, lon, dam, mat) are not in the lists, and words such as gene or core count only
-beside others.
+A title is recognised by its words: those of `ST (MLST)`, `ClonalComplex` and `collection_year` are words of metadata, and so is every word
+of `Date of isolation`. Words that are also genes (lat, lon, dam, mat) are not in the lists, and words such as gene or core count only
+together with others.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ contigs scaffolds length size coverage depth reads gc completeness contamination
 uncalled mismatches differences score confidence percent percentage pct
 """
 _ALONE = frozenset(_WORDS_ALONE.split())
-"""Words that make a title alone: of typing schemes, of when and where, of who and what, of assemblies and their calls."""
+"""Words that make a title by themselves: typing schemes, time and place, people and objects, assemblies and their calls."""
 
 _WORDS_BESIDE_OTHERS = """
 of the in at per by for and to from not min max mean median average avg total sum perc data info detail gene genes genome core whole
@@ -41,7 +41,7 @@ read pair base bases content years months weeks days ratio rate fraction share t
 q30
 """
 _BESIDE_OTHERS = frozenset(_WORDS_BESIDE_OTHERS.split())
-"""Words that make a title with others."""
+"""Words that make a title together with others."""
 
 _HIERARCHICAL = re.compile(r"hc ?[0-9]+( .*)?")
 """Levels of EnteroBase's HierCC."""
@@ -50,10 +50,10 @@ _DATED = re.compile(r"[a-z]{3,}(date|year)")
 _CASES = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _TOKENS = re.compile(r"[A-Za-z0-9]+")
 NAME_OF_SITE = re.compile("(?!hc|unnamed)[^(]*[0-9]{3}", re.IGNORECASE)
-"""Titles with longer numbers than metadata have: they tell sites quickly."""
+"""Titles with longer numbers than metadata have: a quick test for sites."""
 
 _NUMBERS = re.compile(r"[0-9]+")
-_LEAST_SERIES = 10
+_MIN_SERIES = 10
 
 _SIGNS = ("#", "%")
 """Titles without a letter: a number, a percentage."""
@@ -65,10 +65,10 @@ center protlsid assaylsid panellsid panel qccode
 gene locus
 """
 _OF_SITES = frozenset(_WORDS_OF_SITES.split())
-"""Words over what tables say of a site, beside its calls. Some are names of samples as well."""
+"""Words in titles of columns that describe a site, in addition to its calls. Some are also names of samples."""
 
 _OF_SITES_ALONE = frozenset(("chr", "chrom", "chromosome", "pos", "position", "cm", "centimorgan", "alleles", "strand", "qual", "filter"))
-"""Words that are no names of samples."""
+"""Words that are not names of samples."""
 
 
 _WELLS = frozenset(("a1", "a2"))
@@ -80,17 +80,17 @@ _ALTERNATIVE = frozenset(("alt", "alternate", "alternative"))
 NAMES_OF_SITES = frozenset(
     ("gene", "genes", "marker", "markers", "locus", "loci", "snp", "snps", "site", "sites", "variant", "variants", "rs", "rsid", "pos")
 )
-"""First cells that say that rows are sites, in lower case and without signs."""
+"""First cells that show that rows are sites, in lower case and without punctuation."""
 
 
 def is_metadata(title: str) -> bool:
-    """Tell whether a title is known to be of no site or locus."""
+    """Return whether a title is known not to be that of a site or locus."""
     if NAME_OF_SITE.match(title):
         return False
     words = _words(title)
     if not words:
         return title in _SIGNS
-    if words[0] == "unnamed" or _HIERARCHICAL.fullmatch(" ".join(words)):  # unnamed: pandas'
+    if words[0] == "unnamed" or _HIERARCHICAL.fullmatch(" ".join(words)):  # pandas writes unnamed
         return True
     alone = [word for word in words if word in _ALONE or _DATED.fullmatch(word)]
     beside = [word for word in words if word in _BESIDE_OTHERS]
@@ -103,14 +103,19 @@ def is_metadata(title: str) -> bool:
 
 
 def stem(title: str) -> str:
-    """A title with # in the place of its numbers."""
+    """Return a title with # in place of its numbers."""
     return _NUMBERS.sub("#", title)
 
 
-def serial_stems(found: Iterable[str], titles: Iterable[str]) -> frozenset[str]:
-    """Stems of titles that number sites, among those `found` to be metadata: other titles of the table that differ by their number are none
-    of metadata, or ten numbers and more follow each other."""
-    stems = {stem(title) for title in found if _NUMBERS.search(title)}
+def serial_stems(metadata: Iterable[str], titles: Iterable[str]) -> frozenset[str]:
+    """Return the stems of titles that number sites, among titles that look like metadata.
+
+    Other titles of the table with the same stem do not look like metadata, or ten or more consecutive numbers occur.
+
+    metadata: titles that look like metadata
+    titles: all titles of the table
+    """
+    stems = {stem(title) for title in metadata if _NUMBERS.search(title)}
     numbers: dict[str, set[int]] = {one: set() for one in stems}
     sites: set[str] = set()
     for title in titles if stems else ():
@@ -118,33 +123,36 @@ def serial_stems(found: Iterable[str], titles: Iterable[str]) -> frozenset[str]:
             if not is_metadata(title):
                 sites.add(own)
             numbers[own].add(int(_NUMBERS.findall(title)[-1]))
-    sites |= {own for own, some in numbers.items() if len(some) >= _LEAST_SERIES and max(some) - min(some) == len(some) - 1}
+    sites |= {own for own, some in numbers.items() if len(some) >= _MIN_SERIES and max(some) - min(some) == len(some) - 1}
     return frozenset(sites)
 
 
 def annotation_width(header: Sequence[str]) -> int:
-    """Number of columns at the beginning of a table with a row per site, the first included, that describe the site: all of those whose
-    titles could, if one of them can mean nothing else (`chrom`, `pos`), or two are `ref` and `alt`; else 1. `ref` alone is a sample."""
-    if len(header) < 2 or not _OF_SITES.issuperset(_words(header[1])):  # of most tables, which may have a million titles
+    """Return the number of columns at the beginning of a table with a row per site that describe the site, including the first.
+
+    These are all columns whose titles may describe a site, if one of them can mean nothing else (`chrom`, `pos`), or two are `ref` and
+    `alt`; else 1. `ref` by itself is a sample.
+    """
+    if len(header) < 2 or not _OF_SITES.issuperset(_words(header[1])):  # decides most tables, which may have a million titles
         return 1
     titles = [frozenset(_words(title)) for title in header]
     known = _OF_SITES
     if not any(some and some <= _ALTERNATIVE for some in titles):
         known -= _REFERENCE
-    if any(_WELL.fullmatch(title) and title.lower() not in _WELLS for title in header):  # A1 is a well as well, and so a sample
+    if any(_WELL.fullmatch(title) and title.lower() not in _WELLS for title in header):  # A1 is also a well, and so a sample
         known -= _WELLS
-    width, found = 1, titles[0]
+    width, words = 1, titles[0]
     while width < len(titles) and titles[width] and titles[width] <= known:
-        if not (titles[width].isdisjoint(_REFERENCE) or found.isdisjoint(_REFERENCE)):
+        if not (titles[width].isdisjoint(_REFERENCE) or words.isdisjoint(_REFERENCE)):
             break  # a second reference is a sample
-        found |= titles[width]
+        words |= titles[width]
         width += 1
-    proven = not found.isdisjoint(_OF_SITES_ALONE) or not (found.isdisjoint(_REFERENCE) or found.isdisjoint(_ALTERNATIVE))
+    proven = not words.isdisjoint(_OF_SITES_ALONE) or not (words.isdisjoint(_REFERENCE) or words.isdisjoint(_ALTERNATIVE))
     return width if proven else 1
 
 
 def _words(title: str) -> list[str]:
-    """Words of a title in lower case: `ClonalComplex` and `clonal_complex` have two."""
+    """Return the words of a title in lower case: `ClonalComplex` and `clonal_complex` have two."""
     words = []
     for token in _TOKENS.findall(title):
         known = token.lower()
