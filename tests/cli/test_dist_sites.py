@@ -153,7 +153,9 @@ def test_places_that_are_no_numbers(tmp_path, monkeypatch):
     write_fileset(tmp_path / "x.bed", np.zeros((3, 4), np.uint8))
     bim = (tmp_path / "x.bim").read_text()
     (tmp_path / "x.bim").write_text(bim.replace("\t3\t", "\tthree\t"))
-    assert refused("x.bed", "--regions", "1:2") == "x.bim: line 3, column 4: 'three' is no position, by which sites are to be chosen"
+    assert (
+        refused("x.bed", "--regions", "1:2") == "x.bim: line 3, column 4: expected a position, by which sites are selected, found 'three'"
+    )
     dist("x.bed", "--maf", "0")  # does not look at them
 
 
@@ -197,8 +199,14 @@ def test_plink_chooses_the_same(tmp_path, monkeypatch, real_data, name):
         (["--maf", "0.6"], "--maf is a fraction from 0 to 0.5; found 0.6"),
         (["--maf", "5"], "--maf is a fraction from 0 to 0.5; found 5 (5 % is 0.05)"),
         (["--mask", "none.bed"], "none.bed: no such file"),
-        (["--regions", "none.bed"], "--regions: 'none.bed': there is no file of this name, and as a region it would be all of four.aln, an alignment"),
-        (["--regions", "2-3"], "--regions: '2-3': there is no file of this name, and as a region it would be all of four.aln, an alignment"),
+        (
+            ["--regions", "none.bed"],
+            "--regions: 'none.bed': there is no file of this name, and as a region it would be all of four.aln, an alignment",
+        ),
+        (
+            ["--regions", "2-3"],
+            "--regions: '2-3': there is no file of this name, and as a region it would be all of four.aln, an alignment",
+        ),
         (["--regions", "x:5-"], "--regions: 'x:5-': the interval begins at 5, four.aln has 4 columns"),
         (["--regions", "x:2", "--mask", "all.bed"], "no site is left; sites: 4; outside regions: 3; masked: 1; used: 0"),
         (["--mask", "empty.bed", "--maf", "0.5"], "no site is left; sites: 4; masked: 0; minor allele rarer than 0.5: 4; used: 0"),

@@ -169,10 +169,10 @@ def test_distances_of_lists_are_of_alignments(folder):
     for name in ("t.tsv", "u.tsv"):
         (folder / name).write_text(f"id\tx\ty\n{name}\t0\t1\n")
     (folder / "l.txt").write_text("t.tsv\nu.tsv\n")
-    with pytest.raises(InputError, match=r"u\.tsv is a table; a list of several files is of alignments"):
+    with pytest.raises(InputError, match=r"u\.tsv is a table; a list of several files can only name alignments"):
         out("dist", "@l.txt")
     (folder / "l.txt").write_text("one.fa\nt.tsv\n")
-    with pytest.raises(InputError, match=r"t\.tsv is a table, one\.fa is an alignment; files of a list are of one kind"):
+    with pytest.raises(InputError, match=r"t\.tsv is a table, one\.fa is an alignment; files of a list must be of one kind"):
         out("dist", "@l.txt")
     (folder / "short.fa").write_text(">s\nACG\n")
     (folder / "l.txt").write_text("one.fa\nshort.fa\n")

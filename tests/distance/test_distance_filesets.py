@@ -130,7 +130,7 @@ def test_empty_lines_of_filesets_of_plink_2(tmp_path, rng, blank):
         ("F A 0 0 0 -9\nF\t\t0\t0\t0\t-9\n", "line 2 has 5 columns; expected 6"),
         ("F A 0 0 9 -9 1\nF B 0 0 0 -9\n", "line 1 has 7 columns; expected 6"),
         ("F A b 0 0 0 -9\nF B 0 0 0 -9\n", "line 1 has 7 columns; expected 6"),
-        ("F A 0 0 0 -9\n", "calls behind those of the last of 1 samples"),
+        ("F A 0 0 0 -9\n", "calls after those of the last of 1 samples"),
     ],
 )
 def test_people_that_are_not_those_of_the_calls(tmp_path, fam, message):
@@ -180,7 +180,7 @@ def test_joined_files_are_named(tmp_path, text, packed, records, other):
     name = "x.vcf.gz" if packed else "x.vcf"
     (tmp_path / name).write_bytes(joined)
     line = one.count(b"\n") + 1
-    reason = f"{name}: line {line} begins a second header, behind {records:,} record{'s'[: records != 1]}: several files were joined"
+    reason = f"{name}: line {line} begins a second header, after {records:,} record{'s'[: records != 1]}: several files were joined"
     done = gpualign("dist", name, cwd=tmp_path, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
     assert reason in done.stderr.decode()

@@ -95,7 +95,7 @@ def test_sites_are_chosen_as_those_of_a_bed(tmp_path, rng):
     assert notes.splitlines()[0] == others.splitlines()[0]
     pvar = tmp_path / "x.pvar"
     pvar.write_text(pvar.read_text().replace("\t7\trs6\t", "\tseven\trs6\t"))
-    with pytest.raises(InputError, match=r"x\.pvar: variant 7: 'seven' is no position"):
+    with pytest.raises(InputError, match=r"x\.pvar: variant 7: expected a position, by which sites are selected, found 'seven'"):
         gpualign_here(*run, tmp_path / "x.pgen")
 
 
@@ -124,9 +124,9 @@ def damage(folder, name, change):
         ("x.psam", None, r"x\.psam: no such file; it belongs to .*x\.pgen"),
         ("x.psam", lambda text: text + b"more\tNA\n", r"x\.pgen: 40 samples, but .*x\.psam has 41; files of one fileset belong together"),
         ("x.pvar", lambda text: text + b"1\t9\trs\tA\tC\n", r"x\.pgen: 300 variants, but .*x\.pvar has 301"),
-        ("x.pvar", lambda text: text + b"1\t9\n", r"x\.pvar: line 303 has 2 columns, at least 5 are wanted"),
+        ("x.pvar", lambda text: text + b"1\t9\n", r"x\.pvar: line 303: expected at least 5 columns, found 2"),
         ("x.pvar", lambda text: text.replace(b"REF", b"RFE"), r"x\.pvar: line 2 has no column REF; the columns are CHROM, POS, ID, RFE"),
-        ("x.psam", lambda text: b"p1\n" * 40, r"x\.psam: line 1 has 1 columns, at least 2 are wanted"),
+        ("x.psam", lambda text: b"p1\n" * 40, r"x\.psam: line 1: expected at least 2 columns, found 1"),
         (
             "x.pvar",
             lambda text: text.replace(b"\tC\t", b"\t" + b",".join([b"C"] * 22) + b"\t", 1),
@@ -160,7 +160,7 @@ def test_sites_that_differ_and_kinds_that_do_not_go_together(tmp_path, rng):
     (tmp_path / "w.pvar").write_bytes((tmp_path / "y.pvar").read_bytes())
     with pytest.raises(InputError, match=r"w\.pgen: site 3 is 2 3 A C, in .*x\.pgen it is 1 3 A C"):
         read(tmp_path / "x.pgen", tmp_path / "w.pgen")
-    with pytest.raises(InputError, match=r"z\.bed is a PLINK fileset, .*x\.pgen is a PLINK 2 fileset; two inputs are of one kind"):
+    with pytest.raises(InputError, match=r"z\.bed is a PLINK fileset, .*x\.pgen is a PLINK 2 fileset; two inputs must be of one kind"):
         gpualign_here("dist", tmp_path / "x.pgen", tmp_path / "z.bed")
 
 

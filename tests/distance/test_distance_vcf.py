@@ -86,7 +86,7 @@ def reader_of(pid_file):
 @pytest.mark.parametrize(
     ("behaviour", "code", "message"),
     [
-        ("os.kill(os.getpid(), signal.SIGSEGV)", 2, "x.vcf: a damaged file: the reader crashed in or behind record 4,097 (SIGSEGV)"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", 2, "x.vcf: a damaged file: the reader crashed in or after record 4,097 (SIGSEGV)"),
         ("os.abort()", 2, "(SIGABRT)"),
         ("os.kill(os.getpid(), signal.SIGKILL)", 1, "was killed (SIGKILL); was memory short?"),
         ("os._exit(3)", 1, "ended with 3"),

@@ -130,7 +130,7 @@ def test_what_is_told(codes, tmp_path):
     assert refused("x.bed", "--metric", "grm") == f"--metric grm {why}"
     assert refused("x.bed", "--maf", "0.1") == f"--maf {why}"
     dist("x.bed", "--metric", "king")
-    assert refused(SNPS, "--nonfounders").startswith("--nonfounders is for PLINK filesets, which tell parents; ")
+    assert refused(SNPS, "--nonfounders").startswith("--nonfounders is for PLINK filesets, which name parents; ")
 
 
 def test_shares_of_one_job_count_the_same_samples(codes):

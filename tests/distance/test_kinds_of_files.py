@@ -172,5 +172,5 @@ def text():
 def test_a_vcf_without_its_first_line_is_named(tmp_path, text, start):
     body = text[text.index("#CHROM") :]
     (tmp_path / "x.vcf").write_text(start + body)
-    with pytest.raises(InputError, match=r"x\.vcf is VCF without its first line, ##fileformat=VCFv4\.2; put that line in front of it"):
+    with pytest.raises(InputError, match=r"x\.vcf is VCF without its first line, ##fileformat=VCFv4\.2; put that line before it"):
         gpualign_here("dist", tmp_path / "x.vcf")

@@ -126,9 +126,7 @@ def test_sites_without_a_call_have_no_minor_allele():
 
 def test_tables_have_no_positions(rng):
     source = dense_source(random_codes(rng, 3, 9))
-    with pytest.raises(
-        InputError, match=r"mask needs the positions of sites, but sites of tables and arrays have none: leave out columns"
-    ):
+    with pytest.raises(InputError, match=r"mask needs the positions of sites, but sites of tables and arrays have none: leave out columns"):
         chosen(source, SiteFilters(mask=bed("x\t1\t3\n")))
 
 

@@ -56,8 +56,8 @@ UNKNOWN_CELLS = [
     ("id,a,b\nA,0,1\nB,ND,40\n", "", "'ND' in a table of alleles.*; --missing-code ND if it is a missing call"),
     ("id,a,b\nA,A,C\nB,0,T\n", "", "'0' in a table of letters.*; --missing-code 0 if it is a missing call"),
     ("id\ta\tb\nA\t0\t9\nB\t1\t2\n", "--type calls", "'9' in a table of genotypes.*; --missing-code 9 if it is a missing call"),
-    ("id\ta\tb\nA\tAA\tAG\nB\tGG\tAG\n", "", "write genotypes as how many alleles are not the reference"),
-    ("id\ta\tb\nA\tA/G\tA/A\nB\tG/G\tA/G\n", "", "write genotypes as how many alleles are not the reference"),
+    ("id\ta\tb\nA\tAA\tAG\nB\tGG\tAG\n", "", "write genotypes as the number of alleles that are not the reference"),
+    ("id\ta\tb\nA\tA/G\tA/A\nB\tG/G\tA/G\n", "", "write genotypes as the number of alleles that are not the reference"),
 ]
 SITES_AS_ROWS = [
     ("marker,chrom,pos,L1,L2\nm1,1,1200,0,1\nm2,1,5000,1,1\n", "columns 'chrom', 'pos' are annotation of sites .*--transpose"),
@@ -71,7 +71,7 @@ CASES = [
     *UNKNOWN_CELLS,
     *((text, "", message) for text, message in CROSSES),
     *((text, options, "use --no-header if it is a row") for text, options in HEADLESS),
-    *((text, options, "the first row has a cell more than the header") for text, options in LONGER_ROWS),
+    *((text, options, "the first row has one cell more than the header") for text, options in LONGER_ROWS),
     *((text, "", r"this is a matrix \(its rows and columns have the same ids\)") for text in MATRICES),
     *((text, "", r"may be a matrix of distances .*--type calls, or --type alleles") for text in LIKE_MATRICES),
 ]

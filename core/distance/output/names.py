@@ -36,6 +36,6 @@ def _written(format: str, names: Names) -> tuple[list[str], list[tuple[str, str]
     for name, other in zip(written, names.ids, strict=True):
         if first.setdefault(name, other) != other:
             raise InputError(
-                f"{format} does not allow some characters: ids {first[name]!r} and {other!r} would both become {name!r}; rename one of them"
+                f"{format} does not allow some characters: ids {first[name]!r} and {other!r} would both be {name!r}; rename one of them"
             )
     return written, [(name, other) for name, other in zip(names.ids, written, strict=True) if name != other]

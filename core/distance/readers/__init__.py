@@ -1,1 +1,1 @@
-"""What calls are read from: one kind of file a module."""
+"""Readers of calls, a module for each kind of file."""

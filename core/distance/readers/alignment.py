@@ -1,7 +1,7 @@
-"""Aligned FASTA: rows of one length, such as core-genome alignments.
+"""Reads aligned FASTA: rows of one length, such as core-genome alignments.
 
-The file is read once, a regular one by several threads. Rows are kept as their differences from the first calls of each site, so that
-memory grows with what distinguishes the samples and sites at which all agree cost nothing.
+The file is read once; several threads read a regular file. Rows are stored as their differences from the first calls of each site, so that
+memory grows with the differences between samples, and sites at which all agree cost nothing.
 """
 
 from __future__ import annotations
@@ -29,20 +29,24 @@ from gpualign.core.files.scratch import Scratch
 from gpualign.core.sequences.ids import Names, unique_ids, unique_in_files
 
 _PIECE = 4 << 20
-"""Of a stream."""
+"""Bytes of a stream that are read at a time."""
 
 _CHUNK = 1 << 20
-"""Of a file: what a thread takes at a time."""
+"""Bytes of a file that a thread takes at a time."""
 
 _AMINO_ACIDS = b"EFILPQefilpq"
-"""Letters that no nucleotide code has; about a third of a protein's."""
+"""Letters that no nucleotide code has; approximately a third of a protein's."""
 
 
 class AlignmentSource:
-    """Implements `base.Source`. source: its name for messages; chosen: 1 for sites that count, else 0, uint8[columns]; kept: which records
-    are the samples, bool[records]; None: all.
+    """Implements `base.Source`.
 
-    The scanner knows of all records which sites vary and which lack calls. Among some of them no other sites do, so those are looked at.
+    The scanner knows which sites vary among all records, and which lack calls. Among a subset of the records no other sites do, so only
+    these are looked at.
+
+    source: its name for messages
+    chosen: 1 for sites that belong to the source, else 0, uint8[columns]; None: all
+    kept: mask of the records that are the samples, bool[records]; None: all
     """
 
     def __init__(
@@ -82,45 +86,45 @@ class AlignmentSource:
         return Columns(self._source, self._scanner.length)
 
     def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
-        found = np.full(self._scanner.length, self.samples.total, dtype=np.uint32)
+        called = np.full(self._scanner.length, self.samples.total, dtype=np.uint32)
         if self._kept is None:
-            self._scanner.count_calls(found)
+            self._scanner.count_calls(called)
         else:
             lacking = self._find(varying=True, constant=True, missing=True, complete=False)
             for some, codes in self._filled(lacking, True, panel_bytes, workers):
-                found[some] = count_sites(codes, self.kind, False, workers).called
+                called[some] = count_sites(codes, self.kind, False, workers).called
         if not minor:
-            return SiteCounts.of(self.kind, self._of_chosen(found), None)
+            return SiteCounts.of(self.kind, self._of_chosen(called), None)
         # A site at which all calls are equal has one allele.
-        rarer = np.zeros(len(found), dtype=np.int64)
+        rarer = np.zeros(len(called), dtype=np.int64)
         varying = self._find(varying=True, constant=False, missing=True, complete=True)
         for some, codes in self._filled(varying, False, panel_bytes, workers):
             of_some = count_sites(codes, self.kind, True, workers).minor
             assert of_some is not None
             rarer[some] = of_some
-        return SiteCounts.of(self.kind, self._of_chosen(found), self._of_chosen(rarer))
+        return SiteCounts.of(self.kind, self._of_chosen(called), self._of_chosen(rarer))
 
     def _of_chosen(self, values: npt.NDArray[Any]) -> CountArray:
         return (values if self._chosen is None else values[self._chosen.view(bool)]).astype(np.int64)
 
-    def only(self, keep: npt.NDArray[np.bool_]) -> AlignmentSource:
-        chosen = keep.copy() if self._chosen is None else self._chosen.view(bool).copy()
+    def only(self, mask: npt.NDArray[np.bool_]) -> AlignmentSource:
+        chosen = mask.copy() if self._chosen is None else self._chosen.view(bool).copy()
         if self._chosen is not None:
-            chosen[chosen] = keep
+            chosen[chosen] = mask
         return AlignmentSource(self._scanner, self.samples, self.kind, self._source, chosen.view(np.uint8), self._kept)
 
-    def with_samples(self, keep: npt.NDArray[np.bool_]) -> AlignmentSource:
-        kept = kept_rows(self._kept, keep)
-        return AlignmentSource(self._scanner, self.samples.only(keep), self.kind, self._source, self._chosen, kept)
+    def with_samples(self, mask: npt.NDArray[np.bool_]) -> AlignmentSource:
+        kept = kept_rows(self._kept, mask)
+        return AlignmentSource(self._scanner, self.samples.only(mask), self.kind, self._source, self._chosen, kept)
 
     def _find(self, varying: bool, constant: bool, missing: bool, complete: bool) -> npt.NDArray[np.uint32]:
-        """Of those that count, as the scanner finds them."""
-        found = self._scanner.sites(varying, constant, missing, complete)
-        return found if self._chosen is None else found[self._chosen[found].view(bool)]
+        """Return the sites of the source that the scanner finds for these arguments."""
+        sites = self._scanner.sites(varying, constant, missing, complete)
+        return sites if self._chosen is None else sites[self._chosen[sites].view(bool)]
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
         if selection.complete and self._kept is not None:
-            # Sites at which only samples that were left out lack calls are complete.
+            # Sites at which only left-out samples lack calls are complete.
             need = Need.COMPARED if selection.need is Need.DIFFERENCES else selection.need
             for codes in self.panels(Selection(need, complete=False), panel_bytes, omitted, workers):
                 complete = np.ascontiguousarray(codes[:, ~np.any(codes == MISSING, axis=0)])
@@ -129,7 +133,7 @@ class AlignmentSource:
             return
         incomplete = not selection.complete
         everything = selection.need is Need.CALLS
-        # Of sites at which all calls are equal, only which samples have one can matter; where all have one, nothing does.
+        # At sites where all calls are equal, it can only matter which samples have a call; if all have one, nothing does.
         differing = self._find(varying=True, constant=everything and incomplete, missing=incomplete, complete=True)
         equal = self._find(varying=False, constant=True, missing=False, complete=True)
         if everything and incomplete:
@@ -145,7 +149,7 @@ class AlignmentSource:
     def _filled(
         self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: Workers
     ) -> Iterator[tuple[npt.NDArray[np.uint32], Codes]]:
-        """(some of the sites, the samples' calls there) in turn. calls_only: 0 for every call."""
+        """Yield (some of the sites, the samples' calls there) until all sites are done. calls_only: every call is coded as 0."""
         records = self._scanner.records
         held = records + (0 if self._kept is None else self.samples.total)
         step = max(1, min(len(sites), max(512, panel_bytes // held)))
@@ -164,8 +168,13 @@ class AlignmentSource:
 
 @dataclass(frozen=True)
 class AlignmentText:
-    """An input that is open. stream: of its text; source: its name for messages; plain: where the text lies in a file, if it does; joins:
-    as of `CallFile`."""
+    """An open input.
+
+    stream: its text
+    source: its name for messages
+    plain: place of the text in a file; None if it is not in one
+    joins: as in `CallFile`
+    """
 
     stream: BinaryIO
     source: str
@@ -176,10 +185,13 @@ class AlignmentText:
 def read_alignments(
     inputs: Iterable[AlignmentText], every_letter: bool, allow_duplicates: bool, memory: int, scratch: Scratch, threads: int = 1
 ) -> AlignmentSource:
-    """Read one aligned FASTA file, or two with the same sites, or two sets of several files. every_letter: as for `calls.letter_table`.
-    threads: as many read what lies in a file; what comes out does not depend on them.
+    """Read one aligned FASTA file, or two with the same sites, or two sets of several files.
 
-    Raises `InputError` naming file and record for rows of unequal length, repeated ids, letters that no alignment has.
+    Raises `InputError` naming file and record for rows of unequal length, repeated ids, and characters that no alignment has.
+
+    every_letter: as in `calls.letter_table`
+    memory: memory that the scanner may take, bytes
+    threads: threads that read text in a file; results do not depend on their number
     """
     scanner = _sites.AlignmentScanner(letter_table(every_letter), scratch().fileno(), memory)
     files: list[_File] = []
@@ -211,7 +223,11 @@ def read_alignments(
 
 @dataclass(frozen=True)
 class _File:
-    """Records [start, stop) of all that were read. joins: as of `CallFile`."""
+    """Records [start, stop) of all that were read.
+
+    source: name of their file
+    joins: as in `CallFile`
+    """
 
     source: str
     start: int
@@ -220,20 +236,20 @@ class _File:
 
 
 def _names_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: bool) -> list[Names]:
-    """With unique ids in each set. Raises `InputError` for those that two records of a set have, naming both files."""
+    """Return the names of each set, with unique ids. Raises `InputError` for an id of two records of a set, naming both files."""
     sets: list[list[_File]] = []
     for file in files:
         if file.joins:
             sets[-1].append(file)
         else:
             sets.append([file])
-    found = []
+    names_of_sets = []
     for some in sets:
         names = [name for file in some for name in unique_ids(ids[file.start : file.stop], file.source, allow_duplicates)]
         if len(some) > 1:
             names = unique_in_files(names, [(file.start - some[0].start, file.source) for file in some], allow_duplicates)
-        found.append(Names(names, tuple(file.stop - file.start for file in some)))
-    return found
+        names_of_sets.append(Names(names, tuple(file.stop - file.start for file in some)))
+    return names_of_sets
 
 
 def _read_file(scanner: _sites.AlignmentScanner, text: PlainText, threads: int) -> None:

@@ -1,4 +1,4 @@
-"""Alignments in the formats of CLUSTAL and PHYLIP, read by Biopython and handed on as FASTA."""
+"""Converts alignments in the formats of CLUSTAL and PHYLIP, which Biopython reads, to FASTA."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _LAYOUT = re.compile(r"(\s*\d+[ \t]+\d+)[ \t]+[IS][ \t]*(?=[\r\n])")
 """PHYLIP's first line with the letter for interleaved or sequential rows, which Biopython does not know. Both are tried anyway."""
 
 _ENDS = 10
-"""A parser that reads the end of a file more often is in a loop."""
+"""A parser that reads the end of a file more often than this is in a loop."""
 
 Rows = list[tuple[str, str]]
 
 
 def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: Scratch, warn: Callable[[str], None]) -> BinaryIO:
-    """The rows of an alignment as FASTA, in a scratch file. Blanks in ids become underscores, with a warning.
+    """Return a scratch file with the rows of an alignment as FASTA. Blanks in ids become underscores, with a warning.
 
-    Raises `InputError` for what no variant of the format is, and for what is something else in each of two variants.
+    Raises `InputError` for text that no variant of the format can read, and for text that two variants read differently.
     """
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape").read()
     text = _LAYOUT.sub(r"\1", text, count=1) if kind is FileKind.PHYLIP else _without_marks(text)
-    found: list[Rows] = []
+    variants: list[Rows] = []
     reason = ""
     for name in _FORMATS[kind]:
         try:
@@ -39,25 +39,25 @@ def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: Scratch, wa
         except (ValueError, IndexError, AssertionError) as error:
             reason = reason or str(error)
             continue
-        if rows not in found:
-            found.append(rows)
+        if rows not in variants:
+            variants.append(rows)
     sequential = _sequential(text) if kind is FileKind.PHYLIP else None
-    if sequential is not None and sequential not in found:
-        found.append(sequential)
-    if not found:
-        wanted = (
+    if sequential is not None and sequential not in variants:
+        variants.append(sequential)
+    if not variants:
+        expected = (
             "expected {:,} rows of {:,} letters each".format(*_counts(text)) if kind is FileKind.PHYLIP else reason or "its rows differ"
         )
-        raise InputError(f"{source} is {kind.value} that cannot be read ({wanted}); write it as FASTA")
-    if any("." in letters for _, letters in found[0]):
+        raise InputError(f"{source} is {kind.value} that cannot be read ({expected}); write it as FASTA")
+    if any("." in letters for _, letters in variants[0]):
         raise InputError(
             f"{source} is {kind.value} with '.', which may be a gap, or the letter of the first row; write gaps as '-', and letters"
         )
-    if len(found) > 1:
+    if len(variants) > 1:
         raise InputError(f"{source} is {kind.value} whose ids or blocks can be read in two ways; write it as FASTA")
     out = scratch()
     changed = []
-    for name, letters in found[0]:
+    for name, letters in variants[0]:
         written = "_".join(name.split())
         if written != name:
             changed.append((name, written))
@@ -69,17 +69,17 @@ def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: Scratch, wa
 
 
 def _without_marks(text: str) -> str:
-    """CLUSTAL without what marks columns under a block: where an editor has cut off blanks there, Biopython counts lines wrongly."""
+    """Return CLUSTAL without the marks of columns below a block: if an editor has cut off blanks there, Biopython counts lines wrongly."""
     lines = (line if line[:1].strip() else "" for line in text.split("\n"))
     return "\n".join([*lines, ""]).lstrip()
 
 
 class _Text(io.StringIO):
-    """Text that cannot be read behind its end, where Biopython's parsers look for the rest of a file that is cut off, for ever."""
+    """Text that raises `ValueError` when it is read repeatedly after its end, where Biopython's parsers search a truncated file forever."""
 
     _ends = 0
 
-    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # of later Pythons None is a size as well
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # in later Pythons None is a size too
         line = super().readline(size)
         self._ends += not line
         if self._ends > _ENDS:
@@ -88,7 +88,10 @@ class _Text(io.StringIO):
 
 
 def _parse(text: str, name: str) -> Rows:
-    """Rows by Biopython, under their ids in the file. Raises `ValueError` where this is none of the format, or more than one alignment."""
+    """Return the rows read by Biopython, with their ids in the file.
+
+    Raises `ValueError` for text that is not of the format, and for more than one alignment.
+    """
     from Bio import AlignIO
 
     with warnings.catch_warnings():
@@ -104,13 +107,13 @@ def _parse(text: str, name: str) -> Rows:
 
 
 def _counts(text: str) -> tuple[int, int]:
-    """(rows, letters of each) by PHYLIP's first line."""
+    """Return (number of rows, letters of each) from PHYLIP's first line."""
     rows, letters = text.split(None, 2)[:2]
     return int(rows), int(letters)
 
 
 def _check_counts(text: str, rows: Rows) -> None:
-    """Raises `ValueError` where rows are not those that PHYLIP's first line tells of, or something is behind them."""
+    """Raise `ValueError` if rows differ from those that PHYLIP's first line announces, or if more text follows them."""
     count, sites = _counts(text)
     characters = sum(len("".join(name.split())) + len(letters) for name, letters in rows)
     if len("".join(text.split()[2:])) != characters and len(rows) == count:
@@ -123,7 +126,7 @@ def _check_counts(text: str, rows: Rows) -> None:
 
 
 def _sequential(text: str) -> Rows | None:
-    """Rows of relaxed PHYLIP one after the other, each over as many lines as it needs, as RAxML and PhyML write; None for what is none."""
+    """Return the rows of sequential relaxed PHYLIP, each over as many lines as it needs, as RAxML and PhyML write; None for other text."""
     lines = [line for line in text.splitlines() if line.strip()]
     sites = _counts(text)[1]
     rows: Rows = []

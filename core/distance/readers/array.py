@@ -1,4 +1,4 @@
-"""Arrays of calls that a caller has in memory: genotypes as numbers, or letters."""
+"""Reads arrays of calls that a caller has in memory: genotypes as numbers, or letters."""
 
 from __future__ import annotations
 
@@ -38,12 +38,15 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class CallArray:
-    """calls: [samples][sites], of one of these types; masked ones have no calls where they are masked.
+    """An array of calls of one of three types. Masked elements are missing calls.
 
-    Numbers (integers, floats, bool): genotypes, 0, 1 or 2 of an allele; -1, -9, nan and in unsigned bytes 255 are missing calls. Text of
-    one character (S1, U1): 0, 1, 2 or letters, as in a table. Unsigned bytes whose first one is a letter's: letters in ASCII.
+    Numbers (integers, floats, bool): genotypes, 0, 1 or 2 copies of an allele; -1, -9, nan and in unsigned bytes 255 are missing calls.
+    Text of one character (S1, U1): 0, 1, 2 or letters, as in a table. Unsigned bytes of which the first is a letter's: letters in ASCII.
 
-    ids: of the samples, None: they are numbered from 1. source: its name for messages. titles: of the sites, None where they have none.
+    calls: [samples][sites]
+    ids: ids of the samples; None: they are numbered from 1
+    source: its name for messages
+    titles: titles of the sites; None: they have none
     """
 
     calls: npt.NDArray[Any] = field(repr=False)
@@ -56,9 +59,9 @@ class CallArray:
 class _Reading:
     """How an array is read.
 
-    kind: of its calls
-    cells: what its cells are, for messages
-    decode: makes codes of some of its cells, BAD of those that are no calls
+    kind: kind of its calls
+    cells: type of its cells, for messages
+    decode: returns the codes of some of its cells, BAD for those that are not calls
     """
 
     kind: Kind
@@ -67,10 +70,13 @@ class _Reading:
 
 
 def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: Warn) -> DenseSource:
-    """Read one array, or two with the same sites. Of options, those for the shape of tables are refused. warn: receives what was assumed.
+    """Read one array, or two with the same sites.
 
-    Nothing is copied, and the arrays are no part of a budget: the caller holds them. Raises `InputError` naming array, sample and site,
-    for numbers that can be read in two ways, and, when panels are made, for cells that are no calls.
+    Arrays are not copied, and do not count towards a memory budget: the caller holds them. Raises `InputError` naming array, sample and
+    site, for options for the shape of tables, for numbers that can be read in two ways, and, when panels are made, for cells that are not
+    calls.
+
+    warn: receives assumptions that were made
     """
     _check_options(options)
     for array in inputs:
@@ -109,7 +115,7 @@ def _ids(array: CallArray) -> list[str]:
 
 
 def _check_titles(array: CallArray, first: CallArray) -> None:
-    """Raises `InputError` for titles of something else than sites, for other titles than those of the first array, and for a matrix."""
+    """Raise `InputError` for titles that are not of sites, for titles other than those of the first array, and for a matrix."""
     titles = array.titles
     if titles is None:
         return
@@ -129,12 +135,12 @@ def _check_titles(array: CallArray, first: CallArray) -> None:
 
 
 def _check_options(options: CallOptions) -> None:
-    """Raises `InputError` for options that are of files alone."""
+    """Raise `InputError` for options that are only for files."""
     if options.transpose:
         raise InputError("transpose is for tables; give array.T")
     of_files = {"no_header": options.no_header, "columns": options.columns is not None, "ignore_columns": options.ignore_columns}
-    for name, given in of_files.items():
-        if given:
+    for name, is_set in of_files.items():
+        if is_set:
             raise InputError(_of_files(name))
     if options.type is TableType.ALLELES:
         raise InputError(_of_files("type", options.type.value))
@@ -151,7 +157,7 @@ class _Numbers:
 
     codes: the code of each number that is a call
     missing: numbers that are missing calls
-    kind: of the calls
+    kind: kind of the calls
     """
 
     codes: dict[int, int]
@@ -160,7 +166,7 @@ class _Numbers:
 
 
 def _codes_of_numbers(inputs: Sequence[CallArray], options: CallOptions) -> _Numbers:
-    """Decide what numbers mean in all of the arrays. Raises `InputError` where -1 may be a genotype or a missing call."""
+    """Decide the meaning of numbers in all of the arrays. Raises `InputError` if -1 may be a genotype or a missing call."""
     missing = tuple(int(code) for code in options.missing_codes if _NUMBER.fullmatch(code))
     if options.type is TableType.CENTRED:
         return _Numbers({-1: 0, 0: 1, 1: 2}, (-9, *missing), Kind.GENOTYPE)
@@ -177,13 +183,13 @@ def _codes_of_numbers(inputs: Sequence[CallArray], options: CallOptions) -> _Num
 
 
 def _reading(array: CallArray, options: CallOptions, numbers: _Numbers, warn: Warn) -> _Reading:
-    """How an array is read. Raises `InputError` for types and for letters that are no calls, or can be read in two ways."""
+    """Decide how an array is read. Raises `InputError` for types and letters that are not calls, and for letters with two readings."""
     calls = np.ma.getdata(array.calls)
     text = calls.dtype.kind in "SU" and calls.dtype.itemsize == np.dtype(f"{calls.dtype.kind}1").itemsize
     letters = calls.dtype == np.uint8 and int(calls[0, 0]) in _LETTERS and int(calls[0, 0]) not in numbers.missing
     if not text and calls.dtype.kind not in "iufb":
         raise InputError(
-            f"{array.source}: an array of type {calls.dtype}; calls are numbers (0, 1, 2), or letters of type S1, U1 or unsigned bytes"
+            f"{array.source}: an array of type {calls.dtype}; expected numbers (0, 1, 2), or letters of type S1, U1 or unsigned bytes"
         )
     if not text and not letters:
         _check_of_numbers(array, options)
@@ -199,7 +205,7 @@ def _reading(array: CallArray, options: CallOptions, numbers: _Numbers, warn: Wa
     if coding.problem is not None:
         raise InputError(f"{array.source}: {coding.problem}")
     if coding.kind is Kind.ALLELE:
-        raise InputError(f"{array.source}: numbers from 1 to 9 are no genotypes; expected 0, 1, 2")
+        raise InputError(f"{array.source}: numbers from 1 to 9 are not genotypes; expected 0, 1, 2")
     if coding.assumed is not None:
         warn(f"{array.source}: {coding.assumed}")
     table = coding.codes[raw]
@@ -207,20 +213,20 @@ def _reading(array: CallArray, options: CallOptions, numbers: _Numbers, warn: Wa
 
 
 def _check_of_numbers(array: CallArray, options: CallOptions) -> None:
-    """Raises `InputError` for options that are of letters."""
-    for name, given in (
+    """Raise `InputError` for options that are for letters."""
+    for name, is_set in (
         (parameter("all_letters"), options.every_letter),
         (parameter("type", options.type.value), options.type is TableType.ABH),
     ):
-        if given:
-            raise InputError(f"{array.source}: {name} is for letters, and the calls are numbers")
+        if is_set:
+            raise InputError(f"{array.source}: {name} is for letters, but the calls are numbers")
     for code in options.missing_codes:
         if not _NUMBER.fullmatch(code):
-            raise InputError(f"{array.source}: {parameter('missing_code')} {code!r} is no number, and the calls are numbers")
+            raise InputError(f"{array.source}: {parameter('missing_code')} {code!r} is not a number, but the calls are numbers")
 
 
 def _seen(calls: npt.NDArray[Any], raw: Codes) -> npt.NDArray[np.int64]:
-    """1 for each raw code that occurs, else 0: int64[256]."""
+    """Return 1 for each raw code that occurs, else 0: int64[256]."""
     seen = np.zeros(256, dtype=bool)
     rows = max(1, _LOOKED_AT // calls.shape[1])
     for start in range(0, len(calls), rows):
@@ -229,19 +235,19 @@ def _seen(calls: npt.NDArray[Any], raw: Codes) -> npt.NDArray[np.int64]:
 
 
 def _has_letters(calls: npt.NDArray[Any]) -> bool:
-    """Tell whether the first call is a letter; N is none."""
+    """Return whether the first call is a letter; N is not a call."""
     telling = np.zeros(256, dtype=np.uint8)
     telling[list(b"012")] = 1
     telling[[byte for byte in _LETTERS if chr(byte).isalpha() and byte not in b"Nn"]] = 2
     for row in calls:
-        found = telling[_bytes(row)]
-        if found.any():
-            return bool(found[np.flatnonzero(found)[0]] == 2)
+        classes = telling[_bytes(row)]
+        if classes.any():
+            return bool(classes[np.flatnonzero(classes)[0]] == 2)
     return False
 
 
 def _bytes(text: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """Characters as bytes, 255 for those beyond, which are no letters."""
+    """Return characters as bytes, 255 for those that do not fit in a byte, which are not letters."""
     if text.dtype.kind == "U":
         native = text.astype(text.dtype.newbyteorder("="), copy=False)
         return np.minimum(native.view(np.uint32), 255).astype(np.uint8)
@@ -269,9 +275,9 @@ def _block(array: CallArray, reading: _Reading, ids: list[str]) -> Block:
             codes[masked[:, start:stop]] = MISSING
         if len(bad := np.argwhere(codes == _sites.BAD)):
             sample, site = (int(place) for place in bad[0])
-            found = calls[sample, start + site]
+            cell = calls[sample, start + site]
             raise InputError(
-                f"{array.source}: sample {sample + 1} ({ids[sample]!r}), site {start + site + 1}: {found.item()!r} in an array of "
+                f"{array.source}: sample {sample + 1} ({ids[sample]!r}), site {start + site + 1}: {cell.item()!r} in an array of "
                 f"{reading.kind.value}; expected {_WORDS[reading.cells]}"
             )
         return np.ascontiguousarray(codes)

@@ -1,4 +1,4 @@
-"""What every kind of input offers: samples, and their calls in panels of sites."""
+"""Interface of every kind of input: samples, and their calls in panels of sites."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ from gpualign.core.files.scratch import Scratch
 
 @dataclass(frozen=True)
 class Selection:
-    """complete: only sites without missing calls."""
+    """Selection of the sites of panels.
+
+    need: the sites that matter
+    complete: only sites without missing calls
+    """
 
     need: Need
     complete: bool
@@ -31,8 +35,11 @@ class Selection:
 
 @dataclass
 class Omitted:
-    """What panels do not show. sites_by_code: sites that they left out, because all samples have the same call there, by this call;
-    called: sites of the whole input at which each sample has a call, int64[samples], where the source did not know before."""
+    """Facts about the input that panels do not show.
+
+    sites_by_code: number of sites left out because all samples have the same call there, by this call
+    called: sites of the whole input at which each sample has a call, int64[samples]; None if the source knew it before
+    """
 
     sites_by_code: dict[int, int] = field(default_factory=dict)
     called: CountArray | None = None
@@ -43,7 +50,7 @@ class Omitted:
 
 
 class Source(Protocol):
-    """One input, or two whose sites are the same."""
+    """Interface of one input, or of two with the same sites."""
 
     @property
     def samples(self) -> Samples: ...
@@ -56,42 +63,44 @@ class Source(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """Memory that is held."""
+        """Memory that is held, bytes."""
 
     @property
     def called(self) -> CountArray | None:
-        """Sites at which each sample has a call, int64[samples]; None where only `panels` finds out, and tells `omitted`."""
+        """Sites at which each sample has a call, int64[samples]; None if only `panels` finds out, and reports it in `omitted`."""
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Calls]:
-        """uint8[samples][sites], of alleles uint32, of about so many bytes, good until the next is asked for; tells `omitted` what is
-        left out."""
+        """Yield calls, uint8[samples][sites], uint32 for alleles, in panels of approximately `panel_bytes` bytes.
+
+        Each panel is valid until the next is requested. Sites that are left out are reported in `omitted`.
+        """
 
     def locate(self) -> Positions | None:
-        """Where the sites of the input lie; None where they have no positions."""
+        """Return the positions of the sites of the input; None if they have none."""
 
     def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
-        """Of each site. minor: its rarer alleles too, among founders."""
+        """Return the counts of each site. minor: also of its second most common allele, among founders."""
 
     def count_called(self, panel_bytes: int, workers: Workers) -> CountArray:
-        """`called`, whatever it takes to find out."""
+        """Return `called`, even if all calls must be read to find out."""
 
-    def only(self, keep: npt.NDArray[np.bool_]) -> Source:
-        """The same with some of its sites alone: bool[sites]."""
+    def only(self, mask: npt.NDArray[np.bool_]) -> Source:
+        """Return the same source with only the sites that `mask`, bool[sites], selects."""
 
-    def with_samples(self, keep: npt.NDArray[np.bool_]) -> Source:
-        """The same with some of its samples alone, as if it had no others: bool[samples]."""
+    def with_samples(self, mask: npt.NDArray[np.bool_]) -> Source:
+        """Return the same source with only the samples that `mask`, bool[samples], selects, as if it had no others."""
 
 
-def kept_rows(before: npt.NDArray[np.bool_] | None, keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Which of all rows are left when `keep` has chosen among those that were left before (None: all): bool[rows]."""
-    kept: npt.NDArray[np.bool_] = keep.copy() if before is None else before.copy()
+def kept_rows(before: npt.NDArray[np.bool_] | None, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return a mask of all rows, bool[rows]: those that `mask` selects among the rows that `before` selects (None: all)."""
+    kept: npt.NDArray[np.bool_] = mask.copy() if before is None else before.copy()
     if before is not None:
-        kept[before] = keep
+        kept[before] = mask
     return kept
 
 
 class RowStore:
-    """Rows of equal width, in memory up to `limit` bytes and in a scratch file beyond."""
+    """Store of rows of equal width, up to `limit` bytes in memory and the others in a scratch file."""
 
     _CHUNK = 1 << 20
 
@@ -105,7 +114,7 @@ class RowStore:
         self._file: BinaryIO | None = None
 
     def new_row(self) -> Codes:
-        """Room for the next row, to be filled before another one is asked for."""
+        """Return the buffer of the next row, to be filled before another one is requested."""
         if not self._chunks or self._filled == len(self._chunks[-1]):
             if self._file is not None:
                 self._flush()
@@ -123,7 +132,7 @@ class RowStore:
         return row
 
     def _flush(self) -> None:
-        """Chunks go to the file; the last one is used again."""
+        """Write the chunks to the file. The last one is used again."""
         assert self._file is not None
         for number, chunk in enumerate(self._chunks):
             self._file.write(chunk[: self._filled if number == len(self._chunks) - 1 else len(chunk)].tobytes())
@@ -131,7 +140,7 @@ class RowStore:
         self.nbytes = self._chunks[-1].nbytes
 
     def done(self) -> None:
-        """All rows have come."""
+        """Finish the store after the last row."""
         if self._chunks:
             self._chunks[-1] = self._chunks[-1][: self._filled]
         if self._file is not None:
@@ -141,7 +150,7 @@ class RowStore:
             self._chunks = [np.memmap(self._file, dtype=np.uint8, mode="r", shape=(rows, self.width))]
 
     def columns(self, start: int, stop: int) -> Codes:
-        """[rows][start .. stop]."""
+        """Return the columns [start, stop) of all rows: uint8[rows][stop - start]."""
         if len(self._chunks) == 1:
             only: Codes = np.ascontiguousarray(self._chunks[0][:, start:stop])
             return only
@@ -149,7 +158,7 @@ class RowStore:
         return np.concatenate(parts) if parts else np.empty((0, stop - start), np.uint8)
 
     def rows(self, start: int, stop: int) -> Codes:
-        """[start .. stop][width]."""
+        """Return the rows [start, stop): uint8[stop - start][width]."""
         parts, first = [], 0
         for chunk in self._chunks:
             parts.append(chunk[max(start - first, 0) : max(stop - first, 0)])
@@ -158,14 +167,21 @@ class RowStore:
 
 
 Block: TypeAlias = Callable[[int, int, Workers], Calls]
-"""Calls of sites start .. stop of one input: uint8[samples][sites], of alleles uint32."""
+"""(start, stop, workers) -> calls of the sites [start, stop) of one input: uint8[samples][sites], uint32 for alleles."""
 
 
 @dataclass(frozen=True)
 class DenseSource:
-    """Calls that can be read anywhere, by a block of each input. call_bytes: memory that one takes in a panel. chosen: the only sites of
-    these that count, ascending, int64[sites]; None: all. positions: of all sites, where they have some. kept: which rows of the blocks are
-    the samples, bool[rows]; None: all."""
+    """Source with random access to calls.
+
+    samples, kind, sites: as in `Source`
+    blocks: one for each input, which reads its calls
+    nbytes: memory that is held, bytes
+    call_bytes: memory of a call in a panel, bytes
+    positions: returns the positions of all sites; None: they have none
+    chosen: the sites of the blocks that belong to the source, ascending, int64[sites]; None: all
+    kept: mask of the rows of the blocks that are the samples, bool[rows]; None: all
+    """
 
     samples: Samples
     kind: Kind
@@ -197,12 +213,12 @@ class DenseSource:
             called += count_calls(codes, workers)
         return called
 
-    def only(self, keep: npt.NDArray[np.bool_]) -> DenseSource:
-        chosen = np.flatnonzero(keep) if self.chosen is None else self.chosen[keep]
+    def only(self, mask: npt.NDArray[np.bool_]) -> DenseSource:
+        chosen = np.flatnonzero(mask) if self.chosen is None else self.chosen[mask]
         return replace(self, sites=len(chosen), chosen=chosen)
 
-    def with_samples(self, keep: npt.NDArray[np.bool_]) -> DenseSource:
-        return replace(self, samples=self.samples.only(keep), kept=kept_rows(self.kept, keep))
+    def with_samples(self, mask: npt.NDArray[np.bool_]) -> DenseSource:
+        return replace(self, samples=self.samples.only(mask), kept=kept_rows(self.kept, mask))
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Calls]:
         omitted.called = np.zeros(self.samples.total, dtype=np.int64)
@@ -214,15 +230,15 @@ class DenseSource:
                 yield codes
 
     def _codes(self, panel_bytes: int, workers: Workers) -> Iterator[Calls]:
-        """Of all sites that count, about so many bytes at a time."""
-        # Rows of the blocks are there beside those that are kept, and those of founders beside all.
+        """Yield the calls of all sites of the source, approximately `panel_bytes` bytes at a time."""
+        # Rows of the blocks are in memory together with those that are kept, and all of them together with those of founders.
         rows = self.samples.total + sum(len(some) for some in (self.kept, self.samples.founders) if some is not None)
         step = max(512, panel_bytes // (self.call_bytes * rows))
         if self.chosen is None:
             for start in range(0, self.sites, step):
                 yield self._read(start, min(self.sites, start + step), workers)
             return
-        parts, held, first = list[Calls](), 0, 0  # where few sites are chosen a panel has those of several stretches
+        parts, held, first = list[Calls](), 0, 0  # if few sites are chosen, a panel has those of several reads
         while first < self.sites:
             start = int(self.chosen[first])
             last = int(np.searchsorted(self.chosen, start + step))

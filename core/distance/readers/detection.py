@@ -1,4 +1,4 @@
-"""Which kind of file calls are in, as its content says, and how it is read."""
+"""Detects from its content which kind of file calls are in, and reads it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,13 @@ from gpualign.core.files.scratch import ScratchFiles
 
 @dataclass(frozen=True)
 class CallFile:
-    """An input that is open. source: its name for messages; path: None where it has none, such as standard input. joins: whether its
-    samples are of the same set as those of the file before it."""
+    """An open input.
+
+    stream: its bytes
+    source: its name for messages
+    path: its path; None if it has none, such as standard input
+    joins: whether its samples belong to the same set as those of the file before it
+    """
 
     stream: BinaryIO
     source: str
@@ -36,7 +41,7 @@ class CallFile:
 
 
 class InputKind(Enum):
-    """What `read_calls` tells apart."""
+    """Kinds of input that `read_calls` distinguishes."""
 
     ALIGNMENT = "an alignment"
     TABLE = "a table"
@@ -49,13 +54,13 @@ class InputKind(Enum):
 class _Known:
     """An input whose kind is known.
 
-    path: of its file, None for standard input and open files
+    path: path of its file; None for standard input and open files
     source: its name for messages
-    kind: how it is read
-    format: of an alignment
-    stream: of the unpacked file
+    kind: decides how it is read
+    format: file format that its content shows; None for a table
+    stream: the unpacked file
     joins: whether it belongs to the same set as the one before
-    plain: where the same bytes lie in a file, None for what had to be unpacked
+    plain: place of the same bytes in a file; None if the file had to be unpacked
     """
 
     path: str | None
@@ -77,7 +82,7 @@ _KINDS = {
 
 _ADVICE = {
     FileKind.FASTQ: "it holds reads; distances are between rows of an alignment (FASTA) or of a table",
-    FileKind.VCF_WITHOUT_VERSION: "put that line in front of it",
+    FileKind.VCF_WITHOUT_VERSION: "put that line before it",
     FileKind.STOCKHOLM: "write the alignment as FASTA, for instance with esl-reformat afa",
     FileKind.NEXUS: "write its alignment as FASTA or PHYLIP",
     FileKind.MSF: "write the alignment as FASTA",
@@ -86,11 +91,11 @@ _ADVICE = {
     FileKind.NEWICK: "expected calls of samples at sites",
     FileKind.PAIRS: f"gpualign cluster with {parameter('edges')} makes clusters of it",
 }
-"""What to do with files that hold no calls, or none that are read."""
+"""Advice for files that hold no calls, or none that can be read."""
 
 
 def _kind(first: bytes, source: str) -> tuple[FileKind | None, InputKind]:
-    """(the format where content tells it, what it holds). Raises `InputError` for what holds no calls."""
+    """Return (the format, None if the content does not show it; the kind of input). Raises `InputError` for a file that holds no calls."""
     if not first.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError(f"{source}: empty file; expected a table, an alignment, a VCF, a .bed or a .pgen file")
     kind = kind_of(first)
@@ -106,29 +111,29 @@ def _kind(first: bytes, source: str) -> tuple[FileKind | None, InputKind]:
 
 
 _TABLES = {".bim": ".bed", ".fam": ".bed", ".pvar": ".pgen", ".pvar.zst": ".pgen", ".psam": ".pgen"}
-"""Of PLINK's filesets, and the calls that they belong to."""
+"""Suffixes of the tables of PLINK's filesets, each with the suffix of the calls that it belongs to."""
 
 
 def fileset_path(path: str) -> str:
-    """The .bed or .pgen of a PLINK fileset that goes by its prefix, or by its other files; any other path as it is."""
+    """Return the .bed or .pgen of a PLINK fileset that is named by its prefix or by one of its other files; any other path unchanged."""
     for table, calls in _TABLES.items():
         if path.endswith(table):
-            found = path.removesuffix(table) + calls
-            return found if Path(found).is_file() else path
+            candidate = path.removesuffix(table) + calls
+            return candidate if Path(candidate).is_file() else path
     if Path(path).exists() and not Path(path).is_dir():
         return path
     return next((path + calls for calls in dict.fromkeys(_TABLES.values()) if Path(path + calls).is_file()), path)
 
 
 def fileset_files(path: str) -> list[str]:
-    """The input of this name, and the files that a PLINK fileset of it would have."""
-    found = fileset_path(path)
-    beside: list[Path] = []
-    if found.endswith(".bed"):
-        beside = [Path(found).with_suffix(suffix) for suffix in (".bim", ".fam")]
-    elif found.endswith(".pgen"):
-        beside = [pvar_of(Path(found)), Path(found).with_suffix(".psam")]
-    return [path, found, *map(str, beside)]
+    """Return the input of this name, and the files that a PLINK fileset of it would have."""
+    calls = fileset_path(path)
+    tables: list[Path] = []
+    if calls.endswith(".bed"):
+        tables = [Path(calls).with_suffix(suffix) for suffix in (".bim", ".fam")]
+    elif calls.endswith(".pgen"):
+        tables = [pvar_of(Path(calls)), Path(calls).with_suffix(".psam")]
+    return [path, calls, *map(str, tables)]
 
 
 def _look(file: CallFile) -> _Known:
@@ -153,11 +158,14 @@ def read_calls(
     warn: Callable[[str], None],
     threads: int = 1,
 ) -> Source:
-    """Read one input, or two with the same sites, holding about `memory` bytes at most; alignments may be in several files each. threads:
-    as many read what several can. warn: receives what was assumed, and what of a table is not read.
+    """Read one input, or two with the same sites; each alignment may be in several files.
 
-    Inputs are taken one after the other, alignments when the one before has been read, and are not needed when this returns. Raises
+    Inputs are taken one after the other, an alignment after the one before has been read, and are not needed after this returns. Raises
     `InputError` naming file, record and reason.
+
+    memory: approximate maximum memory that is held, bytes
+    warn: receives assumptions that were made, and the parts of a table that are not read
+    threads: threads that read inputs that several can read
     """
     opened = iter(inputs)
     first = _look(next(opened))
@@ -179,7 +187,7 @@ def read_calls(
 
 
 def _alignment(known: _Known, files: ScratchFiles, warn: Callable[[str], None]) -> AlignmentText:
-    """The text of an alignment, as FASTA whatever its format is."""
+    """Return the text of an alignment of any format as FASTA."""
     if known.format is FileKind.FASTA:
         return AlignmentText(known.stream, known.source, known.plain, known.joins)
     from gpualign.core.distance.readers.alignment_formats import as_fasta
@@ -189,17 +197,17 @@ def _alignment(known: _Known, files: ScratchFiles, warn: Callable[[str], None]) 
 
 
 def _alike(other: _Known, first: _Known) -> _Known:
-    """Raises `InputError` for inputs that cannot be read together."""
+    """Return `other`. Raises `InputError` for inputs that cannot be read together."""
     inputs = "files of a list" if other.joins else "two inputs"
     if other.kind is not first.kind:
-        raise InputError(f"{other.source} is {other.kind.value}, {first.source} is {first.kind.value}; {inputs} are of one kind")
+        raise InputError(f"{other.source} is {other.kind.value}, {first.source} is {first.kind.value}; {inputs} must be of one kind")
     if other.joins and other.kind is not InputKind.ALIGNMENT:
-        raise InputError(f"{other.source} is {other.kind.value}; a list of several files is of alignments: join other files first")
+        raise InputError(f"{other.source} is {other.kind.value}; a list of several files can only name alignments: join other files first")
     return other
 
 
 def _check_options(options: CallOptions, file: _Known) -> None:
-    """Raises `InputError` for options that are not for inputs of this kind, or contradict each other."""
+    """Raise `InputError` for options that are not for inputs of this kind, or contradict each other."""
     types = {one: parameter("type", one.value) for one in (TableType.ALLELES, TableType.CENTRED, TableType.ABH)}
     for_tables = {
         parameter("transpose"): options.transpose,
@@ -211,11 +219,11 @@ def _check_options(options: CallOptions, file: _Known) -> None:
         parameter("ignore_columns"): options.ignore_columns,
     }
     if file.kind is not InputKind.TABLE:
-        for name, given in for_tables.items():
-            if given:
+        for name, is_set in for_tables.items():
+            if is_set:
                 raise InputError(f"{name} is for tables; {file.source} is {file.kind.value}")
     if options.nonfounders and file.kind not in (InputKind.FILESET, InputKind.FILESET2):
-        raise InputError(f"{parameter('nonfounders')} is for PLINK filesets, which tell parents; {file.source} is {file.kind.value}")
+        raise InputError(f"{parameter('nonfounders')} is for PLINK filesets, which name parents; {file.source} is {file.kind.value}")
     every = parameter("all_letters")
     if options.every_letter and file.kind not in (InputKind.TABLE, InputKind.ALIGNMENT):
         raise InputError(f"{every} is for alignments and tables of letters; {file.source} is {file.kind.value}")
@@ -223,8 +231,8 @@ def _check_options(options: CallOptions, file: _Known) -> None:
 
 
 def _named(known: _Known, files: ScratchFiles) -> str:
-    """A path for a library that opens files itself, and unpacks gzip alone; what else is packed, or can be read only once, goes to a file
-    first."""
+    """Return a path for a library that opens files itself, and unpacks gzip only. An input that is packed otherwise, or that can be read
+    only once, is copied to a scratch file first."""
     path = known.path
     if path is not None and descriptor_of(path) is None and Path(path).is_file() and compression_of(path) in (None, "gzip"):
         return path

@@ -1,7 +1,7 @@
-"""PLINK 1 binary filesets: FILE.bed, FILE.bim, FILE.fam. The file is mapped; calls count the first allele of the .bim.
+"""Reads PLINK 1 binary filesets: FILE.bed, FILE.bim, FILE.fam. The file is memory-mapped; calls count the first allele of the .bim.
 
-Read here and not by a library: unpacking two bits a call is the feeding of the kernels, and bed-reader takes longer to import (0.2 s) than
-most runs take (tests compare with it).
+No library is used: unpacking two bits per call is what feeds the kernels, and bed-reader takes longer to import (0.2 s) than most runs take
+(tests compare with it).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gpualign.core.distance.readers.plink_fileset import (
 from gpualign.core.distance.threads import Workers
 from gpualign.core.sequences.ids import unique_ids
 
-_SAMPLES = 4  # of a byte
+_SAMPLES = 4  # samples per byte
 
 
 _COLUMNS = 6
@@ -40,7 +40,10 @@ _TITLES = frozenset(("FID", "IID", "FAMILY", "CHR", "CHROM", "CHROMOSOME"))
 
 
 def _columns(path: Path) -> list[list[str]]:
-    """The six columns of a .bim or .fam file; empty lines are left out, as in PLINK. Raises `InputError` for others, and for titles."""
+    """Return the six columns of a .bim or .fam file. Empty lines are left out, as in PLINK.
+
+    Raises `InputError` for another number of columns, and for titles.
+    """
     rows = []
     try:
         with open(path, "rb") as stream:
@@ -59,7 +62,7 @@ def _columns(path: Path) -> list[list[str]]:
 
 
 def _is_person(cells: Sequence[str]) -> bool:
-    """Tell whether a line of a .fam has a person without a phenotype, or with several: the parents are not told, and the sex is one."""
+    """Return whether a line of a .fam has a person without a phenotype, or with several: no parents are named, and the sex is valid."""
     return len(cells) >= _COLUMNS - 1 and cells[1] != "0" and cells[2:4] == ["0", "0"] and cells[4] in ("0", "1", "2")
 
 
@@ -89,17 +92,17 @@ class _Fileset:
         self._packed = np.memmap(path, dtype=np.uint8, mode="r", offset=3, shape=(len(self.sites), row_bytes))
 
     def positions(self) -> Variants:
-        """Raises `InputError` where the .bim has something else in their place."""
+        """Return the positions of the sites. Raises `InputError` if the .bim has other text in their place."""
         return positions_of(self, f"{self.path.with_suffix('.bim')}: line {{}}, column 4")
 
     def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
-        """Of `swapped` sites the other allele is counted."""
+        """Return a reader of calls. At `swapped` sites, bool[sites], it counts the other allele."""
 
         def read(start: int, stop: int, workers: Workers) -> Codes:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
             packed = np.ascontiguousarray(self._packed[start:stop])
-            if (behind := len(codes) % _SAMPLES) and (packed[:, -1] >> 2 * behind).any():
-                raise InputError(f"{self.path}: calls behind those of the last of {len(codes):,} samples; its .fam has too few lines")
+            if (used := len(codes) % _SAMPLES) and (packed[:, -1] >> 2 * used).any():
+                raise InputError(f"{self.path}: calls after those of the last of {len(codes):,} samples; its .fam has too few lines")
             samples = -(-len(codes) // (_SAMPLES * workers.parts)) * _SAMPLES
 
             def decode(first: int) -> None:
@@ -114,9 +117,11 @@ class _Fileset:
 
 
 def read_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> DenseSource:
-    """Open one fileset by its .bed, or two with the same sites. nonfounders: these count as founders.
+    """Open one fileset by its .bed, or two with the same sites.
 
     Raises `InputError` for files that do not belong together.
+
+    nonfounders: samples with parents count as founders
     """
     filesets = [_Fileset(path) for path in paths]
     ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]

@@ -1,4 +1,4 @@
-"""What PLINK's filesets of both versions have in common: lines of tables, names of samples, alleles that stand the other way round."""
+"""Functions that readers of both versions of PLINK's filesets share: lines of tables, names of samples, alleles in reverse order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpualign.core.distance.calls import MISSING, Samples
 from gpualign.core.distance.positions import Variants
 
 SITE_MAJOR = 1
-"""The third one of a .bed that can be read; those of .pgen are larger."""
+"""Third byte of a .bed that can be read; that of a .pgen is larger."""
 
 _POSITION = re.compile("-?[0-9]{1,18}")
 
@@ -31,7 +31,7 @@ Site: TypeAlias = tuple[str, ...]
 
 
 class Fileset(Protocol):
-    """An open fileset. path: of its calls."""
+    """Interface of an open fileset. `path` is that of its calls."""
 
     @property
     def path(self) -> Path: ...
@@ -40,13 +40,14 @@ class Fileset(Protocol):
     def sites(self) -> Sequence[Site]: ...
 
 
-def split_at_blanks(line: bytes, most: int = -1) -> list[str]:
-    """The first cells of a line, at blanks; the rest is one more."""
-    return [cell.decode("utf-8", "surrogateescape") for cell in line.split(None, most)]  # bytes end at ASCII blanks alone
+def split_at_blanks(line: bytes, max_splits: int = -1) -> list[str]:
+    """Split a line at blanks, at most `max_splits` times (-1: at all of them). The remaining text is the last cell."""
+    return [cell.decode("utf-8", "surrogateescape") for cell in line.split(None, max_splits)]  # bytes are split at ASCII blanks only
 
 
 def names_of(people: Sequence[tuple[str, str]]) -> list[str]:
-    """Of families (where they are told) and persons: as in VCF files that PLINK writes, where a person's id alone is not unique."""
+    """Return ids of samples from (family or "", person): if persons alone are not unique, FAMILY_PERSON, as in VCF files that PLINK
+    writes."""
     ids = [person for _, person in people]
     return (
         ids if len(set(ids)) == len(ids) or not all(family for family, _ in people) else [f"{family}_{person}" for family, person in people]
@@ -54,25 +55,32 @@ def names_of(people: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def with_founders(samples: Samples, parents: Sequence[Sequence[tuple[str, str]]]) -> Samples:
-    """Samples with those marked that are founders, as in PLINK: neither parent is told, whether or not parents are in the file. parents: of
-    each fileset, father and mother of each sample, 0 or nothing where they are not known."""
+    """Return the samples with founders marked as in PLINK: neither parent is named, whether or not parents are in the file.
+
+    parents: for each fileset, (father, mother) of each sample, "0" or "" if unknown
+    """
     founders = np.array([all(parent in _NO_PARENT for parent in both) for some in parents for both in some], dtype=np.bool_)
     return samples if founders.all() else replace(samples, founders=founders)
 
 
 def positions_of(fileset: Fileset, place: str) -> Variants:
-    """Where the sites lie. place: of the one with the number {}, for messages. Raises `InputError` where something else stands there."""
+    """Return the positions of the sites. Raises `InputError` for text that is not a position.
+
+    place: name of the place of site {} for messages, a format string
+    """
     sites = []
     for number, (chromosome, position, *_) in enumerate(fileset.sites, 1):
         if not _POSITION.fullmatch(position):
-            raise InputError(f"{place.format(number)}: {position!r} is no position, by which sites are to be chosen")
+            raise InputError(f"{place.format(number)}: expected a position, by which sites are selected, found {position!r}")
         sites.append((chromosome, int(position)))
     return Variants.of(str(fileset.path), sites)
 
 
 def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
-    """Sites whose two alleles stand the other way round in the second fileset, bool[sites]; None: nowhere. An allele that no sample of a
-    fileset has may be unknown there. Raises `InputError`."""
+    """Return a mask of the sites whose two alleles are in reverse order in the second fileset, bool[sites]; None if there are none.
+
+    An allele that no sample of a fileset has may be unknown there. Raises `InputError` for other sites or alleles.
+    """
     if len(one.sites) != len(other.sites):
         raise InputError(f"{other.path}: {len(other.sites):,} sites, {one.path} has {len(one.sites):,}; sites must be the same")
     out = np.zeros(len(one.sites), dtype=bool)
@@ -88,13 +96,13 @@ def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
 
 
 def _fit(some: Site, others: Site) -> bool:
-    """Tell whether two alleles can be the same two in this order; an unknown one may be any but the one beside it."""
+    """Return whether two pairs of alleles can be the same in this order. An unknown allele may be any but the other one of its pair."""
     merged = [b if a in _UNKNOWN else a for a, b in zip(some, others, strict=True) if a == b or a in _UNKNOWN or b in _UNKNOWN]
     known = [allele for allele in merged if allele not in _UNKNOWN]
     return len(merged) == len(some) and len(set(known)) == len(known)
 
 
 def swap_back(codes: Codes, swapped: npt.NDArray[np.bool_]) -> None:
-    """Count the other one of two alleles at these sites."""
+    """Change codes at these sites to count the other one of the two alleles."""
     some = np.flatnonzero(swapped)
     codes[:, some] = np.where(codes[:, some] == MISSING, MISSING, 2 - codes[:, some])

@@ -1,6 +1,6 @@
-"""PLINK 2 binary filesets: FILE.pgen, FILE.pvar or FILE.pvar.zst, FILE.psam. Calls are read by pgenlib, which is PLINK 2's own library.
+"""Reads PLINK 2 binary filesets: FILE.pgen, FILE.pvar or FILE.pvar.zst, FILE.psam. Calls are read by pgenlib, PLINK 2's own library.
 
-Hard calls alone are compared: dosages and phase are left out.
+Only hard calls are compared: dosages and phase are ignored.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from gpualign.core.sequences.ids import unique_ids
 _HEADER = struct.Struct("<3xII")  # the mode, variants and samples
 _OPTIONAL = ("FID", "PAT", "MAT")
 _CELLS = 1 << 20
-"""Calls that are read at a time, so that they are still in a cache when they are turned to rows of samples."""
+"""Calls that are read at a time, so that they are still in a cache when they are transposed into rows of samples."""
 
 
 def pvar_of(path: Path) -> Path:
-    """The table of variants of a .pgen, packed or not."""
+    """Return the path of the table of variants of a .pgen, packed or not."""
     packed = path.with_suffix(".pvar.zst")
     return packed if packed.is_file() and not path.with_suffix(".pvar").is_file() else path.with_suffix(".pvar")
 
 
 def _lines(path: Path, pgen: Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines, without those that begin with ## and empty ones."""
+    """Yield (number, line), without empty lines and those that begin with ##."""
     try:
         with open(path, "rb") as stream:
             for number, line in enumerate(unpack(stream, str(path))[1], 1):
@@ -56,31 +56,31 @@ def _lines(path: Path, pgen: Path) -> Iterator[tuple[int, bytes]]:
         raise InputError(f"{path}: no such file; it belongs to {pgen}") from None
 
 
-def _columns(path: Path, pgen: Path, wanted: Sequence[str], unnamed: dict[int, Sequence[int]]) -> list[list[str]]:
-    """The columns `wanted` of a .psam or .pvar, a list a line; those that it lacks are empty.
+def _columns(path: Path, pgen: Path, selected: Sequence[str], unnamed: dict[int, Sequence[int]]) -> list[list[str]]:
+    """Return the columns `selected` of a .psam or .pvar, a list per line. Columns that it lacks are empty.
 
-    unnamed: where they are in files without a header, by the number of columns, the last for any that are more.
+    unnamed: places of the columns in files without a header, by the number of columns; the last entry is also for more columns
     """
     places: Sequence[int] | None = None
-    least, rows = 0, []
+    min_cells, rows = 0, []
     for number, line in _lines(path, pgen):
         if places is None and line.startswith(b"#"):
             names = split_at_blanks(line[1:])
-            places = [names.index(name) if name in names else -1 for name in wanted]
-            least = max(places) + 1
-            lacking = [name for name, place in zip(wanted, places, strict=True) if place < 0 and name not in _OPTIONAL]
+            places = [names.index(name) if name in names else -1 for name in selected]
+            min_cells = max(places) + 1
+            lacking = [name for name, place in zip(selected, places, strict=True) if place < 0 and name not in _OPTIONAL]
             if lacking:
                 raise InputError(f"{path}: line {number} has no column {lacking[0]}; the columns are {', '.join(names)}")
             continue
-        cells = split_at_blanks(line, least or -1)
+        cells = split_at_blanks(line, min_cells or -1)
         if places is None:
             fitting = [count for count in unnamed if count <= len(cells)]
             if not fitting:
-                raise InputError(f"{path}: line {number} has {len(cells)} columns, at least {min(unnamed)} are wanted")
+                raise InputError(f"{path}: line {number}: expected at least {min(unnamed)} columns, found {len(cells)}")
             places = unnamed[max(fitting)]
-            least = max(places) + 1
-        if len(cells) < least:
-            raise InputError(f"{path}: line {number} has {len(cells)} columns, at least {least} are wanted")
+            min_cells = max(places) + 1
+        if len(cells) < min_cells:
+            raise InputError(f"{path}: line {number}: expected at least {min_cells} columns, found {len(cells)}")
         rows.append([cells[place] if place >= 0 else "" for place in places])
     return rows
 
@@ -89,11 +89,11 @@ class _Fileset:
     def __init__(self, path: Path) -> None:
         self.path = path
         pvar, psam = pvar_of(path), path.with_suffix(".psam")
-        # Without a header a .psam is a .fam.
+        # A .psam without a header is a .fam.
         people = _columns(psam, path, ("FID", "IID", "PAT", "MAT"), {2: (0, 1, -1, -1), 5: (0, 1, 2, 3)})
         self.ids = names_of([(family, person) for family, person, *_ in people])
         self.parents = [(father, mother) for _, _, father, mother in people]
-        # Without a header a .pvar is a .bim: chromosome, id, position in centimorgans or not, position, the other allele, the reference.
+        # A .pvar without a header is a .bim: chromosome, id, position in centimorgans (optional), position, other allele, reference allele.
         variants = _columns(pvar, path, ("CHROM", "POS", "REF", "ALT"), {5: (0, 2, 4, 3), 6: (0, 3, 5, 4)})
         self.sites: list[Site] = [(chromosome, position, ref, *alt.split(",")) for chromosome, position, ref, alt in variants]
         self._alleles = np.array([len(site) - 2 for site in self.sites], dtype=np.int64)
@@ -101,24 +101,24 @@ class _Fileset:
         offsets = None if (self._alleles <= 2).all() else np.concatenate(([0], np.cumsum(self._alleles))).astype(np.uintp)
         self._opening: dict[str, Any] = {"raw_sample_ct": len(self.ids), "variant_ct": len(self.sites), "allele_idx_offsets": offsets}
         with closing(self._open()):
-            pass  # what is wrong with the file's head is told before anything is done
+            pass  # defects of the file's header are reported before any work is done
 
     def _check(self, pvar: Path, psam: Path) -> None:
         with open(self.path, "rb") as stream:
             head = stream.read(_HEADER.size)
         if len(head) < _HEADER.size:
             raise InputError(f"{self.path}: a truncated .pgen file of {len(head)} bytes; copy or make it again")
-        for path, there, count, what in zip(
+        for path, lines, count, what in zip(
             (pvar, psam), (len(self.sites), len(self.ids)), _HEADER.unpack(head), ("variants", "samples"), strict=True
         ):
-            if there != count:
-                raise InputError(f"{self.path}: {count:,} {what}, but {path} has {there:,}; files of one fileset belong together")
+            if lines != count:
+                raise InputError(f"{self.path}: {count:,} {what}, but {path} has {lines:,}; files of one fileset belong together")
             if not count:
                 raise InputError(f"{self.path}: no {what}")
-        most = int(self._alleles.argmax())
-        if self._alleles[most] > MOST_ALLELES:
-            found = f"{self._alleles[most]} alleles; up to {MOST_ALLELES} are told apart"
-            raise InputError(f"{pvar}: variant {most + 1} ({':'.join(self.sites[most][:2])}) has {found}")
+        largest = int(self._alleles.argmax())
+        if self._alleles[largest] > MOST_ALLELES:
+            alleles = f"{self._alleles[largest]} alleles; up to {MOST_ALLELES} are distinguished"
+            raise InputError(f"{pvar}: variant {largest + 1} ({':'.join(self.sites[largest][:2])}) has {alleles}")
 
     def _open(self) -> Any:
         if find_spec("pgenlib") is None:
@@ -132,16 +132,16 @@ class _Fileset:
             raise InputError(f"{self.path}: cannot be read as .pgen ({said})") from None
 
     def positions(self) -> Variants:
-        """Raises `InputError` where the .pvar has something else in their place."""
+        """Return the positions of the sites. Raises `InputError` if the .pvar has other text in their place."""
         return positions_of(self, f"{pvar_of(self.path)}: variant {{}}")
 
     def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
-        """Of `swapped` sites the other allele is counted."""
+        """Return a reader of calls. At `swapped` sites, bool[sites], it counts the other allele."""
 
         def read(start: int, stop: int, workers: Workers) -> Codes:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
             step = max(1, _CELLS // len(self.ids))
-            # A reader is for one thread, and each opens the file itself.
+            # A reader belongs to one thread, so each thread opens the file itself.
             shares = [(first, min(stop, first + step)) for first in range(start, stop, step)]
             lots = [shares[k :: workers.parts] for k in range(workers.parts)]
 
@@ -158,7 +158,7 @@ class _Fileset:
         return read
 
     def _read(self, reader: Any, start: int, stop: int) -> Codes:
-        """Of variants start .. stop: uint8[variants][samples]."""
+        """Return the codes of the variants [start, stop): uint8[variants][samples]."""
         try:
             if (self._alleles[start:stop] <= 2).all():
                 counts = np.empty((stop - start, len(self.ids)), dtype=np.int8)
@@ -168,7 +168,7 @@ class _Fileset:
             reader.read_alleles_range(start, stop, alleles)
         except RuntimeError as error:
             if stop - start > 1:
-                for variant in range(start, stop):  # which one it is
+                for variant in range(start, stop):  # find the variant that fails
                     self._read(reader, variant, variant + 1)
             where = f"variant {start + 1} ({':'.join(self.sites[start][:2])})"
             raise InputError(f"{self.path}: {where} cannot be read ({error}): a damaged file; copy or make it again") from None
@@ -177,9 +177,11 @@ class _Fileset:
 
 
 def read_pgen_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> DenseSource:
-    """Open one fileset by its .pgen, or two with the same sites. nonfounders: these count as founders.
+    """Open one fileset by its .pgen, or two with the same sites.
 
-    Raises `InputError` for files that do not belong together, `RunError` without pgenlib.
+    Raises `InputError` for files that do not belong together, `RunError` if pgenlib is not installed.
+
+    nonfounders: samples with parents count as founders
     """
     filesets = [_Fileset(path) for path in paths]
     ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]

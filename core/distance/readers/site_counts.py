@@ -1,4 +1,4 @@
-"""How many calls a site has, and of which alleles."""
+"""Counts the calls and the alleles of each site."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from gpualign.core.distance.threads import Workers
 
 @dataclass(frozen=True)
 class SiteCounts:
-    """Of each site, int64[sites]. called: samples with a call. alleles: copies of an allele that they have, or the founders among them, two
-    in a genotype, one in a letter. minor: copies of the second most common of these, 0 where there is one alone; None where nobody asked
-    for it."""
+    """Counts of each site. All arrays are int64[sites].
+
+    called: samples with a call
+    alleles: copies of alleles in their calls, or in those of the founders among them: two in a genotype, one in a letter
+    minor: copies of the second most common allele, 0 if there is only one; None: not requested
+    """
 
     called: CountArray = field(repr=False)
     alleles: CountArray = field(repr=False)
@@ -27,32 +30,35 @@ class SiteCounts:
 
     @classmethod
     def of(cls, kind: Kind, called: CountArray, minor: CountArray | None) -> SiteCounts:
-        """With as many alleles as calls of this kind have."""
+        """Return counts with as many alleles as calls of this kind have."""
         return cls(called, called * (2 if kind is Kind.GENOTYPE else 1), minor)
 
     @classmethod
     def joined(cls, parts: Sequence[SiteCounts]) -> SiteCounts:
-        """One after the other."""
+        """Return the counts of the parts, one after the other."""
         minor = [part.minor for part in parts if part.minor is not None]
         called, alleles = (np.concatenate(some) for some in ([part.called for part in parts], [part.alleles for part in parts]))
         return cls(called, alleles, np.concatenate(minor) if minor else None)
 
 
 def count_sites(calls: Calls, kind: Kind, minor: bool, workers: Workers) -> SiteCounts:
-    """Of calls[samples][sites]: codes, uint8, or numbers of alleles, uint32. minor: the second most common allele too, of codes alone."""
+    """Return the counts of calls[samples][sites], codes (uint8) or allele numbers (uint32).
+
+    minor: also count the second most common allele, of codes only
+    """
     samples, sites = calls.shape
     if calls.dtype != np.uint8:
         return SiteCounts.of(kind, np.count_nonzero(calls != _sites.NO_ALLELE, axis=0), None)
     codes = calls.view(np.uint8)
-    wanted = np.array([MISSING, *sorted(used_codes(codes, workers) - {MISSING} if minor else ())], dtype=np.uint8)
-    found = np.empty((len(wanted), sites), dtype=np.uint32)
-    workers.map(lambda share: _sites.count_codes(codes, wanted, *share, found), workers.shares(sites))
-    missing, *counts = found.astype(np.int64)
+    selected = np.array([MISSING, *sorted(used_codes(codes, workers) - {MISSING} if minor else ())], dtype=np.uint8)
+    totals = np.empty((len(selected), sites), dtype=np.uint32)
+    workers.map(lambda share: _sites.count_codes(codes, selected, *share, totals), workers.shares(sites))
+    missing, *counts = totals.astype(np.int64)
     called = samples - missing
     if not minor:
         return SiteCounts.of(kind, called, None)
     copies: dict[int, CountArray] = {}
-    for code, count in zip(wanted[1:].tolist(), counts, strict=True):
+    for code, count in zip(selected[1:].tolist(), counts, strict=True):
         for allele in alleles_of(code) if kind is Kind.GENOTYPE else (code,):
             copies[allele] = copies[allele] + count if allele in copies else count
     if len(copies) < 2:

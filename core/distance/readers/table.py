@@ -1,4 +1,5 @@
-"""Tables of text: a row a sample, or transposed a row a site. What their cells mean is decided when all of them have been read."""
+"""Reads tables of text with a row per sample, or transposed with a row per site. The meaning of their cells is decided after all rows have
+been read."""
 
 from __future__ import annotations
 
@@ -28,12 +29,15 @@ Warn = Callable[[str], None]
 
 
 def read_tables(inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, memory: int, scratch: Scratch, warn: Warn) -> DenseSource:
-    """Read one table, or two with the same sites; inputs: of each its text and its name. memory: bytes that calls may take; warn: receives
-    what was assumed, and what is left out.
+    """Read one table, or two with the same sites.
 
-    Two tables hold the same kind of calls: they are taken for alleles if either of them looks so. Raises `InputError` naming file, line
-    and column for ragged rows, cells that are no calls, repeated ids and sites that differ; and for tables that can be read in two ways,
-    naming both and the parameters that decide.
+    Two tables hold the same kind of calls: both are read as alleles if either of them looks like alleles. Raises `InputError` naming file,
+    line and column for ragged rows, cells that are not calls, repeated ids and sites that differ; and for tables that can be read in two
+    ways, naming both and the parameters that decide.
+
+    inputs: (text, name) of each table
+    memory: memory that calls may take, bytes
+    warn: receives assumptions that were made, and what is left out
     """
     alleles = AlleleCells(options.missing_codes)
     readers = [TableReader(open_delimited(stream, source), options, alleles) for stream, source in inputs]
@@ -56,7 +60,7 @@ def read_tables(inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, me
 
 
 def _check_sites(tables: Sequence[TableRows], transpose: bool) -> None:
-    """Raises `InputError` for a second table that has other sites."""
+    """Raise `InputError` for a second table that has other sites."""
     first, *others = ((t.row_ids if transpose else t.column_ids, t.source) for t in tables)
     for sites, source in others:
         differing = [k for k, (one, other) in enumerate(zip(first[0], sites, strict=False)) if one != other]
@@ -67,7 +71,10 @@ def _check_sites(tables: Sequence[TableRows], transpose: bool) -> None:
 
 
 def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> tuple[Kind, Codes | None]:
-    """(kind of the calls, the code of each raw one; None where they are codes already). Raises `InputError` where nothing is sure."""
+    """Return (kind of the calls, the code of each raw code; None if raw codes are codes already).
+
+    Raises `InputError` if the tables do not decide it.
+    """
     known = [table for table in tables if table.cells is not None]
     for table in known[1:]:
         if (table.cells is CellType.LETTERS) is not (known[0].cells is CellType.LETTERS):
@@ -105,20 +112,20 @@ def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> t
 
 
 def _name(table: TableRows) -> str:
-    """What a table holds, for a message."""
+    """Return the name of the cells of a table, for a message."""
     assert table.cells is not None
     return table.cells.value
 
 
 def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: AlleleCells, transpose: bool) -> None:
-    """Raises `InputError` where numbers may be none of alleles."""
+    """Raise `InputError` if numbers may not be alleles."""
     if options.type is TableType.ALLELES or any(table.of_scheme for table in tables):
         return
     first = next((table.first[0] for table in tables if table.cells is CellType.ALLELES and table.first), None)
     if alleles.are_rare and first is not None:
         say, leave, number = parameter("type", TableType.ALLELES.value), parameter("ignore_columns"), first.rsplit("'", 2)[1]
         raise InputError(
-            f"{first} in a table of genotypes; expected 0, 1, 2; {advise_missing(number)}; {leave} leaves out columns that are no sites;"
+            f"{first} in a table of genotypes; expected 0, 1, 2; {advise_missing(number)}; {leave} leaves out columns that are not sites;"
             f" alleles are read with {say}"
         )
     if alleles.problem is not None:
@@ -130,7 +137,7 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
 
 
 def _refuse_others(tables: Sequence[TableRows], coding: Coding, options: CallOptions) -> None:
-    """Raises `InputError` for the first cell that is no call of this coding."""
+    """Raise `InputError` for the first cell that is not a call of this coding."""
     for table in tables:
         bad = [raw for raw in np.flatnonzero(table.counts).tolist() if coding.codes[raw] == _sites.BAD]
         if not bad:
@@ -148,14 +155,14 @@ def _refuse_others(tables: Sequence[TableRows], coding: Coding, options: CallOpt
 
 
 def _spelled(raw: int, number: bool) -> str:
-    """A raw code as it stands in cells."""
+    """Return a raw code as it is written in cells."""
     if number:
         return "-1" if raw == MINUS_ONE else str(raw)
     return NUCLEOTIDES[raw] if raw < len(NUCLEOTIDES) else chr(raw)
 
 
 def _report(table: TableRows, warn: Warn) -> None:
-    """Say what of a table is not read."""
+    """Warn of the parts of a table that are not read."""
     columns, corner = table.plan.columns, table.plan.corner
     if corner:
         transpose = parameter("transpose")
@@ -171,14 +178,14 @@ def _report(table: TableRows, warn: Warn) -> None:
 
 
 def _report_outliers(table: TableRows, transpose: bool, warn: Warn) -> None:
-    """Say which loci are unlike the others."""
+    """Warn of loci that are unlike the others."""
     numbers, titles = _some_loci(table, transpose)
     if (report := describe_outliers(numbers, titles, transpose)) is not None:
         warn(f"{table.source}: {report}")
 
 
 def _some_loci(table: TableRows, transpose: bool) -> tuple[npt.NDArray[np.uint32], Sequence[str]]:
-    """Numbers of alleles of the first samples, uint32[samples][loci], and the names of the loci."""
+    """Return the allele numbers of the first samples, uint32[samples][loci], and the names of the loci."""
     if transpose:
         loci, samples = len(table.row_ids), min(len(table.column_ids), ROWS_LOOKED_AT)
         return table.store.columns(0, CELL_BYTES * samples).view(np.uint32)[:loci].T, table.row_ids

@@ -1,7 +1,7 @@
-"""CellType of a table's rows: read as raw codes or as numbers of alleles, and refused where they are neither.
+"""Reads the cells of a table's rows as raw codes or as allele numbers, and refuses cells that are neither.
 
-A row goes into a store as it comes. What raw codes mean is decided later (`codings`). A table whose first cells are digits may turn out to
-hold alleles: then what is stored becomes numbers of alleles.
+A row is stored as it is read. The meaning of raw codes is decided later (`codings`). A table whose first cells are digits may turn out to
+hold alleles: then the stored codes become allele numbers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LOOKED_AT = 1 << 20
 
 
 class CellType(Enum):
-    """Type of the cells of a table: NUMBERS and LETTERS are bytes, raw codes of `codings`; ALLELES numbers of 32 bits."""
+    """Type of the cells of a table: NUMBERS and LETTERS are bytes, raw codes of `codings`; ALLELES are 32-bit numbers."""
 
     NUMBERS = "genotypes"
     LETTERS = "letters"
@@ -47,15 +47,15 @@ class TablePlan:
     """Facts about a table that are known before its rows are read.
 
     source: its name for messages
-    delimiter: what stands between cells
-    first_line: the number of its first line with cells
-    columns: what is done with them
-    options: how the table is read; PLINK's exports say so by themselves
-    headed: whether its first line is a header for sure
+    delimiter: text between cells
+    first_line: number of its first line with cells
+    columns: plan of its columns
+    options: how the table is read; for PLINK's exports, as their format requires
+    headed: whether its first line is certainly a header
     of_scheme: whether its titles are those of a typing scheme, whose tables hold alleles
     beyond: whether its first lines have numbers that no genotype has
-    export: ".raw" or ".traw" if PLINK wrote it
-    corner: its first cell, if that says that rows are sites, and they are read as samples; else empty
+    export: ".raw" or ".traw" if PLINK wrote it, else None
+    corner: its first cell, if that suggests that rows are sites, but they are read as samples; else empty
     """
 
     source: str
@@ -71,37 +71,46 @@ class TablePlan:
 
     @property
     def row(self) -> str:
-        """What its rows are, for messages."""
+        """Name of a row for messages."""
         return "site" if self.options.transpose else "sample"
 
     @property
     def column(self) -> str:
-        """What its columns are, for messages."""
+        """Name of a column for messages."""
         return "sample" if self.options.transpose else "site"
 
 
 @dataclass
 class Storage:
-    """Where rows go. limit: bytes that they may take in memory."""
+    """Makes stores of rows.
+
+    limit: memory that the rows may take, bytes
+    scratch: makes a scratch file for the others
+    """
 
     limit: int
     scratch: Scratch
 
     def rows_of(self, width: int) -> RowStore:
-        """A store of rows with so many bytes each."""
+        """Return a store of rows of `width` bytes each."""
         return RowStore(width, self.limit, self.scratch)
 
 
 class TableCells:
-    """The cells of one table.
+    """Reads the cells of one table.
 
-    cells: what they are, None where no call has told yet
-    store: a row of raw codes, or of numbers of alleles, for each row
-    first: place of the first cell of each raw code, for messages; of alleles, under 0, of the first that no genotype has
+    cells: type of the cells; None until a call shows it
+    store: a row of raw codes, or of allele numbers, for each row
+    first: place of the first cell of each raw code, for messages; for alleles, key 0 has the place of the first that no genotype has
     """
 
     def __init__(self, plan: TablePlan, alleles: AlleleCells, of_alleles: bool, storage: Storage) -> None:
-        """alleles: reads cells that are alleles; of_alleles: all of them are."""
+        """Take the plan of the table.
+
+        alleles: reads cells that are alleles
+        of_alleles: whether all cells are alleles
+        storage: makes stores of rows
+        """
         self._plan = plan
         self._columns = plan.columns
         self._options = plan.options
@@ -120,19 +129,19 @@ class TableCells:
 
     @property
     def counts(self) -> npt.NDArray[np.int64]:
-        """How often each raw code occurs, int64[256]."""
+        """Number of occurrences of each raw code, int64[256]."""
         return np.array(self._calls.counts if self._calls else [0] * 256, dtype=np.int64)
 
     def numbers(self, rows: int) -> npt.NDArray[np.uint32]:
-        """Numbers in the first rows, uint32[rows][columns], 0 for what is none."""
+        """Return the numbers in the first rows, uint32[rows][columns], 0 for cells that are not numbers."""
         if self.cells is CellType.ALLELES:
-            found = self.store.rows(0, rows).view(np.uint32)
-            return np.where(found == NO_ALLELE, 0, found)
+            numbers = self.store.rows(0, rows).view(np.uint32)
+            return np.where(numbers == NO_ALLELE, 0, numbers)
         codes = self.store.rows(0, rows)
         return np.where(codes > 9, 0, codes).astype(np.uint32)
 
     def decide(self, cells: Sequence[str]) -> None:
-        """Find out by the first call, in the cells after an id, whether the table holds numbers or letters, where that is not known."""
+        """Decide by the first call, in the cells after an id, whether the table holds numbers or letters, if that is not yet known."""
         if self.cells is not None:
             return
         actions, missing = self._columns.actions, self._options.missing_codes
@@ -162,8 +171,14 @@ class TableCells:
         self._decimals.append(self._parser.decimals)
 
     def add(self, line: bytes, start: int, number: int, name: str) -> None:
-        """Read the cells of a line after its first delimiter, which is at byte `start` or, if there is none, -1. number, name: of the line
-        and of its row, for the `InputError` that is raised for ragged rows and for cells that are no calls."""
+        """Read the cells of a line after its first delimiter.
+
+        Raises `InputError` for ragged rows and for cells that are not calls.
+
+        start: place of the first delimiter, bytes; -1 if there is none
+        number: number of the line, for messages
+        name: id of its row, for messages
+        """
         self._rows += 1
         if self.cells is None and start >= 0:
             self.decide(cells_of(line[start + 1 :], self._plan.delimiter))
@@ -198,7 +213,7 @@ class TableCells:
                 self.first[0] = f"{self._place(number, name, int(places[0]))}: {str(row[places[0]])!r}"
 
     def _is_allele(self, line: bytes, column: int) -> bool:
-        """Tell whether a cell that is no call makes this a table of alleles."""
+        """Return whether a cell that is not a call makes this a table of alleles."""
         options = self._options
         if self.cells is CellType.LETTERS or options.type is not TableType.AUTO or options.ploidy is not None or options.every_letter:
             return False
@@ -210,7 +225,7 @@ class TableCells:
         return look.proven
 
     def _become_alleles(self) -> None:
-        """Make numbers of alleles of the rows so far, but for the last one: 0 and -1 are missing ones."""
+        """Convert the rows so far, except the last one, to allele numbers: 0 and -1 are missing alleles."""
         store, rows = self.store, self._rows - 1
         store.done()
         out = self._storage.rows_of(store.width * CELL_BYTES)
@@ -226,11 +241,13 @@ class TableCells:
         self.store, self.cells, self._calls = out, CellType.ALLELES, None
         self._read_alleles()
 
-    # ---- what is no call
+    # ---- cells that are not calls
 
     def check_decimals(self) -> None:
-        """Raises `InputError` where commas may be anything but decimal ones: beside decimal points, or beside whole numbers in their
-        column; of a site, that may also be a row."""
+        """Raise `InputError` if commas may not be decimal commas: together with decimal points, or with whole numbers in their column.
+
+        In a table whose rows are sites, this holds only if a row mixes them, or if there are decimal points.
+        """
         commas = [decimals.commas for decimals in self._decimals if decimals.commas]
         points = any(decimals.points for decimals in self._decimals)
         mixed_row = any(decimals.mixed_line for decimals in self._decimals)
@@ -250,7 +267,7 @@ class TableCells:
             raise InputError(f"{where} has cells such as '7,0' beside {beside}: each may be a decimal or two numbers; write whole numbers")
 
     def _are_numbers(self, cells: npt.NDArray[np.uint8] | npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-        """Which cells are numbers, but 0: bool of the same shape."""
+        """Return a mask of the cells that are numbers other than 0: bool of the same shape."""
         missing = NO_ALLELE if self.cells is CellType.ALLELES else MISSING
         numbers: npt.NDArray[np.bool_] = (cells != 0) & (cells != missing)
         return numbers
@@ -260,7 +277,7 @@ class TableCells:
         return f"{self._plan.source}: line {number} ({name!r}), column {column} ({title!r})"
 
     def _check(self, line: bytes, number: int, name: str, cells: int, bad: int) -> None:
-        """Raises `InputError` for a row with another number of cells, or with a cell that is no call, in column `bad`."""
+        """Raise `InputError` for a row with another number of cells, or with a cell that is not a call, in column `bad` (-1: none)."""
         if cells != self._width:
             raise InputError(
                 f"{self._plan.source}: line {number} ({name!r}) has {cells + 1} cell{'s'[: cells > 0]}, the header has {self._width + 1}"
@@ -285,7 +302,7 @@ class TableCells:
         if number == self._plan.first_line:
             advice = f"; if the first line is a header, leave out {parameter('no_header')}"
         elif re.fullmatch(_GENOTYPE, cell):
-            advice = "; write genotypes as how many alleles are not the reference: 0, 1 or 2"
+            advice = "; write genotypes as the number of alleles that are not the reference: 0, 1 or 2"
         elif not letters and look_for_alleles([[cell]]).proven:
             if options.every_letter:
                 raise self._no_letters()
@@ -299,14 +316,14 @@ class TableCells:
 
 
 def numbers_of_codes(codes: Codes) -> npt.NDArray[np.uint32]:
-    """Numbers of alleles of raw codes: 0, -1 and missing calls are missing ones."""
+    """Return the allele numbers of raw codes: 0, -1 and missing calls are missing alleles."""
     numbers = codes.astype(np.uint32)
     numbers[(codes == 0) | (codes == MINUS_ONE) | (codes == MISSING)] = NO_ALLELE
     return numbers
 
 
 def cells_of(line: bytes, delimiter: str) -> list[str]:
-    """Text of the cells of a line."""
+    """Return the text of the cells of a line."""
     if b'"' in line:
         return [text_of(cell) for cell in line.rstrip(b"\r\n").split(delimiter.encode())]
     return [cell.strip() for cell in line.rstrip(b"\r\n").decode("utf-8", "surrogateescape").split(delimiter)]

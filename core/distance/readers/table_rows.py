@@ -1,4 +1,4 @@
-"""Rows of one table of text: which line is the header, which columns and rows are read, and their ids."""
+"""Reads the rows of one table of text: decides which line is the header, and which columns and rows are read, and collects their ids."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from gpualign.core.files.squares import numbers_of
 from gpualign.core.sequences.ids import is_id_title, is_title_of_ids
 
 _LOOKED_AT = 1 << 16
-"""Bytes of a table, in whole lines, that tell whether it holds alleles; a line of data at least."""
+"""Bytes of a table, in whole lines, that decide whether it holds alleles; at least one line of data."""
 _NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHVX"
 _EMPTY_LINE = b'\t,; "\r\n'
 
@@ -40,14 +40,14 @@ _EMPTY_LINE = b'\t,; "\r\n'
 class TableRows:
     """One table as it was read.
 
-    plan: how
+    plan: how it was read
     row_ids: ids of its rows
-    cells: what they are; None where no call told
-    store: a row of raw codes, or of numbers of alleles, for each row
-    counts: how often each raw code occurs, int64[256]
-    first: places of cells, as of `TableCells`
+    cells: type of its cells; None if no call showed it
+    store: a row of raw codes, or of allele numbers, for each row
+    counts: number of occurrences of each raw code, int64[256]
+    first: places of cells, as in `TableCells`
     rows_left_out: titles of metadata before rows that are not read
-    empty_rows: how many rows are empty
+    empty_rows: number of empty rows
     """
 
     plan: TablePlan
@@ -66,7 +66,7 @@ class TableRows:
 
     @property
     def of_scheme(self) -> bool:
-        """Tell whether titles are those of a typing scheme, whose tables hold alleles."""
+        """Whether titles are those of a typing scheme, whose tables hold alleles."""
         return self.plan.of_scheme
 
     @property
@@ -76,7 +76,12 @@ class TableRows:
 
 
 class TableReader:
-    """Reads one table. alleles: reads cells that are alleles, also of another table of the run."""
+    """Reads one table.
+
+    text: its lines
+    options: how calls are read
+    alleles: reads cells that are alleles, also for another table of the run
+    """
 
     def __init__(self, text: DelimitedText, options: CallOptions, alleles: AlleleCells) -> None:
         self._source = text.source
@@ -85,7 +90,7 @@ class TableReader:
         self._first = text.first
         self._alleles = alleles
         self._lines = text.plain_lines()
-        self._begun: list[bytes] = []
+        self._head: list[bytes] = []
         self._of_alleles = False
         self._serial: frozenset[str] = frozenset()
         self._begin()
@@ -93,27 +98,30 @@ class TableReader:
 
     @property
     def is_of_alleles(self) -> bool:
-        """Tell whether the table holds alleles for sure, by its first lines."""
+        """Whether the first lines prove that the table holds alleles."""
         return self._of_alleles
 
     def _begin(self) -> None:
-        """Read the first lines. Raises `InputError` for a text without lines."""
+        """Read the first lines. Raises `InputError` for an empty text."""
         size = 0
         for line in self._lines:
-            self._begun.append(line)
+            self._head.append(line)
             size += len(line)
-            if size > _LOOKED_AT and len(self._begun) > 1:
+            if size > _LOOKED_AT and len(self._head) > 1:
                 break
-        if not self._begun:
+        if not self._head:
             raise InputError(f"{self._source}: empty file; expected a table, an alignment, a VCF or a .bed file")
 
     def _make_plan(self, options: CallOptions) -> tuple[TablePlan, bool]:
-        """(how the table is read, whether it holds alleles for sure). Raises `InputError` for a table without rows."""
-        header = self._begun[0]
+        """Return (how the table is read, whether its first lines prove that it holds alleles).
+
+        Raises `InputError` for a table without rows.
+        """
+        header = self._head[0]
         export = None if options.no_header else plink_export(cells_of(header, self._delimiter))
         if export is not None:
             options = _options_of_export(options, export, self._source)
-        body = self._begun[not options.no_header :]
+        body = self._head[not options.no_header :]
         row = next((line for line in body if not _is_empty(line)), None)
         if row is None:
             plan = TablePlan(self._source, self._delimiter, self._first, Columns([], np.empty(0, np.uint8)), options, options.no_header)
@@ -129,25 +137,29 @@ class TableReader:
         if export is not None:
             return plan, False
         read = np.flatnonzero(columns.actions == _sites.READ).tolist()
-        found = []
+        samples = []
         rows = [cells_of(line, self._delimiter) for line in body]
         others = {name for name, *_ in rows if is_metadata(name)} if _looks_at_titles(options) else set()
         self._serial = serial_stems(others, (name for name, *_ in rows))
         for name, *cells in rows:
             if name not in others or stem(name) in self._serial:
-                found.append([cells[k] for k in read if k < len(cells)] if read else cells)
-        look = look_for_alleles(found, options.missing_codes)
+                samples.append([cells[k] for k in read if k < len(cells)] if read else cells)
+        look = look_for_alleles(samples, options.missing_codes)
         self._alleles.telling = self._alleles.telling or look.telling
         return replace(plan, beyond=look.beyond), look.proven
 
     def read(self, of_alleles: bool, storage: Storage) -> TableRows:
-        """Read all rows. of_alleles: the cells are alleles. Raises `InputError` naming line and column."""
+        """Read all rows. Raises `InputError` naming line and column.
+
+        of_alleles: whether the cells are alleles
+        storage: where rows are stored
+        """
         plan = self.plan
-        header = self._begun[0]
-        lines = chain(self._begun[not plan.options.no_header :], self._lines)
+        header = self._head[0]
+        lines = chain(self._head[not plan.options.no_header :], self._lines)
         cells = TableCells(plan, self._alleles, of_alleles, storage)
         if not plan.headed:
-            row = next(line for line in self._begun[1:] if not _is_empty(line))
+            row = next(line for line in self._head[1:] if not _is_empty(line))
             cells.decide(cells_of(row, self._delimiter)[1:])
             self._refuse_data(header, cells.cells, plan)
         rows = self._read_rows(lines, self._first + (not plan.options.no_header), cells)
@@ -164,7 +176,7 @@ class TableReader:
         )
 
     def _read_rows(self, lines: Iterable[bytes], first: int, cells: TableCells) -> _RowIds:
-        """Hand the cells of each line to `cells`. first: the number of the first line."""
+        """Pass the cells of each line to `cells`, and return the ids. first: number of the first line."""
         rows = _RowIds()
         people: list[tuple[str, str]] = []
         columns, mark = self.plan.columns, self._mark
@@ -190,7 +202,7 @@ class TableReader:
                 continue
             if not name:
                 which = f"{self._source}: {self.plan.row} {len(ids) + 1} has an empty id (line {number})"
-                raise InputError(f"{which}; give it one, or delete the line, such as those of chromosomes and positions in R/qtl's files")
+                raise InputError(f"{which}; give it an id, or delete the line, such as those of chromosomes and positions in R/qtl's files")
             if square.rows >= 0:
                 square.look(name, cells_of(line, self._delimiter)[1:] if name.isdecimal() else ())
             try:
@@ -210,25 +222,25 @@ class TableReader:
         return rows
 
     def _refuse_symmetric(self, ids: Sequence[str], cells: TableCells) -> None:
-        """Raises `InputError` for cells that are those of a matrix, whatever the ids."""
+        """Raise `InputError` for cells that are those of a matrix, whatever the ids."""
         titles, options = self.plan.columns.titles, self.plan.options
         if len(ids) - len(titles) not in (0, 1) or options.no_header or cells.cells is CellType.LETTERS:
             return
         count = min(len(ids), ROWS_LOOKED_AT)
         numbers = cells.numbers(count)[:, :count].astype(np.int64)
         names: Sequence[str] = titles
-        if len(ids) > len(titles):  # what stands first in rows may be the first column of a matrix without ids
+        if len(ids) > len(titles):  # the first cells of rows may be the first column of a matrix without ids
             first = numbers_of(ids[:count])
             if first is None or (first % 1 != 0).any():
                 return
             numbers, names = np.column_stack([first.astype(np.int64), numbers])[:, :count], []
-        found = likeness(numbers, ids, names)
-        if found is Likeness.BY_IDS:
+        likely = likeness(numbers, ids, names)
+        if likely is Likeness.BY_IDS:
             raise self._matrix()
-        if found is Likeness.BY_VALUES and options.type is TableType.AUTO and options.ploidy is None:
+        if likely is Likeness.BY_VALUES and options.type is TableType.AUTO and options.ploidy is None:
             calls, alleles = parameter("type", TableType.CALLS.value), parameter("type", TableType.ALLELES.value)
             raise InputError(
-                f"{self._source}: this may be a matrix of distances ({found.value}; gpualign tree and cluster read it), or calls"
+                f"{self._source}: this may be a matrix of distances ({likely.value}; gpualign tree and cluster read it), or calls"
                 f" ({calls}, or {alleles}); say which"
             )
 
@@ -241,7 +253,7 @@ class TableReader:
     # ---- the header
 
     def _plan_columns(self, header: bytes, row: bytes, options: CallOptions) -> tuple[Columns, bool]:
-        """(which columns are read, by the header and the first row, whether the first line is a header for sure)."""
+        """Return (the columns that are read, decided by the header and the first row; whether the first line is certainly a header)."""
         titles, cells = cells_of(header, self._delimiter), cells_of(row, self._delimiter)
         if len(titles) == 1 and len(cells) != 2:
             what = "sample" if options.transpose else "site"
@@ -250,25 +262,28 @@ class TableReader:
         headed = options.no_header
         if options.no_header:
             titles = [titles[0], *map(str, range(1, len(titles)))]
-            if len(titles) > 2 and all(line.rstrip(b"\r\n").endswith(self._mark) for line in self._begun if not _is_empty(line)):
-                titles[-1] = ""  # nothing is behind the last delimiter of a row
-        elif len(cells) == len(titles) + 1:  # R writes no title over the names of rows
-            rows = [line.rstrip(b"\r\n") for line in self._begun[1:] if not _is_empty(line)]
+            if len(titles) > 2 and all(line.rstrip(b"\r\n").endswith(self._mark) for line in self._head if not _is_empty(line)):
+                titles[-1] = ""  # there is no cell after the last delimiter of a row
+        elif len(cells) == len(titles) + 1:  # R writes no title above the names of rows
+            rows = [line.rstrip(b"\r\n") for line in self._head[1:] if not _is_empty(line)]
             if is_title_of_ids(titles[0]) or all(line.endswith(self._mark) for line in rows):
                 raise InputError(
-                    f"{self._source}: the first row has a cell more than the header, which may lack a title over the ids, as R writes it,"
-                    f" or a {self._delimiter!r} at its end; give both lines the same number of cells"
+                    f"{self._source}: the first row has one cell more than the header, which may lack a title above the ids, as R writes"
+                    f" it, or a {self._delimiter!r} at its end; give both lines the same number of cells"
                 )
             titles, headed = ["", *titles], True
         try:
             columns = plan_columns(titles, options)
         except InputError as error:
             raise InputError(f"{self._source}: {error.message}") from None
-        # No row of calls has words of metadata, unless they are said to be missing calls.
+        # A row of calls has no words of metadata, unless an option declares them missing calls.
         return columns, headed or not set(columns.left_out) <= set(options.missing_codes)
 
     def _refuse_data(self, header: bytes, cells: CellType | None, plan: TablePlan) -> None:
-        """Raises `InputError` for a first line that could be a row of this table. cells: of its rows, None where no call told."""
+        """Raise `InputError` for a first line that could be a row of this table.
+
+        cells: type of the cells of its rows; None if no call showed it
+        """
         line = header.rstrip(b"\r\n")
         start = line.find(self._mark) + 1
         first, *titles = cells_of(line, self._delimiter)
@@ -287,7 +302,7 @@ class TableReader:
             data = data or (cells is not CellType.NUMBERS and could_be_calls(line, start, self._delimiter, letters, True, missing))
         if data:
             square = SquareOfIds(titles, True)
-            for name, *row in (cells_of(line, self._delimiter) for line in self._begun[1 : len(titles) + 1]):
+            for name, *row in (cells_of(line, self._delimiter) for line in self._head[1 : len(titles) + 1]):
                 square.look(name, row)
             if square.rows == len(titles) > 1:
                 raise self._matrix()
@@ -298,7 +313,7 @@ class TableReader:
 
 
 def _options_of_export(options: CallOptions, export: str, source: str) -> CallOptions:
-    """How an export of PLINK's is read. Raises `InputError` for options that say something else."""
+    """Return the options by which an export of PLINK's is read. Raises `InputError` for options that contradict it."""
     if options.type not in (TableType.AUTO, TableType.CALLS) or options.ploidy is not None:
         name = parameter("ploidy") if options.ploidy is not None else parameter("type", options.type.value)
         raise InputError(f"{source}: PLINK's {export} holds genotypes 0, 1, 2; {name} is for other tables")
@@ -306,12 +321,12 @@ def _options_of_export(options: CallOptions, export: str, source: str) -> CallOp
 
 
 def _looks_at_titles(options: CallOptions) -> bool:
-    """Tell whether titles of metadata stand before rows."""
+    """Return whether rows may begin with titles of metadata."""
     return options.transpose and not options.no_header
 
 
 def _numbers_of_data(ploidy: int | None) -> Codes:
-    """Codes of the numbers that mark a first line as calls. Others may be names of sites."""
+    """Return the codes of the numbers that mark a first line as calls. Others may be names of sites."""
     table = number_table()
     for digit in range(3, (ploidy or 0) + 1):
         table[ord(str(digit))] = digit
@@ -320,11 +335,11 @@ def _numbers_of_data(ploidy: int | None) -> Codes:
 
 @dataclass
 class _RowIds:
-    """Rows of a table, by what became of them.
+    """Rows of a table: read, left out and empty ones.
 
-    ids: of rows that were read
-    left_out: titles of metadata, of rows that were not read
-    empty: rows in which every cell is empty
+    ids: ids of the rows that were read
+    left_out: titles of metadata of the rows that were not read
+    empty: number of rows in which every cell is empty
     """
 
     ids: list[str] = field(default_factory=list)
@@ -337,12 +352,12 @@ def _is_empty(line: bytes) -> bool:
 
 
 def _has_cells(line: bytes) -> bool:
-    """Tell whether an empty line has delimiters."""
+    """Return whether an empty line has delimiters."""
     return bool(line.strip())
 
 
 def _letters_of_data(every_letter: bool) -> Codes:
-    """Codes of the letters that mark a first line as calls. E, F and so on do not, because they occur in titles."""
+    """Return the codes of the letters that mark a first line as calls. E, F and so on do not, because they occur in titles."""
     table = cell_table(every_letter)
     if not every_letter:
         table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD
@@ -350,5 +365,5 @@ def _letters_of_data(every_letter: bool) -> Codes:
 
 
 def _is_scheme(title: str) -> bool:
-    """Tell whether only tables of alleles have a column with this title."""
+    """Return whether only tables of alleles have a column with this title."""
     return re.search(r"(?<![A-Za-z])(cg|r|wg)?ST(?![a-z])|MLST|[Cc]lonal.?[Cc]omplex", title) is not None

@@ -1,9 +1,9 @@
-"""VCF and BCF, plain or bgzipped, through cyvcf2: a site a record, all alleles told apart.
+"""Reads VCF and BCF, plain or bgzipped, through cyvcf2: one site per record, with all alleles distinguished.
 
-A call with one allele (haploid) counts as two of it; phase is not looked at; a call of which an allele is missing is missing.
+A call with one allele (haploid) counts as two copies of it; phase is ignored; a call with a missing allele is missing.
 
-The file is read by a process of its own (`vcf_records`): htslib crashes on some damaged files, and a crash must end as an error that names
-the file. That process ends when this one does, however that happens, and signals to this one do not reach the library.
+A separate process reads the file (`vcf_records`): htslib crashes on some damaged files, and a crash must end as an error that names the
+file. That process ends whenever this one does, for any reason, and signals to this one do not reach the library.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from gpualign.core.files.scratch import Scratch
 from gpualign.core.sequences.ids import unique_ids
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from gpualign.core.distance.readers.vcf_records import main; main(sys.argv[1])"
-"""Modules are found where this process finds them, and nowhere else: not in the working directory."""
+"""Modules are found where this process finds them, and in no other place: not in the working directory."""
 
 
 _REFERENCE = 3
-"""Of a record its chromosome, position and reference allele; alternative ones follow."""
+"""Fields of a site before its alternative alleles: chromosome, position and reference allele."""
 
 _BGZF_HEAD = 18
 _BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -54,14 +54,14 @@ class _File:
         self.ids: list[str] = []
         self.store = RowStore(0, memory, scratch)
         _refuse_truncated(path, source)
-        lines, aside = VcfLines(path, source), BackgroundTask()
-        aside.begin(lines.check)
+        lines, check = VcfLines(path, source), BackgroundTask()
+        check.begin(lines.check)
         try:
             self._read(path, memory, scratch)
-            aside.wait()
+            check.wait()
         except InputError:
             lines.last_record = len(self.sites) + vcf_records.MOST_RECORDS
-            aside.wait()  # the text may tell better what is wrong
+            check.wait()  # the check of the text may have a more precise error
             raise
         finally:
             lines.last_record = 0
@@ -98,8 +98,8 @@ class _File:
         name = signal.Signals(-code).name
         if -code in (signal.SIGKILL, signal.SIGTERM):
             return RunError(f"{self.source}: the process that reads it was killed ({name}); was memory short?")
-        found = f"in or behind record {len(self.sites) + 1:,}" if self.ids else "at its beginning"
-        return InputError(f"{self.source}: a damaged file: the reader crashed {found} ({name}); make or copy it again{reader.last_words()}")
+        where = f"in or after record {len(self.sites) + 1:,}" if self.ids else "at its beginning"
+        return InputError(f"{self.source}: a damaged file: the reader crashed {where} ({name}); make or copy it again{reader.last_words()}")
 
     def block(self) -> Block:
         return lambda start, stop, _: np.ascontiguousarray(self.store.rows(start, stop).T)
@@ -114,13 +114,13 @@ class _Reader:
         self._process = process
         self._messages = cast(BinaryIO, process.stdout)
         self._lines: deque[bytes] = deque(maxlen=1)
-        # What the process prints is taken as it comes, so that it never waits; htslib's last error may say what is wrong.
+        # Lines that the process prints are read at once, so that it never blocks; htslib's last error may explain a failure.
         errors = (line for line in process.stderr if line.startswith(b"[E::"))
         self._listener = Thread(target=self._lines.extend, args=(errors,), daemon=True)
         self._listener.start()
 
     def messages(self) -> Iterator[tuple[bytes, bytes]]:
-        """(kind, content) as they come; ends where the process does, whether or not in the middle of a message."""
+        """Yield (kind, content) of messages as they arrive. Ends when the process does, even in the middle of a message."""
         head_bytes = 1 + vcf_records.SIZE_BYTES
         while len(head := self._messages.read(head_bytes)) == head_bytes:
             size = int.from_bytes(head[1:], "little")
@@ -130,36 +130,36 @@ class _Reader:
             yield head[:1], content
 
     def last_words(self) -> str:
-        """htslib's last error, to be put behind a message. Ends the process."""
+        """Return htslib's last error as a suffix for a message, or "". Ends the process."""
         self.stop()
         return f" {ascii(self._lines[0].decode('utf-8', 'replace').strip())[1:-1]}" if self._lines else ""
 
     def wait(self) -> int:
-        """The exit code, negative for a signal."""
+        """Wait for the process, and return its exit code, negative for a signal."""
         return self._process.wait()
 
     def stop(self) -> None:
-        """End the process, wherever it is."""
+        """End the process, at any point of its work."""
         self._process.kill()
         self._process.wait()
         self._listener.join()
 
 
 def _refuse_truncated(path: str, source: str) -> None:
-    """A bgzipped file ends in an empty block; htslib only remarks that it is not there, and what is cut off is lost."""
+    """Raise `InputError` for a bgzipped file that does not end in an empty block: htslib only remarks on it, and records would be lost."""
     with open(path, "rb") as stream:
         first = stream.read(_BGZF_HEAD)
         if first[:4] != b"\x1f\x8b\x08\x04" or first[12:14] != b"BC":
             return
         stream.seek(max(0, stream.seek(0, 2) - len(_BGZF_END)))
         if stream.read() != _BGZF_END:
-            raise InputError(f"{source}: a truncated file: the mark at the end of bgzipped files is not there; copy or make it again")
+            raise InputError(f"{source}: a truncated file: the mark at the end of bgzipped files is missing; copy or make it again")
 
 
 def _without_site() -> list[str]:
-    """Python's option to start without looking for what sites bring, which an editable installation of gpualign is found by."""
-    found = PathFinder.find_spec("gpualign", sys.path)
-    return ["-S"] if found is not None and found.submodule_search_locations == list(gpualign.__path__) else []
+    """Return Python's option to start without the site module, if gpualign is found without it; an editable installation is not."""
+    spec = PathFinder.find_spec("gpualign", sys.path)
+    return ["-S"] if spec is not None and spec.submodule_search_locations == list(gpualign.__path__) else []
 
 
 @contextmanager
@@ -168,7 +168,7 @@ def _reading(path: str) -> Iterator[_Reader]:
         raise RunError("reading VCF and BCF needs cyvcf2: pip install 'gpualign[snp]'")
     command = [sys.executable, "-I", *_without_site(), "-c", _PROGRAM.format(path=sys.path), path]
     pipe = subprocess.PIPE
-    # A session of its own: Ctrl-C is for this process, which ends the other one.
+    # A separate session: Ctrl-C reaches this process only, which ends the other one.
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
         reader = _Reader(process)
         try:
@@ -178,9 +178,12 @@ def _reading(path: str) -> Iterator[_Reader]:
 
 
 def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, memory: int, scratch: Scratch) -> DenseSource:
-    """Read one file, or two with the same records; inputs: (path, name for messages).
+    """Read one file, or two with the same records.
 
-    Raises `InputError` naming file and record, `RunError` without cyvcf2.
+    Raises `InputError` naming file and record, `RunError` if cyvcf2 is not installed.
+
+    inputs: (path, name for messages) of each file
+    memory: memory that calls may take, bytes
     """
     files = [_File(path, source, memory // len(inputs), scratch) for path, source in inputs]
     first = files[0]
@@ -201,7 +204,7 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
 
 
 def _fit(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    """Whether two records are of the same site; one without an alternative allele has calls of the reference alone."""
+    """Return whether two records are of the same site. One without an alternative allele has calls of the reference only."""
     return a == b or (a[:_REFERENCE] == b[:_REFERENCE] and _REFERENCE in (len(a), len(b)))
 
 

@@ -1,11 +1,11 @@
-"""Records of a VCF or BCF file as another process reads them and sends them, so that a damaged file can crash that process alone.
+"""Process that reads records of a VCF or BCF file and sends them, so that a damaged file can crash only that process.
 
-A message is its kind (a byte), the size of what follows (8 bytes), and that:
+A message is its kind (1 byte), the size of its content (8 bytes), and the content:
     IDS      JSON: ids of the samples
-    BLOCK    JSON: [chromosome, position, alleles ...] of each record; then the calls of each record, a byte a sample
-    REFUSED  JSON: what is wrong with the file
-    END      nothing: all records were sent
-In a BLOCK 8 bytes with the size of its JSON come first.
+    BLOCK    JSON: [chromosome, position, alleles ...] of each record; then the calls of each record, a byte per sample
+    REFUSED  JSON: the defect of the file
+    END      empty: all records were sent
+The content of a BLOCK begins with 8 bytes that hold the size of its JSON.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ SIZE_BYTES = 8
 
 _BLOCK_BYTES = 1 << 20
 MOST_RECORDS = 4096
-"""Of a block: their sites take memory too."""
+"""Maximum number of records of a block, because their sites take memory too."""
 _PADDING = -2
-"""htslib's second allele of a haploid call."""
+"""Second allele that htslib gives a haploid call."""
 
 
 def size_bytes(size: int) -> bytes:
-    """As messages have it."""
+    """Return a size as it is written in messages."""
     return size.to_bytes(SIZE_BYTES, "little")
 
 
 def main(path: str) -> None:
     """Read a file and send its records to standard output. Standard input is a pipe that ends when the receiver does."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # without a receiver there is nothing to say
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # without a receiver the process ends silently
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the receiver decides; a batch system may send it to both
     threading.Thread(target=_end_with_the_receiver, daemon=True).start()
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no message
+    os.dup2(2, 1)  # text that a library prints must not mix with messages
     sender = _Sender(out)
     try:
         _send_records(path, sender)
@@ -56,7 +56,7 @@ def main(path: str) -> None:
 
 
 def _end_with_the_receiver() -> None:
-    os.read(0, 1)  # not through sys.stdin, whose lock Python wants when it ends
+    os.read(0, 1)  # not through sys.stdin, whose lock Python takes when it ends
     os._exit(1)
 
 
@@ -79,7 +79,7 @@ def _send_records(path: str, sender: _Sender) -> None:
         ids = list(reader.samples)
     sender.send(IDS, json.dumps(ids).encode())
     if not ids:
-        raise InputError("no samples; genotypes are wanted")
+        raise InputError("no samples; expected genotypes")
     room: Codes = np.empty((min(MOST_RECORDS, max(1, _BLOCK_BYTES // len(ids))), len(ids)), dtype=np.uint8)
     sites: list[tuple[Any, ...]] = []
     sent = 0
@@ -106,7 +106,7 @@ def _send_records(path: str, sender: _Sender) -> None:
 
 @contextmanager
 def _reported(what: str) -> Iterator[None]:
-    """cyvcf2 raises bare exceptions."""
+    """Turn the bare exceptions of cyvcf2 into `InputError` with `what` failed."""
     try:
         yield
     except InputError:
@@ -120,14 +120,14 @@ def _codes(record: Any, name: str, out: Codes) -> None:
         genotype = record.genotype
     alleles = genotype.array()[:, :-1]  # the last column is the phase
     if alleles.shape[1] > 2:
-        raise InputError(f"{name} has calls of {alleles.shape[1]} alleles; genotypes of one or two are compared")
+        raise InputError(f"{name} has calls of {alleles.shape[1]} alleles; expected genotypes of one or two")
     first = alleles[:, 0].astype(np.int64)
     second = alleles[:, -1].astype(np.int64)
     second = np.where(second == _PADDING, first, second)
     upper = np.maximum(first, second)
     if upper.max(initial=0) >= MOST_ALLELES:
-        raise InputError(f"{name} has calls of allele {upper.max()}; up to {MOST_ALLELES} alleles are told apart")
+        raise InputError(f"{name} has calls of allele {upper.max()}; up to {MOST_ALLELES} alleles are distinguished")
     if upper.max(initial=0) > len(record.ALT):
-        raise InputError(f"{name} has calls of allele {upper.max()}, and {len(record.ALT)} alternative alleles")
+        raise InputError(f"{name} has calls of allele {upper.max()}, but {len(record.ALT)} alternative alleles")
     lower = np.minimum(first, second)
     out[:] = np.where(lower < 0, MISSING, upper * (upper + 1) // 2 + lower)
