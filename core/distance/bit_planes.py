@@ -21,7 +21,7 @@ _PLANES_AT_ONCE = 8
 _TWO = frozenset({0, 1})
 """Codes of the calls at a site with two different ones, whatever they are."""
 
-_FINDING = 1e-9
+_SEARCH_SECONDS = 1e-9
 """Maximum seconds per call that a thread takes to find the sites with two different calls, and to code them; half of the comparisons' time
 is saved."""
 
@@ -106,7 +106,7 @@ def _pays(samples: int, used: frozenset[int], counter: PreparedCounter) -> bool:
     If calls are missing, the logic of two calls takes hardly less time than that of four, but half of the products are left out.
     """
     halves = counter.products_only or MISSING not in used
-    return halves and samples / 2 / counter.rate / 2 > _FINDING / counter.threads
+    return halves and samples / 2 / counter.rate / 2 > _SEARCH_SECONDS / counter.threads
 
 
 def _whole(codes: Codes, used: frozenset[int]) -> _Part:

@@ -201,8 +201,8 @@ def make_recipe(wanted: CountRequest, used: frozenset[int], products_only: bool)
 
 
 def make_code_recipe(wanted: CountRequest, bits: int, missing: bool) -> PanelRecipe:
-    """Return the recipe of a panel with any codes: planes 0 .. bits - 1 are the bits of codes. If calls are `missing`, plane `bits` tells
-    which calls exist."""
+    """Return the recipe of a panel with any codes: planes 0 .. bits - 1 are the bits of codes. If calls are `missing`, plane `bits` marks
+    the calls that exist."""
     called = bits if missing else None
     terms: list[Term] = []
     if wanted.compared and called is not None:
@@ -236,8 +236,8 @@ def _alleles(calls: list[int], missing: bool, products_only: bool, planes: _Plan
     several = highest > 1
     terms: list[Term] = []
     for allele in range(highest + 1) if several else [1]:
-        for least in (1, 2):
-            step = [code for code in calls if counts[code].count(allele) >= least]
+        for copies in (1, 2):
+            step = [code for code in calls if counts[code].count(allele) >= copies]
             if not step or len(step) == len(calls):
                 continue
             plane = planes.add(step)

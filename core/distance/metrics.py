@@ -239,8 +239,8 @@ class Metric:
 _ALL = frozenset(Kind)
 _OF_GENOTYPES = frozenset({Kind.GENOTYPE})
 _OF_NUCLEOTIDES = frozenset({Kind.NUCLEOTIDE})
-_BASES_OF_BOTH = {MissingRule.AS_DIFFERENCE: "is of the bases of both samples"}
-_GENOTYPES_OF_BOTH = {MissingRule.AS_DIFFERENCE: "is of the genotypes of both samples"}
+_BASES_OF_BOTH = {MissingRule.AS_DIFFERENCE: "needs the bases of both samples"}
+_GENOTYPES_OF_BOTH = {MissingRule.AS_DIFFERENCE: "needs the genotypes of both samples"}
 _SATURATED = "are saturated"
 _NO_HETS = "have a sample that is heterozygous at no compared site"
 

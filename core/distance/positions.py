@@ -46,25 +46,25 @@ class Columns:
                 f"{intervals.first_name(names[1])}: a second chromosome, {names[1]!r} after {names[0]!r}; {self.source} is an alignment,"
                 " whose columns have no chromosomes: give intervals of its columns, all with one name"
             )
-        for name, stretches in intervals.by_chromosome.items():
-            if not intervals.listed and ((stretches.starts == OPEN_START) & (stretches.stops == OPEN_END)).any():
+        for name, ranges in intervals.by_chromosome.items():
+            if not intervals.listed and ((ranges.starts == OPEN_START) & (ranges.stops == OPEN_END)).any():
                 raise InputError(
                     f"{intervals.first_name(name)}: there is no file of this name, and as a region it would be all of {self.source}, an"
                     " alignment, whose columns have no chromosome: write columns as NAME:FROM-TO, with any name"
                 )
-            if (before := np.flatnonzero(stretches.starts < 0)).size:
-                raise InputError(f"{intervals.name(int(stretches.numbers[before[0]]))}: columns of an alignment count from 1")
-            beyond = (stretches.starts >= self.count) & (stretches.stops > stretches.starts)
-            beyond |= (stretches.stops > self.count) & (stretches.stops != OPEN_END)
+            if (before := np.flatnonzero(ranges.starts < 0)).size:
+                raise InputError(f"{intervals.name(int(ranges.numbers[before[0]]))}: columns of an alignment count from 1")
+            beyond = (ranges.starts >= self.count) & (ranges.stops > ranges.starts)
+            beyond |= (ranges.stops > self.count) & (ranges.stops != OPEN_END)
             if beyond.any():
                 first = int(np.flatnonzero(beyond)[0])
-                start, stop = int(stretches.starts[first]), int(stretches.stops[first])
+                start, stop = int(ranges.starts[first]), int(ranges.stops[first])
                 reaches = f"begins at {start + 1:,}" if stop == OPEN_END else f"reaches to {stop:,}"
                 raise InputError(
-                    f"{intervals.name(int(stretches.numbers[first]))}: the interval {reaches}, {self.source} has {self.count:,} columns;"
+                    f"{intervals.name(int(ranges.numbers[first]))}: the interval {reaches}, {self.source} has {self.count:,} columns;"
                     " positions are those of columns: an alignment of only variable sites has lost the genome's"
                 )
-            return stretches.cover(np.arange(self.count, dtype=np.int64))
+            return ranges.cover(np.arange(self.count, dtype=np.int64))
         return np.zeros(self.count, dtype=bool)
 
     def absent(self, intervals: Intervals) -> list[str]:
@@ -106,9 +106,9 @@ class Variants:
         order = np.argsort(self.numbers, kind="stable")  # once for all chromosomes: a draft genome has thousands of contigs
         bounds = np.searchsorted(self.numbers[order], np.arange(len(self.chromosomes) + 1))
         for number, chromosome in enumerate(self.chromosomes):
-            if (stretches := intervals.by_chromosome.get(chromosome)) is not None:
+            if (ranges := intervals.by_chromosome.get(chromosome)) is not None:
                 some = order[bounds[number] : bounds[number + 1]]
-                covered[some] = stretches.cover(self.positions[some] - 1)
+                covered[some] = ranges.cover(self.positions[some] - 1)
         return covered
 
     def absent(self, intervals: Intervals) -> list[str]:

@@ -151,13 +151,13 @@ class _Shipped:
 
 
 def _arrived(bits: Bits, sites: int, recipe: PanelRecipe) -> Panel:
-    return _with_words(Panel(bits, sites, recipe), bits.shape[-1], anew=True)
+    return _with_words(Panel(bits, sites, recipe), bits.shape[-1], copy=True)
 
 
-def _with_words(panel: Panel, words: int, anew: bool = False) -> Panel:
-    """Return the panel with `words` words in each plane, as the kernels expect them. `anew` makes a copy even if it has as many already."""
+def _with_words(panel: Panel, words: int, copy: bool = False) -> Panel:
+    """Return the panel with `words` words in each plane, as the kernels expect them. `copy`: even if it has as many already, copy it."""
     planes, samples, existing = panel.bits.shape
-    if words == existing and not anew:
+    if words == existing and not copy:
         return panel
     bits = empty_planes(planes, samples, words)
     kept = min(words, existing)  # beyond the sites both are empty
@@ -205,8 +205,8 @@ class RemoteDistanceEngine:
         """Ask one worker for its properties, waiting for the first if there is none yet. Raises `RunError` if the executor fails."""
         fleet, parcel = self._fleet, SharedArguments.of(Part(CounterOrder(self._settings, wanted)))
         facts: CounterFacts = fleet.ask(parcel, None)
-        ahead = AHEAD * CALLS_A_WORKER * fleet.count()
-        piece_bytes = max(1, min(_PIECE_BYTES, memory // (2 * ahead)))
+        in_flight = AHEAD * CALLS_A_WORKER * fleet.count()
+        piece_bytes = max(1, min(_PIECE_BYTES, memory // (2 * in_flight)))
 
         @cache
         def words(sites: int) -> int:

@@ -204,16 +204,16 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
         raise InputError(f"{source.sites:,} sites; up to {_MAX_SITES - 1:,} are counted in one run")
     store, omitted, sites = PanelStore(budget.planes, scratch), Omitted(), 0
     asked = replace(task.wanted, numbered=source.kind is Kind.ALLELE)
-    samples, called, wanted = task.samples_of(source), source.called, asked
+    samples, called, request = task.samples_of(source), source.called, asked
     # Counting compared sites costs planes and a product of them, so it is done only if the numbers of calls do not decide which pairs have
     # too few. If these are known only after all panels are made, the panels are made ready for it.
     minimums = [least for least in (task.least, task.believed) if least is not None]
     if task.missing is MissingRule.PAIRWISE and (
         called is None or not all(_coverage(samples, task, called, source.sites, least).decides for least in minimums)
     ):
-        wanted = replace(wanted, compared=True)
-    counter = engine.prepare(wanted, budget.counts)
-    selection = Selection(wanted.need, task.missing is MissingRule.COMPLETE)
+        request = replace(request, compared=True)
+    counter = engine.prepare(request, budget.counts)
+    selection = Selection(request.need, task.missing is MissingRule.COMPLETE)
     with Workers(counter.threads) as workers:
         for codes in source.panels(selection, budget.panel, omitted, workers):
             sites += codes.shape[1]
@@ -231,7 +231,7 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
         if decided and not doubts.decides and not asked.compared:
             counted_few = count_few(called, counted, doubts.least, panels, omitted.sites, counter, budget.panel)
             few, decided = (few, False) if counted_few is None else (counted_few, True)
-    if decided and wanted != asked:
+    if decided and request != asked:
         counter = replace(counter, wanted=asked)
         panels = [replace(panel, recipe=keep_counts(panel.recipe, counter.names)) for panel in panels]
     dtype = task.metric.dtype if coverage.suffices else np.dtype(np.float64)
@@ -258,8 +258,13 @@ def _plan(samples: Samples, counter: PreparedCounter, dtype: NumberType) -> Dist
     return plan_bands(len(samples.queries), len(samples.targets), samples.upper_triangle, counter.band_bytes, pair_bytes)
 
 
-def measure(prepared: PreparedDistances, sink: AnySink, progress: Progress, marks: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
-    """Count every band and hand its distances to the sink."""
+def measure(
+    prepared: PreparedDistances, sink: AnySink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS
+) -> DistanceTotals:
+    """Count every band, pass its distances to the sink, and return the totals.
+
+    checkpoints: is notified how far the output is complete, and stores counts of the run
+    """
     start, lacking, undefined, chosen_pairs = time.perf_counter(), 0, 0, 0
     left_out = None if prepared.task.believed is None else np.zeros(prepared.samples.total, dtype=np.int64)
     near_by_value, coverage = prepared.task.near, prepared.coverage
@@ -291,9 +296,9 @@ def measure(prepared: PreparedDistances, sink: AnySink, progress: Progress, mark
         current = {"pairs_with_too_few_sites": lacking, "pairs_without_value": undefined, "pairs_kept": chosen_pairs}
         return current | {"near_pairs_left_out": out}
 
-    before = marks.counting(counts)
+    before = checkpoints.counting(counts)
     bands: Iterator[Any] = near() if near_by_value else matrices()
-    run_pipeline(prepared.samples, bands, sink, lambda distances: distances.rows, marks)
+    run_pipeline(prepared.samples, bands, sink, lambda distances: distances.rows, checkpoints)
     pairs, sites = prepared.pairs, prepared.sites
     lacking, undefined, chosen_pairs, out = (count + before.get(name, 0) for name, count in counts().items())
     near_pairs = chosen_pairs if near_by_value else None

@@ -28,7 +28,7 @@ class SiteFilters:
     regions: intervals in which the site lies
     mask: intervals in which it does not lie
     core: smallest share of the samples with a call, among all samples of one input, or of two
-    maf: smallest share of the second most common allele among the alleles of these calls; founders only count here
+    maf: smallest share of the second most common allele among the alleles of these calls, of founders only
     """
 
     regions: Intervals | None = None
@@ -75,14 +75,14 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
                 f"{parameter(by_place[0][0])} needs the positions of sites, but sites of tables and arrays have none: leave out"
                 " columns, or give an alignment, VCF, BCF or a PLINK fileset"
             )
-        keep = np.ones(read, dtype=bool)
+        passing = np.ones(read, dtype=bool)
         for name, intervals in by_place:
             covered = positions.covered(intervals)
             if names := positions.absent(intervals):
                 absent[intervals.source] = names
-            out[name] = int(np.count_nonzero(keep & (covered if name == "mask" else ~covered)))
-            keep &= ~covered if name == "mask" else covered
-        source = source.only(keep)
+            out[name] = int(np.count_nonzero(passing & (covered if name == "mask" else ~covered)))
+            passing &= ~covered if name == "mask" else covered
+        source = source.only(passing)
     shares = [(name, share) for name, share in (("core", filters.core), ("maf", filters.maf)) if share is not None]
     if filters.maf is not None and source.kind in (Kind.ALLELE, Kind.DOSAGE):
         maf, core = parameter("maf"), parameter("core")
@@ -92,12 +92,12 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
     out |= {name: 0 for name, _ in shares}
     if shares and source.sites:
         counts = source.count(filters.maf is not None, panel_bytes, workers)
-        keep = np.ones(source.sites, dtype=bool)
+        passing = np.ones(source.sites, dtype=bool)
         for name, share in shares:
             passes = counts.called >= _smallest(share, source.samples.total) if name == "core" else _frequent(counts, share)
-            out[name] = int(np.count_nonzero(keep & ~passes))
-            keep &= passes
-        source = source.only(keep)
+            out[name] = int(np.count_nonzero(passing & ~passes))
+            passing &= passes
+        source = source.only(passing)
     return source, SitesLeft(read, out, absent)
 
 

@@ -43,7 +43,7 @@ def distances(*arguments):
         (DECIMAL_COMMAS, "", [[0, 1, 2, 2], [1, 0, 1, 1], [2, 1, 0, 1], [2, 1, 1, 0]], "read as alleles"),
         (ST_AMONG_LOCI, "", [[0, 1, 0], [1, 0, 1], [0, 1, 0]], "'ST (MLST)' is left out"),
         (CENTRED, "", [[0, 2, 3], [2, 0, 2], [3, 2, 0]], "-1 is read as a genotype"),
-        (CROSS, "", [[0, 4, 4], [4, 0, 5], [4, 5, 0]], "A, B and H alone"),
+        (CROSS, "", [[0, 4, 4], [4, 0, 5], [4, 5, 0]], "only A, B and H"),
         (TETRAPLOID, "--ploidy 4", [[0, 3, 3], [3, 0, 3], [3, 3, 0]], ""),
         (RAW, "", [[0, 1, 1], [1, 0, 1], [1, 1, 0]], ""),
         (TRAILING_COLUMNS, "--metric fraction --missing as-difference", [[0, 1 / 3], [1 / 3, 0]], "4 empty columns left out"),

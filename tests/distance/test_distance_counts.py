@@ -221,7 +221,7 @@ def test_sites_with_two_calls_are_counted_apart(rng, monkeypatch, engine, rule, 
     codes = np.take_along_axis(two, rng.integers(0, 2, (13, 3000)), 0).astype(np.uint8)
     codes[:, ::100] = rng.integers(0, 4, (13, 30))
     codes[rng.random(codes.shape) < missing] = MISSING
-    monkeypatch.setattr(pack, "_FINDING", 0.0)
+    monkeypatch.setattr(pack, "_SEARCH_SECONDS", 0.0)
     task = DistanceTask(METRICS["hamming"], MissingRule(rule), False)
     prepared = prepare(dense_source(codes, Kind.NUCLEOTIDE), task, engine(2), DistanceBudget.of(1 << 24), None)
     if engine is ProductsOnly or not missing:
@@ -234,7 +234,7 @@ def test_sites_with_two_calls_are_counted_apart(rng, monkeypatch, engine, rule, 
 
 def test_few_sites_stay_together(rng, monkeypatch):
     """Each panel has planes of whole vectors: two of them would take more than one."""
-    monkeypatch.setattr(pack, "_FINDING", 0.0)
+    monkeypatch.setattr(pack, "_SEARCH_SECONDS", 0.0)
     codes = random_codes(rng, 9, 300, 3)
     task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)
     prepared = prepare(dense_source(codes, Kind.NUCLEOTIDE), task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)

@@ -102,7 +102,7 @@ def test_an_array_in_an_array_out(rng):
         (DistOptions(metric="manhattan"), "no metric 'manhattan'; there are hamming, fraction"),
         (
             DistOptions(metric="tn93", missing=MissingRule.AS_DIFFERENCE),
-            "tn93 is of the bases of both samples; it cannot be combined with missing='as-difference'",
+            "tn93 needs the bases of both samples; it cannot be combined with missing='as-difference'",
         ),
         *(
             (options, "kernel='shared' counts differing calls: metric='hamming'")

@@ -88,7 +88,7 @@ def reader_of(pid_file):
     [
         ("os.kill(os.getpid(), signal.SIGSEGV)", 2, "x.vcf: a damaged file: the reader crashed in or after record 4,097 (SIGSEGV)"),
         ("os.abort()", 2, "(SIGABRT)"),
-        ("os.kill(os.getpid(), signal.SIGKILL)", 1, "was killed (SIGKILL); was memory short?"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", 1, "was killed (SIGKILL), perhaps for lack of memory"),
         ("os._exit(3)", 1, "ended with 3"),
         ("raise ValueError('no such thing')", 2, "x.vcf: record 5001 cannot be read (no such thing)"),
     ],

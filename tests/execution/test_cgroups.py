@@ -11,7 +11,7 @@ from gpualign.core.common.cgroups import Limits, find_limits
 from gpualign.core.common.errors import RunError, for_command_line
 from gpualign.cpu import processor as machine
 from gpualign.jobs.devices import memory as budget
-from gpualign.jobs.devices import selection as engines
+from gpualign.jobs.devices import resources as engines
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.remote import worker_entry as nodes
 

@@ -35,7 +35,7 @@ def _crosses(rng, table):
         cells = np.array(list("AHB"))[codes]
         cells[2, 3], codes[2, 3] = letter, MISSING
         if letter == "N":
-            yield Spelling("cross with N", table(cells), ids_of(5), codes, said=("A, B and H alone",))
+            yield Spelling("cross with N", table(cells), ids_of(5), codes, said=("only A, B and H",))
             continue
         yield Spelling(
             f"cross with {letter}", table(cells), None, None, said=("--type abh", "--missing-code " + letter.upper(), "--type calls")

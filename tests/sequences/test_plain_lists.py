@@ -64,7 +64,7 @@ def test_all_else_is_refused(data):
 
 
 def test_repeated_ones():
-    with pytest.raises(InputError, match=r"records 1 and 3 have the same id 'CASSL'; .* --allow-duplicates"):
+    with pytest.raises(InputError, match=r"records 1 and 3 have the same id 'CASSL'; .* allow_duplicates"):
         read(b"CASSL\nCASSA\nCASSL\n")
     raw = read(b"CASSL\nCASSA\nCASSL\n", allow_duplicates=True)
     assert list(raw.ids) == ["CASSL", "CASSA", "CASSL_2"]

@@ -143,7 +143,7 @@ def _look(file: CallFile) -> _Known:
     if kind in (InputKind.FILESET, InputKind.FILESET2):
         calls, tables = (".bed", ".bim and .fam") if kind is InputKind.FILESET else (".pgen", ".pvar and .psam")
         if file.path is None or not Path(file.path).is_file():
-            raise InputError(f"a {calls} file needs its {tables} beside it: name it instead of {file.path or '-'}")
+            raise InputError(f"a {calls} file needs its {tables} in the same folder: name it instead of {file.path or '-'}")
         with open(file.path, "rb") as raw:
             if raw.read(len(PLINK_MAGIC)) != PLINK_MAGIC:
                 raise InputError(f"{file.source}: a compressed {calls}; unpack it first")

@@ -97,7 +97,7 @@ class _File:
             return RunError(f"{self.source}: the process that reads it ended with {code}{reader.last_words()}")
         name = signal.Signals(-code).name
         if -code in (signal.SIGKILL, signal.SIGTERM):
-            return RunError(f"{self.source}: the process that reads it was killed ({name}); was memory short?")
+            return RunError(f"{self.source}: the process that reads it was killed ({name}), perhaps for lack of memory")
         where = f"in or after record {len(self.sites) + 1:,}" if self.ids else "at its beginning"
         return InputError(f"{self.source}: a damaged file: the reader crashed {where} ({name}); make or copy it again{reader.last_words()}")
 

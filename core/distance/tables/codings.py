@@ -217,7 +217,7 @@ def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding
         return nucleotides
     cross, calls = parameter("type", TableType.ABH.value), parameter("type", TableType.CALLS.value)
     if seen & {"B", "H"} and seen <= _CROSS:
-        return _cross(f"its letters are A, B and H alone, read as genotypes of a cross (H: heterozygous); {calls} reads nucleotides")
+        return _cross(f"its letters are only A, B and H, read as genotypes of a cross (H: heterozygous); {calls} reads nucleotides")
     every = parameter("all_letters")
     of_cross = sum(times.get(letter, 0) for letter in "BDH")
     if of_cross and (seen <= _CROSS_LETTERS or of_cross >= sum(times.get(letter, 0) for letter in "CGTU")):

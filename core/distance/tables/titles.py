@@ -92,14 +92,14 @@ def is_metadata(title: str) -> bool:
         return title in _SIGNS
     if words[0] == "unnamed" or _HIERARCHICAL.fullmatch(" ".join(words)):  # pandas writes unnamed
         return True
-    alone = [word for word in words if word in _ALONE or _DATED.fullmatch(word)]
-    beside = [word for word in words if word in _BESIDE_OTHERS]
+    metadata = [word for word in words if word in _ALONE or _DATED.fullmatch(word)]
+    combined = [word for word in words if word in _BESIDE_OTHERS]
     numbers = [word for word in words if word.isdecimal()]
-    if len(alone) + len(beside) + len(numbers) < len(words):
+    if len(metadata) + len(combined) + len(numbers) < len(words):
         return False
     if numbers:  # names of genes are words with a number: group_1234
-        return bool(alone) and len(alone) + len(beside) > 1
-    return bool(alone) or len(beside) > 1
+        return bool(metadata) and len(metadata) + len(combined) > 1
+    return bool(metadata) or len(combined) > 1
 
 
 def stem(title: str) -> str:
