@@ -107,7 +107,11 @@ def _longer_rows(rng, text):
     for corner in ("id", "line", "sample", "strain"):
         header, *rows = framed(ids_of(5), SITES, _genotypes(rng).astype(str).tolist(), corner)
         yield Spelling(
-            f"longer rows under {corner}", text([header, *([*row, ""] for row in rows)]), None, None, said=("a cell more than the header",)
+            f"longer rows under {corner}",
+            text([header, *([*row, ""] for row in rows)]),
+            None,
+            None,
+            said=("one cell more than the header",),
         )
 
 
