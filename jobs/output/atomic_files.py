@@ -315,7 +315,7 @@ class OutputFiles:
             from gpualign.jobs.output.stale_files import create_part, remove_stale_part_files
 
             remove_stale_part_files(path, self._note)
-            with signals_deferred():  # a file that a signal left here would never be deleted
+            with signals_deferred():  # a signal here would leave a file that is not listed
                 file, part = create_part(path)
                 self._pending.append(PendingFile(file, part, path))
         return file

@@ -81,7 +81,7 @@ class CheckpointedOutput:
     """Files of one resumable output. Implements `gpualign.core.execution.pipeline.CheckpointListener`.
 
     path: path of the output
-    keeping: whether this run resumes an earlier one, and the identity by which they are compared
+    keeping: says whether this run resumes an earlier one, and gives the identity that must be equal
     span: queries of the output, start and stop
     note: receives notes
 
@@ -206,7 +206,7 @@ class CheckpointedOutput:
             remove_stale_part_files(hidden, self._note)
             if self._emptied is not None:
                 self._lasting(name).unlink(missing_ok=True)
-            with signals.signals_deferred():  # a file that a signal left here would never be deleted
+            with signals.signals_deferred():  # a signal here would leave a file that is not listed
                 file, part = create_part(hidden)
                 self._stores[name] = _Store(file, part, final)
             return file, None

@@ -138,7 +138,7 @@ def distance_spec(
 
 def check_clusters(spec: DistanceSpec, clusters: str, one_set: bool, resume: bool, shard: Shard | None) -> None:
     """Raise `InputError` if a run does not find all near pairs of one set, which clusters need."""
-    later = f"cluster its list with `gpualign cluster {parameter('edges')}`"
+    later = f"make clusters of its list with `gpualign cluster {parameter('edges')}`"
     if spec.threshold != parameter("max_distance"):
         raise InputError(f"{parameter('clusters')} needs near pairs; give {parameter('max_distance')}")
     if not one_set:

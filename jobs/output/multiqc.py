@@ -37,7 +37,7 @@ _HEADERS: dict[str, dict[str, Any]] = {
 
 
 def section(summary: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the section that MultiQC reads. name: name of the row. Sections of several runs share one id, by which MultiQC joins them."""
+    """Return the section that MultiQC reads. name: name of the row. By their id MultiQC joins the sections of several runs."""
     row = _row(summary)
     return {
         "id": "gpualign",

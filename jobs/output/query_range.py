@@ -118,11 +118,11 @@ class OutputSession:
 
     @property
     def rows(self) -> tuple[int, int] | None:
-        """Queries of the part file, start and stop; None: there is none."""
+        """Queries of the part file, start and stop; None if the output itself is written."""
         return None if self.part is None else self.part.span
 
     def earlier(self, job: Counted, rest: Counted) -> tuple[int, int]:
-        """Return (pairs, work) that earlier runs have done of a job, of which this run does `rest`."""
+        """Return (pairs, work) that earlier runs have done of a job. rest: the job that remains for this run."""
         if self.done <= self.query_range.span[0]:
             return 0, 0
         whole = self.query_range.cut(job)

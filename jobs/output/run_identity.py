@@ -49,7 +49,7 @@ class Invocation:
 
 @dataclass(frozen=True)
 class ResumePolicy:
-    """How a run resumes an earlier one, and can be resumed itself.
+    """Options for resuming an earlier run, and for being resumed by a later one.
 
     resume: resume the existing output
     identity: returns the identity of the run

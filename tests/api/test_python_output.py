@@ -80,7 +80,7 @@ def test_what_a_killed_call_has_left_is_removed(folder, write, caplog):
         fcntl.flock(stream, fcntl.LOCK_EX)
         write("out")
     assert names() == [at_work.name, "out", "x.fa"]
-    assert [text for text in caplog.messages if "a run that was killed" in text] == [f"removed {left} (4 B), left by a killed run"]
+    assert [text for text in caplog.messages if "a killed run" in text] == [f"removed {left} (4 B), left by a killed run"]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(errno.ENOSPC, "full"), BrokenPipeError(errno.EPIPE, "broken")], ids=repr)
