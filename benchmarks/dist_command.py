@@ -29,20 +29,21 @@ MOST = 12
 # In a process of its own: what modules and devices need at their first use is the command's, and in none of the parts.
 PARTS = """
 import sys, time
-from gpualign.core.distance.scratch import TemporaryFiles
-from gpualign.core.distance.sources.kinds import CallFile
+from gpualign.core.files.scratch import TemporaryFiles
+from gpualign.core.distance.readers.detection import CallFile
 from gpualign.jobs.dist import DistOptions, prepare, read
-from gpualign.jobs.engines import checked_resources, pick_distance_engine
-from gpualign.jobs.notes import UNHEARD
+from gpualign.jobs.devices.resources import checked_resources
+from gpualign.jobs.devices.selection import pick_distance_engine
+from gpualign.jobs.reporter import SILENT
 path, device, threads, most = sys.argv[1:]
 resources = checked_resources(device, int(threads), None)
 options = DistOptions(most=float(most) if most else None, resources=resources)
-engine = pick_distance_engine(resources, UNHEARD)
+engine = pick_distance_engine(resources, SILENT)
 with TemporaryFiles() as files, open(path, 'rb') as stream:
     times = [time.perf_counter()]
-    source = read([CallFile(stream, path, path)], options, files, UNHEARD)
+    source = read([CallFile(stream, path, path)], options, files, SILENT)
     times.append(time.perf_counter())
-    prepared = prepare(options, source, engine, files.scratch, UNHEARD).prepared
+    prepared = prepare(options, source, engine, files.scratch, SILENT).prepared
     times.append(time.perf_counter())
     counter, bands = prepared.counter, prepared.plan.bands()
     ignore = lambda work: None

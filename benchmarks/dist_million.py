@@ -27,7 +27,7 @@ from common import finish, machine, table
 from gpualign.core.common.arrays import Codes
 from gpualign.core.distance.calls import MISSING, Kind, Samples, make_samples
 from gpualign.core.distance.memory_budget import DistanceBudget
-from gpualign.core.distance.metrics import Integers, MissingRule, metric_named
+from gpualign.core.distance.metrics import CountArray, MissingRule, metric_named
 from gpualign.core.distance.output.base import NearDistances
 from gpualign.core.distance.readers.base import Omitted, Selection
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
@@ -60,7 +60,7 @@ class Evolved:
         self._run_stops = self._run_starts + run
 
     @property
-    def called(self) -> Integers:
+    def called(self) -> CountArray:
         return self.sites - (self._run_stops - self._run_starts)
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:

@@ -146,7 +146,7 @@ def test_only_wanted_pairs_are_computed(monkeypatch, pairing, within, exact):
     if exact:
         monkeypatch.setattr(rectangles, "_SPLIT_CELLS", 0)
         monkeypatch.setattr(
-            "gpualign.core.execution.group_pairs.wanted_rectangles", lambda *given: rectangles.selected_rectangles(*given[:-1], 1000)
+            "gpualign.core.execution.group_pairs.selected_rectangles", lambda *given: rectangles.selected_rectangles(*given[:-1], 1000)
         )
     task = Task(sequences, sequences, make_scoring(DNA, ScoringOptions()))
     prepared = prepare_group_pairs(CpuEngine(1), task, Budget.of(1 << 30), groups)

@@ -316,9 +316,9 @@ def test_what_loops_below_dask_log_is_not_told(dask):
     """A call that nobody awaits may meet the end of a connection before the command does; that one tells it."""
     script = f"""
 import gc
-from gpualign.jobs.engines import Resources
-from gpualign.jobs.executors import open_cluster
-from gpualign.jobs.notes import UNHEARD
+from gpualign.jobs.devices.resources import Resources
+from gpualign.jobs.remote.executors import open_cluster
+from gpualign.jobs.reporter import SILENT
 
 def fail():
     raise ConnectionResetError("reset by peer")
@@ -330,7 +330,7 @@ async def forget(loop):
     loop.create_task(fail_later())
 
 if __name__ == "__main__":
-    with open_cluster({dask.address!r}, Resources(), UNHEARD) as resources:
+    with open_cluster({dask.address!r}, Resources(), SILENT) as resources:
         client = resources.executor._client
         client.loop.add_callback(fail)
         client.loop.add_callback(fail_later)

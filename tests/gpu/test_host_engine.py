@@ -228,11 +228,11 @@ _LEFT_OPEN = """
 import numpy as np
 from host_device import HostDevice
 from work import edit, sequence_set
-from gpualign.core.budget import Budget
-from gpualign.core.engine import Task
-from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task
-from gpualign.gpu.engine import CudaEngine
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.alignment.task import Task
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.execution.runner import plan_task
+from gpualign.gpu.alignment.engine import CudaEngine
 from dataclasses import replace
 import time
 
