@@ -1,4 +1,4 @@
-"""From tiles, which come in any order, to bands of results in the order of the plan."""
+"""Assembles tiles, which arrive in any order, into bands of results in the order of the plan."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ T = TypeVar("T")
 
 
 class Assembly(Protocol[Whole]):
-    """What is gathered of one band."""
+    """Collects the tiles of one band."""
 
     def add(self, result: TileResult) -> None:
-        """Take a tile of the band."""
+        """Add a tile of the band."""
 
     def done(self) -> Whole:
-        """All that the tiles of the band make. Called once, when every tile is there."""
+        """Return the whole band. Called once, after every tile has been added."""
 
 
 def bands_in_order(plan: Plan, results: Iterator[TileResult], begin: Callable[[Band], Assembly[T]], progress: Progress) -> Iterator[T]:
-    """What the tiles of each band make, as soon as all of them and all earlier bands are there. begin: an empty band.
+    """Yield each band as soon as all its tiles and all earlier bands are complete. begin: makes an empty band.
 
-    Closes `results` in the end, whatever happens. Raises `RuntimeError` if a band stays incomplete: an engine lost a tile.
+    `results` is always closed. Raises `RuntimeError` if a band stays incomplete because an engine lost a tile.
     """
-    gathered: dict[int, tuple[Assembly[T], int]] = {}
+    open_bands: dict[int, tuple[Assembly[T], int]] = {}
     following = 0
     with closing(cast("Closable", results)):
         for result in results:
             band = result.tile.band
-            assembly, missing = gathered.get(band.index) or (begin(band), band.tiles)
+            assembly, missing = open_bands.get(band.index) or (begin(band), band.tiles)
             assembly.add(result)
-            gathered[band.index] = assembly, missing - 1
+            open_bands[band.index] = assembly, missing - 1
             progress.advance(result.tile.cells)
-            while following in gathered and not gathered[following][1]:
-                yield gathered.pop(following)[0].done()
+            while following in open_bands and not open_bands[following][1]:
+                yield open_bands.pop(following)[0].done()
                 following += 1
     if following != plan.band_count:
         raise RuntimeError(f"results are missing: {plan.band_count - following} of {plan.band_count} bands are incomplete")
 
 
 _FEW_BYTES = 1 << 20
-"""Of scores that NumPy puts in their places: a compiled module would take as long to load."""
+"""NumPy copies fewer bytes of scores to their places: loading the compiled module would take as long."""
 
 
 class PairAssembly:
-    """Gathers the results of every pair of a band, in so many threads."""
+    """Collects the results of every pair of a band, with `threads` threads."""
 
     def __init__(self, task: Task, threads: int, band: Band) -> None:
         self._band = band
@@ -65,16 +65,16 @@ class PairAssembly:
         self._scores: Scores | None = None
         self._statistics = None if task.detail is Detail.SCORE else np.zeros(band.shape, dtype=STATISTICS)
         self._runs = RunsBuilder(band.shape) if task.detail is Detail.PATH else None
-        self._minus = np.zeros(band.shape, dtype=np.bool_) if task.both_strands else None
+        self._is_reverse_complement = np.zeros(band.shape, dtype=np.bool_) if task.both_strands else None
 
     def add(self, result: TileResult) -> None:
-        assert isinstance(result, TileScores | TileAlignments)  # others are gathered elsewhere
+        assert isinstance(result, TileScores | TileAlignments)  # other kinds have assemblies of their own
         tile = result.tile
         start, stop = tile.query_start - tile.band.start, tile.query_stop - tile.band.start
         columns = tile.targets - tile.band.first_target
         place = _place(columns)
         if tile.shape == self._band.shape and isinstance(place, slice) and result.scores.dtype == self._dtype:
-            self._scores = result.scores  # all there is, in order: of short records most bands are one tile
+            self._scores = result.scores  # the whole band in order: most bands of short records are one tile
         else:
             if self._scores is None:
                 self._scores = np.zeros(self._band.shape, dtype=self._dtype)
@@ -84,8 +84,8 @@ class PairAssembly:
                 from gpualign.core.common.scatter import put
 
                 put(self._scores, start, columns, result.scores.astype(self._dtype, copy=False), self._threads)
-        if self._minus is not None:
-            self._minus[start:stop, place] = result.is_reverse_complement
+        if self._is_reverse_complement is not None:
+            self._is_reverse_complement[start:stop, place] = result.is_reverse_complement
         if isinstance(result, TileAlignments) and self._statistics is not None:
             from gpualign.core.common.scatter import put
 
@@ -94,12 +94,13 @@ class PairAssembly:
                 self._runs.add_columns(start, columns, result.runs, self._threads)
 
     def done(self) -> BandResults:
-        assert self._scores is not None  # a band has a tile at least
-        return BandResults(self._band, self._scores, self._statistics, None if self._runs is None else self._runs.build(), self._minus)
+        assert self._scores is not None  # a band has at least one tile
+        runs = None if self._runs is None else self._runs.build()
+        return BandResults(self._band, self._scores, self._statistics, runs, self._is_reverse_complement)
 
 
 def _place(tile_columns: npt.NDArray[np.int64]) -> slice | npt.NDArray[np.int64]:
-    """An index for these columns: a slice where they are consecutive, which is several times as fast."""
+    """Index of these columns: a slice if they are consecutive, which is several times as fast."""
     first = int(tile_columns[0])
     if np.array_equal(tile_columns, np.arange(first, first + len(tile_columns))):
         return slice(first, first + len(tile_columns))

@@ -1,14 +1,14 @@
-"""Global alignments of both strands of the queries, of which the better one of each pair is told: an engine around any other.
+"""Engine wrapper that aligns both strands of each query globally and keeps the better one.
 
-A pair's better strand is that with the higher score, or the smaller edit distance; where they tie, plus. A minus strand is the query's
-reverse complement against the target as it is.
+The better strand of a pair is the one with the higher score, or the smaller edit distance; plus if they tie. On the minus strand, the
+query's reverse complement is aligned with the target as it is.
 
-Which of the two records is turned makes no difference to the score of a scoring by which s(a, b) = s(a', b'), a' the complement of a, as
-DNA's has: read an alignment of x' and y backwards and exchange all letters for their complements, and it is one of x and y' with the same
-columns, gaps and ends. With s(a, b) = s(b, a) it is one of y' and x as well. So of one set the pairs (i, j) and (j, i) are the same, and
-those above the diagonal do for all.
+Which of the two records is reverse-complemented does not change the score if s(a, b) = s(a', b'), where a' is the complement of a, as for
+DNA: read an alignment of x' and y backwards and exchange all letters for their complements, and it is an alignment of x and y' with the
+same columns, gaps and ends. With s(a, b) = s(b, a) it is an alignment of y' and x as well. So for one set the pairs (i, j) and (j, i) are
+the same, and those above the diagonal are enough.
 
-The strands of a query stand one behind the other in the inner engine's task, so that a rectangle of queries is one of twice as many rows.
+The two strands of a query are neighbours in the inner engine's task, so that a rectangle of queries becomes one of twice as many rows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gpualign.core.scoring.scoring import Scoring
 
 
 class BothStrandsEngine:
-    """Implements `gpualign.core.execution.engine.Engine` for tasks with `Task.both_strands`, by an engine that aligns one strand."""
+    """Implements `gpualign.core.execution.engine.Engine` for tasks with `Task.both_strands`, with an engine that aligns one strand."""
 
     def __init__(self, inner: Engine) -> None:
         self.inner = inner
@@ -47,7 +47,7 @@ class BothStrandsEngine:
         return replace(self.inner.capabilities, strands=True)
 
     def prepare(self, task: Task, budget: Budget) -> BothStrandsPrepared:
-        """Raises as the inner engine's."""
+        """Prepare the inner engine for both strands. Raises `RunError` as the inner engine does."""
         ambiguous = None if task.ambiguous is None else task.ambiguous.of_strands()
         one = replace(task, queries=task.strands.sequences, both_strands=False, ambiguous=ambiguous)
         inner = self.inner.prepare(one, budget)
@@ -57,13 +57,13 @@ class BothStrandsEngine:
             band_rows=max(1, limits.band_rows // 2),
             item_bytes=2 * limits.item_bytes + (1 if limits.item_bytes else 0),
             letter_bytes=2 * limits.letter_bytes,
-            diagonal_group=0,  # the engine gets rectangles of which all is wanted
+            diagonal_group=0,  # all pairs of the rectangles that the engine gets are selected
         )
         return BothStrandsPrepared(task, outer, inner)
 
 
 def with_both_strands(engine: Engine) -> BothStrandsEngine:
-    """The engine for tasks with both strands; itself, where it is one."""
+    """Wrap an engine for tasks with both strands. Returns it unchanged if it is such a wrapper already."""
     return engine if isinstance(engine, BothStrandsEngine) else BothStrandsEngine(engine)
 
 
@@ -87,29 +87,33 @@ class BothStrandsPrepared:
         near = self.task.within is not None
         open_tiles: dict[int, _OpenTile] = {}
 
-        def turn() -> Iterator[Tile]:
+        def inner_tiles() -> Iterator[Tile]:
             numbers = count()
             for index, tile in enumerate(tiles):
-                parts = [_whole(tile)] if near else list(_rectangles(self.task, self.limits, tile))
-                gathered = _OpenTile(self.task, tile, len(parts))
-                left = max(0, tile.left - tile.cells) + sum(part.cells for part in parts) if tile.left else 0
-                for part in parts:
+                rectangles = [_whole(tile)] if near else list(_rectangles(self.task, self.limits, tile))
+                open_tile = _OpenTile(self.task, tile, len(rectangles))
+                left = max(0, tile.left - tile.cells) + sum(rectangle.cells for rectangle in rectangles) if tile.left else 0
+                for rectangle in rectangles:
                     number = next(numbers)
-                    open_tiles[number] = gathered
-                    gathered.parts[number] = part
-                    yield part.stranded(tile, number, index, left)
-                    left = max(0, left - part.cells)
+                    open_tiles[number] = open_tile
+                    open_tile.rectangles[number] = rectangle
+                    yield rectangle.stranded(tile, number, index, left)
+                    left = max(0, left - rectangle.cells)
 
-        with closing(cast("Closable", results := self.inner.run(turn()))):
+        with closing(cast("Closable", results := self.inner.run(inner_tiles()))):
             for result in results:
-                gathered = open_tiles.pop(result.tile.number)
-                if gathered.add(result):
-                    yield gathered.result()
+                open_tile = open_tiles.pop(result.tile.number)
+                if open_tile.add(result):
+                    yield open_tile.result()
 
 
 @dataclass(frozen=True)
 class _Rectangle:
-    """Queries [start, stop) of a tile with those of its targets that stand at `columns`, None for all of them. cells: of both strands."""
+    """Queries [start, stop) of a tile against some of its targets.
+
+    columns: positions of these among the tile's targets; None: all of them
+    cells: DP cells of both strands
+    """
 
     start: int
     stop: int
@@ -117,7 +121,7 @@ class _Rectangle:
     cells: int
 
     def stranded(self, tile: Tile, number: int, index: int, left: int) -> Tile:
-        """The tile of the inner task."""
+        """Tile of the inner task."""
         rows = 2 * self.start, 2 * self.stop
         if self.columns is None:
             band = Band(*rows, tile.band.first_target, tile.band.target_stop, index, 1)
@@ -132,7 +136,10 @@ def _whole(tile: Tile) -> _Rectangle:
 
 
 def _rectangles(task: Task, limits: Limits, tile: Tile) -> Iterator[_Rectangle]:
-    """All wanted pairs of a tile. Engines know a set with itself by its numbers, which strands do not have."""
+    """Rectangles that cover all selected pairs of a tile.
+
+    Engines select the pairs of a set with itself by record numbers, which strands do not have.
+    """
     if tile.pairing is Pairing.ALL or tile.pairing.first_target(tile.query_stop - 1) <= tile.band.first_target:
         yield _whole(tile)
         return
@@ -144,10 +151,10 @@ def _rectangles(task: Task, limits: Limits, tile: Tile) -> Iterator[_Rectangle]:
 
 
 class _OpenTile:
-    """Gathers the better strands of a tile. parts: what is still to come, by the numbers of the inner tiles."""
+    """Collects the better strands of a tile. rectangles: those without a result yet, by the numbers of the inner tiles."""
 
     def __init__(self, task: Task, tile: Tile, count: int) -> None:
-        self.parts: dict[int, _Rectangle] = {}
+        self.rectangles: dict[int, _Rectangle] = {}
         self._task = task
         self._tile = tile
         self._cut = count > 1
@@ -155,78 +162,78 @@ class _OpenTile:
         self._whole: TileResult | None = None
 
     def add(self, result: TileResult) -> bool:
-        """Take the result of a part; whether it was the last one."""
-        part = self.parts.pop(result.tile.number)
+        """Add the result of a rectangle. Returns whether it was the last one."""
+        rectangle = self.rectangles.pop(result.tile.number)
         self._left -= 1
         if isinstance(result, TilePairs):
             self._whole = _better_pairs(self._tile, result)
             return True
         assert isinstance(result, TileScores | TileAlignments)
         better = _better(self._task, self._tile, result)
-        if not self._cut and (part.columns is None or len(part.columns) == self._tile.target_count):
+        if not self._cut and (rectangle.columns is None or len(rectangle.columns) == self._tile.target_count):
             self._whole = better
         else:
-            self._put(part, better)
+            self._put(rectangle, better)
         return not self._left
 
-    def _put(self, part: _Rectangle, better: TileScores | TileAlignments) -> None:
+    def _put(self, rectangle: _Rectangle, better: TileScores | TileAlignments) -> None:
         if self._whole is None:
             shape = self._tile.shape
             self._scores = np.zeros(shape, dtype=self._task.dtype)
-            self._minus = np.zeros(shape, dtype=np.bool_)
+            self._is_reverse_complement = np.zeros(shape, dtype=np.bool_)
             self._statistics = np.zeros(shape, dtype=STATISTICS)
             self._runs = RunsBuilder(shape)
-            self._whole = TileScores(self._tile, self._scores, self._minus)  # until the last part is there
-        assert part.columns is not None
-        place = np.ix_(np.arange(part.start, part.stop) - self._tile.query_start, part.columns)
-        self._scores[place], self._minus[place] = better.scores, better.is_reverse_complement
+            self._whole = TileScores(self._tile, self._scores, self._is_reverse_complement)  # replaced below if there are statistics
+        assert rectangle.columns is not None
+        place = np.ix_(np.arange(rectangle.start, rectangle.stop) - self._tile.query_start, rectangle.columns)
+        self._scores[place], self._is_reverse_complement[place] = better.scores, better.is_reverse_complement
         if isinstance(better, TileAlignments):
             self._statistics[place] = better.statistics
             if better.runs is not None:
                 self._runs.add(place, better.runs)
             if not self._left:
                 runs = self._runs.build() if self._task.detail is Detail.PATH else None
-                self._whole = TileAlignments(self._tile, self._scores, self._statistics, runs, self._minus)
+                self._whole = TileAlignments(self._tile, self._scores, self._statistics, runs, self._is_reverse_complement)
 
     def result(self) -> TileResult:
-        """All of it, when every part is there."""
+        """Result of the whole tile, after every rectangle has been added."""
         assert self._whole is not None
         return self._whole
 
 
 def is_better(scoring: Scoring, minus: npt.NDArray[np.signedinteger], plus: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.bool_]:
-    """Of which pairs the minus strand is the better one, by the scores of either strand."""
+    """Return a mask of the pairs whose minus strand is better, given the scores of the minus and the plus strands."""
     return minus < plus if scoring.edit else minus > plus
 
 
-def _better(task: Task, tile: Tile, found: TileScores | TileAlignments) -> TileScores | TileAlignments:
-    """Of rows that are plus and minus strands in turn, the better of two."""
-    plus, other = found.scores[0::2], found.scores[1::2]
-    minus = is_better(task.scoring, other, plus)
-    scores = np.where(minus, other, plus)
-    if isinstance(found, TileScores):
-        return TileScores(tile, scores, minus)
-    statistics = found.statistics[0::2].copy()
-    statistics[minus] = found.statistics[1::2][minus]
-    runs = found.runs
+def _better(task: Task, tile: Tile, result: TileScores | TileAlignments) -> TileScores | TileAlignments:
+    """Better strand of each query, from rows that alternate between plus and minus strands."""
+    plus, minus = result.scores[0::2], result.scores[1::2]
+    is_minus = is_better(task.scoring, minus, plus)
+    scores = np.where(is_minus, minus, plus)
+    if isinstance(result, TileScores):
+        return TileScores(tile, scores, is_minus)
+    statistics = result.statistics[0::2].copy()
+    statistics[is_minus] = result.statistics[1::2][is_minus]
+    runs = result.runs
     if runs is not None:
-        starts, sizes = (np.where(minus, one[1::2], one[0::2]) for one in (runs.starts, runs.sizes))
+        starts, sizes = (np.where(is_minus, one[1::2], one[0::2]) for one in (runs.starts, runs.sizes))
         runs = Runs(runs.pieces, starts, sizes)
-    return TileAlignments(tile, scores, statistics, runs, minus)
+    return TileAlignments(tile, scores, statistics, runs, is_minus)
 
 
-def _better_pairs(tile: Tile, found: TilePairs) -> TilePairs:
-    """Near pairs of strands as pairs of records, each once, with its better strand: distances are as `decode_distances` takes them."""
-    strands, targets = found.pairs.queries, found.pairs.targets
-    queries, distances = strands // 2, 2 * found.pairs.distances + strands % 2
+def _better_pairs(tile: Tile, result: TilePairs) -> TilePairs:
+    """Near pairs of records, from near pairs of strands: each pair once, by its better strand, with distances for `decode_distances`."""
+    strands, targets = result.pairs.queries, result.pairs.targets
+    queries, distances = strands // 2, 2 * result.pairs.distances + strands % 2
     pairs = NearPairs(queries, targets, distances).part(targets >= tile.pairing.first_targets(queries))
     if len(pairs):
-        pairs = pairs.in_order()  # of a pair the better strand first
+        pairs = pairs.in_order()  # the better strand of a pair first
         first = (np.diff(pairs.queries, prepend=-1) != 0) | (np.diff(pairs.targets, prepend=-1) != 0)
         pairs = pairs.part(first)
-    return TilePairs(tile, pairs, found.left)
+    return TilePairs(tile, pairs, result.left)
 
 
 def decode_distances(distances: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
-    """(edit distances, which are of minus strands) of near pairs that `BothStrandsEngine` has found."""
+    """Decode the distances of near pairs that `BothStrandsEngine` yields: (edit distances, mask of the minus strands)."""
     return distances // 2, distances % 2 == 1

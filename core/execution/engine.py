@@ -1,8 +1,7 @@
-"""The engine interface: the one between the work and the hardware.
+"""Engine interface, between the work and the hardware.
 
-An engine turns tiles into results. Two engines give the same numbers for the same task, also where alignments tie: prefer
-the diagonal, then a gap in the target, then one in the query, from the end of the alignment backwards; a gap is as short as can
-be.
+An engine turns tiles into results. All engines give the same numbers for the same task, also if alignments tie: they prefer the diagonal,
+then a gap in the target, then one in the query, from the end of the alignment backwards; a gap is as short as possible.
 """
 
 from __future__ import annotations
@@ -19,8 +18,12 @@ from gpualign.core.planning.tile_plan import Limits, Tile
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What an engine computes: modes; for global alignments also paths, statistics and free end gaps, pairs within a bound, and the better
-    of both strands."""
+    """What an engine can compute.
+
+    paths: paths, statistics and free end gaps of global alignments
+    near: global alignments of pairs within a bound
+    strands: global alignments of the better of both strands
+    """
 
     modes: frozenset[Mode]
     paths: bool
@@ -28,65 +31,67 @@ class Capabilities:
     strands: bool = False
 
     def refusal(self, task: Task) -> str | None:
-        """Why an engine with these capabilities cannot do the task, or None."""
+        """Reason why an engine with these capabilities cannot do the task, or None."""
         if task.mode not in self.modes:
             return f"{task.mode.value} alignment is not among its modes"
         if task.needs_paths and task.mode is not Mode.GLOBAL:
-            return f"it computes scores only of {task.mode.value} alignments"
+            return f"it computes only scores of {task.mode.value} alignments"
         if task.needs_paths and not self.paths:
             return "it computes neither paths nor free end gaps"
         if task.within is not None and not self.near:
-            return "it cannot leave pairs out that are not wanted"
+            return "it cannot select pairs within a bound"
         if task.both_strands and not self.strands:
-            return "it aligns one strand"
+            return "it aligns only one strand"
         return None
 
 
 class Prepared(Protocol):
-    """A task that an engine is ready to do: everything has been decided, and nothing changes any more."""
+    """Task that an engine is ready to do: everything has been decided, and nothing changes any more."""
 
     @property
     def task(self) -> Task: ...
 
     @property
     def limits(self) -> Limits:
-        """How to cut the task into tiles."""
+        """Limits by which the task is cut into tiles."""
 
     @property
     def kernel(self) -> str:
-        """The kernel that runs, for people."""
+        """Human-readable name of the kernel that runs."""
 
     @property
     def hardware(self) -> str:
-        """What does the work, for people."""
+        """Human-readable name of the hardware that does the work."""
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-        """Results in any order; tiles are pulled one by one as workers become free. Closing the iterator, or an exception at its
-        consumer, stops all work within a second and frees everything."""
+        """Yield results in any order. Tiles are pulled one by one as workers become free.
+
+        Closing the iterator, or an exception at its consumer, stops all work within a second and frees everything.
+        """
 
 
 class Engine(Protocol):
-    """One kind of hardware at work. It may prepare any number of tasks, from any thread."""
+    """Computes tasks on one kind of hardware. It may prepare any number of tasks, from any thread."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it computes."""
+        """What the engine can compute."""
 
     def prepare(self, task: Task, budget: Budget) -> Prepared:
-        """Decide how to do a task. Raises `RunError` where the budget is too small or the engine cannot do the task."""
+        """Decide how to do a task. Raises `RunError` if the budget is too small or the engine cannot do the task."""
 
 
 @runtime_checkable
 class Timed(Prepared, Protocol):
-    """A prepared task of which it is known about how long it takes."""
+    """Prepared task with an estimate of how long it takes."""
 
     @property
     def seconds(self) -> float:
-        """For the whole task, by estimate."""
+        """Estimated seconds for the whole task."""
 
 
 class TimedEngine(Protocol):
-    """An engine that knows about how long tasks take it."""
+    """Engine that estimates how long its tasks take."""
 
     @property
     def capabilities(self) -> Capabilities: ...

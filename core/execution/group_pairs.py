@@ -1,7 +1,6 @@
-"""Every pair that groups want, and no others: what another engine has prepared for records in the order of their groups.
+"""Engine wrapper that computes only the pairs selected by --between / --within, with records in the order of their groups.
 
-Queries of one group are neighbours in the inner task, so those of a tile are a range there, and with the targets that they want a
-rectangle.
+Queries of one group are neighbours in the inner task, so those of a tile are a range there, and a rectangle with their selected targets.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from gpualign.core.planning.tile_plan import Band, Limits, Pairing, Tile
 
 
 def prepare_group_pairs(engine: Engine, task: Task, budget: Budget, groups: GroupPairs) -> GroupedPrepared:
-    """Raises as `Engine.prepare`."""
+    """Prepare a task for the pairs that `groups` selects. Raises `RunError` as `Engine.prepare` does."""
     order = np.argsort(groups.queries, kind="stable")
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
@@ -38,9 +37,10 @@ def prepare_group_pairs(engine: Engine, task: Task, budget: Budget, groups: Grou
 
 @dataclass(frozen=True)
 class GroupedPrepared:
-    """Implements `gpualign.core.execution.engine.Prepared`. Tiles of results tell the cells of the pairs that were wanted. places: of the
-    queries in
-    the inner task."""
+    """Implements `gpualign.core.execution.engine.Prepared`. Tiles of results have the cells of the selected pairs.
+
+    places: positions of the queries in the inner task
+    """
 
     task: Task
     inner: Prepared = field(repr=False)
@@ -49,7 +49,7 @@ class GroupedPrepared:
 
     @property
     def limits(self) -> Limits:
-        """The inner engine gets rectangles of which all is wanted."""
+        """Limits of the inner engine. All pairs of the rectangles that it gets are selected."""
         return replace(self.inner.limits, diagonal_group=0)
 
     @property
@@ -67,78 +67,81 @@ class GroupedPrepared:
         def cut() -> Iterator[Tile]:
             numbers = count()
             for index, tile in enumerate(tiles):
-                gathered = _OpenTile(self.task, tile)
-                parts = list(self._rectangles(tile, numbers, index, gathered))
-                gathered.left = len(parts)
-                open_tiles.update((part.number, gathered) for part in parts)
-                if not parts:
-                    empty.append(gathered)
-                yield from parts
+                open_tile = _OpenTile(self.task, tile)
+                inner_tiles = list(self._rectangles(tile, numbers, index, open_tile))
+                open_tile.left = len(inner_tiles)
+                open_tiles.update((inner_tile.number, open_tile) for inner_tile in inner_tiles)
+                if not inner_tiles:
+                    empty.append(open_tile)
+                yield from inner_tiles
 
         with closing(cast("Closable", results := self.inner.run(cut()))):
             for result in results:
-                gathered = open_tiles.pop(result.tile.number)
-                if gathered.add(result):
-                    yield gathered.result()
+                open_tile = open_tiles.pop(result.tile.number)
+                if open_tile.add(result):
+                    yield open_tile.result()
                 while empty:
                     yield empty.popleft().result()
         while empty:
             yield empty.popleft().result()
 
-    def _rectangles(self, tile: Tile, numbers: Iterator[int], index: int, gathered: _OpenTile) -> Iterator[Tile]:
-        """Tiles of the inner task."""
+    def _rectangles(self, tile: Tile, numbers: Iterator[int], index: int, open_tile: _OpenTile) -> Iterator[Tile]:
+        """Yield tiles of the inner task."""
         task, lanes = self.task, self.limits.lanes
         lengths = task.queries.lengths, task.targets.lengths
-        own, theirs = self.groups.queries[tile.query_start : tile.query_stop], self.groups.targets[tile.targets]
-        for group in np.unique(own).tolist():
-            rows = np.flatnonzero(own == group) + tile.query_start
-            some = np.flatnonzero((theirs == group) == self.groups.within)
-            for start, stop, columns in selected_rectangles(tile, rows, some, lengths, task.cost, lanes):
-                part, targets, number = rows[start:stop], tile.targets[columns], next(numbers)
-                place = int(self.places[part[0]]), int(self.places[part[-1]]) + 1
-                gathered.parts[number] = part - tile.query_start, columns
+        query_groups, target_groups = self.groups.queries[tile.query_start : tile.query_stop], self.groups.targets[tile.targets]
+        for group in np.unique(query_groups).tolist():
+            rows = np.flatnonzero(query_groups == group) + tile.query_start
+            selected = np.flatnonzero((target_groups == group) == self.groups.within)
+            for start, stop, columns in selected_rectangles(tile, rows, selected, lengths, task.cost, lanes):
+                queries, targets, number = rows[start:stop], tile.targets[columns], next(numbers)
+                place = int(self.places[queries[0]]), int(self.places[queries[-1]]) + 1
+                open_tile.rectangles[number] = queries - tile.query_start, columns
                 band = Band(*place, int(targets.min()), int(targets.max()) + 1, index, 1)
-                cells = task.cost.cells(lengths[0][part], lengths[1][targets])
+                cells = task.cost.cells(lengths[0][queries], lengths[1][targets])
                 yield Tile.against(targets, number, band, place, Pairing.ALL, cells, cells if tile.left else 0)
         firsts = None if tile.pairing is Pairing.ALL else tile.pairing.first_targets(np.arange(tile.query_start, tile.query_stop))
-        gathered.cells = _wanted_cells(task, tile, own, theirs, firsts, self.groups.within)
+        open_tile.cells = _selected_cells(task, tile, query_groups, target_groups, firsts, self.groups.within)
 
 
-def _wanted_cells(task: Task, tile: Tile, own: Integers, theirs: Integers, firsts: Integers | None, within: bool) -> int:
-    wanted = (own[:, None] == theirs[None, :]) == within
+def _selected_cells(task: Task, tile: Tile, query_groups: Integers, target_groups: Integers, firsts: Integers | None, within: bool) -> int:
+    selected = (query_groups[:, None] == target_groups[None, :]) == within
     if firsts is not None:
-        wanted &= tile.targets[None, :] >= firsts[:, None]
+        selected &= tile.targets[None, :] >= firsts[:, None]
     queries, targets = task.queries.lengths[tile.query_start : tile.query_stop], task.targets.lengths[tile.targets]
-    return int(queries @ (wanted @ targets)) * (2 if task.both_strands else 1)
+    return int(queries @ (selected @ targets)) * (2 if task.both_strands else 1)
 
 
 class _OpenTile:
-    """Gathers the results of a tile. parts: what is to come, as its rows and columns, by the numbers of the inner tiles; left: how many."""
+    """Collects the results of a tile.
+
+    rectangles: (rows, columns) of those without a result yet, by the numbers of the inner tiles; left: how many these are
+    """
 
     def __init__(self, task: Task, tile: Tile) -> None:
-        self.parts: dict[int, tuple[Integers, Integers]] = {}
+        self.rectangles: dict[int, tuple[Integers, Integers]] = {}
         self.left = self.cells = 0
         self._task = task
         self._tile = tile
-        self._begun = False
+        self._is_allocated = False
 
-    def _begin(self) -> None:
+    def _allocate(self) -> None:
         shape, detail = self._tile.shape, self._task.detail
         self._scores = np.zeros(shape, dtype=self._task.dtype)
         self._statistics = None if detail is Detail.SCORE else np.zeros(shape, dtype=STATISTICS)
         self._runs = RunsBuilder(shape) if detail is Detail.PATH else None
-        self._minus = np.zeros(shape, dtype=np.bool_) if self._task.both_strands else None
-        self._begun = True
+        self._is_reverse_complement = np.zeros(shape, dtype=np.bool_) if self._task.both_strands else None
+        self._is_allocated = True
 
     def add(self, result: TileResult) -> bool:
-        """Take the result of a part; whether it was the last one."""
-        if not self._begun:
-            self._begin()
+        """Add the result of a rectangle. Returns whether it was the last one."""
+        if not self._is_allocated:
+            self._allocate()
         assert isinstance(result, TileScores | TileAlignments)
-        place = np.ix_(*self.parts.pop(result.tile.number))
+        place = np.ix_(*self.rectangles.pop(result.tile.number))
         self._scores[place] = result.scores
-        if self._minus is not None:
-            self._minus[place] = result.is_reverse_complement
+        if self._is_reverse_complement is not None:
+            self._is_reverse_complement[place] = result.is_reverse_complement
         if isinstance(result, TileAlignments) and self._statistics is not None:
             self._statistics[place] = result.statistics
             if self._runs is not None and result.runs is not None:
@@ -147,10 +150,11 @@ class _OpenTile:
         return not self.left
 
     def result(self) -> TileResult:
-        """All of it, when every part is there."""
-        if not self._begun:
-            self._begin()
+        """Result of the whole tile, after every rectangle has been added."""
+        if not self._is_allocated:
+            self._allocate()
         tile = replace(self._tile, cells=self.cells)
         if self._statistics is None:
-            return TileScores(tile, self._scores, self._minus)
-        return TileAlignments(tile, self._scores, self._statistics, None if self._runs is None else self._runs.build(), self._minus)
+            return TileScores(tile, self._scores, self._is_reverse_complement)
+        runs = None if self._runs is None else self._runs.build()
+        return TileAlignments(tile, self._scores, self._statistics, runs, self._is_reverse_complement)

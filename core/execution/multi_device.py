@@ -1,4 +1,4 @@
-"""Several engines side by side on one machine, as one engine."""
+"""Combines several engines on one machine into one engine."""
 
 from __future__ import annotations
 
@@ -23,21 +23,24 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import TILES_AHEAD, Limits, Tile, row_bytes
 
 _PLANNED = 4
-"""Of the memory for results, one part in so many is planned with, so that bands are small; bands that wait for a slower engine take the
-others, but for one, in which tiles are put together."""
+"""The plan uses 1 / `_PLANNED` of the memory for results, so that bands are small. As much again is for putting tiles together, and the
+remainder for bands that wait for a slower engine."""
 
 _PLANNER = 4
-"""Of the scratch memory, one part in so many is for the engine that plans: a GPU, which takes little of the host's. A CPU takes it for each
-thread."""
+"""The engine that plans gets 1 / `_PLANNER` of the scratch memory. It is a GPU, which takes little of the host's memory; a CPU takes some
+for each thread."""
 
 _WAITING, _WAITING_HITS = 2, 64  # results of each engine that wait for the consumer; hits are small
 
 
 @dataclass(frozen=True)
 class SideBySidePrepared:
-    """Implements `gpualign.core.execution.engine.Prepared`. parts: what each engine has prepared; the first one's tiles are those of the
-    plan.
-    waiting_bytes: memory for bands that are under way."""
+    """Implements `gpualign.core.execution.engine.Prepared`.
+
+    parts: the task as each engine has prepared it; the tiles of the first one are those of the plan
+    waiting_bytes: memory for bands in progress
+    lost: called with the number and the error of an engine that fails while others are left
+    """
 
     task: Task
     limits: Limits
@@ -70,45 +73,51 @@ class SideBySidePrepared:
             yield from results
 
     def _bands(self, tile: Tile) -> int:
-        """How many bands such as that of a tile may be under way: no fewer than workers hold, of tiles that are whole bands."""
+        """Number of bands of this tile's shape that may be in progress: at least as many as workers hold if each tile is a whole band."""
         rows, targets = tile.band.shape
-        a_row = row_bytes(self.limits, self.task.queries.lengths, self.task.targets.lengths, targets)
-        return max(TILES_AHEAD * self.limits.sharing, self.waiting_bytes // max(1, rows * a_row))
+        bytes_per_row = row_bytes(self.limits, self.task.queries.lengths, self.task.targets.lengths, targets)
+        return max(TILES_AHEAD * self.limits.sharing, self.waiting_bytes // max(1, rows * bytes_per_row))
 
 
 def _worker(run: Callable[[Iterator[Tile]], Iterator[TileResult]]) -> Worker[TileResult]:
-    def work(counter: WorkerPort[TileResult]) -> None:
-        with closing(cast("Closable", results := run(iter(counter.next_tile, None)))):
+    def work(port: WorkerPort[TileResult]) -> None:
+        with closing(cast("Closable", results := run(iter(port.next_tile, None)))):
             for result in results:
-                counter.deliver(result)
+                port.deliver(result)
 
     return work
 
 
 class MultiDeviceEngine:
-    """Implements `gpualign.core.execution.engine.Engine`: engines that pull tiles from one plan, as it suits their speed
+    """Implements `gpualign.core.execution.engine.Engine` with engines that pull tiles from one plan, each at its own speed
     (core/execution/load_balancing.py).
 
-    engines: the first one that can do a task plans it, others cut its tiles to their own size. One that would take longer for a tile than
-    the first for everything is left out, and so is one that has too little memory, or fails, while there are others. Near pairs
-    (`Task.within`) are one engine's alone: joins want whole bands. note: told of what fails; detail: of what is not worth it.
+    engines: the first one that can do a task plans it; the others cut its tiles to their own size
+    note: is notified of engines that fail
+    detail: is notified of engines that are not worth using
+
+    An engine is left out if it would take longer for one tile than the first one for everything, has too little memory, or fails, as long
+    as there are others. Near pairs (`Task.within`) are computed by one engine alone, because joins need whole bands.
     """
 
     def __init__(self, engines: Sequence[TimedEngine], note: Callable[[str], None], detail: Callable[[str], None]) -> None:
         if not engines:
-            raise ValueError("somebody must do the work")
+            raise ValueError("expected at least one engine")
         self._engines = engines
         self._note = note
         self._detail = detail
 
     @property
     def capabilities(self) -> Capabilities:
-        """What any of them computes."""
+        """What any of the engines can compute."""
         each = [engine.capabilities for engine in self._engines]
         return Capabilities(frozenset().union(*(c.modes for c in each)), any(c.paths for c in each), any(c.near for c in each))
 
     def prepare(self, task: Task, budget: Budget) -> Timed:
-        """Raises `RunError` where none can do the task, or has the memory for it alone."""
+        """Prepare a task for all engines that are worth using.
+
+        Raises `RunError` if no engine can do the task, or none has enough memory even alone.
+        """
         able = [engine for engine in self._engines if not engine.capabilities.refusal(task)]
         if not able:
             raise RunError(f"no device can do this: {self._engines[0].capabilities.refusal(task)}")
@@ -122,13 +131,13 @@ class MultiDeviceEngine:
                 ready.append((engine, engine.prepare(task, replace(budget, scratch=scratch))))
             except RunError as error:
                 failed = error
-        if not ready:  # each alone may have enough
+        if not ready:  # one alone may have enough memory
             return _first_of(able, task, budget)
         if len(ready) < len(able):
-            self._note(f"{_names(ready)} does all of the work: {failed.message}")
-        return self._together(task, budget, ready)
+            self._note(f"using only {_names(ready)}: {failed.message}")
+        return self._combined(task, budget, ready)
 
-    def _together(self, task: Task, budget: Budget, ready: Sequence[tuple[TimedEngine, Timed]]) -> Timed:
+    def _combined(self, task: Task, budget: Budget, ready: Sequence[tuple[TimedEngine, Timed]]) -> Timed:
         (engine, first), *others = ready
         limits = replace(
             first.limits, result_bytes=budget.results // _PLANNED, sharing=first.limits.sharing + len(others), scratch_bytes=budget.scratch
@@ -139,7 +148,7 @@ class MultiDeviceEngine:
             if ESTIMATE_SAFETY_FACTOR * tile * part.seconds <= first.seconds:
                 used.append(part)
             else:
-                self._detail(f"{part.hardware} is left out: for a tile it may take longer than {first.hardware} for all")
+                self._detail(f"{part.hardware} is left out: it may take longer for one tile than {first.hardware} for everything")
         if not used:
             return engine.prepare(task, budget)
         parts = [first, *used]
@@ -151,9 +160,9 @@ class MultiDeviceEngine:
 
 
 def _first_of(engines: Sequence[TimedEngine], task: Task, budget: Budget) -> Timed:
-    """What the first engine prepares that has the memory. Raises `RunError` where none has."""
-    *some, last = engines
-    for engine in some:
+    """Prepare the task with the first engine that has enough memory. Raises `RunError` if none has."""
+    *others, last = engines
+    for engine in others:
         try:
             return engine.prepare(task, budget)
         except RunError:

@@ -1,4 +1,4 @@
-"""From the near pairs of tiles to those of bands, or of larger tiles."""
+"""Assembles the near pairs of tiles into those of bands, or of larger tiles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from gpualign.core.planning.tile_plan import Band
 
 @dataclass(frozen=True)
 class NearBand:
-    """Near pairs of a band, all that were gathered, in any order, and how many pairs each step has left, as in `TilePairs`."""
+    """Near pairs of a band.
+
+    pairs: all near pairs of its tiles, in any order
+    left: how many pairs each step has left, as in `TilePairs`
+    """
 
     band: Band
     pairs: NearPairs
@@ -21,17 +25,17 @@ class NearBand:
 
 
 class NearAssembly:
-    """Gathers the near pairs of a band, or of one of its tiles."""
+    """Collects the near pairs of a band, or of one of its tiles."""
 
     def __init__(self, band: Band) -> None:
         self._band = band
-        self._parts: list[NearPairs] = []
+        self._pairs: list[NearPairs] = []
         self._left: Counter[str] = Counter()
 
     def add(self, result: TileResult) -> None:
         assert isinstance(result, TilePairs)
-        self._parts.append(result.pairs)
+        self._pairs.append(result.pairs)
         self._left.update(result.left)
 
     def done(self) -> NearBand:
-        return NearBand(self._band, join_pairs(self._parts), self._left)
+        return NearBand(self._band, join_pairs(self._pairs), self._left)

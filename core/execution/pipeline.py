@@ -1,4 +1,4 @@
-"""The end of every road: bands of results, in order, into a sink; and what a run did."""
+"""Feeds ordered bands of results into a sink, and sums up the run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Band = TypeVar("Band", contravariant=True)
 
 
 class Sink(Protocol[Plan, Band]):
-    """Takes all bands of a plan, one after the other in the plan's order."""
+    """Receives all bands of a plan, one after the other in the plan's order."""
 
     def begin(self, plan: Plan, /) -> None:
         """Called once, before the first band."""
@@ -25,18 +25,22 @@ class Sink(Protocol[Plan, Band]):
 
 
 class CheckpointListener(Protocol):
-    """Told how far an output has come, so that another run may go on there."""
+    """Is notified how far an output has come, so that a later run can resume it."""
 
     def counting(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
-        """Told how to ask what a summary counts of all that has been written, at any mark; returns what runs before this one, with which it
-        goes on, have come to, {} where there are none."""
+        """Register a function that returns the counts of the summary for all that has been written; it may be called at any mark.
+
+        Returns the counts of the earlier runs that this one resumes, {} if there are none.
+        """
 
     def header_written(self) -> None:
-        """What stands before the first band has been written."""
+        """Called when all that precedes the first band has been written."""
 
     def mark(self, rows: int) -> None:
-        """All pairs of the queries before this one have been written, and no others; 0: that is not so of any. It may be told the same
-        again."""
+        """Called when all pairs of the queries before query `rows`, and no others, have been written.
+
+        rows: 0 if that holds for no query. The same number may be passed again.
+        """
 
 
 class _Unmarked:
@@ -51,18 +55,21 @@ class _Unmarked:
 
 
 NO_CHECKPOINTS: CheckpointListener = _Unmarked()
-"""For outputs with which no other run goes on."""
+"""Listener for outputs that cannot be resumed."""
 
 
 class Progress(Protocol):
-    """Told of finished work: DP cells, or comparisons of calls."""
+    """Is notified of finished work: DP cells, or comparisons of calls."""
 
     def advance(self, work: int, /) -> Any: ...
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What a run did, for its summary. work: DP cells, or comparisons of calls."""
+    """Totals of a run, for its summary.
+
+    work: DP cells, or comparisons of calls
+    """
 
     pairs: int
     work: int
@@ -70,25 +77,25 @@ class Totals:
 
     @property
     def rate(self) -> float:
-        """Work a second."""
+        """Work per second."""
         return self.work / max(self.seconds, 1e-9)
 
     @property
     def figures(self) -> dict[str, object]:
-        """The same for programs, as docs/formats/summary.md names it."""
+        """Machine-readable totals, by the names of docs/formats/summary.md."""
         return {"pairs": self.pairs, "cells": self.work, "seconds": round(self.seconds, 6), "cells_per_second": round(self.rate)}
 
     def with_earlier(self, pairs: int, work: int) -> dict[str, object]:
-        """The same with the pairs and the work that runs before this one have done."""
-        found = dict(self.figures)
+        """Return `figures`, with the pairs and the work of the earlier runs that this one resumes added."""
+        figures = dict(self.figures)
         if pairs:
-            found |= {"pairs": self.pairs + pairs, "pairs_in_this_run": self.pairs}
-            found |= {name: self.work + work for name in ("cells", "comparisons") if name in found}
-        return found
+            figures |= {"pairs": self.pairs + pairs, "pairs_in_this_run": self.pairs}
+            figures |= {name: self.work + work for name in ("cells", "comparisons") if name in figures}
+        return figures
 
 
 class Closable(Protocol):
-    """A generator, where its type is that of an iterator."""
+    """Generator that is declared as an iterator."""
 
     def close(self) -> None: ...
 
@@ -100,10 +107,12 @@ B = TypeVar("B")
 def run_pipeline(
     plan: P, bands: Iterator[B], sink: Sink[P, B], rows: Callable[[B], int] = lambda band: 0, marks: CheckpointListener = NO_CHECKPOINTS
 ) -> None:
-    """Hand every band to the sink. rows: up to which query all pairs are there when a band has been written, and no others;
-    0: up to none. Told to `marks`.
+    """Write every band to the sink.
 
-    Whatever happens, `bands` is closed, so that an error in the sink stops the engine's workers at once.
+    rows: returns, for a band that has been written, the query before which all pairs are written, and no others; 0 if there is none.
+    marks: is notified of that.
+
+    `bands` is always closed, so that an error in the sink stops the engine's workers at once.
     """
     sink.begin(plan)
     marks.header_written()

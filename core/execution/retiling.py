@@ -1,6 +1,6 @@
-"""A tile of one plan cut into tiles of another engine's size, and their results put together again.
+"""Cuts a tile of one plan into tiles of another engine's size, and assembles their results again.
 
-So one engine works within the plan of another: the CPU beside a GPU, a node of a cluster for whoever planned the job.
+So one engine can work within the plan of another: the CPU beside a GPU, or a node of a cluster for the coordinator.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from gpualign.core.planning.tile_plan import Band, Limits, Plan, Tile
 
 
 class Whole(Protocol):
-    """What is gathered of one tile."""
+    """Collects the results of one tile."""
 
     def add(self, part: TileResult, row: int, column: int) -> None:
-        """Results of pairs from (row, column) of the tile on."""
+        """Add results of pairs from (row, column) of the tile on."""
 
     def result(self) -> TileResult:
-        """All that the parts make. Called once, when every part is there."""
+        """Return the result of the whole tile. Called once, after every part has been added."""
 
 
 class _Scores:
@@ -77,7 +77,7 @@ class _Hits:
         self._best.add(slice(row, row + len(part.scores)), part.scores, part.targets)
 
     def result(self) -> TileResult:
-        columns = slice(self._columns)  # beyond the tile's targets there is nothing but places that none has taken
+        columns = slice(self._columns)  # the columns beyond the number of the tile's targets are empty
         return TileHits(self._tile, self._best.scores[:, columns], self._best.targets[:, columns])
 
 
@@ -103,9 +103,11 @@ def _empty(task: Task, tile: Tile) -> Whole:
 
 
 class TileSplit:
-    """A tile, in tiles of about the size that `limits` ask for, numbered from `first` on, which are the `index`-th band of their run.
+    """Splits a tile into tiles of approximately the size that `limits` asks for, and assembles their results.
 
-    They shrink near the end where workers share them: of the tile, or of what it says that follows (`Tile.left`).
+    first: number of the first of these tiles, which form one band; index: number of this band in its run
+
+    If workers share the tiles, these shrink near the end of the tile, or of the work that follows it (`Tile.left`).
     """
 
     def __init__(self, task: Task, tile: Tile, limits: Limits, first: int = 0, index: int = 0) -> None:
@@ -118,44 +120,48 @@ class TileSplit:
             for start, stop in bands
             for cut in plan.cuts(start, stop, tile.targets, later + tile.cells * (tile.query_stop - start) // tile.shape[0])
         ]
-        wanted = [(*cut, cells) for cut in cuts if (cells := plan.selected_cells(*cut[:2], tile.targets[slice(*cut[2:])]))]
-        band = Band(tile.query_start, tile.query_stop, tile.band.first_target, tile.band.target_stop, index, len(wanted))
+        selected = [(*cut, cells) for cut in cuts if (cells := plan.selected_cells(*cut[:2], tile.targets[slice(*cut[2:])]))]
+        band = Band(tile.query_start, tile.query_stop, tile.band.first_target, tile.band.target_stop, index, len(selected))
         self._whole = _empty(task, tile)
         self._places: dict[int, tuple[int, int]] = {}
         self.tiles: list[Tile] = []
-        left = later + sum(cells for *_, cells in wanted)
-        for number, (start, stop, at, to, cells) in enumerate(wanted, first):
+        left = later + sum(cells for *_, cells in selected)
+        for number, (start, stop, at, to, cells) in enumerate(selected, first):
             self._places[number] = start - tile.query_start, at
             self.tiles.append(Tile.against(tile.targets[at:to], number, band, (start, stop), tile.pairing, cells, left))
             left -= cells
 
     def add(self, result: TileResult) -> bool:
-        """Take the result of one of `tiles`; whether it was the last one."""
+        """Add the result of one of `tiles`. Returns whether it was the last one."""
         self._whole.add(result, *self._places.pop(result.tile.number))
         return not self._places
 
     def result(self) -> TileResult:
-        """That of the whole tile, when all of them are there."""
+        """Result of the whole tile, after all results have been added."""
         return self._whole.result()
 
 
 def run_resplit(prepared: Prepared, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-    """Results of tiles of any plan, each with a wanted pair at least, in any order, by an engine that cuts them to its own size. The next
-    tile is pulled when all of the one before have been taken. Closing the iterator stops all work."""
+    """Compute tiles of any plan with an engine that cuts them to its own size, and yield their results in any order.
+
+    tiles: each with at least one selected pair; the next one is pulled after all parts of the one before have been taken
+
+    Closing the iterator stops all work.
+    """
     task, limits = prepared.task, prepared.limits
     open_tiles: dict[int, TileSplit] = {}
 
     def cut() -> Iterator[Tile]:
         first = 0
         for index, tile in enumerate(tiles):
-            parts = TileSplit(task, tile, limits, first, index)
-            first += len(parts.tiles)
-            for part in parts.tiles:
-                open_tiles[part.number] = parts
-                yield part
+            split = TileSplit(task, tile, limits, first, index)
+            first += len(split.tiles)
+            for inner_tile in split.tiles:
+                open_tiles[inner_tile.number] = split
+                yield inner_tile
 
     with closing(cast("Closable", results := prepared.run(cut()))):
         for result in results:
-            parts = open_tiles.pop(result.tile.number)
-            if parts.add(result):
-                yield parts.result()
+            split = open_tiles.pop(result.tile.number)
+            if split.add(result):
+                yield split.result()

@@ -1,4 +1,4 @@
-"""The road of alignments: plan -> engine -> bands in order -> sink."""
+"""Runs alignments: plan -> engine -> bands in order -> sink."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 
 
 class Discard:
-    """A sink, and a progress, that take everything and keep nothing: for timing."""
+    """Sink and progress that discard everything, for timing."""
 
     def begin(self, plan: object) -> None:
         pass
@@ -36,13 +36,16 @@ class Discard:
 
 
 def plan_task(prepared: Prepared, pairing: Pairing, together: int = 1) -> Plan:
-    """Plan a prepared task; together: as for `make_plan`."""
+    """Plan a prepared task. together: see `make_plan`."""
     task = prepared.task
     return make_plan(task.queries.lengths, task.targets.lengths, pairing, prepared.limits, task.cost, together)
 
 
 def pair_bands(plan: Plan, prepared: Prepared, progress: Progress, threads: int = 1) -> Iterator[BandResults]:
-    """Compute every tile of the plan: whole bands, in order. Closing it stops all work. threads: that put results in their places."""
+    """Compute every tile of the plan, and yield whole bands in order. Closing the iterator stops all work.
+
+    threads: number of threads that copy results to their places in a band
+    """
     return bands_in_order(plan, prepared.run(plan.tiles()), partial(PairAssembly, prepared.task, threads), progress)
 
 
@@ -54,11 +57,11 @@ def run_plan(
     marks: CheckpointListener = NO_CHECKPOINTS,
     threads: int = 1,
 ) -> Totals:
-    """Compute every tile of the plan and hand whole bands to the sink, in order. threads: as for `pair_bands`."""
+    """Compute every tile of the plan and write whole bands to the sink, in order. threads: see `pair_bands`."""
 
     def rows(results: BandResults) -> int:
         band = results.band
-        return band.stop if band.target_stop == plan.targets else 0  # what is written of a query is more than those before it have
+        return band.stop if band.target_stop == plan.targets else 0  # else some pairs of later queries are written as well
 
     start = time.perf_counter()
     run_pipeline(plan, pair_bands(plan, prepared, progress, threads), sink, rows, marks)
@@ -66,7 +69,7 @@ def run_plan(
 
 
 def estimate_rate(task: Task, engine: Engine, budget: Budget, longest: int = 2000) -> float:
-    """DP cells a second, measured on a small part of the task: its first records, cut at `longest` letters."""
+    """Measure DP cells per second on a small sample of the task: its first records, cut at `longest` letters."""
 
     def sample(sequences: SequenceSet, letters: int) -> SequenceSet:
         lengths = np.minimum(sequences.lengths, longest)
@@ -75,7 +78,7 @@ def estimate_rate(task: Task, engine: Engine, budget: Budget, longest: int = 200
         offsets = np.concatenate(([0], np.cumsum(lengths[:count]))).astype(np.int64)
         return SequenceSet(sequences.source, sequences.ids[:count], codes, offsets)
 
-    part = replace(task, queries=sample(task.queries, 40_000), targets=sample(task.targets, 1_000_000), top=None)
-    prepared = engine.prepare(part, budget)
-    nowhere = Discard()
-    return run_plan(plan_task(prepared, Pairing.ALL), prepared, nowhere, nowhere).rate
+    subset = replace(task, queries=sample(task.queries, 40_000), targets=sample(task.targets, 1_000_000), top=None)
+    prepared = engine.prepare(subset, budget)
+    discard = Discard()
+    return run_plan(plan_task(prepared, Pairing.ALL), prepared, discard, discard).rate

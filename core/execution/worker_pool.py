@@ -1,4 +1,4 @@
-"""Threads that pull tiles, and their results as one stream, for the workers of every engine; and work that threads share in order."""
+"""Runs the workers of an engine in threads that pull tiles from one queue, and yields their results as one stream."""
 
 from __future__ import annotations
 
@@ -6,24 +6,18 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.tile_queue import LoadBalancing, TileQueue
 from gpualign.core.planning.tile_plan import Tile
 
-if TYPE_CHECKING:
-    pass
-
-Item = TypeVar("Item")
-Made = TypeVar("Made")
-
-_LOOK_SECONDS = 0.05  # how often a worker that waits for room looks whether it shall stop
+_POLL_SECONDS = 0.05  # how often a waiting worker checks whether it has to stop
 
 
 class OfTile(Protocol):
-    """A result, of a tile."""
+    """Result that knows its tile."""
 
     @property
     def tile(self) -> Tile: ...
@@ -34,17 +28,17 @@ Result = TypeVar("Result", bound=OfTile)
 
 @dataclass(frozen=True)
 class _WorkerFailed:
-    """A worker that failed, while others go on."""
+    """Failure of a worker while others continue."""
 
     worker: int
     error: RunError
 
 
 class _BoundedBuffer:
-    """Of results that wait for the consumer: for `waiting` of the largest tile so far, by its cells.
+    """Bounds the results that wait for the consumer: they hold at most `waiting` times the cells of the largest tile so far.
 
-    The memory of a result grows with the cells of its tile. The small tiles near the end of a run, whose number alone would fill the
-    room, have their workers wait for nobody while a whole band is written.
+    Cells are counted rather than results, because the memory of a result grows with the cells of its tile. So the many small tiles near
+    the end of a run do not make workers wait while a whole band is written.
     """
 
     def __init__(self, waiting: int) -> None:
@@ -54,100 +48,103 @@ class _BoundedBuffer:
         self._changed = threading.Condition()
 
     def take(self, cells: int, seconds: float) -> bool:
-        """Whether there is room, or comes to be within some time. One result always has room."""
+        """Reserve room for a result, and return True. Returns False if there is none within `seconds`. One result always has room."""
         with self._changed:
             self._largest = max(self._largest, cells)
-            found = self._changed.wait_for(lambda: not self._held or self._held + cells <= self._waiting * self._largest, seconds)
-            self._held += cells * found
-            return found
+            has_room = self._changed.wait_for(lambda: not self._held or self._held + cells <= self._waiting * self._largest, seconds)
+            self._held += cells * has_room
+            return has_room
 
     def give(self, cells: int) -> None:
-        """A result is with the consumer."""
+        """Free the room of a result that the consumer has received."""
         with self._changed:
             self._held -= cells
             self._changed.notify_all()
 
 
 class _Work(Generic[Result]):
-    """What all workers of a run share: tiles that nobody has taken, and results that nobody has."""
+    """State that all workers of a run share: tiles that are not taken yet, and results that are not consumed yet."""
 
     def __init__(self, tiles: Iterator[Tile], workers: int, waiting: int, sharing: LoadBalancing | None) -> None:
-        self._pulling = TileQueue(tiles, workers, sharing)
+        self._tile_queue = TileQueue(tiles, workers, sharing)
         self._changed = threading.Condition()
         self._stop = threading.Event()
-        self.room = _BoundedBuffer(waiting)
-        self.done: queue.SimpleQueue[Result | BaseException | _WorkerFailed | None] = queue.SimpleQueue()
+        self.buffer = _BoundedBuffer(waiting)
+        self.events: queue.SimpleQueue[Result | BaseException | _WorkerFailed | None] = queue.SimpleQueue()
 
     def take(self, worker: int) -> Tile | None:
-        """A tile; None where there is none for this worker at the moment, or work is to end."""
+        """Return a tile, or None if there is none for this worker at the moment or the run stops."""
         if self.stopped():
             return None
         with self._changed:
-            return self._pulling.take(worker, time.monotonic())
+            return self._tile_queue.take(worker, time.monotonic())
 
     def close_one(self, worker: int, tile: Tile) -> None:
-        """A tile that was taken is delivered."""
+        """Record that a tile that was taken has been delivered."""
         with self._changed:
-            self._pulling.deliver(worker, tile, time.monotonic())
+            self._tile_queue.deliver(worker, tile, time.monotonic())
             self._changed.notify_all()
 
     def lose(self, worker: int, tiles: Sequence[Tile]) -> bool:
-        """A worker has failed, and gives its tiles back; whether there are others."""
+        """Return the tiles of a failed worker to the queue. Returns whether other workers are left."""
         with self._changed:
-            others = self._pulling.lose(worker, tiles)
+            others = self._tile_queue.lose(worker, tiles)
             self._changed.notify_all()
             return others
 
     def more(self, worker: int) -> bool:
-        """Whether there are tiles for this worker after all; waits until no worker can give any back."""
+        """Return whether there are more tiles for this worker. Waits as long as other workers may return some."""
         with self._changed:
             while not self.stopped():
-                if (found := self._pulling.more(worker, time.monotonic())) is not None:
-                    return found
-                self._changed.wait(_LOOK_SECONDS)
+                if (has_more := self._tile_queue.more(worker, time.monotonic())) is not None:
+                    return has_more
+                self._changed.wait(_POLL_SECONDS)
             return False
 
     def stopped(self) -> bool:
         return self._stop.is_set()
 
     def stop(self) -> None:
-        """The consumer wants no more."""
+        """Stop the run: the consumer takes no more results."""
         self._stop.set()
 
 
 class WorkerPort(Generic[Result]):
-    """Where one worker takes tiles and leaves results. A slow sink slows workers down rather than filling memory."""
+    """A worker's end of the shared queue: take the next tile, deliver its result.
+
+    A slow sink slows workers down rather than filling memory.
+    """
 
     def __init__(self, work: _Work[Result], worker: int) -> None:
         self._work = work
         self._worker = worker
         self.taken: dict[int, Tile] = {}
-        """Tiles that are not delivered, by their numbers."""
+        """Tiles that are taken and not delivered, by their numbers."""
 
     def next_tile(self) -> Tile | None:
-        """The next tile; None where there is none, or work is to end."""
+        """Return the next tile, or None if there is none or the run stops."""
         if (tile := self._work.take(self._worker)) is not None:
             self.taken[tile.number] = tile
         return tile
 
     def deliver(self, result: Result) -> None:
-        """Hand on a result. Waits for room, unless work is to end."""
+        """Hand a result to the consumer. Waits for room, unless the run stops."""
         self.deliver_part(result)
         self._work.close_one(self._worker, self.taken.pop(result.tile.number))
 
     def deliver_part(self, result: Result) -> None:
-        """The same of a part of a result, which takes as much room as all of it; more of it follows."""
+        """Hand a part of a result to the consumer; more of it follows. A part takes as much room as the whole result."""
         while not self.stopped():
-            if self._work.room.take(result.tile.cells, _LOOK_SECONDS):
-                self._work.done.put(result)
+            if self._work.buffer.take(result.tile.cells, _POLL_SECONDS):
+                self._work.events.put(result)
                 return
 
     def report(self, event: BaseException | _WorkerFailed | None) -> None:
-        """Of an error, or of the end of this worker (None)."""
-        self._work.done.put(event)
+        """Report an error, or the end of this worker (None)."""
+        self._work.events.put(event)
 
     def stopped(self) -> bool:
-        """Whether the consumer wants no more."""
+        """Return whether the run stops: the consumer takes no more results."""
         return self._work.stopped()
 
 
@@ -155,9 +152,9 @@ Worker = Callable[[WorkerPort[Result]], None]
 
 
 class _Thread(threading.local):
-    """What a thread is at. counter: where it is a worker's."""
+    """State of a thread. port: its own, if it is a worker's thread."""
 
-    counter: WorkerPort[OfTile] | None = None
+    port: WorkerPort[OfTile] | None = None
 
 
 _THREAD = _Thread()
@@ -172,32 +169,33 @@ def run_workers(
     lost: Callable[[int, RunError], None] | None = None,
     sharing: LoadBalancing | None = None,
 ) -> Iterator[Result]:
-    """Results of all tiles in any order, from a thread for each worker. `waiting`: results that may wait for
-    the consumer; of small tiles more, as `_BoundedBuffer` has it.
+    """Yield the results of all tiles in any order. Each worker runs in a thread of its own.
 
-    Raises the first error of a worker. lost: told of a worker, by its number, whose hardware fails (`RunError`) while others are left:
-    those do its tiles as well, and may be called again for it. stop: called when the iterator is closed, finished or fails, to end what a
-    worker is at; then all threads are waited for. sharing: of workers that are not alike; a worker for whom the others would have to wait
-    gets no more tiles (core/execution/load_balancing.py), and may be called again for others. None: who asks gets a tile.
+    waiting: results that may wait for the consumer; more of them if tiles are small, see `_BoundedBuffer`.
+    stop: called when the iterator is closed, finished or fails, to end what workers are doing; then all threads are joined.
+    lost: called with the number and the error of a worker whose hardware fails (`RunError`) while others are left. Those do its tiles as
+    well, and may be called again for them.
+    sharing: for workers of unequal speed. A worker that would keep the others waiting gets no more tiles
+    (core/execution/load_balancing.py), and may be called again later. None: every worker that asks gets a tile.
 
-    A worker may itself run others so, whose run ends when this one is closed.
+    Raises the first error of a worker. A worker may itself call this function; the inner run ends when the outer one is closed.
     """
-    outer = _THREAD.counter
+    outer = _THREAD.port
     shared = _Work[Result](tiles, len(workers), waiting, sharing)
 
     def work(number: int, worker: Worker[Result]) -> None:
-        counter = WorkerPort(shared, number)
-        _THREAD.counter = counter  # type: ignore[assignment]  # it is only asked whether it has stopped
+        port = WorkerPort(shared, number)
+        _THREAD.port = port  # type: ignore[assignment]  # only its `stopped` is called
         try:
-            worker(counter)
+            worker(port)
             while (lost is not None or sharing is not None) and shared.more(number):
-                worker(counter)
+                worker(port)
         except RunError as error:
-            goes_on = lost is not None and shared.lose(number, list(counter.taken.values()))
-            counter.report(_WorkerFailed(number, error) if goes_on else error)
+            others_continue = lost is not None and shared.lose(number, list(port.taken.values()))
+            port.report(_WorkerFailed(number, error) if others_continue else error)
         except BaseException as error:  # handed to the consumer, which raises it
-            counter.report(error)
-        counter.report(None)
+            port.report(error)
+        port.report(None)
 
     threads = [threading.Thread(target=work, args=pair, name=f"{name}-{pair[0]}", daemon=True) for pair in enumerate(workers)]
     for thread in threads:
@@ -206,7 +204,7 @@ def run_workers(
         running = len(threads)
         while running:
             try:
-                item = shared.done.get(timeout=None if outer is None else _LOOK_SECONDS)
+                item = shared.events.get(timeout=None if outer is None else _POLL_SECONDS)
             except queue.Empty:
                 if outer is not None and outer.stopped():
                     return
@@ -219,7 +217,7 @@ def run_workers(
             elif isinstance(item, BaseException):
                 raise item
             else:
-                shared.room.give(item.tile.cells)
+                shared.buffer.give(item.tile.cells)
                 yield item
     finally:
         shared.stop()

@@ -109,7 +109,7 @@ def test_a_slow_engine_is_not_waited_for(task, expected, told):
     prepared = told.engine(quick, slow).prepare(task, BUDGET)
     assert (scores(prepared) == expected).all()
     assert not slow.tiles
-    assert "is left out: for a tile it may take longer than" in told.details[0]
+    assert "is left out: it may take longer for one tile than" in told.details[0]
     assert prepared.limits.sharing == 1
 
 
@@ -157,7 +157,7 @@ def test_an_engine_without_memory_is_left_out(task, expected, told):
     engine = Small()
     assert (scores(told.engine(Poor(), engine).prepare(task, BUDGET)) == expected).all()
     assert engine.tiles
-    assert told.notes == ["small 0 does all of the work: the memory budget is too small"]
+    assert told.notes == ["using only small 0: the memory budget is too small"]
 
 
 def test_one_alone_may_have_the_memory(task, expected, told):
@@ -176,7 +176,7 @@ def test_near_pairs_are_one_engines(rng, told):
 
 
 def test_what_nobody_can_do_is_refused(task, told):
-    with pytest.raises(RunError, match="computes scores only of local alignments"):
+    with pytest.raises(RunError, match="computes only scores of local alignments"):
         told.engine(Small(), Small()).prepare(replace(task, mode=Mode.LOCAL, detail=Detail.PATH), BUDGET)
 
 

@@ -269,12 +269,12 @@ def test_what_an_executor_raises_is_told():
             list(WorkerPoolClient(threads, doubling, lambda: None).stream(SharedArguments.of(Part(2)), range(2), lambda k: k))
         return str(told.value)
 
-    assert "a worker has ended" in fails(BrokenExecutor("killed"))
-    assert "the same gpualign" in fails(ModuleNotFoundError("No module named 'gpualign'"))
+    assert "a worker process ended" in fails(BrokenExecutor("killed"))
+    assert "the same version of gpualign" in fails(ModuleNotFoundError("No module named 'gpualign'"))
     assert "KilledWorker: three times" in fails(type("KilledWorker", (Exception,), {})("three times"))
     done = ThreadPoolExecutor(1)
     done.shutdown()
-    with pytest.raises(RunError, match="takes no more work"):
+    with pytest.raises(RunError, match="accepts no more work"):
         WorkerPoolClient(done, doubling, lambda: 1).ask(SharedArguments.of(Part(2)), 1)
 
 
@@ -405,7 +405,7 @@ def test_a_killed_process_ends_the_run_with_a_message(small_16s):
         def kill(done, of):
             os.kill(victim, signal.SIGKILL)
 
-        with pytest.raises(gpualign.RunError, match=r"a worker has ended|takes no more work"):
+        with pytest.raises(gpualign.RunError, match=r"a worker process ended|accepts no more work"):
             gpualign.nw(genes, value="identity", executor=pool, progress=kill, memory=1 << 24)
 
 

@@ -306,7 +306,7 @@ def test_the_sink_that_fails_ends_the_run(sequences):
 
 
 def test_what_it_cannot_do_is_refused(sequences):
-    with pytest.raises(RunError, match="computes scores only of local alignments"):
+    with pytest.raises(RunError, match="computes only scores of local alignments"):
         CudaEngine([HostDevice()]).prepare(Task(sequences, sequences, LINEAR, Mode.LOCAL, Detail.PATH), LITTLE)
 
 

@@ -1,1 +1,1 @@
-"""Work that is done by workers of a `concurrent.futures.Executor`, on this machine or on others."""
+"""Runs work on the workers of a `concurrent.futures.Executor`, on this machine or on others."""

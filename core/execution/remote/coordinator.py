@@ -1,4 +1,4 @@
-"""The coordinator's side: calls to the workers of an executor, a bounded number at a time."""
+"""Coordinator's side: calls the workers of an executor, with a bounded number of calls in flight."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from gpualign.core.execution.remote.protocol import Answer, Call, Done, Failed, 
 Item = TypeVar("Item")
 
 CALLS_A_WORKER = 3
-"""That are on their way: one that the worker is at, the next one, with which it goes on, and one whose answer travels."""
+"""Calls in flight for each worker: one that it is computing, the next one, and one whose answer is in transit."""
 
 AHEAD = 2
-"""So many times the calls on their way may be between the oldest of them and the next one: their answers wait for that one."""
+"""The next call may be at most `AHEAD` times the calls in flight ahead of the oldest of these: later answers wait for that one."""
 
 _UNKNOWN_WORKERS = 16
-"""Taken to be there where an executor does not tell."""
+"""Number of workers that is assumed if an executor does not report it."""
 
-_TRIES = 3
-"""Of a call that is lost on its way, together with what others have lost. Of one that fails on a worker there are two."""
+_MAX_LOSSES = 3
+"""Times that a call may get lost together with a worker before the run fails. A call that fails on a worker is tried twice."""
 
-_LOOK_SECONDS = 5.0  # how often workers are counted
+_POLL_SECONDS = 5.0  # how often workers are counted
 
 
 class Part:
-    """Something that workers keep, pickled when the first of them lacks it."""
+    """Argument that workers cache. It is pickled when the first worker lacks it."""
 
     def __init__(self, content: object) -> None:
         self.name = uuid.uuid4().hex
@@ -40,7 +40,7 @@ class Part:
         self._shared: Any = None
 
     def argument(self, share: Callable[[bytes], Any] | None) -> Any:
-        """What stands for it among the arguments of a call."""
+        """Value that stands for it among the arguments of a call: its bytes, or what `share` has returned for them."""
         if self._shared is None:
             pickled = self._pickled or pickle.dumps(self._content, protocol=pickle.HIGHEST_PROTOCOL)
             if share is None:
@@ -50,13 +50,13 @@ class Part:
         return self._shared
 
     def lose(self) -> None:
-        """It may not be where it was shared any more."""
+        """Forget where it was shared: it may be lost there."""
         self._shared = None
 
 
 @dataclass(frozen=True)
 class SharedArguments:
-    """Parts, by a name that no other parcel has."""
+    """Arguments that all calls of a run share and workers cache, under a unique name."""
 
     name: str
     parts: tuple[Part, ...]
@@ -67,7 +67,11 @@ class SharedArguments:
 
 
 class _Sent(Generic[Item]):
-    """A call that has no answer yet. place: among those of its stream."""
+    """Call that has no answer yet.
+
+    place: its position in the stream
+    parts: names of the parts to send with it
+    """
 
     def __init__(self, place: int, item: Item, request: Any, parts: set[str]) -> None:
         self.place = place
@@ -83,11 +87,14 @@ def _unchecked() -> None:
 
 @dataclass(frozen=True)
 class WorkerPoolClient:
-    """Workers that serve calls.
+    """Client of a pool of workers that serve calls.
 
-    serve: what they run, as `Node.answer`; a function that a worker can import by its name. workers: counts them, None where that is not
-    known; share: puts bytes where workers find them, and gives what stands for these among the arguments of a call; None: bytes go with
-    the call. check: raises `RunError` where the executor has lost its workers for good. note: told of what a user would want to know.
+    serve: function that workers run, as `Node.answer`; a worker must be able to import it by its name
+    workers: counts the workers; returns None if the number is not known
+    share: stores bytes where workers find them, and returns what stands for them among the arguments of a call; None: bytes go with
+        the call
+    check: raises `RunError` if the executor has lost its workers for good
+    note: is notified of what a user should know
     """
 
     executor: Executor
@@ -98,26 +105,29 @@ class WorkerPoolClient:
     note: Callable[[str], None] = lambda text: None
 
     def count(self) -> int:
-        """Workers, at least 1."""
-        found = self.workers()
-        return _UNKNOWN_WORKERS if found is None else max(1, found)
+        """Number of workers, at least 1."""
+        workers = self.workers()
+        return _UNKNOWN_WORKERS if workers is None else max(1, workers)
 
     def ask(self, parcel: SharedArguments, request: Any) -> Any:
-        """What one worker answers. Raises as `stream` does."""
+        """Return the answer of one worker to a request. Raises `RunError` as `stream` does."""
         return next(self.stream(parcel, [request], lambda item: item, first=True))[1]
 
     def stream(
         self, parcel: SharedArguments, items: Iterable[Item], request: Callable[[Item], Any], first: bool = False
     ) -> Iterator[tuple[Item, Any]]:
-        """(item, what a worker answers to its request) in the order of the answers. Items are taken as workers become free, and none long
-        before earlier ones are answered. When the iterator is closed, finished or fails, what no worker has begun is cancelled, and the
-        rest is not waited for. first: the parcel goes with the calls at once.
+        """Yield (item, a worker's answer to its request) in the order of the answers.
 
-        Raises `RunError` where a worker fails twice at a call, has other software, or the executor fails.
+        first: send the shared arguments with the calls at once, rather than when a worker lacks them
+
+        Items are taken as workers become free, and none long before earlier ones are answered. When the iterator is closed, finished or
+        fails, calls that no worker has started are cancelled, and the others are not waited for.
+
+        Raises `RunError` if a call fails twice on a worker, a worker has different software, or the executor fails.
         """
         source, following = iter(items), 0
         waiting: dict[Future[Answer], _Sent[Item]] = {}
-        room, more, told = CALLS_A_WORKER * self.count(), True, False
+        room, more, notified = CALLS_A_WORKER * self.count(), True, False
         try:
             while True:
                 oldest = min((sent.place for sent in waiting.values()), default=following)
@@ -132,13 +142,13 @@ class WorkerPoolClient:
                     following += 1
                 if not waiting:
                     return
-                done, _ = wait(waiting, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+                done, _ = wait(waiting, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
                 if not done:
                     self.check()
                     room = CALLS_A_WORKER * self.count()
-                    if self.workers() == 0 and not told:
+                    if self.workers() == 0 and not notified:
                         self.note("the cluster has no worker at the moment; waiting for one")
-                        told = True
+                        notified = True
                 for future in done:
                     sent = waiting.pop(future)
                     answer = self._answer(future, parcel, sent)
@@ -159,23 +169,23 @@ class WorkerPoolClient:
         except RunError:
             raise
         except Exception as error:
-            raise RunError(f"the cluster takes no more work: {_described(error)}") from error
+            raise RunError(f"the cluster accepts no more work: {_described(error)}") from error
 
     def _answer(self, future: Future[Answer], parcel: SharedArguments, sent: _Sent[Item]) -> Done | None:
-        """None: the call is to be sent again. Raises `RunError`."""
+        """Return the answer of a call, or None if the call has to be sent again. Raises `RunError`."""
         try:
             answer = future.result()
-        except CancelledError as error:  # by the executor: what the call needs was lost with a worker, or everything is
+        except CancelledError as error:  # by the executor: it has lost what the call needs together with a worker, or everything
             self.check()
             sent.lost += 1
-            if sent.lost == _TRIES:
-                raise RunError(f"the cluster has cancelled the same work {_TRIES} times, and says no more") from error
+            if sent.lost == _MAX_LOSSES:
+                raise RunError(f"the cluster has cancelled the same work {_MAX_LOSSES} times and gives no reason") from error
             for part in parcel.parts:
                 part.lose()
             sent.parts = {part.name for part in parcel.parts}
             return None
         except BrokenExecutor as error:
-            raise RunError(f"a worker has ended in the middle of its work, and its pool with it: {error}") from error
+            raise RunError(f"a worker process ended during its work, and its pool with it: {error}") from error
         except Exception as error:
             self.check()
             raise RunError(f"a worker of the cluster failed: {_described(error)}") from error
@@ -195,8 +205,8 @@ _numbers = count()
 
 
 def _described(error: BaseException) -> str:
-    """An error of somebody else's code, for people."""
+    """Human-readable description of an error that other code has raised."""
     text = str(error).strip()
     if isinstance(error, (ImportError, AttributeError)):
-        text += "; workers need the same gpualign as this machine"
+        text += "; workers need the same version of gpualign as this machine"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

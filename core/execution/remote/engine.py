@@ -1,4 +1,4 @@
-"""The workers of an executor as one engine of alignments."""
+"""Presents the workers of an executor as one alignment engine."""
 
 from __future__ import annotations
 
@@ -22,26 +22,30 @@ from gpualign.core.planning.tile_plan import Limits, Tile
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 _SETS_KEPT = 3
-"""Sets whose parts are kept for the next task: a search has parts of its queries again and again with the same targets."""
+"""Sequence sets whose parts are kept for the next task: a search aligns one part of its queries after the other with the same targets."""
 
 _SETS = ("queries", "targets")
-_OF_BLOCKS = ("ambiguous",)
+_BLOCK_FIELDS = ("ambiguous",)
 
 
 @dataclass(frozen=True)
 class TaskOrder:
-    """The first part of a task's parcel; its sets are the other ones. settings: for whoever picks the worker's engine; rest: the task
-    without its sets, by the names of its fields; digest: of the whole."""
+    """First part of a task's shared arguments; its sequence sets are the other parts.
+
+    settings: by which a worker picks its engine
+    other_fields: the task without its sets, by the names of its fields
+    digest: of the whole task
+    """
 
     settings: Any
-    rest: dict[str, Any]
+    other_fields: dict[str, Any]
     digest: str
 
     def task(self, sets: list[SequenceSet]) -> Task:
-        """The task, put together again. Raises `RunError` where it is not what was sent."""
-        task = Task(sets[0], sets[-1], **self.rest)
+        """Assemble the task. Raises `RunError` if it differs from the task that was sent."""
+        task = Task(sets[0], sets[-1], **self.other_fields)
         if digest_of(task) != self.digest:
-            raise RunError("what has arrived of the sequences is not what was sent")
+            raise RunError("the sequences that arrived are not what was sent")
         return task
 
 
@@ -63,9 +67,9 @@ class RemotePrepared:
 
 
 class RemoteEngine:
-    """Implements `gpualign.core.execution.engine.Engine`: tiles are computed by the fleet's workers, each with the engine that it picks.
+    """Implements `gpualign.core.execution.engine.Engine`: remote workers compute the tiles, each with the engine that it picks.
 
-    settings: what a worker picks its engine by, beside the task; it is pickled.
+    settings: by which a worker picks its engine, beside the task; they are pickled
     """
 
     # A worker whose own hardware cannot do a task has a CPU that can.
@@ -77,17 +81,17 @@ class RemoteEngine:
         self._parts: list[tuple[SequenceSet, Part]] = []
 
     def prepare(self, task: Task, budget: Budget) -> RemotePrepared:
-        """Asks one worker, and waits for the first where there is none. Raises `RunError` where it cannot do the task."""
+        """Let one worker prepare the task. Waits for the first worker if there is none. Raises `RunError` if it cannot do the task."""
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"a cluster cannot do this: {refusal}")
-        rest = {one.name: getattr(task, one.name) for one in fields(task) if one.name not in (*_SETS, *_OF_BLOCKS)}
+        other_fields = {one.name: getattr(task, one.name) for one in fields(task) if one.name not in (*_SETS, *_BLOCK_FIELDS)}
         sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
-        order = Part(TaskOrder(self._settings, rest, digest_of(task)))
-        parcel = SharedArguments.of(order, *map(self._part, sets))
-        facts: WorkerCapabilities = self._fleet.ask(parcel, None)
-        workers = self._fleet.count()
-        limits = shipped_limits(task, facts, workers, AHEAD * CALLS_A_WORKER * workers, budget)
-        return RemotePrepared(task, limits, facts.kernel, f"{describe_fleet(self._fleet)} {facts.hardware}", self._fleet, parcel)
+        order = Part(TaskOrder(self._settings, other_fields, digest_of(task)))
+        shared = SharedArguments.of(order, *map(self._part, sets))
+        worker: WorkerCapabilities = self._fleet.ask(shared, None)
+        count = self._fleet.count()
+        limits = shipped_limits(task, worker, count, AHEAD * CALLS_A_WORKER * count, budget)
+        return RemotePrepared(task, limits, worker.kernel, f"{describe_fleet(self._fleet)} {worker.hardware}", self._fleet, shared)
 
     def _part(self, sequences: SequenceSet) -> Part:
         for known, part in self._parts:
@@ -99,6 +103,6 @@ class RemoteEngine:
 
 
 def describe_fleet(fleet: WorkerPoolClient) -> str:
-    """How many workers there are, before what each of them has: for people."""
-    found = fleet.workers()
-    return "workers, each" if found is None else "1 worker," if found == 1 else f"{found} workers, each"
+    """Human-readable number of workers, to be followed by what each of them has."""
+    workers = fleet.workers()
+    return "workers, each" if workers is None else "1 worker," if workers == 1 else f"{workers} workers, each"

@@ -1,7 +1,7 @@
-"""What a coordinator and the workers say to each other, through any executor that pickles calls and answers.
+"""Messages between the coordinator and the workers, through any executor that pickles calls and answers.
 
-What all calls of a run need is a parcel: a few parts, each pickled once. A call names the parcel; a worker that lacks some of its parts
-answers so, and the call is sent again together with those.
+The arguments that all calls of a run share are a parcel of a few parts, each pickled once. A call names its parcel. A worker that lacks
+some of the parts answers `MissingArguments`, and the call is sent again together with these.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Call:
-    """A request to whichever worker takes it.
+    """Request to any worker.
 
-    software: of the coordinator, as `software()` says it; number: no two calls have the same, because Dask takes equal calls for one;
-    parcel: its name; parts: the names of its parts; sent: of those, what comes with the call as further arguments, pickled.
+    software: software of the coordinator, as `software()` describes it
+    number: unique, because Dask computes equal calls only once
+    parcel: name of the shared arguments
+    parts: names of their parts
+    sent: names of those parts that are sent with the call as further arguments, pickled
     """
 
     software: str
@@ -33,21 +36,25 @@ class Call:
 
 @dataclass(frozen=True)
 class Done:
-    """What was asked for."""
+    """Result of a request."""
 
     value: Any
 
 
 @dataclass(frozen=True)
 class MissingArguments:
-    """The worker has not got these parts."""
+    """Names of the parts that the worker lacks."""
 
     parts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Failed:
-    """The worker could not do it. text: why, for people; again: whether another try may help."""
+    """Failure of a worker to serve a request.
+
+    text: human-readable reason
+    again: whether another try may succeed
+    """
 
     worker: str
     text: str
@@ -58,10 +65,10 @@ Answer: TypeAlias = Done | MissingArguments | Failed
 
 
 def software() -> str:
-    """What must be the same for everybody who takes part in a run."""
+    """Version of the software, which must be the same for the coordinator and all workers of a run."""
     return f"gpualign {__version__} (plans of version {VERSION})"
 
 
 def this_worker() -> str:
-    """The name of this process, for people."""
+    """Human-readable name of this process."""
     return f"{socket.gethostname()}, process {os.getpid()}"

@@ -1,4 +1,4 @@
-"""Tiles and their results as they travel: numbers and arrays, in the narrowest integers that hold them."""
+"""Serializes tiles and their results as numbers and arrays, in the narrowest integers that hold them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,12 @@ _WIDTHS = (np.int8, np.int16, np.int32)
 
 @dataclass(frozen=True)
 class PackedTile:
-    """queries: [start, stop); targets: int32[targets], or what `ordered_targets` makes them of, where they are all of the band's and stand
-    in the plan's order."""
+    """Tile in a form that is sent to workers.
+
+    queries: [start, stop)
+    targets: int32[targets]; or the arguments from which `ordered_targets` makes them, if they are all targets of the band in the plan's
+        order
+    """
 
     queries: tuple[int, int]
     targets: tuple[int, int, int, int] | npt.NDArray[np.int32]
@@ -32,7 +36,7 @@ class PackedTile:
 
 
 def pack_tile(tile: Tile) -> PackedTile:
-    """For `unpack_tile` of the same task."""
+    """Pack a tile, for `TileMaker.unpack` of the same task."""
     band = tile.band
     queries, pairing = (tile.query_start, tile.query_stop), tile.pairing.value
     if band.group is None or tile.target_count < band.target_stop - band.first_target:
@@ -41,13 +45,13 @@ def pack_tile(tile: Tile) -> PackedTile:
 
 
 class TileMaker:
-    """Makes tiles of one task of what has arrived."""
+    """Unpacks tiles of one task."""
 
     def __init__(self, task: Task) -> None:
         self._by_length = by_length(task.targets.lengths)
 
     def unpack(self, packed: PackedTile) -> Tile:
-        """Number 0, in a band of its own."""
+        """Return the tile, with the number 0 and in a band of its own."""
         pairing = Pairing(packed.pairing)
         if isinstance(packed.targets, tuple):
             first, stop, *_ = packed.targets
@@ -60,7 +64,7 @@ class TileMaker:
 
 
 def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same whole numbers in fewer bytes, where they fit."""
+    """Return the integers in the narrowest type that holds them, or the array itself if none does."""
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     for width in _WIDTHS:
         limits = np.iinfo(width)
@@ -70,7 +74,7 @@ def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def pack_result(result: TileResult) -> Packed:
-    """For `unpack_result` of the same task."""
+    """Pack a result, for `unpack_result` of the same task."""
     if isinstance(result, TilePairs):
         pairs = result.pairs
         return narrow(pairs.queries), narrow(pairs.targets), narrow(pairs.distances), dict(result.left)
@@ -85,7 +89,7 @@ def pack_result(result: TileResult) -> Packed:
 
 
 def unpack_result(task: Task, tile: Tile, packed: Packed) -> TileResult:
-    """The result of the tile, of a task of the same kind."""
+    """Unpack the result of a tile, of a task of the same kind."""
     if task.within is not None:
         queries, targets, distances, left = packed
         return TilePairs(tile, NearPairs(*(column.astype(np.int64) for column in (queries, targets, distances))), left)
@@ -95,5 +99,5 @@ def unpack_result(task: Task, tile: Tile, packed: Packed) -> TileResult:
     if len(packed) == 1:
         return TileScores(tile, scores)
     _, statistics, runs = packed
-    found = None if runs is None else Runs([runs[0]], runs[1].astype(np.int64), runs[2].astype(np.int32))
-    return TileAlignments(tile, scores, statistics.astype(np.int32).view(STATISTICS).reshape(tile.shape), found)
+    tile_runs = None if runs is None else Runs([runs[0]], runs[1].astype(np.int64), runs[2].astype(np.int32))
+    return TileAlignments(tile, scores, statistics.astype(np.int32).view(STATISTICS).reshape(tile.shape), tile_runs)

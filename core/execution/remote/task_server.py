@@ -1,4 +1,4 @@
-"""The worker's side of a task: tiles of several calls go through one run of an engine."""
+"""Worker's side of a task: serves the tiles of several calls in one run of an engine."""
 
 from __future__ import annotations
 
@@ -20,52 +20,55 @@ from gpualign.core.planning.tile_plan import Tile
 
 
 class TaskServer:
-    """Answers a tile with its result, None with the facts. rate: as in `WorkerCapabilities`."""
+    """Answers the request for a tile with its result, and the request None with `WorkerCapabilities`. rate: as there."""
 
     def __init__(self, prepared: Prepared, rate: float) -> None:
-        self._facts = WorkerCapabilities(prepared.limits, prepared.kernel, prepared.hardware, rate)
+        self._capabilities = WorkerCapabilities(prepared.limits, prepared.kernel, prepared.hardware, rate)
         self._tiles = TileMaker(prepared.task)
         self._run = _Run(prepared)
 
     def __call__(self, request: PackedTile | None) -> Any:
         if request is None:
-            return self._facts
+            return self._capabilities
         return pack_result(self._run.result_of(self._tiles.unpack(request)))
 
 
 class _Run:
-    """A run that goes on from one caller's tile to the next one's, so that an engine is not emptied, its threads not ended and sequences
-    not copied to a GPU for each. It ends when there is no tile for it: an engine may look for the next one before it hands on a result."""
+    """Run of an engine that continues from one caller's tile to the next one's.
+
+    So the engine does not drain, end its threads and copy sequences to a GPU for each tile. The run ends when there is no tile for it,
+    because an engine may ask for the next tile before it yields a result.
+    """
 
     def __init__(self, prepared: Prepared) -> None:
         self._prepared = prepared
         self._lock = threading.Lock()
         self._asked: deque[tuple[Tile, Future[TileResult]]] = deque()
-        self._runs = False
+        self._is_running = False
 
     def result_of(self, tile: Tile) -> TileResult:
-        """Waits for it. Raises what the engine raises."""
+        """Wait for the result of a tile, and return it. Raises what the engine raises."""
         answer: Future[TileResult] = Future()
         with self._lock:
             self._asked.append((tile, answer))
-            begins, self._runs = not self._runs, True
-        if begins:
-            threading.Thread(target=self._go_on, name="gpualign-served", daemon=True).start()
+            starts, self._is_running = not self._is_running, True
+        if starts:
+            threading.Thread(target=self._serve, name="gpualign-served", daemon=True).start()
         return answer.result()
 
-    def _go_on(self) -> None:
+    def _serve(self) -> None:
         while self._has_more():
-            begun: dict[int, Future[TileResult]] = {}
+            started: dict[int, Future[TileResult]] = {}
             try:
-                with closing(cast("Closable", results := run_resplit(self._prepared, self._tiles(begun)))):
+                with closing(cast("Closable", results := run_resplit(self._prepared, self._tiles(started)))):
                     for result in results:
-                        begun.pop(id(result.tile)).set_result(result)
+                        started.pop(id(result.tile)).set_result(result)
             except BaseException as error:  # each caller raises it
-                for answer in begun.values() or self._every():
+                for answer in started.values() or self._take_all():
                     answer.set_exception(error)
 
-    def _every(self) -> list[Future[TileResult]]:
-        """Of the calls whose tiles nobody has taken: a run that fails before it takes one would fail again, and without end."""
+    def _take_all(self) -> list[Future[TileResult]]:
+        """Remove all calls whose tiles are not taken yet: a run that fails before it takes one would fail again and again."""
         with self._lock:
             answers = [answer for _, answer in self._asked]
             self._asked.clear()
@@ -73,10 +76,10 @@ class _Run:
 
     def _has_more(self) -> bool:
         with self._lock:
-            self._runs = bool(self._asked)
-            return self._runs
+            self._is_running = bool(self._asked)
+            return self._is_running
 
-    def _tiles(self, begun: dict[int, Future[TileResult]]) -> Iterator[Tile]:
+    def _tiles(self, started: dict[int, Future[TileResult]]) -> Iterator[Tile]:
         while True:
             with self._lock:
                 if not self._asked:
@@ -84,5 +87,5 @@ class _Run:
                 left = sum(tile.cells for tile, _ in self._asked)
                 tile, answer = self._asked.popleft()
             tile = replace(tile, left=left)
-            begun[id(tile)] = answer
+            started[id(tile)] = answer
             yield tile

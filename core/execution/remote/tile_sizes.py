@@ -1,4 +1,4 @@
-"""How to cut a task into tiles that are worth a journey. Pure."""
+"""Tile sizes for remote workers, large enough that computing dominates transfer. Pure."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Limits
 
 TILE_SECONDS = 2.0
-"""Of a worker: some hundred times what a tile's journey takes."""
+"""Seconds that a worker computes a tile: some hundred times the time of its transfer."""
 
 _TILE_BYTES = 128 << 20
-"""Of results that come back in one piece, at most; paths are a fifth of what they might be."""
+"""Upper bound for the results of a tile, which come back in one piece; paths take a fifth of their upper bound."""
 
 _BANDS_A_WORKER = 4
-"""At least, so that all have something to do."""
+"""Minimum number of bands for each worker, so that all have something to do."""
 
 
 @dataclass(frozen=True)
 class WorkerCapabilities:
-    """What a worker tells of a task that it has prepared. limits, kernel, hardware: as of `Prepared`; rate: cells a second, about (where
-    pairs are what costs, these)."""
+    """How a worker has prepared a task.
+
+    limits, kernel, hardware: as in `Prepared`
+    rate: approximate cells per second (pairs per second if the cost counts pairs)
+    """
 
     limits: Limits
     kernel: str
@@ -30,25 +33,28 @@ class WorkerCapabilities:
     rate: float
 
 
-def shipped_limits(task: Task, facts: WorkerCapabilities, workers: int, ahead: int, budget: Budget) -> Limits:
-    """Limits for so many workers of this kind. ahead: results that the coordinator holds at most, each of a tile; they fit a third of the
-    budget's results, beside the bands that are being filled."""
+def shipped_limits(task: Task, worker: WorkerCapabilities, workers: int, ahead: int, budget: Budget) -> Limits:
+    """Return limits for `workers` workers of this kind.
+
+    ahead: number of tile results that the coordinator holds at most. They fit into a third of the budget's results, beside the bands
+    that are being filled.
+    """
     tile_bytes = max(1, min(_TILE_BYTES, budget.results // (3 * ahead)))
-    seconds_of_work = max(1, int(TILE_SECONDS * facts.rate))
+    cells_per_tile = max(1, int(TILE_SECONDS * worker.rate))
     queries, targets = len(task.queries), len(task.targets)
     share = -(-queries // (_BANDS_A_WORKER * workers))
-    found = replace(facts.limits, result_bytes=budget.results, scratch_bytes=ahead * tile_bytes, sharing=workers, first_rows=0)
+    limits = replace(worker.limits, result_bytes=budget.results, scratch_bytes=ahead * tile_bytes, sharing=workers, first_rows=0)
     if task.within is not None:
-        # Whole bands: a worker may look for near pairs by what is equal rather than pair by pair.
-        rows = max(1, min(seconds_of_work // targets, share))
-        return replace(found, lanes=1, tile_cells=queries * targets + 1, band_rows=rows, sharing=1)
+        # Whole bands: a worker may find near pairs by a join on equal parts rather than pair by pair.
+        rows = max(1, min(cells_per_tile // targets, share))
+        return replace(limits, lanes=1, tile_cells=queries * targets + 1, band_rows=rows, sharing=1)
     query_letters, target_letters = int(task.queries.offsets[-1]), int(task.targets.offsets[-1])
     cells_of_query = query_letters / queries * target_letters
-    # Of short records, as many queries as are worth it.
-    rows = max(found.band_rows, min(share, int(seconds_of_work / cells_of_query)))
+    # Bands of short records have as many queries as a tile's time allows.
+    rows = max(limits.band_rows, min(share, int(cells_per_tile / cells_of_query)))
     if task.top is not None:
-        return replace(found, tile_cells=seconds_of_work, band_rows=max(1, min(rows, tile_bytes // task.query_bytes)))
+        return replace(limits, tile_cells=cells_per_tile, band_rows=max(1, min(rows, tile_bytes // task.query_bytes)))
     letters = query_letters / queries + target_letters / targets
     pairs = tile_bytes / (task.item_bytes + task.letter_bytes * letters)
-    cells = min(seconds_of_work, int(pairs * cells_of_query / targets))
-    return replace(found, tile_cells=max(1, cells), band_rows=rows)
+    cells = min(cells_per_tile, int(pairs * cells_of_query / targets))
+    return replace(limits, tile_cells=max(1, cells), band_rows=rows)

@@ -1,4 +1,4 @@
-"""The worker's side: what a process keeps between calls."""
+"""Worker's side: answers calls, and caches their shared arguments between calls."""
 
 from __future__ import annotations
 
@@ -12,50 +12,52 @@ from gpualign.core.common.errors import GpualignError
 from gpualign.core.execution.remote.protocol import Answer, Call, Done, Failed, MissingArguments, software, this_worker
 
 _KEPT = 2
-"""Parcels that a worker keeps: a search goes back and forth between two."""
+"""Shared arguments that a worker caches: a search alternates between two."""
 
 Opened = Callable[[Any], Any]
-"""What a parcel's contents make: answers requests."""
+"""Function that answers requests, made of the contents of shared arguments."""
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _Cached:
     parts: tuple[str, ...]
     serve: Opened
 
 
 class Node:
-    """Answers calls, from any thread. open: makes of a parcel's parts what answers its requests, from any thread as well; it and that may
-    raise `GpualignError`."""
+    """Answers calls, from any thread.
+
+    open: makes, from the parts of shared arguments, a function that answers requests from any thread; both may raise `GpualignError`
+    """
 
     def __init__(self, open: Callable[[list[Any]], Opened]) -> None:
         self._open = open
         self._lock = threading.Lock()
         self._parts: dict[str, Any] = {}
-        self._kept: dict[str, _Kept] = {}  # the last used one last
+        self._cached: dict[str, _Cached] = {}  # by name, least recently used first
 
     def answer(self, call: Call, *payload: bytes) -> Answer:
-        """payload: the parts that the call says are sent."""
+        """Answer a call. payload: the parts that the call names as sent, pickled."""
         if call.software != (own := software()):
-            return Failed(this_worker(), f"has {own}, but this is {call.software}; install the same there", again=False)
+            return Failed(this_worker(), f"has {own}, but this is {call.software}; install the same version there", again=False)
         try:
             with self._lock:
-                if call.parcel not in self._kept:
-                    if lacking := self._take(call, payload):
-                        return MissingArguments(lacking)
-                    self._kept[call.parcel] = _Kept(call.parts, self._open([self._parts[name] for name in call.parts]))
-                kept = self._kept[call.parcel] = self._kept.pop(call.parcel)
-            return Done(kept.serve(call.request))
+                if call.parcel not in self._cached:
+                    if missing := self._take(call, payload):
+                        return MissingArguments(missing)
+                    self._cached[call.parcel] = _Cached(call.parts, self._open([self._parts[name] for name in call.parts]))
+                cached = self._cached[call.parcel] = self._cached.pop(call.parcel)
+            return Done(cached.serve(call.request))
         except GpualignError as error:
             return Failed(this_worker(), error.message, again=True)
         except MemoryError:
             return Failed(this_worker(), "out of memory", again=True)
 
     def _take(self, call: Call, payload: tuple[bytes, ...]) -> tuple[str, ...]:
-        """Make room and keep what was sent; the parts that are lacking then."""
-        for parcel in list(self._kept)[: 1 - _KEPT]:
-            del self._kept[parcel]
-        used = {*call.parts, *(name for kept in self._kept.values() for name in kept.parts)}
+        """Evict old shared arguments and keep the parts that were sent. Returns the names of the parts that are still missing."""
+        for parcel in list(self._cached)[: 1 - _KEPT]:
+            del self._cached[parcel]
+        used = {*call.parts, *(name for cached in self._cached.values() for name in cached.parts)}
         self._parts = {name: part for name, part in self._parts.items() if name in used}
         for name, pickled in zip(call.sent, payload, strict=True):
             if name not in self._parts:
@@ -64,11 +66,11 @@ class Node:
 
 
 def in_turn(serve: Opened) -> Opened:
-    """The same, of one request at a time."""
+    """Wrap a function so that it answers one request at a time."""
     lock = threading.Lock()
 
-    def waiting(request: Any) -> Any:
+    def serve_alone(request: Any) -> Any:
         with lock:
             return serve(request)
 
-    return waiting
+    return serve_alone
