@@ -1,4 +1,4 @@
-"""What pairs cost to compute, in DP cells or another measure of work, by their lengths. Pure."""
+"""Cost of computing pairs, in DP cells or another measure of work, by their lengths. Pure."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Lengths = npt.NDArray[np.int64]
 
 
 class Cost(Protocol):
-    """Of one kind of task. by_number: whether only numbers of records count, and no lengths."""
+    """Cost of the pairs of one kind of task. by_number: whether it depends only on the number of records, not on their lengths."""
 
     by_number: bool
 
     def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
-        """Cells of all the queries with each target: float64[targets]. About: it decides where tiles are cut."""
+        """Approximate cells of all the queries with each target: float64[targets]. They decide where tiles are cut."""
 
     def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> npt.NDArray[np.float64]:
-        """Cells of each query with every target, or with targets firsts[q] .. only: float64[queries]. About, as well."""
+        """Approximate cells of each query with every target, or with targets firsts[q] .. only: float64[queries]."""
 
     def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
-        """Cells of every query with every target, or of query q with targets firsts[q] .. only (0 <= firsts[q] <= targets)."""
+        """Exact cells of every query with every target, or of query q with targets firsts[q] .. only (0 <= firsts[q] <= targets)."""
 
 
 class WholeMatrix:
@@ -41,12 +41,12 @@ class WholeMatrix:
         if firsts is None:
             return int(query_lengths.sum()) * int(target_lengths.sum())
         letters_from = _letters_from(target_lengths)
-        # In Python's whole numbers: a sum of products can exceed 64 bits.
+        # With Python's integers: a sum of products can exceed 64 bits.
         return sum(a * b for a, b in zip(query_lengths.tolist(), letters_from[firsts].tolist(), strict=True))
 
 
 def _letters_from(lengths: Lengths) -> Lengths:
-    """Letters of each record and all later ones, and 0 behind the last."""
+    """Letters of each record and all later ones together, and 0 after the last: int64[records + 1]."""
     return np.concatenate((np.cumsum(lengths[::-1])[::-1], [0]))
 
 
@@ -54,7 +54,7 @@ WHOLE_MATRIX = WholeMatrix()
 
 
 class OneAPair:
-    """1 for each pair: the work is to look at pairs, most of which are given up at once."""
+    """1 for each pair: the work is to look at pairs, most of which are rejected at once."""
 
     by_number = True
 
@@ -74,7 +74,7 @@ ONE_A_PAIR = OneAPair()
 
 
 class BothStrandsCost:
-    """Twice what another cost says: both strands of each query."""
+    """Twice another cost, for both strands of each query."""
 
     def __init__(self, one: Cost) -> None:
         self._one = one

@@ -1,4 +1,4 @@
-"""Pairs chosen by groups of records: those of one group, or of two. Pure."""
+"""Selection of pairs by groups of records: those within one group, or between two. Pure."""
 
 from __future__ import annotations
 
@@ -13,19 +13,23 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True, eq=False)
 class GroupPairs:
-    """queries, targets: int64[records], the group of each; within: pairs of one group are wanted, else those of two."""
+    """Selects pairs of records by their groups.
+
+    queries, targets: int64[records], the group of each
+    within: select pairs of the same group; otherwise those of two groups
+    """
 
     queries: Integers = field(repr=False)
     targets: Integers = field(repr=False)
     within: bool
 
     def selects(self, queries: Integers, targets: Integers) -> npt.NDArray[np.bool_]:
-        """Which pairs of records, arrays that broadcast."""
-        found: npt.NDArray[np.bool_] = (self.queries[queries] == self.targets[targets]) == self.within
-        return found
+        """Return a mask of the selected pairs among pairs of record numbers, arrays that broadcast."""
+        mask: npt.NDArray[np.bool_] = (self.queries[queries] == self.targets[targets]) == self.within
+        return mask
 
     def sums(self, weights: Integers, firsts: Integers | None) -> Integers:
-        """Of each query, the sum of the weights of its wanted targets, or of those from firsts[query] on: int64[queries]."""
+        """Return, for each query, the sum of the weights of its selected targets, or of those from firsts[query] on: int64[queries]."""
         if firsts is None:
             firsts = np.zeros(len(self.queries), dtype=np.int64)
         order = np.argsort(self.targets, kind="stable")
@@ -36,16 +40,16 @@ class GroupPairs:
         same: Integers = before[stop] - before[start]
         if self.within:
             return same
-        every = np.concatenate(([0], np.cumsum(weights, dtype=np.int64)))
-        others: Integers = every[-1] - every[firsts] - same
+        before_all = np.concatenate(([0], np.cumsum(weights, dtype=np.int64)))
+        others: Integers = before_all[-1] - before_all[firsts] - same
         return others
 
     @property
     def digest(self) -> str:
-        """SHA-256, in hexadecimal, of what decides."""
+        """SHA-256, in hexadecimal, of the groups and of `within`."""
         import hashlib
 
-        found = hashlib.sha256(b"within" if self.within else b"between")
+        digest = hashlib.sha256(b"within" if self.within else b"between")
         for groups in (self.queries, self.targets):
-            found.update(groups.astype("<i8").tobytes())
-        return found.hexdigest()
+            digest.update(groups.astype("<i8").tobytes())
+        return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Memory that a run may take beside what it compares. Pure."""
+"""Memory that a run may take in addition to the data that it compares. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Budget:
-    """In bytes. results: for results on their way from an engine to the output; scratch: for what an engine itself takes; text: for text
-    that is made of results by several threads (core/output/table.py)."""
+    """Memory budget of a run, in bytes.
+
+    results: for results in transit from an engine to the output
+    scratch: for the engine itself
+    text: for the text that several threads make of results (core/output/table.py)
+    """
 
     results: int
     scratch: int
@@ -16,6 +20,6 @@ class Budget:
 
     @classmethod
     def of(cls, memory: int) -> Budget:
-        """The one place that decides how much of so many bytes is for what."""
+        """Divide `memory` bytes among the purposes. No other code decides on this."""
         scratch, text = memory // 2, memory // 16
         return cls(memory - scratch - text, scratch, text)

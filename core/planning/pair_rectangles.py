@@ -1,4 +1,7 @@
-"""Wanted pairs of a tile as rectangles, for engines that know a set with itself by its numbers where these have changed. Pure."""
+"""Covers the selected pairs of a tile with rectangles, for engines that get other record numbers than those of the tile's set. Pure.
+
+Engines select the pairs of a set with itself by record numbers, which they cannot do after these have changed.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,20 @@ from gpualign.core.planning.cost import Cost
 from gpualign.core.planning.tile_plan import Tile
 
 _SPLIT_CELLS = 30_000_000
-"""Of pairs beside the diagonal, a millisecond's work: fewer are not worth a rectangle of their own."""
+"""A millisecond's work: fewer cells of pairs near the diagonal are not worth a rectangle of their own."""
 
 
 def selected_rectangles(
     tile: Tile, rows: Integers, columns: Integers, lengths: tuple[Integers, Integers], cost: Cost, lanes: int
 ) -> Iterator[tuple[int, int, Integers]]:
-    """(start, stop, columns): rows[start : stop] with the targets at these columns of a tile, so that each pair of rows and columns that
-    the tile's pairing wants is in one of them. rows: queries of the tile, ascending; columns: places among its targets. lengths: of all
-    queries and targets.
+    """Yield (start, stop, columns): rows[start : stop] with the targets at these columns of a tile.
 
-    A triangle on the diagonal is cut where its unwanted pairs would take long. They do not where targets fill the `lanes` of a vector
-    anyway.
+    rows: queries of the tile, ascending
+    columns: positions among its targets
+    lengths: lengths of all queries and of all targets
+
+    Each pair of `rows` and `columns` that the tile's pairing selects is in one of the rectangles. A triangle on the diagonal is cut if its
+    pairs that are not selected would take long. They do not if its targets fill the `lanes` of a vector anyway.
     """
 
     def cells(start: int, stop: int, some: Integers) -> int:

@@ -1,4 +1,4 @@
-"""A rectangle of the matrix of pairs."""
+"""Rectangle of the matrix of pairs."""
 
 from __future__ import annotations
 
