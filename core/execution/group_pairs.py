@@ -1,4 +1,4 @@
-"""Engine wrapper that computes only the pairs selected by --between / --within, with records in the order of their groups.
+"""Engine wrapper that computes only the pairs that groups of records select, with the records in the order of their groups.
 
 Queries of one group are neighbours in the inner task, so those of a tile are a range there, and a rectangle with their selected targets.
 """
