@@ -1,4 +1,7 @@
-"""Types of arrays, and what NumPy has only in parts of itself that take as long to load as a short run's own modules. Pure."""
+"""Types of arrays, and functions that replace slow-loading parts of NumPy. Pure.
+
+Those parts take as long to load as all modules of a short run.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 def distinct(values: npt.NDArray[T]) -> npt.NDArray[T]:
-    """The values of a vector, ascending, each once. (`np.unique` would load masked arrays to see that these are none.)"""
+    """Distinct values of a vector, ascending. (`np.unique` would load masked arrays, only to check that the values are none.)"""
     ordered = np.sort(values)
     first = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])

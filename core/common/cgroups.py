@@ -1,7 +1,7 @@
-"""What Linux's control groups let this process have: containers, batch systems and systemd limit CPUs and memory by them.
+"""Reads the limits that Linux's control groups set to this process: containers, batch systems and systemd limit CPUs and memory by them.
 
-cgroup v2 (https://docs.kernel.org/admin-guide/cgroup-v2.html) and v1. Limits of a group hold for all that is in it, so the tightest on the
-way to the top counts. Without control groups, or where they cannot be read, nothing is limited.
+Supports cgroup v2 (https://docs.kernel.org/admin-guide/cgroup-v2.html) and v1. The limits of a group hold for all that is in it, so the
+tightest one on the way to the root applies. Without control groups, or if they cannot be read, there is no limit.
 """
 
 from __future__ import annotations
@@ -14,19 +14,24 @@ from typing import TypeVar
 
 from gpualign.core.common.dataclass import dataclass
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 
 Read = Callable[[str], str | None]
-"""What a file of this path holds, None where it cannot be read."""
+"""Returns the content of the file at a path, or None if it cannot be read."""
 
 _UNIFIED = ""
-"""Stands for cgroup v2 among the controllers of v1."""
+"""Name of cgroup v2 among the controllers of v1."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """None: no limit. cpus: CPU seconds a second; memory: bytes; free: of the memory that is left to this process, at most, as others of a
-    group, and what this process had when it was asked, take the rest. What the kernel keeps of files only counts as free."""
+    """Limits of the control groups of this process. None: no limit.
+
+    cpus: CPU seconds per second
+    memory: bytes
+    free: bytes of the memory that are left to this process, at most. Other processes of a group, and this one when it was asked, take the
+        remainder. The kernel's cache of files counts as free.
+    """
 
     cpus: float | None = None
     memory: int | None = None
@@ -35,7 +40,7 @@ class Limits:
 
 @cache
 def own_limits() -> Limits:
-    """Those of this process, as they are when it is asked first."""
+    """Limits of this process at the first call."""
     return find_limits(_read)
 
 
@@ -48,7 +53,7 @@ def _read(path: str) -> str | None:
 
 
 def find_limits(read: Read) -> Limits:
-    """The limits that these files tell of."""
+    """Find the limits of this process. read: returns the content of files of /proc and of the control groups."""
     groups = _groups(read("/proc/self/cgroup") or "")
     mounts = _mounts(read("/proc/self/mountinfo") or "")
     quotas = [*_each(groups, mounts, _UNIFIED, read, _quota), *_each(groups, mounts, "cpu", read, _quota_of_v1)]
@@ -59,19 +64,19 @@ def find_limits(read: Read) -> Limits:
 
 
 def _groups(text: str) -> dict[str, str]:
-    """From /proc/PID/cgroup: controller -> path of the group."""
-    found = {}
+    """Parse /proc/PID/cgroup: controller -> path of the group."""
+    groups = {}
     for line in text.splitlines():
-        number, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
+        number, _, remaining = line.partition(":")
+        controllers, _, path = remaining.partition(":")
         for controller in controllers.split(",") if number != "0" else [_UNIFIED]:
-            found[controller] = path
-    return found
+            groups[controller] = path
+    return groups
 
 
 def _mounts(text: str) -> list[tuple[frozenset[str], str, str]]:
-    """From /proc/PID/mountinfo: (controllers, group at the root of the mount, mount point) of each hierarchy that is mounted."""
-    found = []
+    """Parse /proc/PID/mountinfo: (controllers, group at the root of the mount, mount point) of each hierarchy that is mounted."""
+    mounts = []
     for line in text.splitlines():
         fields, _, types = line.partition(" - ")
         kind, *more = types.split(" ")
@@ -79,12 +84,12 @@ def _mounts(text: str) -> list[tuple[frozenset[str], str, str]]:
             continue
         controllers = frozenset([_UNIFIED] if kind == "cgroup2" else more[-1].split(","))
         root, point = (_unescaped(field) for field in fields.split(" ")[3:5])
-        found.append((controllers, root, point))
-    return found
+        mounts.append((controllers, root, point))
+    return mounts
 
 
 def _unescaped(field: str) -> str:
-    """Spaces and the like are octal numbers."""
+    """Replace the octal codes of spaces and the like."""
     return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), field) if "\\" in field else field
 
 
@@ -93,21 +98,21 @@ def _each(
     mounts: list[tuple[frozenset[str], str, str]],
     controller: str,
     read: Read,
-    tell: Callable[[Read, PurePosixPath], Found | None],
-) -> Iterator[Found]:
-    """What `tell` finds in the folders of a controller's groups, from this process's own to the topmost that can be seen."""
+    parse: Callable[[Read, PurePosixPath], T | None],
+) -> Iterator[T]:
+    """Yield what `parse` finds in the folders of a controller's groups, from this process's own to the topmost visible one."""
     group = groups.get(controller)
     if group is None:
         return
     for controllers, root, point in mounts:
         if controller not in controllers:
             continue
-        # Within a container the group is often the root of the mount, whatever it is called outside.
+        # Within a container the group is often the root of the mount, whatever its name is outside.
         path = PurePosixPath(group)
         inner = path.relative_to(root) if path.is_relative_to(root) and ".." not in path.parts else PurePosixPath()
         for folder in (inner, *inner.parents):
-            if (found := tell(read, PurePosixPath(point) / folder)) is not None:
-                yield found
+            if (limit := parse(read, PurePosixPath(point) / folder)) is not None:
+                yield limit
         return
 
 
@@ -125,13 +130,13 @@ def _share(quota: int | None, period: int | None) -> float | None:
 
 
 def _memory(read: Read, folder: PurePosixPath) -> tuple[int, int] | None:
-    """(limit, what of it is free). Above "high" processes are slowed down until nearly all they have is taken from them."""
+    """Read (limit, free bytes of it). Above "high" the kernel slows processes down and takes nearly all their memory from them."""
     limits = [limit for name in ("max", "high") if (limit := _number(read(f"{folder}/memory.{name}"))) is not None]
     return _free(min(limits, default=None), _number(read(f"{folder}/memory.current")), read(f"{folder}/memory.stat"), "")
 
 
 def _memory_of_v1(read: Read, folder: PurePosixPath) -> tuple[int, int] | None:
-    """Where there is no limit, a number stands for it that is larger than any machine."""
+    """Read (limit, free bytes of it). v1 writes a number larger than the memory of any machine if there is no limit."""
     limit, used = (_number(read(f"{folder}/memory.{name}_in_bytes")) for name in ("limit", "usage"))
     return _free(limit if limit and limit < 1 << 60 else None, used, read(f"{folder}/memory.stat"), "total_")
 
@@ -147,6 +152,6 @@ def _free(limit: int | None, used: int | None, statistics: str | None, prefix: s
 
 
 def _number(text: str | None) -> int | None:
-    """None for what is none, as "max"; v1 writes -1 for that."""
-    found = (text or "").strip()
-    return int(found) if found.isdecimal() else None
+    """Parse a number. Returns None for other text, such as "max", and for -1, which v1 writes instead."""
+    digits = (text or "").strip()
+    return int(digits) if digits.isdecimal() else None

@@ -1,4 +1,4 @@
-"""Errors that a user can cause or meet. Each message says what, where, the value found, and what to do.
+"""Errors that a user can cause or meet. Each message says what is wrong and where, the value found, and what to do.
 
 Messages name parameters through `parameter`, because the command line and Python spell them in different ways.
 """
@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 
 _START, _END = "\ue000", "\ue001"
-"""Characters around a parameter in a message. They are for private use, so no file holds them."""
+"""Characters around a parameter in a message. They are for private use in Unicode, so no file has them."""
 
 _PARAMETER = re.compile(f"{_START}([^={_END}]*)(?:=([^{_END}]*))?{_END}")
 
 _IN_PYTHON = {"edit": "Scoring(edit=True)", "no_traceback": "traceback=False", "self": "with_self"}
-"""What Python has in the place of an option of another name."""
+"""Python's counterparts of options whose names differ."""
 
 
 def parameter(name: str, value: str | int | None = None) -> str:
@@ -22,7 +22,7 @@ def parameter(name: str, value: str | int | None = None) -> str:
 
 
 def for_command_line(message: str) -> str:
-    """The message with parameters as options: two hyphens, hyphens in the place of underscores, and the value behind a blank."""
+    """Return the message with parameters as options: two hyphens, hyphens instead of underscores, and the value after a blank."""
 
     def spell(match: re.Match[str]) -> str:
         name, value = match.groups()
@@ -33,7 +33,7 @@ def for_command_line(message: str) -> str:
 
 
 def for_python(message: str) -> str:
-    """The message with parameters as keyword arguments: no_header, type='alleles', ploidy=4."""
+    """Return the message with parameters as keyword arguments: no_header, type='alleles', ploidy=4."""
 
     def spell(match: re.Match[str]) -> str:
         name, value = match.groups()
@@ -44,13 +44,13 @@ def for_python(message: str) -> str:
 
 
 class GpualignError(Exception):
-    """Base of the expected errors; the command line prints its text and exits with `exit_code`."""
+    """Base class of the expected errors. The command line prints its text and exits with `exit_code`."""
 
     exit_code = 1
 
     @property
     def message(self) -> str:
-        """The text as it was raised, for the face that reports it."""
+        """Text as it was raised, for the interface that reports it."""
         return super().__str__()
 
     def __str__(self) -> str:
@@ -64,15 +64,19 @@ class InputError(GpualignError, ValueError):
 
 
 class RunError(GpualignError, RuntimeError):
-    """The work itself could not be done: device, memory, disk."""
+    """Failure of the work itself: device, memory, disk."""
 
     exit_code = 1
 
 
 class TooLittleMemory(RunError):
-    """A run does not fit into its memory budget. The message ends in what to do, and in the limit where that may stand in the way.
+    """Failure of a run to fit into its memory budget.
 
-    problem: what does not fit; needed: bytes that it takes, 0 where that is not known; advice: what to do.
+    problem: what does not fit
+    needed: bytes that it takes, 0 if that is not known
+    advice: what to do
+
+    The message ends with the advice, and with the limit of this process if that may prevent following it.
     """
 
     def __init__(self, problem: str, needed: int = 0, advice: str = f"raise {parameter('memory')}") -> None:
@@ -89,9 +93,9 @@ class TooLittleMemory(RunError):
 
 
 class InputWarning(UserWarning):
-    """A guess about an input, or something in it that looks like a mistake."""
+    """Warning of a guess about an input, or of something in it that looks like a mistake."""
 
 
 def quoted(text: str) -> str:
-    """A cell or an id of a file, for a message: the beginning of a long one."""
+    """Quote a cell or an id of a file for a message. A long one is cut after 39 characters."""
     return ascii(text) if len(text) <= 40 else ascii(text[:39] + "…")

@@ -1,4 +1,4 @@
-"""Memory that this process may have: that of the machine, or what its control group gives."""
+"""Memory that this process may use: that of the machine, or the limit of its control group."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpualign.core.common.units import format_bytes
 
 
 def physical_memory() -> int | None:
-    """Bytes of RAM, or None where the system does not tell."""
+    """Bytes of RAM, or None if the system does not report them."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
@@ -17,25 +17,25 @@ def physical_memory() -> int | None:
 
 
 def usable_memory() -> int | None:
-    """The same, or the limit of this process's control group where that is less."""
+    """Bytes of RAM, or the limit of this process's control group if that is less; None if neither is known."""
     return min((size for size in (physical_memory(), own_limits().memory) if size is not None), default=None)
 
 
 def free_memory() -> int | None:
-    """Bytes of RAM, or what is free in this process's control group where that is less; None where the system does not tell."""
+    """Bytes of RAM, or of what is free in this process's control group if that is less; None if neither is known."""
     return min((size for size in (physical_memory(), own_limits().free) if size is not None), default=None)
 
 
 def describe_limit() -> str:
-    """What this process may have, for people, and whose limit that is; "" where nothing is known."""
-    there, physical = usable_memory(), physical_memory()
-    if there is None:
+    """Human-readable memory that this process may use, and whose limit that is; "" if nothing is known."""
+    usable, physical = usable_memory(), physical_memory()
+    if usable is None:
         return ""
-    whose = " (its control group's limit)" if physical is None or there < physical else ""
-    return f"this process may have {format_bytes(there)}{whose}"
+    source = " (its control group's limit)" if physical is None or usable < physical else ""
+    return f"this process may have {format_bytes(usable)}{source}"
 
 
 def is_scarce(needed: int) -> bool:
-    """Tell whether so many bytes are more than half of what is free, so that the limit matters to who raises the budget for them."""
+    """Return whether `needed` bytes are more than half of the free memory, so that raising the budget for them may meet the limit."""
     free = free_memory()
     return free is not None and needed > free // 2

@@ -1,4 +1,4 @@
-"""Results of tiles at their places in a band, whose columns a tile has in any order."""
+"""Copies results of tiles, whose columns are in any order, to their places in a band."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from gpualign.core.common._placing import put_columns
 
 
 def put(band: npt.NDArray[Any], first_row: int, columns: npt.NDArray[np.int64], values: npt.NDArray[Any], threads: int = 1) -> None:
-    """band[first_row : first_row + rows, columns] = values, of the same type, [rows][columns]. band: contiguous.
+    """Set band[first_row : first_row + rows, columns] = values.
 
-    NumPy copies arrays of records field by field, which takes ten times as long, and numbers by one thread, some ns each.
+    band: contiguous
+    values: [rows][columns], of the same type
+
+    NumPy copies structured arrays field by field, which takes ten times as long, and numbers with one thread, some ns each.
     """
     assert values.dtype == band.dtype
     put_columns(_bytes(band), first_row, columns, _bytes(np.ascontiguousarray(values)), threads)

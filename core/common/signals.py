@@ -1,13 +1,13 @@
-"""Signals that end a run: at any moment a message and an exit code, and nothing half-written.
+"""Handles signals that end a run: at any moment with a message and an exit code, and with nothing half-written.
 
-SIGINT ends with 130, SIGTERM and SIGHUP with 143. As long as nothing has to be put away the process ends on the spot, because an exception
-in the middle of an import, or of a library's own code, can be swallowed or come out as another one. Within `cleaning_up()` a signal is the
-exception `Stopped` instead; it may come in the first step of the very function that puts things away, so the command's end calls
-`run_cleanups()` for what is left. A second signal is heard when the first is some seconds old, and ends the putting away. A signal that the
-process was started to ignore (`nohup`, a background job) stays ignored. What comes before `install()`, in the few milliseconds in which
-Python itself starts, is Python's to answer.
+SIGINT exits with 130, SIGTERM and SIGHUP with 143. As long as there is nothing to clean up the process ends at once, because an exception
+in the middle of an import, or of a library's code, can be swallowed or come out as another one. Within `cleaning_up()` a signal raises the
+exception `Stopped` instead. It may come in the first step of the very function that cleans up, so the end of the command calls
+`run_cleanups()` for what is left. A second signal is accepted when the first is some seconds old, and ends the cleanup. A signal that the
+process was started to ignore (`nohup`, a background job) stays ignored. Python itself handles signals before `install()`, in the few
+milliseconds in which it starts.
 
-SIGUSR1 ends nothing: it asks how far the run is (`ask`), and is ignored as long as there is nothing to say.
+SIGUSR1 does not end the run: it asks how far the run is (`ask`), and is ignored as long as there is nothing to report.
 """
 
 from __future__ import annotations
@@ -23,46 +23,48 @@ from typing import ClassVar
 _WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 _CODES = {"SIGINT": 130, "SIGHUP": 143, "SIGTERM": 143}
 _ASKING = getattr(signal, "SIGUSR1", None)  # not every system has it
-_PATIENCE = 2.0
-"""Seconds in which a second signal does not disturb the cleaning up after the first."""
+_GRACE_SECONDS = 2.0
+"""Seconds in which a second signal does not disturb the cleanup after the first."""
 
 
 class Stopped(BaseException):
-    """A signal came. No error: nothing that handles errors is to catch it."""
+    """Raised by a signal that ends the run. It is no error: code that handles errors must not catch it."""
 
 
 class _State:
     cleaners: ClassVar[list[Callable[[], object]]] = []
     name: str | None = None
     since = 0.0
-    heard_again = False
+    repeated = False
     advice: str | None = None
     written = False
-    postponing = 0
+    deferring = 0
     pending: int | None = None
-    asked = False
+    can_ask = False
     answer: Callable[[], None] | None = None
-    told: Callable[[str], None] | None = None
+    exit_message_hook: Callable[[str], None] | None = None
 
 
 def install() -> None:
-    """From now on signals end the run as described above. For the main thread, before anything is imported that takes time."""
+    """Make signals end the run as described above. For the main thread, before slow imports."""
     for name in _CODES:
         number = getattr(signal, name, None)  # not every system has SIGHUP
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _stop)
     if _ASKING is not None and signal.getsignal(_ASKING) is signal.SIG_DFL:  # which would kill the process
-        # Ignored, and not handled: so it is by the processes of a cluster that are started now, and no system call is cut short.
+        # Ignored rather than handled: processes of a cluster that are started now ignore it too, and no system call is interrupted.
         signal.signal(_ASKING, signal.SIG_IGN)
-        _State.asked = True
+        _State.can_ask = True
 
 
 def ask(answer: Callable[[], None] | None) -> None:
-    """What SIGUSR1 calls from now on, in the main thread between any two of its steps; None: nothing. It does so where `install` has been
-    called, and the process was not started to ignore the signal."""
+    """Set the function that SIGUSR1 calls, in the main thread between any two of its steps; None: none.
+
+    It has no effect before `install`, or if the process was started to ignore the signal.
+    """
     _State.answer = answer
-    if answer is not None and _ASKING is not None and _State.asked and signal.getsignal(_ASKING) is signal.SIG_IGN:
-        signal.signal(_ASKING, _answer)  # it stays: a signal that comes while a handler goes away would be an error
+    if answer is not None and _ASKING is not None and _State.can_ask and signal.getsignal(_ASKING) is signal.SIG_IGN:
+        signal.signal(_ASKING, _answer)  # never removed: a signal that comes while the handler is removed would be an error
 
 
 def _answer(number: int, frame: FrameType | None) -> None:
@@ -71,8 +73,11 @@ def _answer(number: int, frame: FrameType | None) -> None:
 
 
 def finished() -> None:
-    """The exit code is known: a signal comes too late. (While it ends, Python gives back its default to every signal that a function
-    handles, and one that comes then would kill the process.)"""
+    """Ignore signals from now on: the exit code is known.
+
+    (While Python ends, it restores the default of every signal that a function handles, and a signal that comes then would kill the
+    process.)
+    """
     for name in (*_CODES, "SIGUSR1"):
         number = getattr(signal, name, None)
         if number is not None:
@@ -81,15 +86,15 @@ def finished() -> None:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     if _State.written:
-        return  # all is done, and the process about to end
-    if _State.postponing:
+        return  # everything is done, and the process is about to end
+    if _State.deferring:
         if _State.pending is None:
             _State.pending = number
         return
     if _State.name is not None:
-        if time.monotonic() - _State.since < _PATIENCE:
+        if time.monotonic() - _State.since < _GRACE_SECONDS:
             return
-        _State.heard_again = True
+        _State.repeated = True
     _State.name, _State.since = signal.Signals(number).name, time.monotonic()
     if _State.cleaners:
         raise Stopped
@@ -98,16 +103,19 @@ def _stop(number: int, frame: FrameType | None) -> None:
     try:
         os.write(2, f"{text}\n".encode())
     except OSError:
-        pass  # the terminal has gone away
-    if _State.told is not None:
-        _State.told(text)
+        pass  # the terminal was closed
+    if _State.exit_message_hook is not None:
+        _State.exit_message_hook(text)
     os._exit(code)
 
 
 @contextmanager
 def cleaning_up(cleaner: Callable[[], object]) -> Iterator[None]:
-    """While something has to be put away when a signal comes. cleaner: does so, or what is left of it: when a signal has come, whoever puts
-    away may have been stopped in it, or before its first step, so `run_cleanups` calls the cleaner behind it."""
+    """Register a cleanup for signals that come within this context, where they raise `Stopped`.
+
+    cleaner: cleans up, or does what is left of that. The signal may have stopped the caller's own cleanup, or come before its first step,
+    so `run_cleanups` calls the cleaner afterwards.
+    """
     _State.cleaners.append(cleaner)
     try:
         yield
@@ -117,38 +125,40 @@ def cleaning_up(cleaner: Callable[[], object]) -> Iterator[None]:
 
 
 def run_cleanups() -> None:
-    """What is left to put away when a signal has ended the run, if none has come again: then somebody is tired of waiting for just that.
-    One that comes now ends the process on the spot."""
+    """Run the cleanups that are left when a signal has ended the run. A signal that comes meanwhile ends the process at once.
+
+    They are skipped if a second signal has come: the user does not want to wait for them.
+    """
     if _State.name is None:
         return
     cleaners, _State.cleaners = _State.cleaners, []
-    if _State.heard_again:
+    if _State.repeated:
         return
     for cleaner in reversed(cleaners):
-        with suppress(Exception):  # the run has ended; a disk that is full too may say so
+        with suppress(Exception):  # the run has ended; another error, such as a full disk, does not matter any more
             cleaner()
 
 
 @contextmanager
 def signals_deferred() -> Iterator[None]:
-    """For steps that belong together: a signal waits for the last of them."""
-    _State.postponing += 1
+    """Defer signals until the end of this context, for steps that belong together."""
+    _State.deferring += 1
     try:
         yield
     finally:
-        _State.postponing -= 1
-        if not _State.postponing and _State.pending is not None:
+        _State.deferring -= 1
+        if not _State.deferring and _State.pending is not None:
             number, _State.pending = _State.pending, None
             _stop(number, None)
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """For the moment in which finished files take their names: all of them do, and a signal then comes too late."""
+    """Block signals in this context, in which finished files are renamed into place: all of them are, and later signals are ignored."""
     numbers = [getattr(signal, name) for name in _CODES if hasattr(signal, name)]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
-        with signals_deferred():  # the mask is this thread's, and the system gives a signal to any thread
+        with signals_deferred():  # the mask holds for this thread, and the system delivers a signal to any thread
             yield
             _State.written = True
     finally:
@@ -156,23 +166,23 @@ def uninterrupted() -> Iterator[None]:
 
 
 def ending() -> tuple[str, int] | None:
-    """(message, exit code) of the signal that came, or None. Whatever exception it has become on its way, this is what ended the run."""
+    """(message, exit code) of the signal that ended the run, or None. It holds whatever exception the signal has turned into meanwhile."""
     if _State.name is None:
         return None
     advice = _State.advice or "no output file was written. Run the same command to start again."
     return f"{_WORDS[_State.name]}; {advice}", _CODES[_State.name]
 
 
-def set_exit_message_hook(told: Callable[[str], None]) -> None:
-    """Who is also told the message with which a signal ends the process on the spot."""
-    _State.told = told
+def set_exit_message_hook(hook: Callable[[str], None]) -> None:
+    """Register a function that also receives the exit message when a signal ends the process at once."""
+    _State.exit_message_hook = hook
 
 
 def advise(text: str) -> None:
-    """How to go on with what this run leaves behind, for the message with which it ends."""
+    """Set the resume hint for the exit message: how to resume what this run leaves."""
     _State.advice = text
 
 
 def advice() -> str:
-    """That, as the end of another message; nothing where nothing is left."""
+    """Resume hint as a suffix for another message, or ""."""
     return f"; {_State.advice}" if _State.advice else ""

@@ -1,4 +1,4 @@
-"""Work in other threads: one action at a time, actions one after the other, and items whose results come in order."""
+"""Runs work in other threads: one action at a time, actions one after the other, or items whose results come in order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Made = TypeVar("Made")
 
 
 class BackgroundTask:
-    """One action at a time in another thread. alone: held by either thread while it does what both do."""
+    """Runs one action at a time in another thread. alone: lock that either thread holds while it does what both do."""
 
     def __init__(self) -> None:
         self.alone = threading.Lock()
@@ -26,24 +26,24 @@ class BackgroundTask:
 
     @property
     def busy(self) -> bool:
-        """Whether an action is under way."""
+        """Whether an action is running."""
         return self._thread is not None and self._thread.is_alive()
 
     def begin(self, action: Callable[[], None]) -> None:
-        """Waits for the one before. Raises what that has raised."""
+        """Start an action. Waits for the one before, and raises what that has raised."""
         self.wait()
 
         def act() -> None:
             try:
                 action()
-            except BaseException as error:  # handed to whoever asks next
+            except BaseException as error:  # handed to the next caller
                 self._error = error
 
         self._thread = threading.Thread(target=act, name="gpualign-aside", daemon=True)
         self._thread.start()
 
     def wait(self) -> None:
-        """Until there is none under way. Raises what it has raised, once."""
+        """Wait until no action is running. Raises what the action has raised, once."""
         if self._thread is not None:
             self._thread.join()
             self._thread = None
@@ -53,14 +53,14 @@ class BackgroundTask:
 
 
 WAITING = 2
-"""Items of `OrderedThreadPool` on their way for each thread: one that it is at, and one that waits for its turn."""
+"""Items in flight for each thread of `OrderedThreadPool`: one that it is working on, and one that waits for its turn."""
 
 
 class OrderedThreadPool:
-    """Threads that make something of items, in the order of the items.
+    """Threads that map items, and yield the results in the order of the items.
 
-    They start with the first items that there are several of, none for one thread, and stay for those to come, until `close`: to start
-    sixteen takes as long as to make some megabytes of text.
+    The threads start with the first `map` of several items, except if there is to be one thread alone, and stay until `close`: starting
+    sixteen threads takes as long as making some megabytes of text.
     """
 
     def __init__(self, threads: int) -> None:
@@ -68,10 +68,10 @@ class OrderedThreadPool:
         self._pool: ThreadPoolExecutor | None = None
 
     def map(self, make: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
-        """What `make` makes of each item; items are taken in the caller's thread.
+        """Yield `make(item)` for each item. Items are taken in the caller's thread.
 
-        Each thread has `WAITING` items on their way, which bounds memory. When the iterator fails, or is closed before its end, no item is
-        begun any more, those at work are waited for, and the threads end.
+        Each thread has `WAITING` items in flight, which bounds memory. If the iterator fails, or is closed before its end, no more items
+        are started, those in progress are waited for, and the threads end.
         """
         try:
             source = iter(items)
@@ -95,23 +95,23 @@ class OrderedThreadPool:
             raise
 
     def close(self) -> None:
-        """There are no more items; the threads end when they have done what they are at."""
+        """End the threads after the items in progress."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
 
 def in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
-    """What `make` makes of each item, in their order, by so many threads at most, which end with the last item."""
+    """Yield `make(item)` for each item, in their order, with at most `threads` threads, which end after the last item."""
     pool = OrderedThreadPool(threads)
     yield from pool.map(make, items)
     pool.close()
 
 
 class SerialExecutor:
-    """Actions that one thread does, one after the other. begin, end: the first and the last that it does, if any.
+    """Thread that runs actions one after the other. begin, end: its first and its last action.
 
-    Nobody waits for the thread when the program ends: an action may be waiting for somebody who has gone.
+    The thread is not joined when the program ends: an action may be waiting for something that is gone.
     """
 
     def __init__(self, name: str, begin: Callable[[], None] = lambda: None, end: Callable[[], None] = lambda: None) -> None:
@@ -122,28 +122,28 @@ class SerialExecutor:
         self._thread.start()
 
     def submit(self, action: Callable[[], Made]) -> Future[Made]:
-        """What it will have made, or raised; or what `begin` has raised."""
+        """Return a future of what the action returns or raises, or of what `begin` has raised."""
         from concurrent.futures import Future
 
-        made: Future[Made] = Future()
+        future: Future[Made] = Future()
 
         def act(failed: BaseException | None) -> None:
             try:
                 if failed is not None:
                     raise failed
-                made.set_result(action())
-            except BaseException as error:  # handed to whoever asks
-                made.set_exception(error)
+                future.set_result(action())
+            except BaseException as error:  # handed to the caller
+                future.set_exception(error)
 
         self._actions.put(act)
-        return made
+        return future
 
     def stop(self) -> None:
-        """There are no more actions."""
+        """End the thread after the actions that are submitted already, without waiting for it."""
         self._actions.put(None)
 
     def close(self) -> None:
-        """The same, and waits for all of them."""
+        """End the thread after the actions that are submitted already, and wait for it."""
         self.stop()
         self._thread.join()
 
@@ -151,10 +151,10 @@ class SerialExecutor:
         failed: BaseException | None = None
         try:
             self._begin()
-        except BaseException as error:  # handed to whoever submits
+        except BaseException as error:  # handed to the callers that submit actions
             failed = error
         while (act := self._actions.get()) is not None:
             act(failed)
-            del act  # while it waits for the next one, this thread keeps nothing alive
+            del act  # so that this thread keeps nothing alive while it waits for the next one
         if failed is None:
             self._end()

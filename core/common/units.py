@@ -1,4 +1,4 @@
-"""Numbers for people."""
+"""Formats numbers in human-readable units."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _PREFIXES = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")]
 
 
 def format_bytes(count: int) -> str:
-    """With the unit that leaves one to four digits."""
+    """Format a number of bytes with the unit that leaves one to four digits before the point."""
     size = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 1024:
@@ -16,5 +16,5 @@ def format_bytes(count: int) -> str:
 
 
 def fitting_unit(number: float) -> tuple[float, str]:
-    """The largest of 1, 10^3, 10^6, 10^9 and 10^12 that is not above a number, and its prefix: "", "k", "M", "G" or "T"."""
+    """Return the largest of 1, 10^3, 10^6, 10^9 and 10^12 that is not above a number, and its prefix: "", "k", "M", "G" or "T"."""
     return next(((size, prefix) for size, prefix in _PREFIXES if number >= size), (1.0, ""))
