@@ -1,1 +1,1 @@
-"""Text files: what delimits their cells, what quotes protect, and their lines."""
+"""Files: opening and unpacking, their kinds, delimited text, matrices, scratch files and journals."""

@@ -1,4 +1,4 @@
-"""Plain and compressed files alike, from a binary stream; what a file is, its content says."""
+"""Reads plain and compressed files alike, from a binary stream. The content decides which of them a file is."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gpualign.core.files.paths import open_file
 
 _PEEK = 4096
 _LARGE = 8 << 20
-"""Bytes of a compressed file that are worth another thread: they take 25 ms or more to unpack, `concurrent.futures` 5 to load."""
-_PACKED = 16
-"""Bytes of text for one of a compressed file, rather too many: DNA of many species has 4, genes of one family 6 to 9."""
+"""Size of a compressed file that is worth another thread, bytes: it takes 25 ms or more to unpack, `concurrent.futures` 5 ms to load."""
+_MAX_RATIO = 16
+"""Bytes of text for one byte of a compressed file, a generous estimate: DNA of many species has 4, genes of one family 6 to 9."""
 _UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
@@ -57,24 +57,24 @@ _COMPRESSIONS: dict[bytes, tuple[str, Callable[[BinaryIO], BinaryIO]]] = {
     b"\xfd7zXZ": ("xz", _xz),
     b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
 }
-"""By the bytes that files begin with. Opened where they are met: each library takes time to import."""
+"""(name, function that opens a stream) by the first bytes of files. Libraries are imported on use, because each takes time to load."""
 _MAGIC = 6
-"""Bytes that tell a compression."""
+"""Number of bytes that identify a compression."""
 
 
 def compression_of(path: str) -> str | None:
-    """gzip, bzip2, xz or zstd, if a regular file is compressed with it."""
+    """Return "gzip", "bzip2", "xz" or "zstd" if a regular file is compressed with it, otherwise None."""
     with open_file(path) as stream:
         first = stream.read(_MAGIC)
     return next((kind for magic, (kind, _) in _COMPRESSIONS.items() if first.startswith(magic)), None)
 
 
 class Prefixed(io.RawIOBase):
-    """A stream with bytes put back in front, for streams that cannot seek."""
+    """Stream with bytes put back in front, for streams that cannot seek."""
 
-    def __init__(self, first: bytes, rest: BinaryIO) -> None:
+    def __init__(self, first: bytes, remaining: BinaryIO) -> None:
         self._first = first
-        self._rest = rest
+        self._remaining = remaining
 
     def readable(self) -> bool:
         return True
@@ -86,15 +86,15 @@ class Prefixed(io.RawIOBase):
             view[:count] = self._first[:count]
             self._first = self._first[count:]
             return count
-        if isinstance(self._rest, io.BufferedIOBase):
-            return self._rest.readinto(view)
-        data = self._rest.read(len(view))
+        if isinstance(self._remaining, io.BufferedIOBase):
+            return self._remaining.readinto(view)
+        data = self._remaining.read(len(view))
         view[: len(data)] = data
         return len(data)
 
 
 class _Decompressed(io.RawIOBase):
-    """What is in a compressed stream. Raises `InputError` where it is damaged."""
+    """Unpacked content of a compressed stream. Reading raises `InputError` if it is damaged."""
 
     def __init__(self, stream: BinaryIO, kind: str, source: str) -> None:
         self._stream = cast(io.BufferedIOBase, stream)
@@ -107,16 +107,14 @@ class _Decompressed(io.RawIOBase):
         try:
             return self._stream.readinto(buffer)  # type: ignore[arg-type]
         except EOFError:
-            # So few bytes behind the end of a gzip file could be the beginning of another one.
-            other = ", or there is something else behind its end" if self._kind == "gzip" else ""
+            # A few bytes after the end of a gzip file could be the beginning of another one.
+            other = ", or something else follows its end" if self._kind == "gzip" else ""
             raise InputError(f"{self._source}: truncated {self._kind} file{other}; copy or download it again") from None
         except Exception as error:  # each library has its own; some are an OSError without a number
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            if str(error).startswith("Not a gzipped file"):  # whose first bytes said that it is one
-                raise InputError(
-                    f"{self._source}: there is something else behind the end of this gzip file; copy or download it again"
-                ) from None
+            if str(error).startswith("Not a gzipped file"):  # although its first bytes are those of one
+                raise InputError(f"{self._source}: something else follows the end of this gzip file; copy or download it again") from None
             raise InputError(f"{self._source}: damaged {self._kind} file ({error})") from None
 
 
@@ -132,7 +130,7 @@ def _peek(stream: BinaryIO) -> tuple[bytes, BinaryIO]:
 
 @dataclass(frozen=True)
 class PlainText:
-    """Of a regular file that is not compressed: bytes start .. stop of a descriptor, without the byte order mark of UTF-8."""
+    """Text of a regular file that is not compressed: bytes [start, stop) of a descriptor, without the byte order mark of UTF-8."""
 
     descriptor: int
     start: int
@@ -140,9 +138,8 @@ class PlainText:
 
 
 def _in_file(stream: BinaryIO) -> tuple[int, int, int] | None:
-    """Where the bytes are that a stream has left of a regular file: its descriptor, the first and behind the last; None where it is
-    something else."""
-    # Other classes have descriptors too, of files whose bytes are not those of the stream.
+    """Locate the remaining bytes of a stream in its regular file: (descriptor, start, stop). Returns None for other streams."""
+    # Other classes have descriptors too, but of files whose bytes differ from those of the stream.
     if type(stream) is not io.BufferedReader or type(stream.raw) is not io.FileIO:
         return None
     descriptor = stream.fileno()
@@ -154,69 +151,71 @@ def _in_file(stream: BinaryIO) -> tuple[int, int, int] | None:
 
 
 def is_regular(stream: BinaryIO) -> bool:
-    """Whether a stream is of a regular file, whose end the file system knows; pipes, sockets and devices are not."""
+    """Return whether a stream reads a regular file, whose size the file system knows, and not a pipe, socket or device."""
     try:
         return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-    except OSError:  # no file at all
+    except OSError:  # the stream has no descriptor
         return False
 
 
 def text_to_come(stream: BinaryIO) -> int:
-    """About how many bytes of text a stream has left, at least as many as it has of a plain file; 0 where that is not known."""
-    if (found := _in_file(stream)) is None:
+    """Estimate how many bytes of text a stream has left: not less than the remaining bytes of a plain file. Returns 0 if unknown."""
+    if (location := _in_file(stream)) is None:
         return 0
-    descriptor, start, stop = found
+    descriptor, start, stop = location
     if not os.pread(descriptor, _MAGIC, start).startswith(tuple(_COMPRESSIONS)):
         return stop - start
-    return (stop - start) * _PACKED if _addresses_are_free() else 0
+    return (stop - start) * _MAX_RATIO if _addresses_are_free() else 0
 
 
 def _addresses_are_free() -> bool:
-    """Whether room that is asked for and not used takes nothing from others, as it does under `ulimit -v`."""
+    """Return whether memory that is allocated and not used costs nothing. It does under `ulimit -v`."""
     import resource
 
     return resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
 
 
 def plain_text(stream: BinaryIO) -> PlainText | None:
-    """What a stream has left of a regular file, which any number of threads may read; None where it is something else. Reads nothing
-    from the stream, which must stay open as long as the descriptor is used."""
-    if (found := _in_file(stream)) is None:
+    """Return the remaining text of a stream of a regular file, for any number of threads to read; None for other streams.
+
+    Nothing is read from the stream, which must stay open as long as the descriptor is used.
+    """
+    if (location := _in_file(stream)) is None:
         return None
-    descriptor, start, stop = found
+    descriptor, start, stop = location
     first = os.pread(descriptor, _MAGIC, start)
     if first.startswith(tuple(_COMPRESSIONS)):
         return None
     return PlainText(descriptor, start + (len(codecs.BOM_UTF8) if first.startswith(codecs.BOM_UTF8) else 0), stop)
 
 
-def _ahead(packed: io.RawIOBase) -> io.RawIOBase:
+def _prefetched(unpacked: io.RawIOBase) -> io.RawIOBase:
     from gpualign.core.files.prefetch import PrefetchingReader
 
-    return PrefetchingReader(packed)
+    return PrefetchingReader(unpacked)
 
 
 def unpack(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
-    """The first bytes of a file, unpacked if it is compressed with gzip, bzip2, xz or zstd, and a stream of all of it, both without the
-    byte order mark of UTF-8.
+    """Return the first bytes of a file and a stream of all of it, unpacked if it is compressed with gzip, bzip2, xz or zstd.
 
-    Large compressed files are unpacked by a thread of their own. Raises `InputError` for zip archives and UTF-16; so does the stream
-    where a compressed file is damaged.
+    Both are without the byte order mark of UTF-8. Large compressed files are unpacked in a thread of their own.
+
+    Raises `InputError` for zip archives and UTF-16; so does the stream if a compressed file is damaged.
     """
-    found = _in_file(stream)
-    large = found is not None and found[2] - found[1] >= _LARGE
+    location = _in_file(stream)
+    large = location is not None and location[2] - location[1] >= _LARGE
     first, stream = _peek(stream)
     for magic, (kind, opened) in _COMPRESSIONS.items():
         if first.startswith(magic):
             try:
-                packed = _Decompressed(opened(stream), kind, source)
-                first, stream = _peek(cast(BinaryIO, io.BufferedReader(_ahead(packed) if large else packed)))
-            except ImportError as error:  # an interpreter that was built without, or a package that is gone
-                lacks = f"this Python cannot read that ({error})"
-                raise InputError(f"{source}: compressed with {kind}; {lacks}; unpack it first, or install what is missing") from None
+                unpacked = _Decompressed(opened(stream), kind, source)
+                first, stream = _peek(cast(BinaryIO, io.BufferedReader(_prefetched(unpacked) if large else unpacked)))
+            except ImportError as error:  # Python was built without the library, or a package is missing
+                reason = f"this Python cannot read that ({error})"
+                raise InputError(f"{source}: compressed with {kind}; {reason}; unpack it first, or install what is missing") from None
             break
     if first.startswith(_UTF16):
-        raise InputError(f"{source}: text in UTF-16; gpualign reads UTF-8, so save it as that (iconv -f UTF-16 -t UTF-8)")
+        raise InputError(f"{source}: expected text in UTF-8, found UTF-16; convert it (iconv -f UTF-16 -t UTF-8)")
     if first.startswith(b"PK\x03\x04"):
         raise InputError(f"{source}: a zip archive; unpack it first (unzip -p FILE | gpualign ... -)")
     if first.startswith(codecs.BOM_UTF8):

@@ -1,4 +1,4 @@
-"""Tables in delimited text: one way to open them for all commands, and one to read their cells."""
+"""Opens tables in delimited text, and reads their cells, in the same way for all commands."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from gpualign.core.files.quoting import hide_quoted, is_quoted, unquoted
 from gpualign.core.files.squares import number_of
 
 _DELIMITER_LINE = re.compile(rb'"?sep=([\t,;])"?', re.IGNORECASE)
-"""Names the delimiter for Excel, in a line before the header."""
+"""Line before the header that names the delimiter for Excel."""
 
 
 @dataclass(frozen=True)
 class DelimitedText:
-    """A table in text, from its first line with cells on.
+    """Table in text, from its first line with cells on.
 
     source: name of the file, for messages
     delimiter: a tab, a comma, a semicolon, or a blank, which stands for any number of blanks
@@ -35,14 +35,16 @@ class DelimitedText:
     lines: Iterator[bytes] = field(repr=False)
 
     def plain_lines(self) -> Iterator[bytes]:
-        """The lines in a form that can be split at the delimiter: those in quotes are hidden until `quoting.text_of`."""
+        """Yield the lines in a form that can be split at the delimiter: quoted delimiters are hidden until `quoting.text_of`."""
         lines = hide_quoted(self.lines, self.delimiter, self.source, self.first)
         return (b" ".join(line.split()) + b"\n" for line in lines) if self.delimiter == BLANK else lines
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """The number of each line and its cells, without blanks and quotes around them; blank lines are left out.
+        """Yield the number of each line and its cells, without blanks and quotes around them. Blank lines are skipped.
 
-        Quotes between tabs are letters of ids, unless all words of the first line have some, as R writes them. Raises `InputError`.
+        In a table with tabs, quotes are letters of ids, unless all words of the first line have quotes, as R writes them.
+
+        Raises `InputError` for a malformed row, and for a table in which only some words are quoted.
         """
         return self._tab_rows() if self.delimiter == "\t" else self._csv_rows()
 
@@ -63,10 +65,10 @@ class DelimitedText:
                     yield self.first - 1 + reader.line_num, [cell.strip() for cell in cells] if blanks else cells
         except csv.Error as error:
             line = self.first - 1 + reader.line_num
-            raise InputError(f"{self.source}: line {line}: no row of a table that {self.delimiter!r} delimits ({error})") from None
+            raise InputError(f"{self.source}: line {line}: expected a row with the delimiter {self.delimiter!r} ({error})") from None
 
     def _tab_rows(self) -> Iterator[tuple[int, list[str]]]:
-        unquote: bool | None = None  # not known before the first line with words
+        unquote: bool | None = None  # unknown before the first line with words
         for number, line in enumerate(self.lines, self.first):
             cells = line.decode("utf-8", "surrogateescape").rstrip("\r\n").split("\t")
             if b" " in line:
@@ -83,14 +85,16 @@ class DelimitedText:
 
 
 def open_delimited(stream: BinaryIO, source: str) -> DelimitedText:
-    """Find out how the cells of a text are delimited, from Excel's `sep=` line or from the first two lines.
+    """Determine how the cells of a text are delimited, from Excel's `sep=` line or from the first two lines.
 
-    stream: unpacked text. Blank lines before the table are skipped. A text without lines gives a table without lines.
-    Raises `InputError` for line ends of old Macs.
+    stream: unpacked text
+
+    Blank lines before the table are skipped. A text without lines gives a table without lines. Raises `InputError` for line ends of old
+    Macs.
     """
     number, header, named = 0, b"", None
     for number, line in enumerate(stream, 1):
-        bare = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # spreadsheets mark UTF-8 so
+        bare = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # spreadsheets write a byte order mark
         if match := _DELIMITER_LINE.fullmatch(bare.rstrip(b"\r\n")):
             named = match[1].decode()
         elif bare.strip():
@@ -98,9 +102,10 @@ def open_delimited(stream: BinaryIO, source: str) -> DelimitedText:
             break
     if b"\r" in header.rstrip(b"\r\n"):
         raise InputError(f"{source}: its lines end in carriage returns alone, as on old Macs; convert them, as with tr '\\r' '\\n'")
-    begun = [header] if header else []
+    first_lines = [header] if header else []
     for line in stream:
-        begun.append(line)
+        first_lines.append(line)
         if line.strip():
             break
-    return DelimitedText(source, named or delimiter_of(header, begun[-1] if begun else b""), number, chain(begun, stream))
+    delimiter = named or delimiter_of(header, first_lines[-1] if first_lines else b"")
+    return DelimitedText(source, delimiter, number, chain(first_lines, stream))

@@ -1,4 +1,4 @@
-"""The delimiter of a text table, where its name does not say."""
+"""Determines the delimiter of a text table from its first lines, whatever the name of the file."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ _IN_QUOTES = re.compile(rb'"[^"]*(?:""[^"]*)*"')
 _DECIMAL_COMMA = re.compile(rb"(?<![0-9,])[0-9]+,[0-9]+(?![0-9,])")
 
 BLANK = " "
-"""Any number of blanks delimits cells."""
+"""Delimiter that stands for any number of blanks."""
 
 
 def delimiter_of(header: bytes, row: bytes = b"") -> str:
-    """Find the delimiter of a table: a tab, a comma, a semicolon (spreadsheets whose comma is part of numbers) or blanks.
+    """Determine the delimiter of a table: a tab, a comma, a semicolon (spreadsheets whose comma is part of numbers) or blanks.
 
-    row: the line after the header. Nothing in quotes delimits, and no cell holds a tab. If the header has commas and semicolons, the
-    delimiter is a comma unless all commas are those of decimals, or only semicolons cut both lines into equally many cells, none of them
-    with quotes inside: ids may end in `;size=3;`. Blanks delimit only where none of the others is in either line.
+    row: the line after the header
+
+    Quoted characters do not delimit, and no cell has a tab. If the header has commas and semicolons, the delimiter is a comma unless all
+    commas are those of decimals, or only semicolons cut both lines into equally many cells, none of them with quotes inside: ids may end in
+    `;size=3;`. Blanks delimit only if none of the others is in either line.
     """
     if b"\t" in header:
         return "\t"
@@ -41,10 +43,10 @@ def delimiter_of(header: bytes, row: bytes = b"") -> str:
 
 
 def _fits_header(cells: int, titles: int) -> bool:
-    """Tell whether a row of so many cells, two or more, can follow a header: R writes no title over the names of rows."""
+    """Return whether a row of `cells` cells, at least two, can follow a header of `titles` titles: R writes no title over row names."""
     return cells > 1 and cells - titles in (0, 1)
 
 
 def _are_whole(line: bytes, mark: bytes) -> bool:
-    """Tell whether what is in quotes, of which a quote is left, is all of its cell."""
+    """Return whether every quoted text, of which one quote is left in the line, is a whole cell."""
     return re.search(b'[^%b]"|"[^%b]' % (mark, mark), line) is None

@@ -1,26 +1,27 @@
-"""The journal of an output: what of it is complete, line by line, so that another run can go on. Pure.
+"""Journal of an output: records line by line how far it is complete, so that another run can resume it. Pure.
 
-A journal is text, a JSON value a line. The first is the `Identity` of the run: who goes on must be about to write the same bytes. Then
-comes a line for each process that worked on it, with the machine's boot, one for each mark, and one for each time that a mark had reached
-the disk, with all that is in its files, which takes a while, in which other marks may come:
+A journal is text with one JSON value per line. The first one is the `Identity` of the run: a run that resumes it must write the same bytes.
+Then follow a line for each process that worked on the output, with the boot id of the machine, a line for each mark, and a line for each
+mark that has reached the disk with all the data of its files. Syncing takes a while, in which further marks may be written:
 
     rows      all pairs of the queries before this one are written
-    files     of each file that grows: [bytes, text, at]; what the file holds safely, of how much text that is (not the same where it is
-              packed), and at how much text the rows end. A file that has its full size from the beginning has no entry.
-    sums      of each file [size, start, length, count, step, less, CRC-32]: its size at least, of one of full size its size, and the
-              checksum of a `Piece` of what was written since the mark before, of large ones of their end
-    counts    what a summary counts of the rows, by name
+    files     for each file that grows: [bytes, text, at]: bytes that the file holds safely, bytes of text that these stand for (not the
+              same if the file is compressed), and bytes of text at which the rows end. A file that has its full size from the beginning has
+              no entry.
+    sums      for each file [size, start, length, count, step, less, CRC-32]: its minimum size (of a file of full size, its size), and the
+              checksum of a `Piece` of what was written since the mark before (of a large piece, of its end)
+    counts    counts of the summary for the rows, by name
     synced    rows of a mark
 
-When all is written and on the disk, and before the first file takes its name, comes the last line:
+When everything is written and on the disk, and before the first file is renamed, the last line follows:
 
-    complete  of each file [part, name, bytes, time]: what it is called, and is to be called (null: it is thrown away), and its size and
-              the time of its last change, in ns since 1970, by which it is known under either name
+    complete  for each file [part, name, bytes, time]: its present name and its final name (null: it is deleted), and its size and the time
+              of its last change, in ns since 1970, by which it is recognised under either name
 
-Each line ends with a check, a digest of it and of the check before, so that a journal of which anything was changed is refused.
+Each line ends with a check, a digest of the line and of the check before, so that a journal in which anything was changed is refused.
 
-What was written before a process was killed is there: the system has it. After a power cut, or a crash of the machine, only what had been
-synced is sure to be: marks that were not are trusted only by the boot of the machine that they were made in.
+What was written before a process was killed is preserved by the system. After a power cut, or a crash of the machine, only what had been
+synced is certain to exist: other marks are trusted only in the same boot of the machine in which they were made.
 """
 
 from __future__ import annotations
@@ -36,13 +37,18 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.piece import Piece
 
 LAYOUT = 2
-"""Of journals, and of the files beside them."""
+"""Version of the layout of journals, and of the files beside them."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """version: of gpualign; options: of the command by name, those that the output depends on; input: a digest of what was read; rows:
-    queries of the whole job."""
+    """Identity of a run: runs with equal identities write the same bytes.
+
+    version: version of gpualign
+    options: options of the command that the output depends on, by name
+    input: digest of the input
+    rows: queries of the whole job
+    """
 
     version: str
     command: str
@@ -51,30 +57,30 @@ class Identity:
     rows: int
 
     def check(
-        self, other: Identity, name: str, advice: str = f"run that again, or without {parameter('resume')} from the beginning"
+        self, other: Identity, name: str, advice: str = f"run that again, or start from scratch without {parameter('resume')}"
     ) -> None:
-        """Raises `InputError` where `other`, of the journal or part `name`, is of a run that writes something else."""
-        found = None
+        """Raise `InputError` if `other`, of the journal or part file `name`, belongs to a run that writes something else."""
+        difference = None
         if other.version != self.version:
-            found = f"gpualign {other.version} began it, and this is {self.version}"
+            difference = f"it was started by gpualign {other.version}, and this is {self.version}"
         elif other.command != self.command:
-            found = f"gpualign {other.command} began it"
+            difference = f"it was started by gpualign {other.command}"
         elif other.options != self.options:
             changed = [key for key in {**other.options, **self.options} if other.options.get(key) != self.options.get(key)]
-            found = "it was begun " + ", ".join(_spelled(key, other.options.get(key)) for key in sorted(changed))
+            difference = "it was started " + ", ".join(_spelled(key, other.options.get(key)) for key in sorted(changed))
         elif (other.input, other.rows) != (self.input, self.rows):
-            found = "it was begun with other input"
-        if found:
-            raise InputError(f"{name}: {found}; {advice}")
+            difference = "it was started with other input"
+        if difference:
+            raise InputError(f"{name}: {difference}; {advice}")
 
 
 def identity_of(fields: Mapping[str, Any]) -> Identity:
-    """As it was read from JSON. Raises `ValueError` or `TypeError` for what is none."""
-    found = Identity(**fields)
-    texts = found.version, found.command, found.input
-    if not all(isinstance(text, str) for text in texts) or not isinstance(found.options, dict) or type(found.rows) is not int:
+    """Return the identity with these fields, which were read from JSON. Raises `ValueError` or `TypeError` for wrong fields."""
+    identity = Identity(**fields)
+    texts = identity.version, identity.command, identity.input
+    if not all(isinstance(text, str) for text in texts) or not isinstance(identity.options, dict) or type(identity.rows) is not int:
         raise ValueError("no identity")
-    return found
+    return identity
 
 
 def _spelled(key: str, value: Any) -> str:
@@ -85,12 +91,17 @@ def _spelled(key: str, value: Any) -> str:
 
 
 SUMMED = 1 << 18
-"""Bytes of a file that a mark has a checksum of, at most."""
+"""Maximum number of bytes of a file over which a mark has a checksum."""
 
 
 @dataclass(frozen=True)
 class Sum:
-    """What a file is known by. size: bytes of it at least, of one of full size its size; check: CRC-32 of the piece."""
+    """Checksum by which a file is recognised.
+
+    size: minimum bytes of the file; of a file of full size, its size
+    piece: bytes over which the checksum is
+    check: CRC-32 of the piece
+    """
 
     size: int
     piece: Piece
@@ -99,7 +110,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Mark:
-    """As the module says."""
+    """Mark of a journal; for its fields see the docstring of this module."""
 
     rows: int
     files: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -109,10 +120,17 @@ class Mark:
 
 @dataclass(frozen=True)
 class Resumed:
-    """Where a run goes on. rows: queries before this one are complete. files: of each file that grows (bytes to keep of it, text in these,
-    text in these that belongs to rows from `rows` on and will be written again). length: bytes of the journal that hold; synced: rows of
-    the last mark that had reached the disk, None: of none is that known. check: of the last of the lines that hold; sums: of each file,
-    those of all marks that hold; counts: what the rows before that one come to."""
+    """Where a run resumes.
+
+    rows: the queries before this one are complete
+    files: for each file that grows (bytes to keep, bytes of text in these, bytes of that text that belong to rows from `rows` on and will
+        be written again)
+    length: bytes of the journal that are valid
+    synced: rows of the last mark that had reached the disk; None: that is not known of any
+    check: check of the last valid line
+    sums: for each file, the checksums of all valid marks
+    counts: counts of the summary for the rows before `rows`
+    """
 
     rows: int
     files: Mapping[str, tuple[int, int, int]]
@@ -125,7 +143,13 @@ class Resumed:
 
 @dataclass(frozen=True)
 class Finished:
-    """A file of a complete output, by names in its folder; final None: it is thrown away. size: bytes; changed: in ns since 1970."""
+    """File of a complete output.
+
+    part: its present name in the folder
+    final: its final name in the folder; None: it is deleted
+    size: bytes
+    changed: time of its last change, ns since 1970
+    """
 
     part: str
     final: str | None
@@ -135,7 +159,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Complete:
-    """All that a run is left to do: these files take their names."""
+    """Complete output, of which only the files have to be renamed."""
 
     files: Sequence[Finished]
 
@@ -144,29 +168,29 @@ _BEGINNING = b'{"gpualign journal": '
 
 
 def first_line(identity: Identity) -> bytes:
-    """How a journal begins."""
+    """First line of a journal."""
     return _line({"gpualign journal": LAYOUT, **asdict(identity)})
 
 
 def process_line(boot: str | None) -> bytes:
-    """A process begins to work on the output, in a boot of a machine that has this id, if that is known."""
+    """Line of a process that starts to work on the output. boot: id of the machine's boot, None if it is not known."""
     return _line({"boot": boot})
 
 
 def mark_line(mark: Mark) -> bytes:
-    """A mark."""
+    """Line of a mark."""
     sums = {name: [one.size, *astuple(one.piece), one.check] for name, one in mark.sums.items()}
     files = {name: list(numbers) for name, numbers in mark.files.items()}
     return _line({"rows": mark.rows, "files": files, "sums": sums, "counts": dict(mark.counts)})
 
 
 def synced_line(rows: int) -> bytes:
-    """The mark of so many rows had reached the disk."""
+    """Line that records that the mark of `rows` rows has reached the disk."""
     return _line({"synced": rows})
 
 
 def last_line(files: Iterable[Finished]) -> bytes:
-    """How a journal ends."""
+    """Last line of the journal of a complete output."""
     return _line({"complete": [[one.part, one.final, one.size, one.changed] for one in files]})
 
 
@@ -181,7 +205,7 @@ _CHECKED = re.compile(rb'(\{.*), "check": "([0-9a-f]{16})"\}')
 
 
 def chained(lines: bytes, check: str) -> tuple[bytes, str]:
-    """(the lines, each with its check; that of the last). check: of the line before, "" for the first."""
+    """Append its check to each line. Returns (lines, check of the last line). check: of the line before, "" for the first."""
     out = []
     for line in lines.splitlines():
         check = _check(line, check)
@@ -196,7 +220,7 @@ def _check(line: bytes, before: str) -> str:
 
 
 def _unchained(lines: Sequence[bytes]) -> tuple[list[bytes], list[str]]:
-    """(the lines without their checks, the checks). Raises `ValueError` where one is wrong."""
+    """Verify the checks and return (lines without checks, checks). Raises `ValueError` if a check is wrong."""
     plain, checks = [], [""]
     for line in lines:
         match = _CHECKED.fullmatch(line)
@@ -208,10 +232,12 @@ def _unchained(lines: Sequence[bytes]) -> tuple[list[bytes], list[str]]:
 
 
 def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | None, Resumed | Complete | None]:
-    """(whose journal it is, None: it had only been opened; where to go on with the output, or what it is if it is complete, None: nothing
-    of it is sure to be there).
+    """Read a journal: (identity of its run, where to resume the output or the complete output).
 
-    boot: of this machine. A last line that is not whole was cut off by what ended the run. Raises `InputError` for what is no journal.
+    boot: id of this machine's boot
+
+    The identity is None if the journal had only been opened, the second value if nothing of the output is certain to exist. An incomplete
+    last line is ignored: whatever ended the run cut it off. Raises `InputError` if this is no valid journal.
     """
     import json
 
@@ -222,32 +248,33 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | No
         head = json.loads(lines[0])
         layout = head.pop("gpualign journal")
         if layout != LAYOUT:
-            raise InputError(f"{name}: a journal of layout {layout}; this gpualign goes on with those of layout {LAYOUT}")
+            raise InputError(f"{name}: expected a journal of layout {LAYOUT}, which this gpualign can resume, found layout {layout}")
         plain, checks = _unchained(lines)
         del head["check"]
         identity = identity_of(head)
         if plain[1:] and (complete := _complete(plain[-1])):
             return identity, complete
         ends = [*accumulate(len(line) + 1 for line in lines)]
-        marks, held, synced = _trusted(plain[1:], boot)
+        marks, valid, synced = _trusted(plain[1:], boot)
         files = marks[-1].files if marks else {}
-        # Of packed files less is safe than was written: rows go on from a mark that all of them hold.
-        chosen = next((mark for mark in reversed(marks) if _held(mark, files)), None)
+        # Less of a compressed file is safe than was written: rows are resumed at a mark that all files hold.
+        chosen = next((mark for mark in reversed(marks) if _is_held(mark, files)), None)
         if chosen is not None and chosen.rows > identity.rows:
             raise ValueError("more rows than there are")
     except InputError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
-        raise InputError(f"{name}: no journal, or a damaged one; remove it and the part, and start without {parameter('resume')}") from None
+        problem = "expected a journal, found another file or a damaged journal"
+        raise InputError(f"{name}: {problem}; remove it and the part file, and run without {parameter('resume')}") from None
     if chosen is None:
         return identity, None
     kept = {key: (size, text, text - chosen.files[key][2]) for key, (size, text, _) in files.items()}
     sums = {name: [mark.sums[name] for mark in marks if name in mark.sums] for name in marks[-1].sums}
-    return identity, Resumed(chosen.rows, kept, ends[held], synced, checks[held], sums, chosen.counts)
+    return identity, Resumed(chosen.rows, kept, ends[valid], synced, checks[valid], sums, chosen.counts)
 
 
 def _complete(line: bytes) -> Complete | None:
-    """That a last line says; None where it says something else."""
+    """Parse a last line. Returns None if it does not record a complete output."""
     import json
 
     value = json.loads(line)
@@ -261,32 +288,32 @@ def _complete(line: bytes) -> Complete | None:
     return Complete(files)
 
 
-def _held(mark: Mark, files: Mapping[str, Sequence[int]]) -> bool:
+def _is_held(mark: Mark, files: Mapping[str, Sequence[int]]) -> bool:
     return all(mark.files[name][2] <= numbers[1] for name, numbers in files.items())
 
 
 def _trusted(lines: Sequence[bytes], boot: str | None) -> tuple[list[Mark], int, int | None]:
-    """The marks that hold, the number of the line of the last of them, from 1, and which of them is the last that had reached the disk."""
+    """Find the valid marks: (these marks, number of the last one's line from 1, rows of the last mark that had reached the disk)."""
     import json
 
     marks: list[Mark] = []
-    places: list[int] = []  # lines of these
-    sure, there, synced = 0, False, None
+    line_numbers: list[int] = []  # of the marks
+    valid, is_this_boot, synced = 0, False, None
     for number, line in enumerate(lines, 1):
         value = json.loads(line)
         if "boot" in value:
-            there = boot is not None and value["boot"] == boot
+            is_this_boot = boot is not None and value["boot"] == boot
         elif "synced" in value:
             synced = _count(value["synced"])
-            sure = max(sure, sum(mark.rows <= synced for mark in marks))
+            valid = max(valid, sum(mark.rows <= synced for mark in marks))
         else:
             files = {str(name): (_count(a), _count(b), _count(c)) for name, (a, b, c) in value["files"].items()}
             sums = {str(name): _sum(numbers) for name, numbers in value["sums"].items()}
             marks.append(Mark(_count(value["rows"]), files, sums, {str(name): _count(n) for name, n in value["counts"].items()}))
-            places.append(number)
-            if there:
-                sure = len(marks)
-    return marks[:sure], places[sure - 1] if sure else 0, synced
+            line_numbers.append(number)
+            if is_this_boot:
+                valid = len(marks)
+    return marks[:valid], line_numbers[valid - 1] if valid else 0, synced
 
 
 def _sum(numbers: Sequence[Any]) -> Sum:

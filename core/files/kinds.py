@@ -1,4 +1,4 @@
-"""Kinds of files, recognised by their first bytes. Pure."""
+"""Recognises kinds of files by their first bytes. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 from gpualign.core.files.delimiters import delimiter_of
 
 PLINK_MAGIC = b"\x6c\x1b"
-"""The first bytes of PLINK's .bed and .pgen."""
+"""First bytes of PLINK's .bed and .pgen."""
 
 _CLUSTAL = re.compile(rb"(CLUSTAL|MUSCLE \(|PROBCONS |MSAPROBS |Kalign )")
 """First words of alignments in the format of CLUSTAL, by the programs that write it."""
@@ -23,7 +23,7 @@ _NEWICK_END = re.compile(rb"\)[^(),;]*;$")
 
 
 class FileKind(Enum):
-    """Kinds of files that are told apart, each with its name for messages."""
+    """Kinds of files that are distinguished, each with its name in messages."""
 
     FASTA = "FASTA"
     FASTQ = "FASTQ"
@@ -43,9 +43,9 @@ class FileKind(Enum):
 
 
 def kind_of(start: bytes) -> FileKind | None:
-    """The kind of a file by its first bytes, unpacked; None for a table, a binary file of another kind, or no text at all.
+    """Return the kind of a file by its first bytes, unpacked; None for a table, a binary file of another kind, or no text at all.
 
-    A table whose first id begins as another kind does is a table: FASTA has letters under its first title, Newick no tab.
+    A table whose first id begins like another kind is recognised as a table: FASTA has letters under its first title, Newick no tab.
     """
     if start.startswith(PLINK_MAGIC):
         return FileKind.PLINK
@@ -76,8 +76,8 @@ def kind_of(start: bytes) -> FileKind | None:
         return FileKind.MSF
     if _PHYLIP.fullmatch(first) and _is_phylip_row(first, second):
         return FileKind.PHYLIP
-    titled = first.startswith(b"\t") and _is_row_under(first, second)  # a column whose title is a number
-    if _COUNT.fullmatch(first) and second and not _NUMBER.fullmatch(second.strip()) and not titled:
+    is_header = first.startswith(b"\t") and _is_row_under(first, second)  # of a column whose title is a number
+    if _COUNT.fullmatch(first) and second and not _NUMBER.fullmatch(second.strip()) and not is_header:
         return FileKind.PHYLIP_MATRIX
     ends_as_tree = b";" in body or b"\n" not in body.strip()
     is_row = b"\t" in first or (not _NEWICK_END.search(first) and _is_row_under(first, second))
@@ -94,7 +94,7 @@ def _cells(first: bytes, second: bytes) -> list[bytes]:
 
 
 def _is_phylip_row(counts: bytes, second: bytes) -> bool:
-    """Tell whether the second line has letters of an alignment, and not a cell for each of two titles that happen to be numbers."""
+    """Return whether the second line has letters of an alignment, and not a cell for each of two titles that happen to be numbers."""
     _, *parts = second.split() or [b""]
     letters, sites = b"".join(parts) or second.strip(), int(counts.split()[1])
     titles, cells = counts.strip().count(b"\t"), second.strip().count(b"\t")
@@ -104,7 +104,7 @@ def _is_phylip_row(counts: bytes, second: bytes) -> bool:
 
 
 def _is_row_under(first: bytes, second: bytes) -> bool:
-    """Tell whether the second line has as many cells as a table with this header would have, and so is no sequence."""
+    """Return whether the second line has as many cells as a table with this header would have, and so is no sequence."""
     delimiter = delimiter_of(first, second).encode()
     if delimiter == b" " or delimiter not in second:
         return False

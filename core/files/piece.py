@@ -1,4 +1,4 @@
-"""Bytes of a file by which it is known again."""
+"""Pieces of a file, by whose checksums it is recognised."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Piece:
-    """Stretches of bytes: `count` of them, the first from `start` on and `length` long, each of the others `step` bytes behind the one
-    before it and `less` bytes shorter, as rows of a matrix are from the diagonal on."""
+    """Evenly spaced stretches of bytes, such as the rows of a matrix from the diagonal on.
+
+    start: first byte of the first stretch
+    length: length of the first stretch
+    count: number of stretches
+    step: bytes from the start of each stretch to the start of the next one
+    less: bytes by which each stretch is shorter than the one before
+    """
 
     start: int
     length: int
@@ -20,7 +26,7 @@ class Piece:
     less: int = 0
 
     def stretches(self) -> Iterator[tuple[int, int]]:
-        """(start, length) of each."""
+        """Yield (start, length) of each stretch."""
         for number in range(self.count):
             yield self.start + number * self.step, self.length - number * self.less
 
@@ -31,20 +37,20 @@ class Piece:
 
     @property
     def stop(self) -> int:
-        """Behind the last byte; 0 where there is no stretch."""
+        """Position after the last byte, 0 if there is no stretch."""
         return self.start + (self.count - 1) * self.step + self.shortest if self.count else 0
 
     @property
     def size(self) -> int:
-        """Bytes in all."""
+        """Total number of bytes."""
         return self.count * (self.length + self.shortest) // 2
 
     def scaled(self, size: int, offset: int) -> Piece:
-        """The same in bytes, where it counts values of so many bytes, the first of which is at `offset`."""
+        """Convert a piece that counts values to bytes. size: bytes of a value; offset: position of the first value."""
         return Piece(offset + self.start * size, self.length * size, self.count, self.step * size, self.less * size)
 
     def ending(self, most: int) -> Piece:
-        """The last stretches, as many as have `most` bytes together; of a single one that has more its last `most`."""
+        """Return the last stretches that have at most `most` bytes together, or the last `most` bytes of a longer last stretch."""
         first, held = self.count, 0
         while first and (held := held + self.length - (first - 1) * self.less) <= most:
             first -= 1
@@ -53,10 +59,10 @@ class Piece:
         return Piece(self.start + first * self.step, self.length - first * self.less, self.count - first, self.step, self.less)
 
     def checksum(self, descriptor: int) -> int:
-        """CRC-32 of these bytes of an open file, or of those of them that it has. Raises `OSError`."""
-        import zlib  # runs of a moment need none
+        """CRC-32 of these bytes of an open file. Bytes after its end are left out. Raises `OSError`."""
+        import zlib  # short runs do not need it
 
-        found = 0
+        checksum = 0
         for start, length in self.stretches():
-            found = zlib.crc32(os.pread(descriptor, length, start), found)
-        return found
+            checksum = zlib.crc32(os.pread(descriptor, length, start), checksum)
+        return checksum

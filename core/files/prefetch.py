@@ -1,4 +1,4 @@
-"""Streams that a thread of their own reads ahead, so that a file is unpacked while what was unpacked before is put to use."""
+"""Prefetches a stream in a thread of its own, so that a file is unpacked while the caller processes what was unpacked before."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 20
 _BLOCKS = 3
-"""Those that are filled or wait to be: one that is read from, one that is full, one that is being filled."""
+"""Number of blocks: one that the caller reads from, one that is full, one that is being filled."""
 
 
 class PrefetchingReader(io.RawIOBase):
-    """What a stream has left. An error is raised where it is met, behind all that was read before. The thread ends with the stream, or
-    when nobody holds this any more; nobody waits for it. For streams that do not wait for anybody: who closes the file below one that
-    does would wait as well."""
+    """Reads the remaining bytes of a stream ahead of the caller.
+
+    An error is raised at its position in the stream, after all bytes before it. The thread ends at the end of the stream, or when this
+    object is no longer referenced; it is not joined. For streams that never block: closing the file below a blocked stream would block too.
+    """
 
     def __init__(self, stream: io.RawIOBase) -> None:
         self._stream = stream
         self._thread = SerialExecutor("gpualign-read")
         weakref.finalize(self, self._thread.stop)
-        self._coming: deque[Future[tuple[bytearray, int]]] = deque()
+        self._pending: deque[Future[tuple[bytearray, int]]] = deque()
         for _ in range(_BLOCKS):
             self._fill(bytearray(_BLOCK))
         self._block, self._text = bytearray(), memoryview(b"")
@@ -37,11 +39,11 @@ class PrefetchingReader(io.RawIOBase):
 
     def readinto(self, buffer: object) -> int:
         view = memoryview(buffer)  # type: ignore[arg-type]
-        if not self._text and self._coming:
-            self._block, count = self._coming.popleft().result()
+        if not self._text and self._pending:
+            self._block, count = self._pending.popleft().result()
             self._text = memoryview(self._block)[:count]
             if not count:
-                self._coming.clear()
+                self._pending.clear()
                 self._thread.stop()
         count = min(len(view), len(self._text))
         view[:count] = self._text[:count]
@@ -51,9 +53,9 @@ class PrefetchingReader(io.RawIOBase):
         return count
 
     def _fill(self, block: bytearray) -> None:
-        self._coming.append(self._thread.submit(partial(_filled, self._stream, block)))
+        self._pending.append(self._thread.submit(partial(_filled, self._stream, block)))
 
 
 def _filled(stream: io.RawIOBase, block: bytearray) -> tuple[bytearray, int]:
-    """In the thread. A block with the next bytes of a stream, and how many these are, none at its end."""
+    """Fill a block with the next bytes of a stream, in the thread. Returns it with the number of bytes, 0 at the end of the stream."""
     return block, stream.readinto(block) or 0

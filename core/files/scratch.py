@@ -1,4 +1,4 @@
-"""Files for what does not fit in memory: they go when the run ends."""
+"""Scratch files for data that does not fit into memory. They are deleted when the run ends."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from types import TracebackType
 from typing import BinaryIO, Protocol, cast
 
 Scratch = Callable[[], BinaryIO]
-"""Makes an unnamed file."""
+"""Function that makes an unnamed file."""
 
 
 class ScratchFiles(Protocol):
-    """Where a run finds room."""
+    """Provides a run with scratch files."""
 
     def scratch(self) -> BinaryIO:
-        """An unnamed file."""
+        """Return a new unnamed file."""
 
     def named_scratch(self, suffix: str, /) -> tuple[BinaryIO, str]:
-        """The same with a name, for libraries that open files themselves: (file, path)."""
+        """Return a new file with a name, for libraries that open files themselves: (file, path)."""
 
 
 class TemporaryFiles:
-    """`ScratchFiles` in the system's folder for such files, until its context is left."""
+    """Implements `ScratchFiles` in the system's folder for temporary files. The files exist until its context is left."""
 
     def __init__(self) -> None:
         self._stack = ExitStack()
@@ -35,7 +35,6 @@ class TemporaryFiles:
         self._stack.close()
 
     def scratch(self) -> BinaryIO:
-        """As `ScratchFiles` says, like the next one."""
         return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile()))
 
     def named_scratch(self, suffix: str) -> tuple[BinaryIO, str]:

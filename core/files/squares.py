@@ -1,4 +1,4 @@
-"""Values of all pairs of one set, as text files hold them: a whole square, or one of its triangles. Pure."""
+"""Interprets cells of text as values of all pairs of one set: a whole square, or one of its triangles. Pure."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from gpualign.core.common.dataclass import dataclass
 Cells = Sequence[str]
 
 _ROUNDING = 1e-12
-"""What is left of a value that is 0."""
+"""Tolerance for values that are 0."""
 
 _NO_VALUE = frozenset(("nan", "na", "n/a", "?", "-"))
 
 
 def number_of(cell: str) -> float | None:
-    """Value of a cell, nan for one that says that there is none; None for what is no number."""
+    """Value of a cell, nan for a mark of a missing value; None if the cell is no number."""
     try:
-        return None if "_" in cell else float(cell)  # which Python takes for a separator of thousands
+        return None if "_" in cell else float(cell)  # Python accepts underscores as separators of thousands
     except ValueError:
         return np.nan if cell.lower() in _NO_VALUE else None
 
 
 def numbers_of(cells: Cells) -> Reals | None:
-    """Values of some cells; None if one is no number."""
+    """Values of some cells: float64[cells]; None if one is no number."""
     try:
         values = np.array(cells, dtype=np.float64)
     except ValueError:
-        found = [number_of(cell) for cell in cells]
-        return None if None in found else np.array(found, dtype=np.float64)
+        numbers = [number_of(cell) for cell in cells]
+        return None if None in numbers else np.array(numbers, dtype=np.float64)
     return None if "_" in "".join(cells) else values
 
 
@@ -41,8 +41,8 @@ def numbers_of(cells: Cells) -> Reals | None:
 class Square:
     """Values of all pairs of one set.
 
-    values: float64[records][records], nan where there is none
-    shape: of what the file holds
+    values: float64[records][records], nan if there is none
+    shape: shape of the values in the file: "square", "lower triangle" or "upper triangle"
     has_diagonal: whether the file has the values of records with themselves; otherwise they are 0
     """
 
@@ -56,27 +56,28 @@ class Square:
 
     @property
     def is_of_one_set(self) -> bool:
-        """Tell whether the values alone show that rows and columns are the same records: they are symmetric, with one value along the
-        diagonal."""
+        """Whether the values alone show that rows and columns are the same records: they are symmetric, with one value on the diagonal."""
         own = np.diagonal(self.values)
         own = own[~np.isnan(own)]
         return len(self.values) > 1 and self.is_symmetric and bool((own == own[:1]).all())
 
 
 def is_symmetric(values: npt.NDArray[Any]) -> bool:
-    """Tell whether values[i, j] equals values[j, i], but for what decimals of text leave."""
+    """Return whether values[i, j] equals values[j, i], up to the rounding of decimals in text."""
     square = values.ndim == 2 and values.shape[0] == values.shape[1]
     return square and np.allclose(values, values.T, rtol=1e-9, atol=_ROUNDING, equal_nan=values.dtype.kind == "f")
 
 
 def square_of(rows: Sequence[Cells]) -> Square | None:
-    """All values of n records from n rows: n cells each, or those of a triangle with or without the diagonal. Cells of the other triangle
-    are empty or missing; rows of an upper triangle may begin at its first value. None if the rows are none of these."""
+    """Return the values of n records from n rows: n cells each, or those of a triangle with or without the diagonal.
+
+    Cells of the other triangle are empty or missing; rows of an upper triangle may begin at its first value. Returns None for other rows.
+    """
     count = len(rows)
     if all(len(row) == count for row in rows) and not any("" in row for row in rows):
-        found = [numbers_of(row) for row in rows]
-        whole = [row for row in found if row is not None]
-        return without_half(np.stack(whole)) if len(whole) == count else None
+        parsed = [numbers_of(row) for row in rows]
+        numbers = [row for row in parsed if row is not None]
+        return without_half(np.stack(numbers)) if len(numbers) == count else None
     for name, upper in (("lower triangle", False), ("upper triangle", True)):
         for diagonal in (1, 0):
             values = _triangle(rows, upper, diagonal)
@@ -86,7 +87,7 @@ def square_of(rows: Sequence[Cells]) -> Square | None:
 
 
 def without_half(values: Reals) -> Square:
-    """A square, or a triangle beside which no value is written."""
+    """Return the values as a square, or as a triangle, mirrored, if the other triangle has no values (nan)."""
     above = np.triu_indices(len(values), 1)
     halves = values[above], values.T[above]
     if len(values) < 2 or np.isnan(halves[0]).all() == np.isnan(halves[1]).all():
@@ -101,18 +102,18 @@ def without_half(values: Reals) -> Square:
 
 
 def triangles_of(rows: Sequence[Cells]) -> list[Square]:
-    """All squares of which the rows can be a triangle: with the diagonal, or without it and so without the row that would be empty."""
-    found = []
+    """Return all squares whose triangle the rows can be: with the diagonal, or without it and so without the row that would be empty."""
+    squares = []
     for name, upper in (("lower triangle", False), ("upper triangle", True)):
-        for diagonal, some in ((1, rows), (0, [*rows, []] if upper else [[], *rows])):
-            values = _triangle(some, upper, diagonal)
+        for diagonal, triangle_rows in ((1, rows), (0, [*rows, []] if upper else [[], *rows])):
+            values = _triangle(triangle_rows, upper, diagonal)
             if values is not None:
-                found.append(Square(values, name, bool(diagonal)))
-    return found
+                squares.append(Square(values, name, bool(diagonal)))
+    return squares
 
 
 def filled(square: Square) -> Square:
-    """The square with both triangles, where the file has zeros in place of the upper one, as PLINK's `square0` writes."""
+    """Fill the upper triangle if the file has only zeros there, as PLINK's `square0` writes. Returns other squares unchanged."""
     values = square.values
     lower = np.tril(values, -1)
     if square.shape != "square" or np.triu(values, 1).any() or square.is_symmetric:
@@ -121,7 +122,10 @@ def filled(square: Square) -> Square:
 
 
 def _triangle(rows: Sequence[Cells], upper: bool, diagonal: int) -> Reals | None:
-    """float64[n][n] of a triangle whose row i has `diagonal` values more than those of records before it (upper: after it)."""
+    """Read a triangle: float64[n][n]; None for other rows.
+
+    Row i has a value for each record before it (upper: after it), and `diagonal` more, 0 or 1.
+    """
     count = len(rows)
     out = np.zeros((count, count))
     for i, row in enumerate(rows):

@@ -42,15 +42,15 @@ FILES = {
     "binary": (bytes(range(256)) * 10, "{path}: a binary file; expected FASTA or FASTQ text"),
     "truncated gzip": (
         gzip.compress(MANY)[:3000],
-        "{path}: truncated gzip file, or there is something else behind its end; copy or download it again",
+        "{path}: truncated gzip file, or something else follows its end; copy or download it again",
     ),
     "a word behind gzip": (
         gzip.compress(MANY) + b"garbage",
-        "{path}: truncated gzip file, or there is something else behind its end; copy or download it again",
+        "{path}: truncated gzip file, or something else follows its end; copy or download it again",
     ),
     "text behind gzip": (
         gzip.compress(MANY) + MANY,
-        "{path}: there is something else behind the end of this gzip file; copy or download it again",
+        "{path}: something else follows the end of this gzip file; copy or download it again",
     ),
     "mixed alphabets": (
         b">gene\n" + DNA + b"\n>prot\nMEEPQSDPSV\n",
@@ -103,7 +103,7 @@ def test_a_record_of_gaps_alone_is_empty(tmp_path, command):
 
 def test_missing_file_and_folder(tmp_path):
     assert refused(["nw", "no.fa"], tmp_path) == "gpualign: error: no.fa: no such file\n"
-    assert refused(["nw", "."], tmp_path) == "gpualign: error: .: a directory; a file is wanted\n"
+    assert refused(["nw", "."], tmp_path) == "gpualign: error: .: expected a file, found a directory\n"
 
 
 @pytest.mark.parametrize(

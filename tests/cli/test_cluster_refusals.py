@@ -104,7 +104,7 @@ def test_bad_lists(folder, monkeypatch, content, message):
         ("\ta\tb\nb\t0\t1\na\t1\t0\n", "x: the rows are in another order than the columns"),
         ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores or kinships, which are no distances"),
         ("\ta\tb\na\t0\tinf\nb\tinf\t0\n", "x: holds inf; distances are finite and not negative"),
-        ("\ta\tb\na\t0\tx\nb\tx\t0\n", "x: line 2: 'x' is no number"),
+        ("\ta\tb\na\t0\tx\nb\tx\t0\n", "x: line 2: expected a number, found 'x'"),
         ("\ta\ta\na\t0\t1\na\t1\t0\n", "x: records 1 and 2 have the same id 'a'"),
         ("\ta\t\na\t0\t1\n\t1\t0\n", "x: line 3 has an empty id"),
     ],

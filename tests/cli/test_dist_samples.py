@@ -173,11 +173,11 @@ def test_in_shares_and_again(rows, tmp_path):
     for k in (1, 2):
         dist("full.aln", *options, "--shard", f"{k}/2", "-o", "x.tsv")
     dist("full.aln", "--exclude", "s4", "--max-distance", 30, "--shard", "2/2", "-o", "x.tsv")
-    with pytest.raises(python.InputError, match=r"it was begun with --exclude s4;"):
+    with pytest.raises(python.InputError, match=r"it was started with --exclude s4;"):
         gpualign_here("merge", "x.tsv.1-of-2.part", "x.tsv.2-of-2.part", "-o", "x.tsv")
     (tmp_path / "drop.txt").write_text("s1\n")
     dist("full.aln", *options, "--shard", "2/2", "-o", "x.tsv")
-    with pytest.raises(python.InputError, match="it was begun with other input"):
+    with pytest.raises(python.InputError, match="it was started with other input"):
         gpualign_here("merge", "x.tsv.1-of-2.part", "x.tsv.2-of-2.part", "-o", "x.tsv")
 
 

@@ -85,7 +85,7 @@ def test_shares_of_a_job_use_the_same_sites(rows, tmp_path):
     assert (tmp_path / "x.tsv").read_text() == expected
     for k in (1, 2, 3):
         dist("full.aln", *OPTIONS, "--shard", f"{k}/3", "-o", "x.tsv")
-    for change, message in (([*OPTIONS, "--core", "0.7"], "begun with --core 0.7"), (OPTIONS, "begun with other input")):
+    for change, message in (([*OPTIONS, "--core", "0.7"], "started with --core 0.7"), (OPTIONS, "started with other input")):
         if change is OPTIONS:
             (tmp_path / "m.bed").write_text("NC_1\t10\t30\n")
         dist("full.aln", *change, "--shard", "2/3", "-o", "x.tsv")

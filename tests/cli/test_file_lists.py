@@ -121,7 +121,7 @@ def test_ids_of_two_files(folder):
         ("one.fa\nl.txt\n", "l.txt: line 2 is the list itself"),
         ("one.fa\n@some.txt\n", "l.txt: line 2: '@some.txt': no such file"),
         (">a\nACGT\n", "l.txt: line 1 is that of a FASTA file"),
-        ("one.fa\nlists\n", "lists: a directory; a file is wanted"),
+        ("one.fa\nlists\n", "lists: expected a file, found a directory"),
         ("one.fa\nempty.fa\n", "empty.fa: "),
         ("one.fa\ngap.fa\n", "gap.fa: record 'g': '-' at position 3 is a gap"),
         ("one.fa\n\0.fa\n", "l.txt: line 2: "),

@@ -194,12 +194,12 @@ def test_what_does_not_begin_like_a_journal_is_refused(raw):
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (Identity("2.0", "nw", {"match": 5}, "abc", 100), "gpualign 2.0 began it, and this is 1.0"),
-        (Identity("1.0", "sw", {"match": 5}, "abc", 100), "gpualign sw began it"),
-        (Identity("1.0", "nw", {"match": 4, "edit": True}, "abc", 100), "begun with --edit, with --match 4;"),
-        (Identity("1.0", "nw", {}, "abc", 100), "begun without --match;"),
-        (Identity("1.0", "nw", {"match": 5}, "abd", 100), "begun with other input"),
-        (Identity("1.0", "nw", {"match": 5}, "abc", 99), "begun with other input"),
+        (Identity("2.0", "nw", {"match": 5}, "abc", 100), "it was started by gpualign 2.0, and this is 1.0"),
+        (Identity("1.0", "sw", {"match": 5}, "abc", 100), "it was started by gpualign sw"),
+        (Identity("1.0", "nw", {"match": 4, "edit": True}, "abc", 100), "started with --edit, with --match 4;"),
+        (Identity("1.0", "nw", {}, "abc", 100), "started without --match;"),
+        (Identity("1.0", "nw", {"match": 5}, "abd", 100), "started with other input"),
+        (Identity("1.0", "nw", {"match": 5}, "abc", 99), "started with other input"),
     ],
 )
 def test_another_run_is_named(other, said):

@@ -97,7 +97,7 @@ def test_damage_is_told_as_without_a_thread(path, kind, at, cut, block):
         text, error = found(path, [100, 20_000], 0)
     assert (text, error) == found(path, [100, 20_000], 1 << 40)
     if cut:
-        other = ", or there is something else behind its end" if kind == "gzip" else ""
+        other = ", or something else follows its end" if kind == "gzip" else ""
         assert error == f"x.fa: truncated {kind} file{other}; copy or download it again"
 
 

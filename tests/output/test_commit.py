@@ -117,7 +117,7 @@ def test_a_complete_output_of_other_options_is_refused(folder, eager, monkeypatc
     before = found_in(folder)
     done = gpualign(*WORDS, "--metric", "fraction", "--resume", cwd=folder, check=False)
     assert done.returncode == 2
-    assert b"x.npy.journal: it was begun with --metric hamming" in done.stderr
+    assert b"x.npy.journal: it was started with --metric hamming" in done.stderr
     assert found_in(folder) == before
 
 

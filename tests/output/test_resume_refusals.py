@@ -37,13 +37,13 @@ def test_what_is_of_another_run_is_refused(interrupted, folder, tmp_path):
         assert outputs(tmp_path) == before
         return done.stderr
 
-    assert "x.tsv.journal: it was begun without --match" in refused(*words, "--match", "3", "--mismatch", "-1")
-    assert "it was begun with --fields query,target,score,cigar;" in refused("nw", "genes.fa", "-o", "x.tsv")
+    assert "x.tsv.journal: it was started without --match" in refused(*words, "--match", "3", "--mismatch", "-1")
+    assert "it was started with --fields query,target,score,cigar;" in refused("nw", "genes.fa", "-o", "x.tsv")
     (tmp_path / "genes.fa").unlink()
     (tmp_path / "genes.fa").write_bytes((folder / "genes.fa").read_bytes().replace(b">s9\nA", b">s9\nC").replace(b">s9\nG", b">s9\nT"))
     if (tmp_path / "genes.fa").read_bytes() == (folder / "genes.fa").read_bytes():
         (tmp_path / "genes.fa").write_bytes((folder / "genes.fa").read_bytes().replace(b">s9\n", b">t9\n"))
-    assert "begun with other input" in refused(*words)
+    assert "started with other input" in refused(*words)
     (tmp_path / "genes.fa").unlink()
     (tmp_path / "genes.fa").symlink_to(folder / "genes.fa")
     plain = re.sub(rb', "check": "[0-9a-f]*"', b"", journal.read_bytes())
@@ -51,7 +51,7 @@ def test_what_is_of_another_run_is_refused(interrupted, folder, tmp_path):
     head = json.dumps(json.loads(head) | {"version": "0.0.9"}).encode()
     before["x.tsv.journal"] = chained(head + b"\n" + lines, "")[0]
     journal.write_bytes(before["x.tsv.journal"])
-    assert "gpualign 0.0.9 began it, and this is" in refused(*words)
+    assert "it was started by gpualign 0.0.9, and this is" in refused(*words)
 
 
 def test_the_same_files_in_other_places_are_another_input(tmp_path, rng):
@@ -64,7 +64,7 @@ def test_the_same_files_in_other_places_are_another_input(tmp_path, rng):
     for inputs in (["b.aln", "a.aln"], ["a.aln", "--add", "b.aln"], ["a.aln", "a.aln"]):
         done = run(["dist", *inputs, *more, "--resume"], tmp_path)
         assert done.returncode == 2
-        assert "x.tsv.journal: it was begun with other input" in done.stderr
+        assert "x.tsv.journal: it was started with other input" in done.stderr
     assert outputs(tmp_path) == before
 
 
@@ -76,7 +76,8 @@ def test_what_is_no_journal_is_refused(interrupted, tmp_path, damage):
     (tmp_path / "x.tsv.journal").write_bytes(damage)
     done = run([*words, "--resume"], tmp_path)
     assert done.returncode == 2
-    assert "x.tsv.journal: " + ("a journal of layout 3" if b"3" in damage else "no journal, or a damaged one") in done.stderr
+    problem = "expected a journal of layout 2" if b"3" in damage else "expected a journal, found another file"
+    assert f"x.tsv.journal: {problem}" in done.stderr
     assert "Traceback" not in done.stderr
 
 
