@@ -26,7 +26,7 @@ class BackgroundTask:
 
     @property
     def busy(self) -> bool:
-        """Whether an action is running."""
+        """True while an action is running."""
         return self._thread is not None and self._thread.is_alive()
 
     def begin(self, action: Callable[[], None]) -> None:

@@ -18,7 +18,7 @@ from gpualign.core.planning.tile_plan import Limits, Tile
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What an engine can compute.
+    """Modes and features that an engine supports.
 
     paths: paths, statistics and free end gaps of global alignments
     near: global alignments of pairs within a bound
@@ -75,7 +75,7 @@ class Engine(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the engine can compute."""
+        """Modes and features that the engine supports."""
 
     def prepare(self, task: Task, budget: Budget) -> Prepared:
         """Decide how to do a task. Raises `RunError` if the budget is too small or the engine cannot do the task."""

@@ -109,7 +109,7 @@ class MultiDeviceEngine:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What any of the engines can compute."""
+        """Modes and features that at least one of the engines supports."""
         each = [engine.capabilities for engine in self._engines]
         return Capabilities(frozenset().union(*(c.modes for c in each)), any(c.paths for c in each), any(c.near for c in each))
 

@@ -120,7 +120,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Resumed:
-    """Where a run resumes.
+    """Position at which a run resumes an output.
 
     rows: the queries before this one are complete
     files: for each file that grows (bytes to keep, bytes of text in these, bytes of that text that belong to rows from `rows` on and will

@@ -56,7 +56,7 @@ class Square:
 
     @property
     def is_of_one_set(self) -> bool:
-        """Whether the values alone show that rows and columns are the same records: they are symmetric, with one value on the diagonal."""
+        """True if the values alone show that rows and columns are the same records: they are symmetric, with one value on the diagonal."""
         own = np.diagonal(self.values)
         own = own[~np.isnan(own)]
         return len(self.values) > 1 and self.is_symmetric and bool((own == own[:1]).all())
