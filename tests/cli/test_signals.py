@@ -269,7 +269,7 @@ print("done", flush=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "renamed\ndone\n", "")
 
 
-@pytest.mark.parametrize(("block", "code"), [("postponed", 130), ("uninterrupted", 0)])
+@pytest.mark.parametrize(("block", "code"), [("signals_deferred", 130), ("uninterrupted", 0)])
 def test_steps_that_belong_together_are_all_done(block, code):
     """The system gives a signal to any thread that takes it, whatever the mask of the first one is."""
     script = (
