@@ -1,1 +1,1 @@
-"""The command line: one module a command. Options, messages and files live here, no algorithm does."""
+"""The command line: commands, options, messages and input files; no algorithms."""

@@ -1,4 +1,4 @@
-"""How to cite gpualign, and the papers whose methods it began with. CITATION.cff says the same, and a test compares the two."""
+"""References for gpualign and the papers it grew out of. CITATION.cff holds the same data, and a test compares the two."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ To cite gpualign:
 
   The gpualign developers (2026). gpualign: exact all-vs-all sequence alignment and distance on CPUs, GPUs and clusters. Version {version}.
 
-The methods that --kernel selects, and that bench measures, come from three papers. Please cite the one that you use:
+The methods that --kernel selects, and that bench measures, come from three papers. Please cite the one you use:
 
   Payne JL, Sinnott-Armstrong NA, Moore JH (2010). Exploiting Graphics Processing Units for Computational Biology and
   Bioinformatics. Interdisciplinary Sciences: Computational Life Sciences 2(3), 213-220. doi:10.1007/s12539-010-0002-4
@@ -58,5 +58,5 @@ BibTeX:
 
 
 def citation() -> str:
-    """What --citation prints: references as text, then as BibTeX."""
+    """Return the output of --citation: references as text, then as BibTeX."""
     return _TEXT.replace("{version}", __version__)

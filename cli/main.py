@@ -1,4 +1,4 @@
-"""The `gpualign` command: the group of commands, and the one place where errors become messages and exit codes."""
+"""The `gpualign` command: the group of commands, and the only place that turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from gpualign.core.common.errors import GpualignError, for_command_line
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 COMMANDS = ("bench", "cluster", "dist", "index", "info", "merge", "nw", "plot", "sw", "tree")
-"""Each is a function of its name, in a module of its name in `commands`."""
+"""Each is a function of this name, in the module of this name in `commands`."""
 
 
 class _Commands(Mapping[str, click.Command]):
-    """Loads a command when it is asked for, so that none waits for the options of the others."""
+    """Mapping that imports a command on first use, so that no command waits for the options of the others."""
 
     def __getitem__(self, name: str) -> click.Command:
         if name not in COMMANDS:
@@ -39,15 +39,15 @@ class _Commands(Mapping[str, click.Command]):
         return len(COMMANDS)
 
 
-def _cite(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
+def _cite(ctx: click.Context, _: click.Parameter, requested: bool) -> None:
+    if requested and not ctx.resilient_parsing:
         from gpualign.cli.citation import citation
 
         click.echo(citation(), nl=False)
         ctx.exit()
 
 
-# Click puts nothing into it unless asked to.
+# Click adds no command to the mapping by itself.
 @click.group(cls=CommandGroup, commands=cast(MutableMapping[str, click.Command], _Commands()), context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="gpualign")
 @click.option(
@@ -69,10 +69,10 @@ def cli() -> None:
       gpualign sw query.fa db.fa > hits.tsv          the best hits of every query in a database
       gpualign dist snps.tsv > distances.tsv         SNP distances of all samples
       gpualign cluster genes.fa --min-identity 0.97  clusters
-      gpualign info                                  what this machine offers
+      gpualign info                                  engines and devices of this machine
 
     \b
-    Tab completion (bash; zsh and fish alike):
+    Tab completion (bash; similar for zsh and fish):
       eval "$(_GPUALIGN_COMPLETE=bash_source gpualign)"
     """
 
@@ -86,26 +86,26 @@ def _fail(message: str, code: int) -> int:
 
 
 def run() -> int:
-    """One command of the command line; the exit code. Errors become messages."""
+    """Run one command and return its exit code. Errors become messages."""
     stdout = sys.stdout
     try:
-        if "_GPUALIGN_COMPLETE" in os.environ:  # a shell asks what could be typed
-            import gpualign.cli.options.bash_completion  # noqa: F401  which tells Click how bash cuts words
+        if "_GPUALIGN_COMPLETE" in os.environ:  # a shell asks for completions
+            import gpualign.cli.options.bash_completion  # noqa: F401  tells Click how bash cuts words
         result = cli.main(prog_name="gpualign", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except BaseException as error:
-        with suppress(signals.Stopped):  # by somebody who is tired of waiting
+        with suppress(signals.Stopped):  # a second signal during the cleanup
             signals.run_cleanups()
-        # What a library makes of a signal that comes in its midst may be any exception.
+        # A library that a signal interrupts may raise any exception.
         if stopped := signals.ending():
             return _fail(*stopped)
         return _explain(error, stdout)
 
 
 def _explain(error: BaseException, stdout: object) -> int:
-    """stdout: as it was in the beginning; Click puts another one in its place where the reader of what it writes itself has gone away."""
-    if isinstance(error, SystemExit) and sys.stdout is stdout:  # Click's, when it has written a completion
+    """Report `error` and return the exit code. stdout: the original stream; Click replaces it if the reader of its own output is gone."""
+    if isinstance(error, SystemExit) and sys.stdout is stdout:  # by Click, after it has written a completion
         raise error
     if isinstance(error, click.ClickException):
         (explained(error, cli.commands) if isinstance(error, click.NoSuchOption) else error).show()
@@ -113,7 +113,7 @@ def _explain(error: BaseException, stdout: object) -> int:
     from gpualign.jobs.output.atomic_files import ClosedPipe
 
     if isinstance(error, (ClosedPipe, BrokenPipeError, SystemExit)):
-        # The reader has what it wanted (`| head`). Python would flush stdout once more at exit, so give it a place to.
+        # The reader has stopped reading (`| head`). Python flushes stdout once more at exit, so let it write to the null device.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if isinstance(error, GpualignError):

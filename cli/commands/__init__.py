@@ -1,1 +1,1 @@
-"""Commands of the command line, one module each."""
+"""The commands, one module each."""

@@ -1,4 +1,4 @@
-"""`gpualign bench`: the papers' own methods, measured on this machine."""
+"""`gpualign bench`: measures the methods of the papers on this machine."""
 
 from __future__ import annotations
 
@@ -16,27 +16,33 @@ from gpualign.cli.options.completion_types import DeviceType, PathType
     default="auto",
     show_default=True,
     metavar="NAME",
-    help="auto, cpu, cuda or cuda:0: the GPU that is measured.",
+    help="auto, cpu, cuda or cuda:0: the GPU to measure.",
 )
-@click.option("--size", type=ChoiceType(["small", "paper", "large"]), default="small", show_default=True, help="paper: as published.")
+@click.option(
+    "--size",
+    type=ChoiceType(["small", "paper", "large"]),
+    default="small",
+    show_default=True,
+    help="Size of the data; paper: as published.",
+)
 @click.option(
     "-o",
     "--output",
     type=PathType(folders=True),
     required=True,
     metavar="FOLDER",
-    help="results.json, table.md, ladder.png and ladder.svg go there.",
+    help="Folder for results.json, table.md, ladder.png and ladder.svg.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No notes.")
 def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
-    """Measure the methods of the papers that gpualign began with, and what it does today, on data made for it.
+    """Measure the methods of the papers gpualign grew out of, and its present kernels, on generated data.
 
     \b
     payne     Payne et al. 2010: all-pairs distance, from a loop on the CPU to shared memory on the GPU
     li        Li et al. 2014: Needleman-Wunsch of many pairs, four kernels and three ways of transfer
     munekawa  Munekawa et al. 2008: Smith-Waterman database search, scalar and with char4
 
-    Without a GPU the parts for the CPU run, and the report says what it leaves out. The chart needs gpualign[plot].
+    Without a GPU only the CPU parts run, and the report says what is missing. The chart needs gpualign[plot].
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`gpualign cluster`: clusters of records that are near each other."""
+"""`gpualign cluster`: clusters of similar records."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def cluster(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    """Clusters of records that are near each other: single, complete or average linkage, or greedy centroids.
+    """Cluster similar records: single, complete or average linkage, or greedy centroids.
 
-    SEQS is FASTA or FASTQ, plain or compressed, or @LIST, all files that a text file names, one per line. Every pair is judged by its
-    global alignment, and none is lost to a filter. With --edges or --distances nothing is aligned: the pairs are those of the file, and
-    SEQS or --ids, if given, has all records. A pair is near if it passes --min-identity or --max-distance. - is standard input.
+    SEQS is FASTA or FASTQ, plain or compressed, or @LIST: all files named in a text file, one per line. Every pair is judged by its global
+    alignment, and no filter loses any. With --edges or --distances nothing is aligned: the pairs are read from the file, and SEQS or --ids,
+    if given, must list all records. A pair is near if it passes --min-identity or --max-distance. - is standard input.
 
     Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid; with a linkage it is
-    the record with the most near records in its cluster, among several the one that is nearest to these, then the first.
+    the record with the most near records in its cluster; on a tie the one nearest to these, then the first.
 
     \b
     Examples:
@@ -103,9 +103,9 @@ def cluster(
 
     messages = ConsoleReporter.of("cluster", quiet, verbose, log, summary)
     if edges is not None and distances is not None:
-        raise InputError("--edges and --distances are two sources of the same; give one of them")
+        raise InputError("--edges and --distances both name the distances; give only one of them")
     if ids is not None and (edges is None or seqs is not None):
-        raise InputError("--ids is for the pairs of --edges" + (", whose records SEQS has already" if edges else ""))
+        raise InputError("--ids is for the pairs of --edges" + ("; SEQS already lists their records" if edges else ""))
     known = edges or distances
     if seqs is None and known is None:
         raise InputError("nothing to cluster: give a file of sequences, --edges or --distances")
@@ -119,8 +119,8 @@ def cluster(
         "strand": strand,
         "ambiguous": ambiguous,
     }
-    if known is not None and (given_costs := [name for name, one in costs.items() if one is not None]):
-        raise InputError(f"--{given_costs[0]} is of alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
+    if known is not None and (set_costs := [name for name, one in costs.items() if one is not None]):
+        raise InputError(f"--{set_costs[0]} applies to alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
     check_stdin(*read.everything, edges, distances, ids)
     spec = cluster_spec(output, format_, uc, representatives, seqs is not None)
     messages.begin([*read.everything, edges, ids, distances, matrix], spec.outputs)

@@ -1,4 +1,4 @@
-"""`gpualign dist`: distances of all pairs of samples by their SNPs or genotypes."""
+"""`gpualign dist`: distances of all pairs of samples by their SNPs, genotypes or alleles."""
 
 from __future__ import annotations
 
@@ -29,23 +29,24 @@ if TYPE_CHECKING:
     type=ChoiceType(["hamming", "fraction", "ibs", "allele", "jc69", "tn93", "king", "grm"]),
     default="hamming",
     show_default=True,
-    help="hamming: sites that differ; fraction: of the compared sites; genotypes: ibs: 1 - shared alleles / 2, allele: alleles that differ,"
-    " king: kinship (KING-robust), grm: genomic relationship; nucleotides: jc69, tn93: substitutions per site.",
+    help="hamming: number of sites that differ; fraction: their share of the compared sites. Genotypes: ibs: 1 - shared alleles / 2;"
+    " allele: alleles that differ; king: kinship (KING-robust); grm: genomic relationship. Nucleotides: jc69, tn93: substitutions"
+    " per site.",
 )
 @click.option(
     "--missing",
     type=ChoiceType(["pairwise", "complete", "as-difference"]),
     default="pairwise",
     show_default=True,
-    help="Missing calls: pairwise: skip the site for that pair; complete: skip sites where any sample has none; as-difference: they differ"
-    " from every call.",
+    help="Missing calls: pairwise: skip the site for that pair; complete: skip sites where any sample lacks a call; as-difference: a"
+    " missing call differs from every call.",
 )
-@click.option("--all-letters", is_flag=True, help="Letters: compare every letter, gaps too.  [only A, C, G, T; others are missing]")
+@click.option("--all-letters", is_flag=True, help="Alignments: compare every letter, also gaps.  [only A, C, G, T; others are missing]")
 @click.option(
     "--min-compared",
     metavar="N|F",
-    help="Pairs with fewer compared sites have no distance (nan) and are not near; with a point (0.5) a fraction of the sites. Tables"
-    " of pairs then have a column compared.  [1; with --max-distance near pairs need 0.5]",
+    help="Pairs with fewer compared sites have no distance (nan) and are not near; a number with a point (0.5) is a fraction of the"
+    " sites. Tables of pairs then have a column compared.  [1; with --max-distance near pairs need 0.5]",
 )
 @sample_options
 @site_options
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     "--add",
     type=PathType(),
     metavar="OLD",
-    help="One file: also each sample with all of OLD, whose own samples are not compared with each other.",
+    help="Incremental run: compare SAMPLES with each other and with OLD, but not OLD with itself.",
 )
 @distance_output_options
 @distance_kernel_option
@@ -106,14 +107,14 @@ def dist(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    """SNP, genotype and allele (cgMLST) distances of all pairs of samples, exact.
+    """Exact SNP, genotype and allele (cgMLST) distances of all pairs of samples.
 
     SAMPLES is an alignment (FASTA, rows of one length), a table of genotypes (tabs, commas or semicolons; a header of SNP ids, then one
     row per sample: its id and 0, 1, 2 or letters) or of alleles (chewBBACA, PubMLST), VCF or BCF, or a PLINK .bed or .pgen with its tables
-    beside it; text may be compressed, - is standard input, @LIST all alignments that a text file names, one per line. With OTHERS, which
-    must have the same sites, every sample of SAMPLES is compared with every one of OTHERS; with --add OLD samples are compared with each
-    other and with all of OLD, in one list. --exclude, --regions, --mask, --min-called, --core and --maf choose samples and sites of both
-    files, in this order.
+    beside it. Text may be compressed; - is standard input, @LIST is all alignments named in a text file, one per line. With OTHERS, which
+    must have the same sites, every sample of SAMPLES is compared with every sample of OTHERS. With --add OLD, the samples are compared with
+    each other and with all of OLD, in one list. --exclude, --regions, --mask, --min-called, --core and --maf choose samples and sites of
+    both files, in this order.
 
     \b
     Examples:
@@ -125,7 +126,7 @@ def dist(
       gpualign dist cohort.vcf.gz --metric ibs -o ibs.tsv
       gpualign dist cohort.bed --metric king --min-kinship 0.0884 > relatives.tsv
       gpualign dist new.aln old.aln --format molten         new samples against old ones
-      gpualign dist new.aln --add old.aln --max-distance 12 > more.tsv     and among each other, in one list
+      gpualign dist new.aln --add old.aln --max-distance 12 > more.tsv     and with each other, in one list
       gpualign dist full.aln --mask repeats.bed --core 0.95 > d.tsv        sites called in 95 % of samples
       gpualign dist core.aln --exclude failed.txt --min-called 0.9 > d.tsv  without some samples
       gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
@@ -164,7 +165,7 @@ def dist(
     messages = ConsoleReporter.of("dist", quiet, verbose, log, summary)
     if add is not None:
         if others is not None:
-            raise InputError("--add is for one file, whose samples are compared with each other too; for two files leave it out")
+            raise InputError("--add takes one file, whose samples are also compared with each other; leave it out to compare two files")
         others = add
     lists = [one.listed for one in sets if one.listed is not None]
     check_stdin(*named, *lists, mask)
@@ -191,7 +192,7 @@ def dist(
     paths = [*lists, *(file for path in named for file in files_of(path)), *beside]
     again = read_again(named, beside)
     if (resume or shard) and again is None:
-        raise InputError(f"--{'resume' if resume else 'shard'}: what came through a pipe cannot be read again; name files")
+        raise InputError(f"--{'resume' if resume else 'shard'}: input from a pipe cannot be read again; name files")
     nbytes = sum(os.path.getsize(path) for path in again or ())
     beside_it = [*([picture.path] if picture else []), *(clustered.outputs if clustered else [])]
     messages.begin(paths, [*outputs, *beside_it], resume)
@@ -224,12 +225,12 @@ def dist(
         sites,
         samples_used,
     )
-    task = options.task()  # what contradicts itself is refused before anything is read
+    task = options.task()  # refuses contradictory options before anything is read
     check_value(spec, task.metric)
     if task.metric.counts and max_distance is not None and 0 < max_distance < 1:
         messages.note(
-            f"--max-distance {max_distance:g}: {task.metric.name} counts differences, so only pairs without any are near; for a share of"
-            " the sites give a metric such as --metric fraction"
+            f"--max-distance {max_distance:g}: {task.metric.name} counts differences, so only pairs without any are near; for a fraction of"
+            " the sites choose a metric such as --metric fraction"
         )
     engine = named_engine(options, messages)
     with OutputFiles(messages.note) as files, ExitStack() as opened:

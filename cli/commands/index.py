@@ -1,4 +1,4 @@
-"""`gpualign index`: a database in the form that searches start with at once."""
+"""`gpualign index`: writes a database in a form that searches can use at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpualign.cli.options.input import input_options, mask_lower_option
 
 @click.command()
 @click.argument("db", type=PathType())
-@click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="The index, usually called NAME.gpa.")
+@click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="Index file to write, usually called NAME.gpa.")
 @input_options
 @mask_lower_option
 @log_option
@@ -33,10 +33,10 @@ def index(
     log: str | None,
     quiet: bool,
 ) -> None:
-    """Index a database of sequences for `gpualign sw`, which takes the index in place of DB.
+    """Index a database of sequences for `gpualign sw`, which accepts the index as DB.
 
-    FASTA or FASTQ, plain or compressed; - is standard input. A search with an index need not read and sort the database again.
-    Memory does not grow with the letters of the database; disk space for twice the letters is needed beside FILE.
+    DB is FASTA or FASTQ, plain or compressed; - is standard input. A search with an index need not read and sort the database again.
+    Memory does not grow with the letters of the database; temporary files beside FILE need disk space for twice the letters.
 
     \b
     Example:
@@ -53,7 +53,7 @@ def index(
     messages = ConsoleReporter.of("index", quiet, log=log)
     path = output_path(output)
     if path is None or not is_file_name(path):
-        raise InputError(f"-o {output}: an index is a file that can be mapped into memory; name one")
+        raise InputError(f"-o {output}: an index must be a regular file, which can be mapped into memory; name one")
     messages.begin([db], [path])
     with naming_output(path):
         if not path.parent.is_dir():

@@ -1,4 +1,4 @@
-"""`gpualign info`: what this build and machine offer; the page to send with a bug report."""
+"""`gpualign info`: engines and devices of this build and machine, to be sent with a bug report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gpualign merge`: the output of a job that was done in shares."""
+"""`gpualign merge`: joins the outputs of shards (--shard) into the output of the whole job."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _READ_BYTES = 64 << 20
 
 @click.command()
 @click.argument("parts", type=PathType(), nargs=-1, required=True)
-@click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="The output of the whole job; - is standard output.")
+@click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="Output of the whole job; - is standard output.")
 @log_option
 @click.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
 def merge(parts: tuple[str, ...], output: str, log: str | None, quiet: bool) -> None:
-    """Join the parts that runs with --shard have written, in any order, to the output of the whole job.
+    """Join the part files written by runs with --shard into the output of the whole job.
 
-    All parts of one job are needed: the same command, options and input, every share once. The result is, to the byte, that of
-    one run, except that gzip may pack differently in another release. It is written while parts are read, in little memory.
+    All parts of one job are needed, in any order: the same command, options and input, and every share once. The result is byte for byte
+    that of a single run, except that another release may compress gzip differently. Parts are streamed, so little memory is needed.
 
     \b
     Example:
@@ -66,7 +66,7 @@ def merge(parts: tuple[str, ...], output: str, log: str | None, quiet: bool) -> 
 
 
 def _checked_path(output: str, format: str) -> Path | None:
-    """None for standard output. Raises `InputError` where the name is of another format than the parts."""
+    """Return the path of `output`, None for standard output. Raises `InputError` if its suffix is of another format than the parts."""
 
     from gpualign.core.common.errors import InputError
     from gpualign.core.output.formats.registry import FORMATS
@@ -78,21 +78,21 @@ def _checked_path(output: str, format: str) -> Path | None:
         if chosen.needs_file:
             raise InputError(f"these are parts of {format}, which cannot go to standard output; name a file with -o")
         return None
-    wanted = [*chosen.suffixes, *(f"{suffix}.gz" for suffix in chosen.suffixes if chosen.is_text)]
-    if wanted and path.suffix and not output.lower().endswith(tuple(wanted)) and is_file_name(path):
-        raise InputError(f"-o {output}: these are parts of {format}; end the name in {' or '.join(wanted)}")
+    suffixes = [*chosen.suffixes, *(f"{suffix}.gz" for suffix in chosen.suffixes if chosen.is_text)]
+    if suffixes and path.suffix and not output.lower().endswith(tuple(suffixes)) and is_file_name(path):
+        raise InputError(f"-o {output}: these are parts of {format}; end the name in {' or '.join(suffixes)}")
     return path
 
 
 def _names(part: Part) -> tuple[Names, Names]:
-    """What queries and targets are called; of one set the same object."""
+    """Return the names of queries and of targets; for one set both are one object."""
     from gpualign.core.common.errors import InputError
     from gpualign.core.output.matrix_files import id_list_names
     from gpualign.core.sequences.ids import Names
 
     lists = [Names(part.lines(name)) for name in id_list_names(part.has("ids"))]
     if len(lists[0]) != part.described.identity.rows:
-        raise InputError(f"{part.path}: damaged: it has {len(lists[0]):,} ids of {part.described.identity.rows:,} queries; write it again")
+        raise InputError(f"{part.path}: damaged: it has {len(lists[0]):,} ids for {part.described.identity.rows:,} queries; write it again")
     return lists[0], lists[-1]
 
 
@@ -117,19 +117,19 @@ def _merge_sparse(parts: Sequence[Part], path: Path | None, files: OutputFiles) 
 
 
 def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -> None:
-    """Raises `InputError` where pairs are of other rows than there are, or not as many as their numbers and values (lengths of these)."""
+    """Raise `InputError` if rows in `counts` are out of range, or its sums differ from `lengths`, those of indices and values."""
     import numpy as np
 
     from gpualign.core.common.errors import InputError
 
-    size, total, there = counts.tell(), 0, True
+    size, total, valid = counts.tell(), 0, True
     counts.seek(0)
-    while there and size % 16 == 0 and (piece := counts.read(_READ_BYTES)):
-        numbers, found = np.frombuffer(piece, np.int64).reshape(-1, 2).T
-        there = bool(numbers.min() >= 0 and numbers.max() < rows and found.min() >= 0 and found.max() <= max(lengths))
-        total += int(found.sum())
-    if size % 16 or not there or lengths != {total}:
-        raise InputError(f"{name}: damaged: its pairs and those of the other parts are not as many as they should be; write them again")
+    while valid and size % 16 == 0 and (piece := counts.read(_READ_BYTES)):
+        numbers, pairs = np.frombuffer(piece, np.int64).reshape(-1, 2).T
+        valid = bool(numbers.min() >= 0 and numbers.max() < rows and pairs.min() >= 0 and pairs.max() <= max(lengths))
+        total += int(pairs.sum())
+    if size % 16 or not valid or lengths != {total}:
+        raise InputError(f"{name}: damaged: this part and the others do not hold the expected number of pairs; write them again")
 
 
 def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles) -> None:
@@ -150,13 +150,13 @@ def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles
 
 
 def _joined(parts: Sequence[Part], name: str, make: ArrayMaker, shape: tuple[int, int]) -> Array:
-    """A matrix of this shape, or the condensed one of as many records, from its parts."""
+    """Return the matrix of `shape` (or the condensed one of as many records), joined from its parts."""
     from gpualign.core.output.matrix_files import condensed_start
     from gpualign.core.output.mirroring import MatrixFiller
     from gpualign.jobs.devices.resources import Resources
 
-    found, dtype = parts[0].array_type(f"{name}.npy")
-    condensed = len(found) == 1
+    stored_shape, dtype = parts[0].array_type(f"{name}.npy")
+    condensed = len(stored_shape) == 1
     whole = make((condensed_start(shape[0], shape[0]),) if condensed else shape, dtype)
     out = whole.values
     placement = None if condensed else MatrixFiller(whole, parts[0].described.triangle, Resources().host_threads)

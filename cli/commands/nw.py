@@ -36,14 +36,13 @@ if TYPE_CHECKING:
     type=ChoiceType(["penalised", "free", "query", "target"]),
     default="penalised",
     show_default=True,
-    help="Gaps at the ends that cost nothing: free: all, the sequences overlap; query: gaps in the query, which lies within the"
-    " target; target: the other way round.",
+    help="Free end gaps. free: both ends of both sequences (overlap); query: gaps in the query (query inside target); target: the reverse.",
 )
 @click.option(
     "--add",
     type=PathType(),
     metavar="OLD",
-    help="One file: also each sequence with all of OLD, whose own sequences are not compared with each other.",
+    help="Incremental run: compare SEQS with each other and with OLD, but not OLD with itself.",
 )
 @strand_option
 @group_options
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     type=ChoiceType(["device", "host"]),
     default="device",
     show_default=True,
-    help="Where a GPU's paths are traced; host copies whole matrices back, as Li et al. 2014 did. The CPU traces its own.",
+    help="Where paths of alignments on a GPU are traced back; host copies whole matrices back, as Li et al. 2014 did.",
 )
 @global_kernel_options
 @going_on_options
@@ -114,9 +113,9 @@ def nw(
 ) -> None:
     """Global alignment (Needleman-Wunsch) of every pair: scores, identities, alignments.
 
-    One file: all pairs i < j of it. Two files: every query of SEQS against every target of SEQS2. FASTA, FASTQ or a plain list of peptides,
-    also compressed; - is standard input, @LIST all files that a text file names, one per line, as one set. A gap of n letters costs open +
-    (n-1) * extend. Scores are exact.
+    One file: all of its pairs i < j. Two files: every query of SEQS against every target of SEQS2. Files are FASTA, FASTQ or a plain list
+    of peptides, also compressed; - is standard input, @LIST is all files named in a text file, one per line, as one set. A gap of n letters
+    costs open + (n-1) * extend. Scores are exact.
 
     \b
     Examples:
@@ -165,7 +164,7 @@ def nw(
 
     messages = ConsoleReporter.of("nw", quiet, verbose, log, summary)
     if add is not None and seqs2 is not None:
-        raise InputError("--add is for one file, whose sequences are compared with each other too; for two files leave it out")
+        raise InputError("--add takes one file, whose sequences are also compared with each other; leave it out to compare two files")
     files = [path for one in sets for path in one.everything]
     check_stdin(*files, groups)
     check_groups(groups is not None, between, within)

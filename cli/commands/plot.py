@@ -17,31 +17,29 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("matrix", type=PathType())
-@click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="The picture: .png, .svg or .pdf.")
+@click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="Picture to write: .png, .svg or .pdf.")
 @click.option(
     "--value",
     type=ChoiceType(["score", "identity", "distance", "kinship", "relationship"]),
-    help="What the matrix holds.  [by the name of the array of .npz, or by the diagonal]",
+    help="What the matrix holds.  [inferred from the name of the array in .npz, or from the diagonal]",
 )
-@click.option(
-    "--label", metavar="TEXT", help="What the colours mean, beside their bar.  [score, identity, distance, kinship or relationship]"
-)
-@click.option("--title", metavar="TEXT", help="A title above the matrix.")
-@click.option("--cmap", metavar="NAME", help="Colours, by matplotlib's names.  [viridis; similar records are dark]")
+@click.option("--label", metavar="TEXT", help="Label of the colour bar.  [score, identity, distance, kinship or relationship]")
+@click.option("--title", metavar="TEXT", help="Title above the matrix.")
+@click.option("--cmap", metavar="NAME", help="Colour map, by its name in matplotlib.  [viridis; similar records are dark]")
 @click.option(
     "--linkage",
     type=ChoiceType(["average", "complete", "single", "weighted"]),
     default="average",
     show_default=True,
-    help="How the tree joins clusters: by the mean (average: UPGMA; weighted: WPGMA), largest or smallest distance.",
+    help="How the tree joins clusters: by the mean (average: UPGMA; weighted: WPGMA), largest (complete) or smallest (single) distance.",
 )
-@click.option("--tree", type=PathType(), metavar="FILE", help="Draw this tree, in Newick's format, and put the records in its order.")
+@click.option("--tree", type=PathType(), metavar="FILE", help="Draw this tree (Newick) and order the records by it.")
 @click.option(
     "--groups",
     type=PathType(),
     metavar="TABLE[:COLUMN,...]",
     help="Colours beside the rows: a table with an id and one or more groups per line, separated by tabs, commas or semicolons; a"
-    " first line that does not begin with an id names the groups. TABLE:COLUMN,... takes these columns, those of numbers and dates as"
+    " first line that does not begin with an id names the groups. TABLE:COLUMN,... uses these columns and shows numbers and dates as"
     " gradients.",
 )
 @click.option(
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
     default="tree",
     show_default=True,
     metavar="tree|input|groups|FILE",
-    help="Order of the records: that of their tree, of the matrix, of the first groups (by the tree within each), or of a FILE of ids.",
+    help="Order of the records: by their tree, as in the matrix, by the first groups (by the tree within each), or as in a FILE of ids.",
 )
 @click.option("--vmin", type=float, metavar="V", help="Value of the first colour.  [0; identities: the smallest]")
 @click.option("--vmax", type=float, metavar="V", help="Value of the last colour.  [the largest; identities: 1]")
@@ -70,16 +68,16 @@ def plot(
     vmax: float | None,
     quiet: bool,
 ) -> None:
-    """A clustered heat map of a matrix that `dist`, `nw` or `sw --all` wrote.
+    """Draw a clustered heat map of a matrix written by `dist`, `nw` or `sw --all`.
 
     MATRIX is .npy (ids in MATRIX.ids.txt beside it), .npz, or a table of text; - is standard input. The colours begin at the value that
-    means "the same", so records that are all equally far apart look that way. Pairs of a record with itself, and pairs without a value,
-    have colours of their own. Values are shown for up to 30 records, ids for up to 150. Memory: about
-    40 bytes for each pair of records; a matrix that is too large for the machine is refused.
+    means "identical", so records that are all equally far apart look that way. Pairs of a record with itself and pairs without a value
+    have colours of their own. Values are shown for up to 30 records, ids for up to 150. Memory: about 40 bytes per pair of records; a
+    matrix that is too large for the machine is refused.
 
     Rows are ordered by their tree, which is drawn beside them, unless --order says otherwise. Scores and identities s are large for similar
-    records; their tree is made from (s_ii + s_jj) / 2 - s_ij. The rows and columns of a matrix of two inputs are each ordered by their
-    profiles, without a tree. If cells show no numbers, a histogram beside the bar of colours shows how many pairs have which value.
+    records; their tree is built from (s_ii + s_jj) / 2 - s_ij. The rows and columns of a matrix of two inputs are each ordered by their
+    profiles, without a tree. If cells show no numbers, a histogram beside the colour bar shows the distribution of the values.
 
     \b
     Examples:
@@ -113,7 +111,7 @@ def plot(
     listed = None if order in ("tree", "input", "groups") else order
     if listed not in (None, "-") and not Path(listed).exists():
         raise InputError(
-            f"--order {order}: tree, input, groups or a file of ids is wanted, and there is no such file"
+            f"--order {order}: expected tree, input, groups or a file of ids, and there is no such file"
             f"{did_you_mean(order, ('tree', 'input', 'groups'))}"
         )
     table, columns = split_columns(groups) if groups else (None, None)
@@ -129,7 +127,7 @@ def plot(
     kind = value or guess_kind(stored.values, stored.name, stored.one_set)
     if kind is None:
         holds = "a vector of pairs i < j" if stored.values.ndim == 1 else "a matrix without values on its diagonal"
-        raise InputError(f"{matrix}: {holds} does not tell distances from other values; say which with --value")
+        raise InputError(f"{matrix}: {holds} may hold distances or other values; say which with --value")
     heat = of_lists(stored.values, stored.rows, stored.columns, stored.one_set, kind, label or kind)
     strips: Sequence[Grouping | Quantity] = ()
     if table is not None and columns is not None:

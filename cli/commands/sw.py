@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 @input_options
 @drop_empty_option
 @mask_lower_option
-@click.option("--strand", type=ChoiceType(["both", "plus", "minus"]), help="DNA: strands of the queries that are searched.  [both]")
+@click.option("--strand", type=ChoiceType(["both", "plus", "minus"]), help="DNA: strands of the queries to search.  [both]")
 @click.option(
     "--translate",
     type=ChoiceType(["query", "target", "both"]),
-    help="Search nucleotides as proteins, in six frames: of the queries (like blastx), of DB (tblastn) or of both (tblastx).",
+    help="Translate nucleotides in all six frames and search them as proteins: the queries (like blastx), DB (tblastn) or both (tblastx).",
 )
 @click.option(
-    "--genetic-code", type=WholeType(1), metavar="N", help="With --translate: NCBI's number of the genetic code.  [1, the standard code]"
+    "--genetic-code", type=WholeType(1), metavar="N", help="With --translate: NCBI number of the genetic code.  [1, the standard code]"
 )
 @click.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
 @mask_option
 @hit_options
-@click.option("--no-traceback", is_flag=True, help="Scores of hits only, no alignments.")
+@click.option("--no-traceback", is_flag=True, help="Report only scores of hits, no alignments.")
 @click.option(
     "--all", "everything", is_flag=True, help="Write the score of every pair instead of hits, in input order (a table or a matrix)."
 )
@@ -93,10 +93,10 @@ def sw(
 ) -> None:
     """Local alignment (Smith-Waterman): every query against every sequence of DB, the best hits of each query first.
 
-    No pair is left out, and scores are exact; low-complexity parts of the queries are masked first (--mask). The 25 best hits of each query
+    No pair is skipped, and scores are exact; low-complexity parts of the queries are masked first (--mask). The 25 best hits of each query
     are written, or with a threshold all that pass. DB is FASTA or FASTQ, plain or compressed, or an index made by `gpualign index`. Without
-    DB the sequences of QUERY are searched with each other. - is standard input, @LIST all files that a text file names, one per line. A gap
-    of n letters costs open + (n-1) * extend: the default for proteins, --gap-open 12 --gap-extend 1, is what BLAST calls 11/1.
+    DB the sequences of QUERY are searched against each other. - is standard input, @LIST is all files named in a text file, one per line. A
+    gap of n letters costs open + (n-1) * extend: the default for proteins, --gap-open 12 --gap-extend 1, is what BLAST calls 11/1.
 
     \b
     Examples:
@@ -135,7 +135,7 @@ def sw(
     if with_self and db is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
     if genetic_code is not None and translate is None:
-        raise InputError("--genetic-code is for --translate, which says what is translated")
+        raise InputError("--genetic-code needs --translate, which says what to translate")
     resources = find_resources(cluster, device, threads, memory, messages, kernel)
     wanted = HitOptions(
         output,
@@ -167,7 +167,7 @@ def sw(
     reading = ReadOptions(alphabet, allow_duplicates, degap, bool(described), mask_lower, unknown, drop_empty, strict)
     by_index = db is not None and is_index(db)
     if by_index and "ttitle" in described:
-        raise InputError(f"{db} is an index, which holds no descriptions for the column ttitle; search the file that it was made of")
+        raise InputError(f"{db} is an index, which holds no descriptions for the column ttitle; search the file it was made from")
     opened = (open_inputs(one.paths) for one in (sets[:1] if by_index else sets))
     if translate is not None:
         from gpualign.jobs.translated_search import read_translated

@@ -1,4 +1,4 @@
-"""`gpualign tree`: a tree of records from their distances."""
+"""`gpualign tree`: builds a tree of records from their distances."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpualign.cli.options.execution import log_option
 
 @click.command()
 @click.argument("matrix", type=PathType(), required=False)
-@click.option("--edges", type=PathType(), metavar="LIST", help="A list of pairs with distances or identities, in place of MATRIX.")
+@click.option("--edges", type=PathType(), metavar="LIST", help="List of pairs with distances or identities, instead of MATRIX.")
 @click.option(
     "--method",
     type=ChoiceType(["nj", "upgma", "mst"]),
@@ -23,21 +23,28 @@ from gpualign.cli.options.execution import log_option
     "--root",
     type=NameType(),
     metavar="ID|midpoint",
-    help="Root of nj's tree: in the middle of the branch of this record, the outgroup, or half way between the two records that are"
-    " farthest apart.  [none]",
+    help="Root of the nj tree: the middle of the branch to record ID (the outgroup), or midpoint: half way between the two records that"
+    " are farthest apart.  [none]",
 )
-@click.option("-o", "--output", type=PathType(), default="-", metavar="FILE", help="Newick; of mst as FILE.tsv a table of its edges.")
+@click.option(
+    "-o",
+    "--output",
+    type=PathType(),
+    default="-",
+    metavar="FILE",
+    help="Write Newick; with mst and FILE.tsv a table of edges.  [standard output]",
+)
 @log_option
 @click.option("-q", "--quiet", is_flag=True, help="No notes.")
 def tree(matrix: str | None, edges: str | None, method: str, root: str | None, output: str, log: str | None, quiet: bool) -> None:
-    """A tree of the records of a distance matrix, or of a list of pairs.
+    """Build a tree of the records of a distance matrix or a list of pairs.
 
-    MATRIX is what `nw` or `dist` wrote, as .npy (ids in MATRIX.ids.txt beside it), .npz, a table of text or PHYLIP; - is standard input.
-    Identities become distances, 1 - identity. Neighbour joining and UPGMA take the distances of all pairs; a minimum spanning tree also
-    takes a list of near pairs, and is then one tree for each connected part, one line each.
+    MATRIX is written by `nw` or `dist`, as .npy (ids in MATRIX.ids.txt beside it), .npz, a table of text or PHYLIP; - is standard input.
+    Identities become distances, 1 - identity. Neighbour joining and UPGMA need the distances of all pairs; a minimum spanning tree can also
+    be built from a list of near pairs, and is then one tree per connected component, one line each.
 
-    Neighbour joining's tree is unrooted: its last three nodes meet in the root, unless --root says where it is. The root of a spanning tree
-    is its first record; its inner nodes are records too. `gpualign plot --tree` draws a tree of the other two kinds beside the matrix.
+    The tree of neighbour joining is unrooted: its last three nodes meet in the root, unless --root sets one. The root of a spanning tree is
+    its first record; its inner nodes are records too. `gpualign plot --tree` draws trees of the other two kinds beside the matrix.
 
     \b
     Examples:
@@ -63,9 +70,9 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     path = output_path(output)
     as_table = path is not None and path.name.endswith((".tsv", ".tsv.gz"))
     if as_table and method != "mst":
-        raise InputError(f"-o {output}: only --method mst has a table of edges; Newick has no name of its own, for instance .nwk")
+        raise InputError(f"-o {output}: only --method mst has a table of edges; a Newick file may be called .nwk")
     if path is not None and path.suffix.lower() in (".png", ".svg", ".pdf"):
-        raise InputError(f"-o {output}: tree writes Newick; for a picture give that to gpualign plot MATRIX --tree FILE -o {output}")
+        raise InputError(f"-o {output}: tree writes Newick; to draw it use gpualign plot MATRIX --tree FILE -o {output}")
     check_root(root, method)
     check_libraries()
     messages.begin([matrix, edges], [path])
@@ -74,7 +81,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     with OutputFiles(messages.note) as files, naming_output(path), files.text(path) as out:
         given, of_identities = read_given(edges, matrix, None, False, None, messages.warn)
         if not given.ids:
-            raise InputError(f"--edges {edges}: a header and no pairs; without records there is no tree")
+            raise InputError(f"--edges {edges}: a header and no pairs; a tree needs records")
         found = make_tree(given, of_identities, method, messages, root)
         for line in edge_rows(found) if as_table else newick(found):
             out.write(line.encode("utf-8", "surrogateescape"))

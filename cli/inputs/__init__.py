@@ -1,1 +1,1 @@
-"""What commands read that is no sequence: arrays, matrices, lists of pairs, calls."""
+"""Readers of inputs other than sequences: arrays, matrices, lists of pairs, calls."""

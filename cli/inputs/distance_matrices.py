@@ -1,4 +1,4 @@
-"""Matrices that a user names: arrays, tables of text and PHYLIP's form, square, condensed, triangles or of two sets."""
+"""Reads matrices: NumPy arrays, text tables and PHYLIP; square, condensed, triangular, or of two sets."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ _BESIDE = ("ids", "query_ids", "target_ids", "compared")
 _PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 _LARGEST = 1e100
-"""Beyond it sums of the values would no longer be numbers."""
+"""Largest value that is accepted, so that sums of values stay finite."""
 
 
 @dataclass(frozen=True)
 class StoredMatrix:
-    """A matrix of a file.
+    """A matrix read from a file.
 
-    values: as they are in the file, [rows][columns], or the vector of pairs i < j of a condensed matrix
-    rows, columns: ids, "1", "2", ... where the file names none
+    values: as stored in the file, [rows][columns], or the vector of pairs i < j of a condensed matrix
+    rows, columns: ids; "1", "2", ... if the file has none
     one_set: rows and columns are the same records
-    name: what the file says that it holds (of .npz the name of the array), None where it does not say
-    assumed: what was assumed in reading it, None where the file leaves no choice
+    name: what the file says it holds (for .npz the name of the array), None if it does not say
+    assumed: what was assumed when reading it, None if the file was unambiguous
     """
 
     values: Matrix
@@ -59,7 +59,7 @@ class StoredMatrix:
 
 @dataclass(frozen=True)
 class _Found:
-    """Contents of a file before they are checked; rows, columns: None where the file names none."""
+    """Unchecked contents of a file. rows, columns: None if the file has no ids."""
 
     values: Matrix
     rows: list[str] | None
@@ -90,7 +90,7 @@ def _checked(found: _Found, source: str) -> StoredMatrix:
     if values.ndim not in (1, 2) or not values.size:
         raise InputError(f"{source}: an array of {_by(values.shape)}; expected a matrix, or the vector of its pairs i < j")
     if not np.all((largest := np.abs(values[np.isfinite(values)].astype(np.float64))) <= _LARGEST):
-        raise InputError(f"{source}: holds {largest.max():g}; values up to {_LARGEST:g} are taken")
+        raise InputError(f"{source}: holds {largest.max():g}; expected values up to {_LARGEST:g}")
     counts = (_records_of_vector(values, source),) * 2 if values.ndim == 1 else values.shape
     lists = []
     for what, ids, count in zip(("rows", "columns"), (found.rows, found.columns), counts, strict=True):
@@ -106,7 +106,7 @@ def _checked(found: _Found, source: str) -> StoredMatrix:
 
 
 def check_ids(ids: Sequence[str], source: str) -> None:
-    """Raises `InputError` for records that their ids do not tell apart."""
+    """Raise `InputError` for empty or repeated ids."""
     first: dict[str, int] = {}
     for number, name in enumerate(ids, 1):
         if not name:
@@ -119,7 +119,7 @@ def _records_of_vector(values: Matrix, source: str) -> int:
     count = (1 + math.isqrt(1 + 8 * len(values))) // 2
     if count * (count - 1) // 2 != len(values):
         pairs = count * (count - 1) // 2
-        raise InputError(f"{source}: a vector of {len(values):,} values is no condensed matrix: {count:,} records have {pairs:,} pairs")
+        raise InputError(f"{source}: a vector of {len(values):,} values is not a condensed matrix: {count:,} records have {pairs:,} pairs")
     return count
 
 
@@ -128,7 +128,7 @@ def _by(shape: Sequence[int]) -> str:
 
 
 def _ids_beside(path: Path, values: Matrix) -> tuple[list[str] | None, list[str] | None]:
-    """The lists of ids that `nw` and `dist` write beside NAME.npy: of one set, or of two; of both those whose lengths are right."""
+    """Read the lists of ids that `nw` and `dist` write beside NAME.npy: of one set, or of two. If both exist, return those that fit."""
 
     def read(what: str) -> list[str] | None:
         beside = path.with_name(f"{path.stem}.{what}.txt")
@@ -146,9 +146,7 @@ def _ids_beside(path: Path, values: Matrix) -> tuple[list[str] | None, list[str]
 def _of_npz(arrays: dict[str, Matrix], source: str) -> _Found:
     names = [name for name in arrays if name not in _BESIDE]
     if {"indices", "indptr"} <= set(names):
-        raise InputError(
-            f"{source}: a sparse matrix (csr), which lacks pairs; write a whole one; cluster and tree also take a list, with --edges"
-        )
+        raise InputError(f"{source}: a sparse matrix (csr) lacks pairs; write a full one; cluster and tree also read a list, with --edges")
     if len(names) != 1:
         raise InputError(f"{source}: holds {', '.join(map(repr, arrays)) or 'no arrays'}; expected one matrix")
 
@@ -167,7 +165,7 @@ def _of_npz(arrays: dict[str, Matrix], source: str) -> _Found:
 
 
 def _text(raw: bytes, path: str, source: str) -> _Found:
-    """A matrix in text. path: of its file."""
+    """Parse a text matrix. path: its file, or - for standard input."""
     name = "FILE" if path == STDIO else shlex.quote(path)
     start, unpacked = unpack(io.BytesIO(raw), source)
     if not start.strip():
@@ -179,7 +177,7 @@ def _text(raw: bytes, path: str, source: str) -> _Found:
     try:
         found = _matrix_text(unpacked.read(), source, None if ids is None else len(ids))
     except InputError:
-        if kind not in (None, FileKind.PHYLIP_MATRIX):  # tried all the same: an id may begin as a file of another kind does
+        if kind not in (None, FileKind.PHYLIP_MATRIX):  # parsed first because an id may begin like a file of another kind
             _refuse(kind, source, name)
         raise
     if kind is FileKind.PAIRS and found.rows != found.columns:
@@ -192,7 +190,7 @@ def _text(raw: bytes, path: str, source: str) -> _Found:
 
 
 def _matrix_text(text: bytes, source: str, count: int | None) -> TextMatrix:
-    """count: of the records, where ids beside the file tell."""
+    """Parse a text matrix. count: number of records if ids beside the file give it, else None."""
 
     def rows() -> Iterator[Row]:
         return open_delimited(io.BytesIO(text), source).rows()
@@ -212,7 +210,7 @@ def _matrix_text(text: bytes, source: str, count: int | None) -> TextMatrix:
 
 
 def _ids_of_plink(path: Path) -> tuple[list[str] | None, Path | None]:
-    """(the ids that PLINK writes beside a matrix, in FILE.id, and the path of that file); None where there is none."""
+    """Return (ids, path) of the file FILE.id that PLINK writes beside a matrix, (None, None) if there is none."""
     plain = path.with_suffix("") if path.suffix in _PACKED else path
     beside = next((one for one in (path.with_name(f"{path.name}.id"), plain.with_name(f"{plain.name}.id")) if one.is_file()), None)
     if beside is None:
@@ -230,18 +228,18 @@ _MADE_OF = {
     FileKind.CLUSTAL: "gpualign dist {name} -o x.npz",
     FileKind.PHYLIP: "gpualign dist {name} -o x.npz",
 }
-"""Commands that make a matrix of what files hold."""
+"""Commands that compute a matrix from a kind of file."""
 
 
 def _refuse(kind: FileKind, source: str, name: str) -> NoReturn:
-    """Raises `InputError` for a file of another kind. name: of the file, for a shell."""
+    """Raise `InputError` for a file of another kind. name: its path, quoted for a shell."""
     if kind in _MADE_OF:
         raise InputError(f"{source} is {kind.value}; make a matrix first: {_MADE_OF[kind].format(name=name)}")
     if kind is FileKind.PAIRS:
         raise InputError(
-            f"{source} is a list of pairs; expected a matrix: write one, as by gpualign nw FILE --value distance -o x.npz; of lists,"
+            f"{source} is a list of pairs; expected a matrix: write one, as by gpualign nw FILE --value distance -o x.npz; from lists,"
             f" gpualign tree --edges {name} --method mst makes a spanning tree, and gpualign cluster --edges {name} clusters"
         )
     if kind is FileKind.NEWICK:
         raise InputError(f"{source} is a tree; expected a matrix; gpualign plot MATRIX --tree {name} draws both")
-    raise InputError(f"{source} is {kind.value}; expected a matrix: .npy, .npz, a table of text, or PHYLIP's form of a matrix")
+    raise InputError(f"{source} is {kind.value}; expected a matrix: .npy, .npz, a text table or PHYLIP")

@@ -1,4 +1,4 @@
-"""Inputs that are several files: @LIST, a text file that names them, one a line."""
+"""Inputs of several files: @LIST, a text file that names them, one per line."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 
 SIGN = "@"
-"""Begins what names a list. A file of such a name is ./@NAME."""
+"""Prefix of a list. A file whose own name begins with it is written ./@NAME."""
 
 
 @dataclass(frozen=True)
 class InputFiles:
-    """What an argument names. paths: its files, in order; listed: the list that names them, None where the argument is the file."""
+    """Files that an argument names.
+
+    paths: the files, in order
+    listed: the list that names them, None if the argument is the file itself
+    """
 
     paths: tuple[str, ...]
     listed: str | None = None
 
     @property
     def everything(self) -> tuple[str, ...]:
-        """All that is read."""
+        """Return all files that are read, the list included."""
         return self.paths if self.listed is None else (self.listed, *self.paths)
 
 
 def input_files(argument: str) -> InputFiles:
-    """The files that an argument names: itself, or those of the list behind an @; @- is a list from standard input.
+    """Return the files that an argument names: itself, or those of the list after an @; @- is a list from standard input.
 
-    Names are relative to the working directory. Blank lines and those that begin with # are left out. Raises `InputError` naming list and
+    Names are relative to the working directory. Blank lines and lines that begin with # are skipped. Raises `InputError` naming list and
     line.
     """
     if not argument.startswith(SIGN):
@@ -37,21 +41,19 @@ def input_files(argument: str) -> InputFiles:
 
     listed = argument.removeprefix(SIGN)
     if not listed:
-        raise InputError("@ wants the name of a list of files behind it, as in @files.txt")
+        raise InputError("expected the name of a list of files after @, as in @files.txt")
     with open_input(listed) as (stream, source):
         lines = unpack(stream, source)[1].read().removeprefix(b"\xef\xbb\xbf").splitlines()
     named = [(number, os.fsdecode(line.strip())) for number, line in enumerate(lines, 1)]
     named = [(number, name) for number, name in named if name and not name.startswith("#")]
     if not named:
-        raise InputError(f"{source}: names no files; a list has the name of a file on each line")
+        raise InputError(f"{source}: names no files; expected the name of a file on each line")
     for number, name in named:
         if name == listed and name != STDIO:
             raise InputError(f"{source}: line {number} is the list itself")
         if name != STDIO and not _exists(name):
             if number == named[0][0] and name.startswith(">"):
-                raise InputError(
-                    f"{source}: line {number} is that of a FASTA file, and behind an @ stands a list of files: leave out the @"
-                )
+                raise InputError(f"{source}: line {number} is FASTA; expected a list of files after @: leave out the @")
             raise InputError(
                 f"{source}: line {number}: {name!a}: no such file; names in a list are relative to the working directory, {os.getcwd()}"
             )

@@ -1,4 +1,4 @@
-"""The inputs of `gpualign dist`, opened. What they are, core/distance/readers/detection.py finds out."""
+"""Opens the inputs of `gpualign dist`. core/distance/readers/detection.py detects their formats."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 
 def files_of(path: str) -> list[str]:
-    """All files that are read for an input of this name."""
+    """Return all files that are read for the input `path`."""
     return [path] if path == STDIO else fileset_files(path)
 
 
 def read_again(paths: Sequence[str], beside: Sequence[str]) -> list[str] | None:
-    """The files that hold these inputs, and those that choose their sites, in their order; None where one is no file, so that what was
-    read of it cannot be read again."""
+    """Return the files that hold the inputs and those beside them that choose sites, in this order. None if an input is not a regular file
+    and cannot be read twice."""
     if any(path == STDIO or not os.path.isfile(path) for path in [*map(fileset_path, paths), *beside]):
         return None
     return [name for path in paths for name in files_of(path) if os.path.isfile(name)] + [*beside]
 
 
 def column_files(*named: str | None) -> list[str]:
-    """The files of titles that options name."""
+    """Return the files of titles among the values of options."""
     return [one for one in named if one is not None and os.path.isfile(one)]
 
 
 def read_titles(named: str) -> tuple[str, ...]:
-    """Titles of columns: with commas between them, or of a file of this name, one per line. Raises `InputError` for a file without any."""
+    """Return titles of columns: comma-separated, or from the file of this name, one per line. Raises `InputError` for an empty file."""
     if not os.path.isfile(named):
         return tuple(title.strip() for title in named.split(","))
     with open_input(named) as (stream, source):
@@ -49,8 +49,8 @@ def read_titles(named: str) -> tuple[str, ...]:
 
 
 def open_calls(sets: Sequence[InputFiles], stack: ExitStack) -> Iterator[CallFile]:
-    """Open one after the other, when it is asked for; `stack` closes them, but those of sets of several files are closed when the next one
-    is asked for: there may be thousands. Raises `InputError`."""
+    """Open the files one by one, as the caller iterates. `stack` closes them; files of a set of several are closed before the next one is
+    opened, because there may be thousands. Raises `InputError`."""
     for one in sets:
         for number, name in enumerate(one.paths):
             path = name if name == STDIO else fileset_path(name)
@@ -60,7 +60,7 @@ def open_calls(sets: Sequence[InputFiles], stack: ExitStack) -> Iterator[CallFil
 
 
 def samples_of(sets: Sequence[InputFiles], samples: Samples) -> dict[str, Counts]:
-    """How many samples each file of calls has."""
+    """Return the number of samples in each file of calls."""
     counts: dict[str, Counts] = {}
     for one, names in zip(sets, (samples.queries, samples.targets), strict=False):
         for path, count in zip(one.paths, names.files or (len(names),), strict=True):

@@ -1,4 +1,4 @@
-"""How large a matrix is, before it is read."""
+"""Checks the size of a matrix before it is read."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from gpualign.core.files.phylip_matrix import is_count
 from gpualign.jobs.matrix_memory import MatrixUse, check_memory
 
 _SQUARE_ARRAY, _SQUARE_ARCHIVE, _TEXT, _VECTOR, _VECTOR_ARCHIVE = 24, 32, 37, 5, 8
-"""Bytes for each pair of the square that reading takes: measured with 3,000 records."""
+"""Bytes per cell of the square matrix that reading takes, measured with 3,000 records."""
 
 
 def check_size(path: str, use: MatrixUse) -> None:
-    """Raises `InputError` for a matrix that takes more than the memory this process may still have.
+    """Raise `InputError` for a matrix that needs more memory than this process may still use.
 
-    The size is that of the headers of .npy and .npz, of the first line of text. Pipes, which can be read once, triangles of text and what
-    is damaged are left to whoever reads them.
+    The size is taken from the headers of .npy and .npz, or from the first line of text. Pipes, which can be read only once, triangles of
+    text and damaged files are left to their readers.
     """
     if not os.path.isfile(path):
         return
     try:
         with open_file(path) as stream:
             rows, columns, reading = _shape(stream, path)
-    # As for `parse_npz`: damaged files raise whatever their readers do.
+    # As in `parse_npz`: readers of damaged files may raise anything.
     except Exception:
         return
     check_memory(use, path, rows, columns, reading)
 
 
 def _shape(stream: BinaryIO, source: str) -> tuple[int, int, int]:
-    """(rows, columns, bytes of a pair in reading) of the square that a stored matrix becomes."""
+    """Return (rows, columns, bytes per cell in reading) of the square that a stored matrix becomes."""
     start = stream.read(len(NPY_MAGIC))
     stream.seek(0)
     if start == NPY_MAGIC:
@@ -67,7 +67,7 @@ def _shape_of_array(stream: object) -> tuple[int, ...]:
 
 
 def _square(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Of a vector the square of which it is the pairs i < j; lists of ids, which are vectors as well, make small ones."""
+    """Return the shape of the square whose pairs i < j are in a vector. Lists of ids are vectors too, but yield small squares."""
     if len(shape) == 2:
         return shape
     side = (1 + math.isqrt(1 + 8 * math.prod(shape))) // 2

@@ -1,4 +1,4 @@
-"""Trees that a user names."""
+"""Reads tree files."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from gpualign.jobs.tree import parse_tree
 
 
 def read_tree(path: str, ids: Sequence[str], warn: Callable[[str], None]) -> Tree:
-    """Read the only tree of a file; - is standard input. ids: of the records that its leaves should be, which it may write with
-    underscores for blanks. Raises `InputError` as `parse_tree` does."""
+    """Read the only tree of a file; - is standard input. ids: expected leaves, in which the file may write underscores for blanks.
+
+    Raises `InputError` as `parse_tree` does.
+    """
     with open_input(path) as (stream, source):
         text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape").read()
     return parse_tree(text, ids, source, warn)

@@ -25,23 +25,27 @@ from gpualign.jobs.output.atomic_files import open_input
 _ENDS = ("query", "target")
 
 _BEHIND_DISTANCES = re.compile(r"|[0-9]+|[^\t]+\t[0-9]+/[0-9]+")
-"""Of lists without a header, what may follow: nothing, the compared sites, and what mash has of each pair."""
+"""Columns that may follow the distance in a list without a header: none, the compared sites, or the last two columns of mash."""
 
 _LOOKED_AT = 20
-"""Rows that tell how a list is laid out."""
+"""Number of rows from which the layout of a list is recognised."""
 
 _ROUNDING = 1e-9
-"""Largest distance of a record from itself that some programs write."""
+"""Largest distance of a record from itself that is accepted, because some programs write such values."""
 _LINE_BYTES = 96
-"""Of a pair: two numbers of records, a value and a line, and the keys by which repeated pairs are found, in order; or, when the list has
+"""Memory per pair: two record numbers, a value and a line, and the sorted keys by which repeated pairs are found; or, after the list has
 been read, the near pairs beside it."""
 _LARGEST = 1e100
-"""Beyond it sums of the values would no longer be numbers."""
+"""Largest value that is accepted, so that sums of values stay finite."""
 
 
 @dataclass(frozen=True)
 class PairList:
-    """pairs: with their values, which are identities or distances."""
+    """Pairs of a list.
+
+    pairs: pairs and their values
+    of_identities: the values are identities, not distances
+    """
 
     pairs: ListedPairs
     of_identities: bool
@@ -49,7 +53,13 @@ class PairList:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Which columns hold the two ids and the value; width: how many there are; headed: whether line 1 names them."""
+    """Layout of a list.
+
+    query, target, value: indices of the columns of the two ids and the value
+    width: number of columns
+    kind: title of the column of values
+    headed: line 1 is a header
+    """
 
     query: int
     target: int
@@ -63,10 +73,9 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
     """Read a list of pairs: a table with a header, which may be repeated, that names the columns query, target and distance, identity or
     score; or, without a header, two ids and a distance. Tabs, commas, semicolons or blanks delimit columns; - is standard input.
 
-    edit: the scores are edit distances (None: there is no option to say so); other scores are no distances. by_identity: identities are
-    looked for. ids: of all records; None: the records are those in the list, in the order in which they come, and none where no pair is
-    near. memory: bytes that reading may take. Raises `InputError` naming the line, and `TooLittleMemory` where the list takes more than the
-    memory.
+    edit: scores are edit distances (None: the command has no such option); other scores are not distances. by_identity: read identities.
+    ids: ids of all records; None: the records are those in the list, in order of appearance, so a record without a near pair may be
+    missing. memory: bytes that reading may take. Raises `InputError` naming the line, and `TooLittleMemory` if the list needs more.
     """
     with open_input(path) as (stream, source):
         start, unpacked = unpack(stream, source)
@@ -77,37 +86,37 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
         if first is None:
             raise InputError(f"{source}: empty file; expected a list of pairs")
         columns = _columns(first, edit, by_identity, source)
-        begun = [row for row in itertools.islice(rows, _LOOKED_AT) if any(row[1])]
+        head = [row for row in itertools.islice(rows, _LOOKED_AT) if any(row[1])]
         if not columns.headed:
-            begun.insert(0, first)
-            _refuse_matrix(begun, source)
-        elif begun and len(begun[0][1]) == len(first[1]) + 1:
-            columns = _after_row_names(columns, begun, first, source)
-        found = _parse(itertools.chain(begun, rows), columns, first[1] if columns.headed else None, ids, source, memory)
-    return PairList(found, columns.kind == "identity")
+            head.insert(0, first)
+            _refuse_matrix(head, source)
+        elif head and len(head[0][1]) == len(first[1]) + 1:
+            columns = _after_row_names(columns, head, first, source)
+        pairs = _parse(itertools.chain(head, rows), columns, first[1] if columns.headed else None, ids, source, memory)
+    return PairList(pairs, columns.kind == "identity")
 
 
 def _refuse_matrix(rows: Sequence[Row], source: str) -> None:
-    """Raises `InputError` where the first rows are those of a small matrix, or begin with numbers of rows, and all can be two ids and a
-    distance as well. A larger matrix has more columns than a list."""
+    """Raise `InputError` if the first rows are ambiguous: two ids and a distance each, but also a small matrix, or rows that begin with
+    their numbers. A larger matrix has more columns than a list."""
     if len(rows) < _LOOKED_AT and len(rows[0][1]) == len(_ENDS) + 1 and _is_matrix(rows, source):
-        raise InputError(f"{source}: line {rows[0][0]} begins a list of pairs, or a matrix; write a header, query, target, distance")
+        raise InputError(f"{source}: line {rows[0][0]} may begin a list of pairs or a matrix; write a header: query, target, distance")
     counting = [cells[0] for _, cells in rows] == [str(k) for k in range(1, len(rows) + 1)]
     if counting and len(rows[0][1]) == len(_ENDS) + 2:
-        raise InputError(f"{source}: its rows may begin with ids, or with their numbers; write a header, query, target, distance")
+        raise InputError(f"{source}: its rows may begin with ids or with row numbers; write a header: query, target, distance")
 
 
 def _is_matrix(rows: Sequence[Row], source: str) -> bool:
     try:
-        found = read_matrix_rows(rows, source)
+        parsed = read_matrix_rows(rows, source)
     except InputError:
         return False
-    return found.rows == found.columns
+    return parsed.rows == parsed.columns
 
 
 def _after_row_names(columns: _Columns, rows: Sequence[Row], header: Row, source: str) -> _Columns:
-    """The columns behind the names of rows, over which R writes no title. Raises `InputError` where the first cells are no numbers of
-    rows."""
+    """Return the columns shifted past the row names, above which R writes no title. Raises `InputError` if the first cells are not row
+    numbers."""
     names = [cells[0] for _, cells in rows]
     if not all(name.isdecimal() for name in names) or len(set(names)) < len(names):
         line, cells = rows[0]
@@ -116,7 +125,7 @@ def _after_row_names(columns: _Columns, rows: Sequence[Row], header: Row, source
 
 
 def _columns(first: Row, edit: bool | None, by_identity: bool, source: str) -> _Columns:
-    """By the first line, which has this number."""
+    """Return the layout by the first line. first: its number and cells."""
     line, names = first
     if set(_ENDS) <= set(names):
         kind = _kind(names, edit, by_identity, source)
@@ -129,31 +138,31 @@ def _columns(first: Row, edit: bool | None, by_identity: bool, source: str) -> _
         )
     if not _BEHIND_DISTANCES.fullmatch("\t".join(names[3:])):
         raise InputError(
-            f"{source}: {len(names):,} columns without names; a list without a header is of two ids and a distance, with --compared of the"
-            " sites too: write one with names (nw --fields, dist --max-distance), or cut these columns out of it"
+            f"{source}: {len(names):,} columns without names; expected two ids and a distance (and with --compared the sites) in a list"
+            " without a header: write one with names (nw --fields, dist --max-distance), or cut out these columns"
         )
     if by_identity:
-        raise InputError(f"{source}: a list without a header is of distances; --min-identity wants a column that is called identity")
+        raise InputError(f"{source}: a list without a header holds distances; --min-identity needs a column called identity")
     return _Columns(0, 1, 2, len(names), "distance", False)
 
 
 def _kind(names: list[str], edit: bool | None, by_identity: bool, source: str) -> str:
-    """The column that says how near a pair is."""
-    wanted = ["identity"] if by_identity else ["distance", "score"] if edit else ["distance", "identity"]
-    for name in wanted:
+    """Return the title of the column of distances, identities or edit distances. Raises `InputError` if there is none."""
+    titles = ["identity"] if by_identity else ["distance", "score"] if edit else ["distance", "identity"]
+    for name in titles:
         if name in names:
             return name
-    there = f"{source}: the columns are {', '.join(names)}"
+    columns = f"{source}: the columns are {', '.join(names)}"
     if "score" in names and not by_identity:
         advice = "write distance or identity" if edit is None else "say --edit if they are edit distances, or write distance or identity"
-        raise InputError(f"{there}; scores are no distances: {advice}")
-    if found := {"kinship", "relationship"} & set(names):
-        raise InputError(f"{there}; {found.pop()}s are no distances: write distances, with --metric ibs")
-    raise InputError(f"{there}; the column {' or '.join(wanted)} is wanted")
+        raise InputError(f"{columns}; scores are not distances: {advice}")
+    if kinds := {"kinship", "relationship"} & set(names):
+        raise InputError(f"{columns}; {kinds.pop()}s are not distances: write distances, with --metric ibs")
+    raise InputError(f"{columns}; expected a column {' or '.join(titles)}")
 
 
 def _number(cell: str) -> float | None:
-    """A number, nan for NA and the like; None for what is neither, and for what is too large."""
+    """Return the number in a cell, nan for NA and similar, None for other text and for values that are too large."""
     try:
         value = float(cell)
     except ValueError:
@@ -164,8 +173,8 @@ def _number(cell: str) -> float | None:
 def _parse(
     rows: Iterator[Row], columns: _Columns, header: list[str] | None, ids: Sequence[str] | None, source: str, memory: int | None
 ) -> ListedPairs:
-    """header: cells of the header, which comes again where lists were joined by cat; None without one."""
-    most = sys.maxsize if memory is None else memory // _LINE_BYTES
+    """Parse the rows. header: cells of the header, None without one; it is repeated in lists that were joined by cat."""
+    max_pairs = sys.maxsize if memory is None else memory // _LINE_BYTES
     number = {} if ids is None else {name: k for k, name in enumerate(ids)}
     a, b, values, lines = array("i"), array("i"), array("d"), array("q")
     for line, cells in rows:
@@ -179,24 +188,24 @@ def _parse(
         for name, end in ((cells[columns.query], a), (cells[columns.target], b)):
             if name not in number:
                 if ids is not None:
-                    raise InputError(f"{source}: line {line} names {quoted(name)}, which is none of the records that were given")
+                    raise InputError(f"{source}: line {line} names {quoted(name)}, which is not among the given records")
                 if not name:
                     raise InputError(f"{source}: line {line} has an empty id")
                 refuse_control(name, f"{source}: line {line}")
                 number[name] = len(number)
             end.append(number[name])
         if value is None or value < 0 or (columns.kind == "identity" and value > 1):
-            expected = "an identity from 0 to 1" if columns.kind == "identity" else "a distance, a number from 0 on,"
-            raise InputError(f"{source}: line {line}: {quoted(cells[columns.value])} where {expected} is expected")
+            expected = "an identity from 0 to 1" if columns.kind == "identity" else "a distance, a number of 0 or more"
+            raise InputError(f"{source}: line {line}: expected {expected}, found {quoted(cells[columns.value])}")
         if a[-1] == b[-1] and value > _ROUNDING and columns.kind != "identity":
             name = quoted(cells[columns.query])
             raise InputError(f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id")
-        if len(lines) == most:
+        if len(lines) == max_pairs:
             raise TooLittleMemory(
-                f"{source}: the list is too long for the memory: reading takes {_LINE_BYTES} bytes a pair, and there are more lines than"
-                f" {line - 1:,}",
+                f"{source}: the list does not fit into memory: reading takes {_LINE_BYTES} bytes per pair, and there are more than"
+                f" {line - 1:,} lines",
                 _LINE_BYTES * line,
-                f"raise {parameter('memory')}, or list near pairs alone, as nw and dist do with {parameter('max_distance')}",
+                f"raise {parameter('memory')}, or list only near pairs, as nw and dist do with {parameter('max_distance')}",
             )
         values.append(value)
         lines.append(line)
@@ -206,7 +215,7 @@ def _parse(
     if contradiction is not None:
         one, other = contradiction
         raise InputError(
-            f"{source}: lines {lines[one]} and {lines[other]} say {values[one]:g} and {values[other]:g} of {quoted(names[a[one]])} and"
+            f"{source}: lines {lines[one]} and {lines[other]} have {values[one]:g} and {values[other]:g} for {quoted(names[a[one]])} and"
             f" {quoted(names[b[one]])}; a pair has one value"
         )
     return ListedPairs(names, edges)

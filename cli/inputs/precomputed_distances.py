@@ -1,4 +1,4 @@
-"""Distances that clusters and trees are made of: a list of pairs, or a matrix."""
+"""Reads the distances for clusters and trees, from a list of pairs or a matrix."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def read_given(
     warn: Callable[[str], None],
     memory: int | None = None,
 ) -> tuple[Given, bool]:
-    """(what is known, whether it is identities) of a list of pairs or a matrix. edit: scores are edit distances (None: there is no
-    --edit to say so); ids: of the sequences; memory: bytes that reading a list may take.
+    """Return (values, True if they are identities) of a list of pairs or a matrix. edit: scores are edit distances (None: the command has
+    no --edit); ids: ids of the sequences; memory: bytes that reading a list may take.
 
-    Raises `InputError` for what is neither distances nor identities, and for records that are not the sequences'.
+    Raises `InputError` if the values are neither distances nor identities, and if the records differ from the sequences.
     """
     if edges is not None:
         listed = read_edges(edges, edit, by_identity, ids, memory)
@@ -39,24 +39,24 @@ def read_given(
         warn(f"{distances}: {stored.assumed}")
     check_ids(stored.rows, distances)
     if not stored.one_set:
-        raise InputError(f"{distances}: {_why_not_one_set(stored)}; distances of one set with itself are wanted")
+        raise InputError(f"{distances}: {_why_not_one_set(stored)}; expected distances within one set")
     kind = "distance" if edit else guess_kind(stored.values, stored.name, True)
     if kind is None and stored.values.ndim == 2:
-        raise InputError(f"{distances}: no values on its diagonal, which tell distances from identities; write 0 or 1 there")
+        raise InputError(f"{distances}: the diagonal is empty, so distances and identities cannot be told apart; write 0 or 1 there")
     if kind in ("kinship", "relationship"):
-        raise InputError(f"{distances}: holds {kind}s, which are no distances; write distances, with --metric ibs")
+        raise InputError(f"{distances}: holds {kind}s, which are not distances; write distances, with --metric ibs")
     if kind not in ("distance", "identity"):
         advice = (
-            "write distances: nw with --value distance, dist with --metric ibs or the like"
+            "write distances: nw with --value distance, dist with --metric ibs or similar"
             if edit is None
             else "say --edit if they are edit distances"
         )
-        raise InputError(f"{distances}: holds scores or kinships, which are no distances; {advice}")
+        raise InputError(f"{distances}: holds scores or kinships, which are not distances; {advice}")
     values = stored.values
     if np.isinf(values).any() or (values < 0).any() or (kind == "identity" and (values > 1).any()):
-        found = values[np.isinf(values) | (values < 0) | (values > 1 if kind == "identity" else False)][0]
-        wanted = "identities are from 0 to 1" if kind == "identity" else "distances are finite and not negative"
-        raise InputError(f"{distances}: holds {found:g}; {wanted}")
+        invalid = values[np.isinf(values) | (values < 0) | (values > 1 if kind == "identity" else False)][0]
+        expected = "identities from 0 to 1" if kind == "identity" else "distances that are finite and not negative"
+        raise InputError(f"{distances}: expected {expected}, found {invalid:g}")
     rows = stored.rows
     if ids is not None and (changed := changed_ids(rows, ids)):
         warn(describe_changed(changed, distances))
@@ -64,7 +64,7 @@ def read_given(
     if ids is not None and set(ids) != set(rows):
         other = sorted(set(ids) ^ set(rows))[0]
         raise InputError(
-            f"{distances}: {other!r} is only in the {'sequences' if other in set(ids) else 'matrix'}; both are to have the same records"
+            f"{distances}: {other!r} is only in the {'sequences' if other in set(ids) else 'matrix'}; both must have the same records"
         )
     return MatrixOfPairs(rows, values), kind == "identity"
 
@@ -72,15 +72,15 @@ def read_given(
 def _why_not_one_set(stored: StoredMatrix) -> str:
     values, rows, columns = stored.values, stored.rows, stored.columns
     if rows != columns and sorted(rows) == sorted(columns):
-        return "the rows are in another order than the columns"
+        return "rows and columns are in different orders"
     if rows != columns:
-        return f"the rows are of {len(rows):,} records and the columns of {len(columns):,} others"
+        return f"the rows are {len(rows):,} records and the columns {len(columns):,} other records"
     i, j = np.argwhere(~np.isclose(values, values.T, rtol=1e-9, atol=0, equal_nan=True))[0].tolist()
     return f"not symmetric: {rows[i]!r} to {rows[j]!r} is {values[i, j]:g}, the other way {values[j, i]:g}"
 
 
 def in_order_of(given: Given, sequences: Inputs | None) -> Inputs | None:
-    """The sequences in the order of the records."""
+    """Return the sequences in the order of the records."""
     if sequences is None or list(sequences.queries.ids) == list(given.ids):
         return sequences
     place = {name: k for k, name in enumerate(sequences.queries.ids)}

@@ -1,4 +1,4 @@
-"""Reads what is known of records: a table with an id per line, and in each further column a group, a number or a date."""
+"""Reads tables of records: an id per line, and in each further column a group, a number or a date."""
 
 from __future__ import annotations
 
@@ -22,26 +22,30 @@ if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
 
 _MOST_NAMED = 20
-"""Columns of a table that a message names."""
+"""Number of columns of a table that a message names at most."""
 
 
 @dataclass(frozen=True)
 class _Table:
-    """titles: of the columns that are wanted. cells: of each id, in the order of the lines, those of its line in these columns."""
+    """Selected columns of a table.
+
+    titles: titles of the selected columns
+    cells: cells of each id in these columns, in the order of the lines
+    """
 
     titles: Sequence[str]
     cells: dict[str, list[str]]
 
     def columns(self, ids: Sequence[str]) -> Iterator[tuple[str, list[str], list[str]]]:
-        """(title, all cells, those of records with these ids, empty where the table lacks one) of each column."""
+        """Yield (title, all cells, cells of the records `ids`, "" for ids that are not in the table) of each column."""
         for k, title in enumerate(self.titles):
             own = [self.cells[name][k] if name in self.cells else "" for name in ids]
             yield title, [cells[k] for cells in self.cells.values()], own
 
 
 def split_columns(argument: str) -> tuple[str, list[str] | None]:
-    """(file, names of columns) of FILE:COLUMN,...; None in place of the names where the argument is a file. A name with a comma may be in
-    double quotes. Of colons in names of files the last one with a file before it ends the name."""
+    """Return (file, names of columns) of FILE:COLUMN,..., or (file, None) if the whole argument is a file. A name with a comma may be in
+    double quotes. If the argument has several colons, the last one with an existing file before it ends the name of the file."""
     if _is_there(argument):
         return argument, None
     ends = [at for at in range(len(argument) - 1, 0, -1) if argument[at] == ":"]
@@ -57,25 +61,25 @@ def _is_there(path: str) -> bool:
 
 
 def read_columns(path: str, columns: Sequence[str], ids: Sequence[str], warn: Callable[[str], None]) -> list[Grouping | Quantity]:
-    """Some columns of a table that `read_groups` takes, whose first line names all, in the order of `columns`: numbers and dates where a
-    column has no others, else groups. Raises `InputError` as that does, and naming the columns where one is not in the table."""
+    """Read some columns of a table, in the order of `columns`. The format is that of `read_groups`, but line 1 must name the columns.
+    Columns of only numbers or only dates become quantities, others groups. Raises `InputError` as `read_groups` does, and if a column is
+    not in the table, naming those that are."""
     table = _read_table(path, ids, warn, "the matrix", columns)
     return [quantity_of(title, own) or grouping(title, cells, own) for title, cells, own in table.columns(ids)]
 
 
 def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], of: str = "the matrix") -> list[Grouping]:
-    """The groupings of records with these ids, one per column after the first. Tabs, commas, semicolons or blanks delimit columns; - is
+    """Read the groupings of the records `ids`, one per column after the first. Tabs, commas, semicolons or blanks delimit columns; - is
     standard input.
 
-    Line 1 names the columns, unless it begins with one of the ids. Other records may be in the table, records may lack in it, and an empty
-    cell (or NA) is no group. of: what holds the records, for messages. Raises `InputError` naming the line, or where no record is in the
-    table.
+    Line 1 names the columns, unless it begins with one of the ids. The table may have other records and lack some; an empty cell (or NA) is
+    no group. of: what holds the records, for messages. Raises `InputError` naming the line, or if no record is in the table.
     """
     return [grouping(*column) for column in _read_table(path, ids, warn, of).columns(ids)]
 
 
 def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: str, columns: Sequence[str] | None = None) -> _Table:
-    """columns: those that are wanted, None for all."""
+    """Read the columns `columns` of a table, None for all."""
     with open_input(path) as (stream, source):
         lines = [row for row in open_delimited(unpack(stream, source)[1], source).rows() if any(row[1])]
     if not lines:
@@ -85,7 +89,7 @@ def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: 
         if not any(cells[-1] for _, cells in lines[1:]):
             lines = [lines[0], *((line, cells[: len(first)]) for line, cells in lines[1:])]
         elif not is_id_title(first[0]):
-            first.insert(0, "")  # R writes no title over the names of rows
+            first.insert(0, "")  # R writes no title above row names
     width = len(lines[0][1])
     if width < 2:
         raise InputError(
@@ -95,38 +99,38 @@ def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: 
     headed = columns is not None or (lines[0][1][0] not in known and not changed_ids([lines[0][1][0]], ids))
     titles = lines[0][1][1:] if headed else [f"group {k}" if width > 2 else "group" for k in range(1, width)]
     places = range(width - 1) if columns is None else [_place_of(name, titles, source) for name in dict.fromkeys(columns)]
-    found: dict[str, tuple[int, list[str]]] = {}
+    records: dict[str, tuple[int, list[str]]] = {}
     for line, cells in lines[headed:]:
         if len(cells) != width:
             raise InputError(f"{source}: line {line} has {len(cells):,} columns, line {lines[0][0]} has {width:,}")
-        wanted = [cells[1 + k] for k in places]
-        before = found.setdefault(cells[0], (line, wanted))
-        if before[1] != wanted:
+        selected = [cells[1 + k] for k in places]
+        before = records.setdefault(cells[0], (line, selected))
+        if before[1] != selected:
             raise InputError(f"{source}: lines {before[0]} and {line} put {cells[0]!a} in different groups")
-    changed = match_ids(list(found), ids, source, of, warn)
-    found = {changed.get(name, name): row for name, row in found.items()}
-    return _Table([titles[k] for k in places], {name: cells for name, (_, cells) in found.items()})
+    changed = match_ids(list(records), ids, source, of, warn)
+    records = {changed.get(name, name): row for name, row in records.items()}
+    return _Table([titles[k] for k in places], {name: cells for name, (_, cells) in records.items()})
 
 
 def _place_of(name: str, titles: Sequence[str], source: str) -> int:
-    """Index of the column that is called so. Raises `InputError`."""
+    """Return the index of the column `name`. Raises `InputError` if there is none, or several."""
     if titles.count(name) == 1:
         return titles.index(name)
     if name in titles:
         raise InputError(f"{source}: {titles.count(name)} columns are called {quoted(name)}; give them different names")
     shown = ", ".join(map(quoted, titles[:_MOST_NAMED])) + (f" and {len(titles) - _MOST_NAMED:,} more" if len(titles) > _MOST_NAMED else "")
-    raise InputError(f"{source}: no column is called {quoted(name)}; beside the ids its columns are {shown}{did_you_mean(name, titles)}")
+    raise InputError(f"{source}: no column is called {quoted(name)}; besides the ids its columns are {shown}{did_you_mean(name, titles)}")
 
 
 def read_group_pairs(path: str, within: bool, queries: Sequence[str], targets: Sequence[str], warn: Callable[[str], None]) -> GroupPairs:
-    """Which pairs of records are wanted, by the one group of each in a table as `read_groups` takes it. Raises `InputError` as that does,
-    and for records without a group."""
+    """Return the pairs selected by the group of each record, from a table in the format of `read_groups`. Raises `InputError` as
+    `read_groups` does, and for records without a group."""
     ids = list(dict.fromkeys([*queries, *targets]))
     return group_pairs(read_groups(path, ids, warn, "the sequences"), ids, (queries, targets), within, f"--groups {path}")
 
 
 def read_ids(path: str) -> dict[str, int]:
-    """Read a list of ids, one per line, each with the number of its line. Raises `InputError` for repeated ids, and for none."""
+    """Read a list of ids, one per line. Returns the line number of each. Raises `InputError` for repeated ids and for an empty list."""
     with open_input(path) as (stream, source):
         text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape")
         places: dict[str, int] = {}
@@ -139,5 +143,5 @@ def read_ids(path: str) -> dict[str, int]:
 
 
 def read_order(path: str, ids: Sequence[str], warn: Callable[[str], None]) -> dict[str, int]:
-    """Read the place of each id in a list, one per line. Raises `InputError` for ids that are twice or not in it."""
+    """Read the order of records from a list of ids, one per line. Raises `InputError` for ids that are repeated or missing."""
     return match_order(read_ids(path), ids, path, warn)

@@ -1,4 +1,4 @@
-"""Which sites `gpualign dist` is to use, as its options say."""
+"""Choice of the sites that `gpualign dist` uses, by its options."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gpualign.jobs.site_selection import names_file, read_regions
 
 
 def interval_files(regions: str | None, mask: str | None) -> list[str]:
-    """The BED files that are named."""
+    """Return the BED files among the values of --regions and --mask."""
     return [path for path in (regions if regions is not None and names_file(regions) else None, mask) if path is not None]
 
 
 def site_filters(regions: str | None, mask: str | None, core: str | None, maf: str | None) -> SiteFilters:
-    """What --regions, --mask, --core and --maf ask for. Raises `InputError` naming the option, or file, line and column."""
+    """Return the filters of --regions, --mask, --core and --maf. Raises `InputError` naming the option, or file, line and column."""
     return SiteFilters(
         None if regions is None else read_regions(regions),
         None if mask is None else _mask(mask),

@@ -1,4 +1,4 @@
-"""Options of the commands, as decorators: a module for each section of the help."""
+"""Options of the commands, as decorators: one module per section of the help."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def stack(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Decorator that adds these options to a command, in this order."""
+    """Return a decorator that adds `options` to a command, in this order."""
 
     def decorate(function: F) -> F:
         for option in reversed(options):

@@ -1,4 +1,4 @@
-"""How bash cuts the words that it asks about: for Click, which is told when this is imported."""
+"""Bash completion of values with = and :, which bash splits into several words. Importing this module registers it with Click."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from gpualign.cli.options.completion_types import Item
 
 
 class Bash(BashComplete):
-    """bash cuts words at = and at :, so that --device=cuda:0 comes in five parts, and puts an answer in the place of the last of them."""
+    """Completion for bash, which cuts words at = and at :. --device=cuda:0 arrives in five parts, and an answer replaces the last one."""
 
     _kept = ""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """(complete words, word that is being typed)."""
+        """Return (complete words, word that is being typed)."""
         words, last = super().get_completion_args()
         joined = [""]
         for word in [*words, last]:
@@ -27,12 +27,12 @@ class Bash(BashComplete):
         return complete, incomplete
 
     def format_completion(self, item: Item) -> str:
-        """What the script of bash reads, a line."""
+        """Return `item` as a line that the bash script reads."""
         return f"{item.type},{item.value.removeprefix(self._kept)}"
 
 
 def _continues(before: str, part: str) -> bool:
-    """Whether bash has cut a part off what stands before it: --option=value, cuda:0."""
+    """Return True if `part` belongs to the word `before`, from which bash has cut it: --option=value, cuda:0."""
     if before.endswith("cuda:") or (before.startswith("--") and before.endswith("=")):
         return True
     return (part == ":" and before.endswith("cuda")) or (part == "=" and before.startswith("--"))

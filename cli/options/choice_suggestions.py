@@ -1,4 +1,4 @@
-"""Answers to mistyped commands, options and values: the name that is nearest."""
+"""Suggests the nearest name for mistyped commands, options and values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OF_OTHERS = {
     "id": "--min-identity F",
     "out": "--output FILE",
 }
-"""Options of BLAST and vsearch, and what to type."""
+"""Options of BLAST and vsearch, and what to type instead."""
 
 _FILES = "files are named without options: gpualign sw QUERY DB"
 _OF_BLAST = {
@@ -27,11 +27,11 @@ _OF_BLAST = {
     "gapopen": "--gap-open G, which is BLAST's -gapopen and -gapextend together",
     "gapextend": "--gap-extend G",
 }
-"""Those that BLAST alone has, with one dash."""
+"""Options that only BLAST has, with one dash, and what to type instead."""
 
 
 class ChoiceType(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
-    """One of some names. of_numbers: an option that takes the numbers that are given in the place of one."""
+    """One of `choices`. of_numbers: the option to name if the user types a number instead of a choice."""
 
     def __init__(self, choices: Sequence[str], of_numbers: str | None = None) -> None:
         super().__init__(choices)
@@ -46,20 +46,20 @@ class ChoiceType(click.Choice):  # type: ignore[type-arg,unused-ignore]  # gener
 
 
 class CommandGroup(click.Group):
-    """Commands by their names."""
+    """Group of commands that suggests names for mistyped ones."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
             ctx.fail(f"No such command {name!r}{_answer(args) or did_you_mean(name, self.commands)}")
-        found = super().resolve_command(ctx, args)
-        if found[1] is not None and not ctx.resilient_parsing:
-            _refuse_one_dash(found[1], args[1:])
-        return found
+        resolved = super().resolve_command(ctx, args)
+        if resolved[1] is not None and not ctx.resilient_parsing:
+            _refuse_one_dash(resolved[1], args[1:])
+        return resolved
 
 
 def _refuse_one_dash(command: click.Command, args: Sequence[str]) -> None:
-    """Raises `click.UsageError` for a long option with one dash, which Click would take for short ones: -out x for -o ut."""
+    """Raise `click.UsageError` for a long option with one dash, which Click would take for short ones: -out x for -o ut."""
     for arg in takewhile("--".__ne__, args):
         word = arg.partition("=")[0]
         name = word[1:].replace("_", "-")
@@ -71,14 +71,14 @@ def _refuse_one_dash(command: click.Command, args: Sequence[str]) -> None:
 
 
 def _answer(args: Sequence[str]) -> str:
-    """Advice for a word that is no command."""
+    """Return advice for a word that is no command, or ""."""
     if args[0] == "version":
         return "; type gpualign --version"
     return f"; type gpualign {' '.join([*args[1:2], '--help'])}" if args[0] == "help" else ""
 
 
 def explained(error: click.NoSuchOption, commands: Mapping[str, click.Command]) -> click.UsageError:
-    """The same error, with the commands that have such an option, or else with the nearest option of its command."""
+    """Return `error` with the commands that have the option, or else with the nearest option of its own command."""
     name = error.option_name
     message = f"No such option {name!r}"
     if of_other := _OF_OTHERS.get(name.lstrip("-").replace("_", "-")):
@@ -90,11 +90,11 @@ def explained(error: click.NoSuchOption, commands: Mapping[str, click.Command]) 
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Such as "a, b and c"."""
+    """Return the names as "a, b and c"."""
     *before, last = names
     return f"{', '.join(before)} and {last}" if before else last
 
 
 def _options(command: click.Command) -> list[str]:
-    """Long options."""
+    """Return the long options of a command."""
     return ["--help", *(name for one in command.params for name in one.opts if name.startswith("--"))]

@@ -1,4 +1,4 @@
-"""`--cluster`: the executor whose workers compute, for as long as a command runs."""
+"""`--cluster`: opens the executor whose workers compute, for as long as a command runs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def find_resources(
     kernel: str = AUTO,
     traceback: str = "device",
 ) -> Resources:
-    """The resources that options ask for, with the executor of a cluster where one is named; it is closed when the command ends. A worker
-    of MPI serves its coordinator here, and ends.
+    """Return the resources that the options ask for, with the executor of the cluster if one is named. It is closed when the command ends.
+    An MPI worker does not return: it serves its coordinator and exits.
 
-    Raises `InputError` for what is no device's or cluster's name and for options that are for one GPU of this machine, and otherwise as
+    Raises `InputError` for unknown names of devices or clusters and for options that need a GPU of this machine, and otherwise as
     `open_cluster` does.
     """
     if cluster is None:
@@ -33,17 +33,17 @@ def find_resources(
     from gpualign.jobs.remote.executors import MPI, check_cluster, open_cluster
 
     check_cluster(cluster)
-    if cluster != MPI:  # of which only the coordinator is to say what is wrong
+    if cluster != MPI:  # with MPI only the coordinator reports errors, see below
         _check_options(kernel, traceback)
     resources = replace(checked_resources(device, None, memory), worker_threads=threads)
     context = click.get_current_context()
     stack = context.with_resource(ExitStack())
     stack.enter_context(cleaning_up(stack.close))
-    found = stack.enter_context(open_cluster(cluster, resources, messages))
-    if found is None:
+    opened = stack.enter_context(open_cluster(cluster, resources, messages))
+    if opened is None:
         context.exit(0)
     _check_options(kernel, traceback)
-    return found
+    return opened
 
 
 def _check_options(kernel: str, traceback: str) -> None:

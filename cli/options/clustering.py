@@ -1,4 +1,4 @@
-"""Options of what is clustered, and how."""
+"""Options of `gpualign cluster`: sources of distances, thresholds and methods."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from gpualign.cli.options.thresholds import ambiguous_option, identity_option
 
 
 def cluster_options(function: F) -> F:
-    """What is clustered, and how."""
+    """Add the options for sources of distances, thresholds and methods of clustering."""
     return stack(
         click.option(
             "--edges",
             type=PathType(),
             metavar="FILE",
-            help="Take the pairs of this list instead of aligning: columns query, target and distance or identity, as nw and dist"
-            " --max-distance write them.",
+            help="Read the pairs from this list instead of aligning: columns query, target and distance or identity, as written by nw and"
+            " dist --max-distance.",
         ),
         click.option(
             "--ids",
             type=PathType(),
             metavar="FILE",
-            help="With --edges: the ids of all records, one per line. Those that are in no pair are clusters of their own.",
+            help="With --edges: the ids of all records, one per line. Records without a pair become clusters of one.",
         ),
         click.option(
             "--distances",
             type=PathType(),
             metavar="FILE",
-            help="Take all pairs of this matrix, of distances or identities, that nw or dist wrote: .npy, .npz or text.",
+            help="Read all pairs from this matrix of distances or identities, written by nw or dist: .npy, .npz or text.",
         ),
         click.option(
             "--max-distance",
@@ -55,13 +55,14 @@ def cluster_options(function: F) -> F:
             type=ChoiceType(["single", "complete", "average", "greedy"]),
             default="single",
             show_default=True,
-            help="single: everything that near pairs connect; complete: all pairs of a cluster are near; average: their mean is (UPGMA);"
-            " greedy: each record joins the nearest centroid within the threshold, or becomes one. All but greedy need gpualign[linkage].",
+            help="single: records connected by near pairs; complete: all pairs of a cluster are near; average: their mean distance is"
+            " (UPGMA); greedy: each record joins the nearest centroid within the threshold, or becomes one. All but greedy need"
+            " gpualign[linkage].",
         ),
         click.option(
             "--order",
             type=ChoiceType(["length", "size", "input"]),
-            help="For greedy: longest records first, most abundant first (;size=N in ids), or input order.  [length; input if lengths"
-            " are not known]",
+            help="Order for greedy: longest records first, most abundant first (;size=N in ids), or input order.  [length; input if lengths"
+            " are unknown]",
         ),
     )(function)

@@ -1,7 +1,7 @@
-"""Types of arguments and values of options that are no fixed choice: what a press of Tab offers for them.
+"""Click types of arguments and options without a fixed set of choices, with their tab completion.
 
-The types take any text but an empty name as it is, `-` too: whoever opens a file or picks a device says what is wrong with it. Nothing here
-loads NumPy, as a shell waits for the answer.
+The types pass on any text, `-` too, except an empty name: the code that opens a file or picks a device reports what is wrong with it.
+Nothing here loads NumPy, because the shell waits for the answer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DEVICES = ("auto", "cpu", "cuda", "cuda:0", "cuda:all", "all")
 
 
 def _item(value: str, kind: str = "plain") -> Item:
-    from click.shell_completion import CompletionItem  # a run completes nothing
+    from click.shell_completion import CompletionItem  # needed for completion only
 
     return CompletionItem(value, type=kind)
 
@@ -33,16 +33,16 @@ def _plain(values: Sequence[str], incomplete: str) -> Items:
 
 
 class NameType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A name, which is not empty."""
+    """A non-empty name."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not value:
-            self.fail("a name is empty.", param, ctx)  # `-o "$out"` of a script in which nothing has set it
+            self.fail("a name is empty.", param, ctx)  # `-o "$out"` in a script with $out unset
         return value
 
 
 class PathType(NameType):
-    """A file, or only folders; the shell itself completes their names."""
+    """A file, or with `folders` a folder. The shell itself completes the names."""
 
     name = "path"
 
@@ -54,7 +54,7 @@ class PathType(NameType):
 
 
 class DeviceType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """What --device takes: a name, or a list with commas. Devices are not counted: asking the driver takes longer than typing a number."""
+    """Value of --device: a name, or a list with commas. Devices are not counted: asking the driver takes longer than typing a number."""
 
     name = "device"
 
@@ -67,12 +67,12 @@ class DeviceType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class ListType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """Names with commas between them, of which the last is completed by those that are not there yet."""
+    """Comma-separated names. Completes the last one, with names that are not in the list yet."""
 
     name = "list"
 
     def __init__(self, names: str) -> None:
-        """names: with commas between them, and white space as may be."""
+        """names: comma-separated; white space is ignored."""
         self._names = "".join(names.split()).split(",")
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
@@ -92,6 +92,6 @@ class MatrixType(NameType):
         names = _plain(collection.names(), incomplete)
         if not names:
             return PathType().shell_complete(ctx, param, incomplete)
-        # Beside names, shells complete no files of their own.
+        # If names are offered, shells do not add files themselves.
         files = sorted(path.name for path in Path().iterdir() if path.is_file() and not path.name.startswith("."))
         return names + _plain(files, incomplete)

@@ -1,4 +1,4 @@
-"""Options of how the work is done."""
+"""Options of execution: kernels, devices, memory, shards and messages."""
 
 from __future__ import annotations
 
@@ -13,71 +13,70 @@ from gpualign.cli.options.param_types import ShardType, SizeType
 
 
 def kernel_option(names: Sequence[str], paper: str) -> Callable[[F], F]:
-    """Which kernel computes: the choice of this program, or one of a paper."""
+    """Return the option --kernel. names: the kernels of `paper`, besides auto."""
     return click.option(
         "--kernel",
         type=ChoiceType(["auto", *names]),
         default="auto",
         show_default=True,
-        help=f"auto: the fastest one. The others are those of {paper}, for a GPU, kept to learn from and to measure.",
+        help=f"auto picks the fastest kernel. The others reproduce {paper}, GPU only, for study and benchmarks.",
     )
 
 
 def global_kernel_options(function: F) -> F:
-    """The kernels of Li 2014."""
+    """Add --kernel with the kernels of Li 2014, and --transfer."""
     return stack(
         kernel_option(["rodinia", "tiled-dscan", "dscan", "rscan", "li-auto"], "Li et al. 2014 (linear gaps)"),
         click.option(
             "--transfer",
             type=ChoiceType(["pageable", "pinned", "double"]),
-            help="How Li's matrices are copied back: pageable memory, page-locked memory, or that with two batches at a time.  [double]",
+            help="How the matrices of Li's kernels are copied back: through pageable memory, pinned (page-locked) memory, or pinned memory"
+            " with double buffering.  [double]",
         ),
     )(function)
 
 
 def local_kernel_option(function: F) -> F:
-    """The kernels of Munekawa 2008."""
+    """Add --kernel with the kernels of Munekawa 2008."""
     return kernel_option(["munekawa-scalar", "munekawa-vector"], "Munekawa et al. 2008")(function)
 
 
 def going_on_options(function: F) -> F:
-    """A job in several runs."""
+    """Add --resume and --shard."""
     return stack(
-        click.option(
-            "--resume", is_flag=True, help="Go on with the output of the same command that was interrupted; if there is none, start."
-        ),
+        click.option("--resume", is_flag=True, help="Resume an interrupted run of the same command; start from scratch if there is none."),
         click.option(
             "--shard",
             type=ShardType(),
             metavar="K/N",
-            help="Do the K-th of N shares of equal work, into FILE.K-of-N.part; `gpualign merge` joins them.",
+            help="Compute only the K-th of N equal shares of the work, into FILE.K-of-N.part; `gpualign merge` joins them.",
         ),
     )(function)
 
 
 def nodes_option(function: F) -> F:
-    """Who computes."""
+    """Add --cluster."""
     return click.option(
         "--cluster",
         metavar="NAME",
-        help="Compute on other machines: tls://HOST:PORT or dask://HOST:PORT, a Dask scheduler; dask:N, N processes of this machine; mpi,"
-        " under mpirun. --device, --threads and --memory then apply to each worker's machine.  [this process]",
+        help="Compute with other processes or machines: tls://HOST:PORT or dask://HOST:PORT: a Dask scheduler; dask:N: N processes on this"
+        " machine; mpi: under mpirun. --device, --threads and --memory then apply to each worker's machine.  [this process]",
     )(function)
 
 
 def log_option(function: F) -> F:
-    """What is said, in a file."""
+    """Add --log, for commands without --resume."""
     return _log_option("")(function)
 
 
 def _log_option(more: str) -> Callable[[F], F]:
     return click.option(
-        "--log", type=PathType(), metavar="FILE", help=f"Also write the messages to this file, with times, even with -q{more}."
+        "--log", type=PathType(), metavar="FILE", help=f"Also write all messages to this file, with timestamps, even with -q{more}."
     )
 
 
 def run_options(function: F, resumable: bool = True) -> F:
-    """How the work is done. resumable: the command has --resume."""
+    """Add the options for devices, memory, messages and --dry-run. resumable: the command has --resume."""
     return stack(
         click.option(
             "--device",
@@ -85,25 +84,28 @@ def run_options(function: F, resumable: bool = True) -> F:
             default="auto",
             show_default=True,
             metavar="NAME",
-            help="auto (the first GPU, or the CPU if it is faster or there is no GPU), cpu, cuda, cuda:0,1, cuda:all, all (every GPU "
+            help="auto (the first GPU, or the CPU if that is faster or there is no GPU), cpu, cuda, cuda:0,1, cuda:all, all (every GPU "
             "and the CPU), or a list such as cpu,cuda:0.",
         ),
         click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [the CPUs this process may use]"),
         click.option(
-            "--memory", type=SizeType(), metavar="SIZE", help="Memory budget, for instance 500M.  [2G, at most half of the memory there is]"
+            "--memory",
+            type=SizeType(),
+            metavar="SIZE",
+            help="Memory budget, for instance 500M.  [2G, at most half of the machine's memory]",
         ),
         click.option(
             "--dry-run",
             is_flag=True,
-            help="Print the plan, its memory, and estimates of the time and the size of the output; write nothing.",
+            help="Print the plan, the memory it needs, and the estimated time and output size, without running it.",
         ),
         _log_option("; --resume appends to it" if resumable else ""),
         click.option(
             "--summary",
             type=PathType(),
             metavar="FILE",
-            help="Also write what the run read, did and wrote to this file, as JSON; NAME_mqc.json is a section for MultiQC.",
+            help="Also write a JSON summary of the run (inputs, work, outputs) to this file; NAME_mqc.json makes a MultiQC section.",
         ),
         click.option("-q", "--quiet", is_flag=True, help="No notes and no progress on stderr."),
-        click.option("-v", "--verbose", is_flag=True, help="Also report which kernel runs and how the work is cut."),
+        click.option("-v", "--verbose", is_flag=True, help="Also report which kernel runs and how the work is divided."),
     )(function)

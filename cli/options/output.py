@@ -1,4 +1,4 @@
-"""Options of what is written, and where."""
+"""Options of output: files, formats, columns and values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpualign.core.output.formats.registry import Results, formats_of
 
 
 def file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
-    """Where the output goes, and in which of the formats for these results."""
+    """Return the options --output and --format, with the formats of `results`."""
     formats = list(dict.fromkeys(name for kind in results for name in formats_of(kind)))
     return (
         click.option(
@@ -23,13 +23,13 @@ def file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
             type=PathType(),
             default="-",
             metavar="FILE",
-            help="Write to FILE; its suffix sets the format (text also .gz).  [standard output]",
+            help="Write to FILE, whose suffix sets the format; .gz compresses text.  [standard output]",
         ),
         click.option(
             "--format",
             "format_",
             type=ChoiceType(formats),
-            help=f"Output format, whatever the suffix{'; csr stores value + 1' if 'csr' in formats else ''}.  [tsv]",
+            help=f"Output format, regardless of the suffix{'; csr stores value + 1' if 'csr' in formats else ''}.  [tsv]",
         ),
     )
 
@@ -41,20 +41,22 @@ _FIELDS = (
 
 
 def condensed_option() -> Callable[[F], F]:
-    """Matrices of one set as vectors."""
-    return click.option("--condensed", is_flag=True, help="With .npy and .npz: only pairs i < j, in a vector, as scipy takes it.")
+    """Return the option --condensed: matrices of one set as vectors."""
+    return click.option(
+        "--condensed", is_flag=True, help="With .npy and .npz: write only pairs i < j, as a vector in scipy's condensed form."
+    )
 
 
 def output_options(function: F) -> F:
-    """What is written, and where."""
+    """Add the options for output of pairs: file, columns, thresholds and values."""
     return stack(
         *file_options(Results.PAIRS),
         click.option(
             "--fields",
             type=ListType(_FIELDS),
             metavar="LIST",
-            help=f"Columns of tables: {_FIELDS}.  [query,target,score, with --edit distance, with --strand both strand; and"
-            " what --min-identity, --min-coverage and --max-distance look at]",
+            help=f"Columns of tables: {_FIELDS}.  [query,target,score, or with --edit distance; with --strand both also strand; and"
+            " the values tested by --min-identity, --min-coverage and --max-distance]",
         ),
         identity_option(),
         ambiguous_option(),
@@ -62,15 +64,15 @@ def output_options(function: F) -> F:
         click.option(
             "--value",
             type=ChoiceType(["score", "identity", "distance"]),
-            help="Write a matrix of these values (csr: of the pairs that pass); distance is 1 - identity, with --edit the edit distance."
-            "  [of matrices: score; with phylip and --edit: distance]",
+            help="Write a matrix of these values (csr: only pairs that pass); distance is 1 - identity, with --edit the edit distance."
+            "  [in matrix formats: score; with phylip and --edit: distance]",
         ),
         condensed_option(),
     )(function)
 
 
 def hit_options(function: F) -> F:
-    """Which hits of a search are written, and where."""
+    """Add the options for output of hits: file, columns and thresholds."""
     return stack(
         *file_options(Results.HITS, Results.SCORES),
         click.option(
@@ -87,16 +89,16 @@ def hit_options(function: F) -> F:
 
 
 def cluster_output_options(function: F) -> F:
-    """Which files of clusters are written."""
+    """Add the options for output of clusters."""
     return stack(
         *file_options(Results.CLUSTERS),
-        click.option("--uc", type=PathType(), metavar="FILE", help="Also write the clusters as .uc, the format of usearch and vsearch."),
+        click.option("--uc", type=PathType(), metavar="FILE", help="Also write the clusters in .uc format (usearch, vsearch)."),
         click.option("--representatives", type=PathType(), metavar="FILE", help="Also write the representative of each cluster as FASTA."),
     )(function)
 
 
 def plot_option(function: F) -> F:
-    """A picture of the matrix."""
+    """Add --plot, a picture of the matrix."""
     return click.option(
         "--plot",
         type=PathType(),

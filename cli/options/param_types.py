@@ -1,4 +1,4 @@
-"""Numbers and shares as people write them."""
+"""Click types of numbers, sizes and shards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _MOST_BYTES = 1 << 50
 
 _EXACT = 2**53
-"""Whole numbers up to this one are exact in every type that holds numbers here."""
+"""Integers up to this one are exact in every type that holds numbers here."""
 
 
 class SizeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
@@ -29,14 +29,14 @@ class SizeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", str(value), re.IGNORECASE)
         size = float(match[1]) * _UNITS[match[2].upper()] if match else 0.0
         if size < 1:
-            self.fail(f"{value!r} is no size; write for instance 500M or 2G", param, ctx)
+            self.fail(f"{value!r} is not a size; write for instance 500M or 2G", param, ctx)
         if size > _MOST_BYTES:
-            self.fail(f"{value!r} is more than any machine has; give 1024T at most", param, ctx)
+            self.fail(f"{value!r} is more than any machine has; the limit is 1024T", param, ctx)
         return int(size)
 
 
 class WholeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
-    """A whole number from `low` to `high`. (click.IntRange would show bounds that are there for safety alone in every help.)"""
+    """An integer from `low` to `high`. (click.IntRange would show bounds in every help that serve safety alone.)"""
 
     name = "integer"
 
@@ -48,18 +48,18 @@ class WholeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gen
         try:
             number = int(str(value))
         except ValueError:
-            self.fail(f"{value!r} is no whole number", param, ctx)
+            self.fail(f"{value!r} is not an integer", param, ctx)
         if not self._low <= number <= self._high:
-            self.fail(f"{value!r}: a whole number from {self._low:,} to {self._high:,} is wanted", param, ctx)
+            self.fail(f"expected an integer from {self._low:,} to {self._high:,}, found {value!r}", param, ctx)
         return number
 
 
 WEIGHTS = WholeType(-(10**10), 10**10)
-"""Scores of letters and costs of gaps; what a kernel can hold of them is checked where all are known."""
+"""Scores of letters and costs of gaps. Whether a kernel can hold them is checked later, when all are known."""
 
 
 class FiniteType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
-    """A number that is neither infinite nor "nan", and small enough that whole ones are exact."""
+    """A number that is neither infinite nor "nan", and small enough that integers are exact."""
 
     name = "number"
 
@@ -67,14 +67,14 @@ class FiniteType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # ge
         try:
             number = float(str(value))
         except ValueError:
-            self.fail(f"{value!r} is no number{_as_fraction(str(value))}", param, ctx)
+            self.fail(f"{value!r} is not a number{_as_fraction(str(value))}", param, ctx)
         if not math.isfinite(number) or abs(number) > _EXACT:
-            self.fail(f"{value!r}: a number from -2^53 to 2^53 is wanted", param, ctx)
+            self.fail(f"expected a number from -2^53 to 2^53, found {value!r}", param, ctx)
         return number
 
 
 def _as_fraction(text: str) -> str:
-    """How a percentage is written here; nothing for what is none."""
+    """Return advice on how to write a percentage as a fraction, or "" if `text` is none."""
     try:
         return f"; {text} is {float(text[:-1]) / 100:g}" if text.endswith("%") else ""
     except ValueError:
@@ -82,7 +82,7 @@ def _as_fraction(text: str) -> str:
 
 
 class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
-    """K/N."""
+    """Value of --shard, K/N."""
 
     name = "shard"
 
@@ -94,5 +94,5 @@ class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gen
             return value
         match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", str(value))
         if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:
-            self.fail(f"{value!r}: write K/N, the K-th of N shares, K from 1 to N and N up to {MOST_SHARDS:,}", param, ctx)
+            self.fail(f"expected K/N, the K-th of N shares, with K from 1 to N and N up to {MOST_SHARDS:,}; found {value!r}", param, ctx)
         return Shard(int(match[1]), int(match[2]))

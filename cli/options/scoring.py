@@ -1,4 +1,4 @@
-"""Options of what alignments are worth."""
+"""Options of scoring: matches, gaps, matrices and strands."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from gpualign.cli.options.param_types import WEIGHTS
 
 def _scoring_options(gaps: str, extend: str) -> tuple[Callable[[F], F], ...]:
     return (
-        click.option(
-            "--match", type=WEIGHTS, metavar="S", help="Score of equal letters. With it, all other pairs score --mismatch.  [DNA: 5]"
-        ),
+        click.option("--match", type=WEIGHTS, metavar="S", help="Score of equal letters; all other pairs then score --mismatch.  [DNA: 5]"),
         click.option("--mismatch", type=WEIGHTS, metavar="S", help="Score of unequal letters (negative).  [DNA: -4]"),
-        click.option("--gap-open", type=WEIGHTS, metavar="C", help=f"Cost of a gap's first letter.  [{gaps}]"),
-        click.option("--gap-extend", type=WEIGHTS, metavar="C", help=f"Cost of each further letter.  [{extend}]"),
-        click.option("--gap", type=WEIGHTS, metavar="C", help="Linear gaps: every letter costs C."),
+        click.option("--gap-open", type=WEIGHTS, metavar="C", help=f"Cost of the first letter of a gap.  [{gaps}]"),
+        click.option("--gap-extend", type=WEIGHTS, metavar="C", help=f"Cost of each further letter of a gap.  [{extend}]"),
+        click.option("--gap", type=WEIGHTS, metavar="C", help="Linear gaps: every letter of a gap costs C."),
         click.option(
             "--matrix",
             type=MatrixType(),
@@ -31,20 +29,20 @@ def _scoring_options(gaps: str, extend: str) -> tuple[Callable[[F], F], ...]:
 
 
 def scoring_options(function: F) -> F:
-    """What a global alignment is worth."""
+    """Add the options for scoring of global alignments."""
     edit = click.option("--edit", is_flag=True, help="Unit-cost edit distance (smaller is closer) instead of a score.")
     return stack(*_scoring_options("DNA: 10, protein: 11", "1"), edit)(function)
 
 
 def local_scoring_options(function: F) -> F:
-    """What a local alignment is worth."""
+    """Add the options for scoring of local alignments."""
     return stack(*_scoring_options("DNA: 16, protein: 12", "DNA: 6, protein: 1"))(function)
 
 
 def strand_option(function: F) -> F:
-    """By which strands records are compared."""
+    """Add --strand."""
     return click.option(
         "--strand",
         type=ChoiceType(["both", "plus"]),
-        help="DNA: both: each pair by its better strand, the query as it is or its reverse complement.  [plus]",
+        help="DNA only. both: also align the query's reverse complement and keep the better strand.  [plus]",
     )(function)

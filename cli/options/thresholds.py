@@ -1,4 +1,4 @@
-"""Options of which pairs and hits are written, and how they are measured."""
+"""Options of identity, thresholds and groups, which choose pairs and hits."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from gpualign.cli.options.param_types import FiniteType, WholeType
 
 
 def identity_option() -> Callable[[F], F]:
-    """How identity is defined."""
+    """Return the option --identity-def."""
     return click.option(
         "--identity-def",
         type=click.IntRange(0, 4),
         default=2,
         show_default=True,
         metavar="0..4",
-        help="Equal letters as a fraction of 0: the shorter sequence, 1: all columns, 2: columns without gaps at the ends; 3: 1 -"
-        " (mismatches + gaps) / the longer sequence; 4: as 1, BLAST's. The numbers are those of vsearch --iddef.",
+        help="Length by which equal letters are divided: 0: the shorter sequence; 1: all columns; 2: columns without end gaps; 4: as 1"
+        " (BLAST's). 3: 1 - (mismatches + gaps) / the longer sequence. Numbered as in vsearch --iddef.",
     )
 
 
 def ambiguous_option() -> Callable[[F], F]:
-    """What ambiguity letters are in identities."""
+    """Return the option --ambiguous."""
     return click.option(
         "--ambiguous",
         type=ChoiceType(["unequal", "compatible", "skip"]),
-        help="Ambiguity letters in identities: unequal: a match with the same letter alone; compatible: with letters that may stand for the"
-        " same, as vsearch counts; skip: columns with one do not count.  [DNA: compatible, protein: unequal]",
+        help="Ambiguity letters in identities: unequal: match only the same letter; compatible: match letters that may stand for the same"
+        " base, as in vsearch; skip: ignore their columns.  [DNA: compatible, protein: unequal]",
     )
 
 
 def pair_thresholds() -> tuple[Callable[[F], F], ...]:
-    """Which pairs are written."""
+    """Return the options that choose which pairs are written."""
     return (
-        click.option("--min-score", type=WholeType(), metavar="S", help="Write only pairs that score S or more."),
-        click.option("--min-identity", type=FiniteType(), metavar="F", help="Write only pairs of this identity or more, from 0 to 1."),
+        click.option("--min-score", type=WholeType(), metavar="S", help="Write only pairs with score S or more."),
+        click.option("--min-identity", type=FiniteType(), metavar="F", help="Write only pairs with this identity or more, from 0 to 1."),
         click.option(
             "--min-coverage",
             type=FiniteType(),
             metavar="F",
-            help="Write only pairs in which at least this fraction of each sequence is aligned with letters of the other.",
+            help="Write only pairs in which at least this fraction of each sequence is aligned to letters of the other.",
         ),
         click.option(
             "--max-distance",
@@ -56,14 +56,14 @@ def pair_thresholds() -> tuple[Callable[[F], F], ...]:
             "--nearest",
             type=WholeType(1),
             metavar="K",
-            help="Of the pairs that pass, write only the K nearest other records of each query: by distance or identity if there is a"
-            " threshold on it, else by score.",
+            help="Of the pairs that pass, write only the K nearest other records of each query: by distance or identity if either has a"
+            " threshold, else by score.",
         ),
     )
 
 
 def hit_thresholds() -> tuple[Callable[[F], F], ...]:
-    """Which hits are written."""
+    """Return the options that choose which hits are written."""
     return (
         click.option(
             "--max-hits",
@@ -71,27 +71,27 @@ def hit_thresholds() -> tuple[Callable[[F], F], ...]:
             metavar="K",
             help="Write only the K best hits of each query.  [all that pass; 25 without a threshold]",
         ),
-        click.option("--min-score", type=WholeType(), metavar="S", help="Write all hits that score S or more."),
-        click.option("--max-evalue", type=FiniteType(), metavar="E", help="Write all hits with this E-value or a smaller one."),
-        click.option("--min-identity", type=FiniteType(), metavar="F", help="Write all hits of this identity or more, from 0 to 1."),
+        click.option("--min-score", type=WholeType(), metavar="S", help="Write all hits with score S or more."),
+        click.option("--max-evalue", type=FiniteType(), metavar="E", help="Write all hits with E-value E or less."),
+        click.option("--min-identity", type=FiniteType(), metavar="F", help="Write all hits with this identity or more, from 0 to 1."),
         click.option(
             "--evalue",
             type=ChoiceType(["table", "estimate", "none"], of_numbers="--max-evalue"),
-            help="Parameters of E-values: those published for BLAST, or estimated from simulated sequences.  [table if it has the"
+            help="Parameters of E-values: published for BLAST (table), or estimated from simulated sequences.  [table if it covers the"
             " scoring, else estimate]",
         ),
     )
 
 
 def group_options(function: F) -> F:
-    """Which pairs, by groups of records."""
+    """Add the options that choose pairs by groups of records."""
     return stack(
         click.option(
             "--groups",
             type=PathType(),
             metavar="TABLE",
-            help="With --between or --within: the group of each record, a table of ids and groups.",
+            help="With --between or --within: a table of ids and groups, which assigns each record to a group.",
         ),
-        click.option("--between", is_flag=True, help="Only pairs of records of different groups."),
-        click.option("--within", is_flag=True, help="Only pairs of records of the same group."),
+        click.option("--between", is_flag=True, help="Only pairs of records from different groups."),
+        click.option("--within", is_flag=True, help="Only pairs of records from the same group."),
     )(function)

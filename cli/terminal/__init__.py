@@ -1,1 +1,1 @@
-"""What a person sees while a command runs: notes, progress, times, and the file of all of it."""
+"""Output to the user while a command runs: notes, progress, times, and the log file."""

@@ -1,4 +1,4 @@
-"""`--log FILE`: what a run says to people, each line with its time, also what -q keeps from stderr."""
+"""`--log FILE`: all messages of a run, each line with a timestamp, also those that -q keeps from stderr."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gpualign.core.files.paths import descriptor_of
 
 
 class Log:
-    """A file that is written line by line, so that all of it is there whenever and however the run ends.
+    """Log file, written line by line, so that it is complete whenever and however the run ends.
 
-    What is recorded before `open` waits for it: the file may turn out to be an input.
+    Lines recorded before `open` are buffered until then, because the file may turn out to be an input.
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,10 +33,10 @@ class Log:
         self.record(f"gpualign {__version__}: {shlex.join(['gpualign', *sys.argv[1:]])}")
 
     def open(self, append: bool) -> None:
-        """Begin the file, or go on behind what it holds. Raises `OSError`."""
+        """Create or truncate the file, or append to it. Raises `OSError`."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | (0 if append else os.O_TRUNC)
-        with signals.signals_deferred():  # the last words of a run that is ended here wait for those before them
-            # A pipe that nobody reads is an error, and not something to wait for.
+        with signals.signals_deferred():  # the last message of a run that ends here comes after the buffered lines
+            # Opening a pipe without a reader is an error; it must not block.
             number = descriptor_of(self.path)
             self._descriptor = os.open(self.path, flags | os.O_NONBLOCK, 0o666) if number is None else os.dup(number)
             if number is None:
@@ -44,7 +44,7 @@ class Log:
             self._write(b"".join(self._waiting))
 
     def record(self, text: str) -> None:
-        """Lines of text, with the time. It may be called from a signal handler, and raises nothing."""
+        """Write each line of `text` with a timestamp. Safe to call from a signal handler; raises nothing."""
         now = self._now().astimezone().isoformat(timespec="seconds")
         lines = "".join(f"{now} {line}\n" for line in text.rstrip("\n").split("\n")).encode(errors="surrogateescape")
         if self._descriptor is None:
@@ -57,13 +57,13 @@ class Log:
         try:
             os.write(self._descriptor, data)
         except OSError as error:
-            # A full disk is no reason to give up the work: if it matters, the output will say so.
+            # A full disk does not end the run: if it matters, writing the output fails as well.
             self.close()
             with suppress(OSError):
                 click.echo(f"gpualign: {self.path} ends here: {error.strerror or error}", err=True)
 
     def close(self) -> None:
-        """Nothing more is recorded."""
+        """Close the file; later lines are ignored."""
         if self._descriptor is not None and not self._closed:
             os.close(self._descriptor)
         self._closed = True
@@ -74,17 +74,17 @@ class _State:
 
 
 def begin(path: str | None) -> Log | None:
-    """The log of the command that begins; None: none was asked for. Raises `InputError` where it is no file."""
+    """Return the log of the command that starts, None if `path` is None. Raises `InputError` if `path` is no file."""
     if path == "-":
-        raise InputError("--log: name a file; on stderr stands the same anyway")
+        raise InputError("--log: name a file; stderr has the same messages anyway")
     if _State.log is not None:
-        _State.log.close()  # of another command of this process
+        _State.log.close()  # of an earlier command in this process
     _State.log = None if path is None else Log(Path(path))
     signals.set_exit_message_hook(record)
     return _State.log
 
 
 def record(text: str) -> None:
-    """Into the log of this command, if it has one."""
+    """Write `text` to the log of this command, if it has one."""
     if _State.log is not None:
         _State.log.record(text)

@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal, a line a minute where there is none, and a line whenever SIGUSR1 asks."""
+"""Progress of a run: a bar on a terminal, otherwise a line per minute, and a line whenever SIGUSR1 arrives."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from gpualign.core.common import signals
 from gpualign.core.common.units import fitting_unit
 
 PERIOD = 60.0
-"""Seconds between two lines, and before the first."""
+"""Seconds before the first line and between two lines."""
 
 _RATES = {"cells": "CUPS", "pairs": " pairs/s", "comparisons": "/s"}
-"""How one of these a second is called."""
+"""Names of units of work per second."""
 
 
 class ProgressBar:
     """Work done (DP cells, comparisons), its rate and the time left.
 
-    unit: what work is counted in, one of `_RATES`. bar: draw one. tell: takes a line for people once in `PERIOD`. answer: takes the line
-    that SIGUSR1 asks for, and may be called between any two steps of the program.
+    work: total work, 0 if it is not known yet
+    unit: unit of the work, one of `_RATES`
+    bar: draw a bar
+    tell: receives a human-readable line every `PERIOD` seconds
+    answer: receives the line that SIGUSR1 asks for; it may be called between any two steps of the program
     """
 
     def __init__(self, work: int, unit: str, bar: bool, tell: Callable[[str], None], answer: Callable[[str], None]) -> None:
@@ -33,12 +36,12 @@ class ProgressBar:
         self._answer = answer
 
     def __enter__(self) -> ProgressBar:
-        self._start = self._told = time.perf_counter()
+        self._start = self._reported = time.perf_counter()
         self._done = 0
         if self._shown:
             from tqdm import tqdm
 
-            # Of work that is not known yet, most is billions of cells.
+            # Work that is not known yet is mostly billions of cells.
             self._size, prefix = fitting_unit(self._work or 1e9)
             self._bar = tqdm(
                 total=self._work / self._size,
@@ -50,7 +53,7 @@ class ProgressBar:
         return self
 
     def expect(self, work: int) -> None:
-        """There is more to do than was said."""
+        """Add `work` to the total."""
         self._work += work
         if self._shown:
             self._bar.total += work / self._size
@@ -61,12 +64,12 @@ class ProgressBar:
         if self._shown:
             self._bar.set_postfix_str(self._rate(now - self._start), refresh=False)
             self._bar.update(work / self._size)
-        if now - self._told >= PERIOD:
-            self._told = now
+        if now - self._reported >= PERIOD:
+            self._reported = now
             self._tell(self.line())
 
     def line(self) -> str:
-        """How far it is, for people."""
+        """Return the progress as a human-readable line."""
         seconds = time.perf_counter() - self._start
         if not self._work:
             return f"at work for {_clock(seconds)}"
@@ -88,16 +91,16 @@ class ProgressBar:
 
 
 def write_now(text: str) -> None:
-    """A line on stderr, from wherever a signal comes: past Python's own buffer, which may be in the midst of a line. What a bar has drawn
-    in this line of a terminal goes."""
+    """Write a line to stderr from a signal handler. It bypasses Python's own buffer, which may hold half a line, and erases what a bar has
+    drawn in this line of a terminal."""
     start = "\r\033[K" if os.isatty(2) else ""
     try:
         os.write(2, f"{start}{text}\n".encode())
     except OSError:
-        pass  # the terminal has gone away
+        pass  # the terminal is gone
 
 
 def _clock(seconds: float) -> str:
-    """Hours, minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+    """Return hours, minutes and seconds as H:MM:SS."""
+    minutes, remaining = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{remaining:02}"

@@ -1,4 +1,4 @@
-"""Notes, progress and the summary: everything for people, and all of it on stderr."""
+"""Notes, progress and the summary: all human-readable messages, on stderr."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ if TYPE_CHECKING:
 
 
 class ConsoleReporter:
-    """Implements `gpualign.jobs.output.run_reporter.RunReporter`. verbosity: -1 says nothing but errors, 0 notes and the summary, 1 also
-    the plan."""
+    """Implements `gpualign.jobs.output.run_reporter.RunReporter`.
+
+    verbosity: -1: only errors, 0: notes and the summary, 1: also the plan
+    """
 
     @classmethod
     def of(cls, command: str, quiet: bool, verbose: bool = False, log: str | None = None, summary: str | None = None) -> ConsoleReporter:
-        """As -q, -v, --log and --summary ask for. Raises `InputError` for a log or a summary that is no file."""
+        """Return the reporter that -q, -v, --log and --summary ask for. Raises `InputError` if the log or the summary is no file."""
         return cls(command, -1 if quiet else 1 if verbose else 0, begin(log), summary)
 
     def __init__(self, command: str, verbosity: int, log: Log | None = None, summary: str | None = None) -> None:
@@ -45,7 +47,7 @@ class ConsoleReporter:
 
     @property
     def invocation(self) -> Invocation:
-        """The command that is carried out, as it was given."""
+        """Return the running command as the user typed it."""
         context = click.get_current_context()
 
         def long_name(parameter: click.Parameter) -> str:
@@ -55,8 +57,8 @@ class ConsoleReporter:
         return Invocation(context.command.name or "", context.params, options, sys.argv[1:])
 
     def begin(self, inputs: Iterable[str | None], outputs: Iterable[Path | None], resume: bool = False) -> None:
-        """The files of the run are known. resume: of one that goes on the log does too. Raises `InputError` where one that is written is an
-        input, or two of them are the same."""
+        """Check the files of the run and open its log. resume: append to the log. Raises `InputError` if an output is also an input, or if
+        two outputs are the same file."""
         inputs, outputs, log, summary = list(inputs), list(outputs), self._log, self.of_run
         beside = {"--log": log.path if log else None, "--summary": summary.path}
         check_outputs(inputs, [*outputs, *(path for path in beside.values() if path)])
@@ -66,7 +68,7 @@ class ConsoleReporter:
             from gpualign.jobs.output.commit import kept_of
 
             if any(output is not None and kept_of(output, path) for output in outputs):
-                raise InputError(f"{option} {path}: a name that an interrupted run leaves its work under; choose another")
+                raise InputError(f"{option} {path}: this name is reserved for resume files; choose another")
         summary.begin(inputs)
         if log is not None:
             with naming_output(log.path):
@@ -77,7 +79,7 @@ class ConsoleReporter:
         self._say(text, 0)
 
     def warn(self, text: str) -> None:
-        """Print a guess about an input like any other note: the text says what was assumed."""
+        """Print an assumption about an input like any other note; the text says what was assumed."""
         self._say(text, 0)
 
     def detail(self, text: str) -> None:
@@ -86,18 +88,18 @@ class ConsoleReporter:
     def _say(self, text: str, verbosity: int) -> None:
         line = f"gpualign {self._command}: {for_command_line(text)}"
         if self.verbosity >= verbosity:
-            with suppress(OSError):  # a full disk or a reader that has gone away: of a note alone a run is not to fail
+            with suppress(OSError):  # a full disk or a closed pipe: a note alone must not end the run
                 click.echo(line, err=True)
         if max(self.verbosity, 0) >= verbosity:
             record(line)
 
     def plan(self, rows: Rows) -> None:
-        """What --dry-run prints, on standard output: it is the result."""
+        """Print the plan for --dry-run, on standard output because it is the result."""
         for name, value in rows:
             click.echo(f"{name:<10} {value}")
 
     def line_width(self, output: Path | None) -> int:
-        """Characters of a line for people: the terminal's where the output is standard output (None) and that is one, or else 80."""
+        """Return the width of human-readable lines: of the terminal if the output is standard output (None) and a terminal, else 80."""
         if output is None and sys.stdout.isatty():
             import shutil
 
@@ -107,20 +109,23 @@ class ConsoleReporter:
     def summary(
         self, sequences: int, totals: Totals, engine: str, hits: int | None = None, kept: int | None = None, earlier: int = 0
     ) -> None:
-        """hits: that were found; kept: pairs that pass the thresholds; None: where there are none. earlier: pairs of runs before this one,
-        with which it goes on; hits and kept are of these too."""
-        found = f"{kept:,} kept, " if kept is not None else "" if hits is None else f"{_count(hits, 'hit')}, "
+        """Print the summary of an alignment run.
+
+        hits: hits found, None if there was no search. kept: pairs that pass the thresholds, None without thresholds. earlier: pairs of the
+        earlier runs that this one resumes; hits and kept include them.
+        """
+        results = f"{kept:,} kept, " if kept is not None else "" if hits is None else f"{_count(hits, 'hit')}, "
         self.note(
             f"{_count(sequences, 'sequence')}, {_pairs(totals.pairs, earlier)}, "
-            f"{found}{totals.work:.3g} cells in {totals.seconds:.2f} s, {totals.rate / 1e9:.1f} GCUPS, {engine}"
+            f"{results}{totals.work:.3g} cells in {totals.seconds:.2f} s, {totals.rate / 1e9:.1f} GCUPS, {engine}"
         )
 
     def near_summary(self, sequences: int, totals: NearTotals, engine: str, kept: int | None, earlier: int = 0) -> None:
         left = ", ".join(f"{step} {count:,}" for step, count in totals.left.items())
         self.note(f"{totals.distinct:,} distinct" + (f"; of these, pairs left by each step: {left}" if left else ""))
-        found = "" if kept is None else f", {kept:,} kept,"
+        passed = "" if kept is None else f", {kept:,} kept,"
         self.note(
-            f"{_count(sequences, 'sequence')}, {_pairs(totals.pairs, earlier)}{found} in {totals.seconds:.2f} s, "
+            f"{_count(sequences, 'sequence')}, {_pairs(totals.pairs, earlier)}{passed} in {totals.seconds:.2f} s, "
             f"{totals.pairs / max(totals.seconds, 1e-9) / 1e6:.1f} M pairs/s, {engine}"
         )
 
@@ -138,8 +143,11 @@ class ConsoleReporter:
 
     @contextmanager
     def progress(self, work: int, output: Path | None, unit: str) -> Iterator[ProgressBar]:
-        """output: where results go meanwhile, None for standard output; where that is a terminal, a bar would stand among its lines.
-        unit: of the work, as of `ProgressBar`."""
+        """Report progress while the body runs, as a bar or as lines.
+
+        output: the file of the results, None for standard output. If that is a terminal there is no bar, which would mix with the results.
+        unit: unit of the work, as in `ProgressBar`.
+        """
         terminal = sys.stderr.isatty()
         free = output is not None or not sys.stdout.isatty()
         bar = self.verbosity >= 0 and terminal and free
@@ -160,7 +168,7 @@ class ConsoleReporter:
 
 
 def _pairs(number: int, earlier: int) -> str:
-    """Pairs of this run, and of runs before it with which it goes on."""
+    """Return the number of pairs as text, with those of this run if it resumes an earlier one."""
     return f"{_count(number + earlier, 'pair')}, {number:,} of them in this run" if earlier else _count(number, "pair")
 
 

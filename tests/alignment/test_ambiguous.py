@@ -185,7 +185,7 @@ def test_clusters_and_their_alignments_follow_the_rule(tmp_path):
             "--ambiguous skip leaves columns out, and --identity-def 0 divides",
         ),
         (("cluster", "--min-identity", "1", "--ambiguous", "skip", "--identity-def", "3"), "--identity-def 3 divides by whole sequences"),
-        (("cluster", "--min-identity", "1", "--distances", "x.npy", "--ambiguous", "skip"), "--ambiguous is of alignments"),
+        (("cluster", "--min-identity", "1", "--distances", "x.npy", "--ambiguous", "skip"), "--ambiguous applies to alignments"),
         (("nw", "--ambiguous", "maybe"), "'maybe' is not one of unequal, compatible, skip"),
     ],
 )

@@ -278,7 +278,7 @@ def test_a_list_in_which_nothing_is_near(folder, method):
     refused = gpualign("tree", "--edges", "-", "--method", "mst", stdin=b"query\ttarget\tdistance\n", check=False)
     assert (refused.returncode, refused.stderr) == (
         2,
-        b"gpualign: error: --edges -: a header and no pairs; without records there is no tree\n",
+        b"gpualign: error: --edges -: a header and no pairs; a tree needs records\n",
     )
 
 

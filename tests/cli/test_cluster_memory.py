@@ -56,7 +56,7 @@ def test_near_pairs_that_do_not_fit_the_memory_are_refused(crowds, tmp_path):
     (tmp_path / "long").write_text("".join(f"a{k}\tb{k}\t1\n" for k in range(20_000)))
     words = ["--max-distance", "6", "--memory", "1M"]
     message = refused(["--edges", "long", *words], tmp_path, code=1)
-    assert "long: the list is too long for the memory: reading takes 96 bytes a pair, and there are more lines than 10,922" in message
+    assert "long: the list does not fit into memory: reading takes 96 bytes per pair, and there are more than 10,922 lines" in message
     matrix = "\n".join([*("\t".join([f"r{k}", *["0"] * 400]) for k in range(400))])
     (tmp_path / "matrix").write_text("\t".join(["", *(f"r{k}" for k in range(400))]) + "\n" + matrix + "\n")
     assert "too many pairs of 400 records are near" in refused(["--distances", "matrix", *words], tmp_path, code=1)

@@ -24,7 +24,7 @@ def folder(tmp_path):
         (["genes.fa"], "cluster needs one threshold, --max-distance or --min-identity\n"),
         (["genes.fa", "--max-distance", "0.1", "--min-identity", "0.9"], "--max-distance or --min-identity; found both"),
         (["--max-distance", "1"], "nothing to cluster"),
-        (["--edges", "list.tsv", "--distances", "list.tsv", "--max-distance", "1"], "give one of them"),
+        (["--edges", "list.tsv", "--distances", "list.tsv", "--max-distance", "1"], "give only one of them"),
         (["genes.fa", "--max-distance", "3"], "--max-distance is 1 - identity, from 0 to 1; found 3 (3 % is 0.03)"),
         (["genes.fa", "--min-identity", "97"], "97 % is 0.97"),
         (["genes.fa", "--edit", "--max-distance", "1.5"], "edit distances are whole numbers"),
@@ -35,10 +35,10 @@ def folder(tmp_path):
         ),
         (["--edges", "list.tsv", "--max-distance", "1", "--method", "greedy", "--order", "length"], "the lengths are not known"),
         (["--edges", "list.tsv", "--max-distance", "1", "--method", "greedy", "--order", "size"], "no id has an abundance"),
-        (["--edges", "list.tsv", "--max-distance", "1", "--gap-open", "3"], "--gap-open is of alignments; with --edges nothing is aligned"),
+        (["--edges", "list.tsv", "--max-distance", "1", "--gap-open", "3"], "--gap-open applies to alignments; with --edges"),
         (["--edges", "list.tsv", "--max-distance", "1", "--format", "fasta"], "fasta needs sequences, and there are none"),
         (["--edges", "list.tsv", "--max-distance", "1", "--representatives", "x.fa"], "--representatives needs sequences"),
-        (["--edges", "list.tsv", "--min-identity", "0.9"], "the columns are query, target, distance; the column identity is wanted"),
+        (["--edges", "list.tsv", "--min-identity", "0.9"], "the columns are query, target, distance; expected a column identity"),
         (
             ["--edges", "list.tsv", "--max-distance", "9", "--method", "average"],
             "and 'a' and 'c' have none: write all pairs, without a threshold",
@@ -48,7 +48,7 @@ def folder(tmp_path):
         (["genes.fa", "--min-identity", "0.9", "-o", "x.clstr"], "end it in .tsv, .csv, .parquet, .arrow, .feather, .uc, .fasta, .fa"),
         (
             ["genes.fa", "--edges", "list.tsv", "--max-distance", "1"],
-            "list.tsv: line 2 names 'a', which is none of the records that were given",
+            "list.tsv: line 2 names 'a', which is not among the given records",
         ),
         (["--edges", "none.tsv", "--max-distance", "1"], "none.tsv: no such file"),
         (["-", "--edges", "-", "--max-distance", "1"], "standard input"),
@@ -74,20 +74,20 @@ def assert_unreadable(folder, monkeypatch, option, content, message):
     [
         ("", "x: empty file; expected a list of pairs"),
         ("\n\n", "x: empty file; expected a list of pairs"),
-        ("query\ttarget\tscore\na\tb\t3\n", "x: the columns are query, target, score; scores are no distances: say --edit"),
-        ("query\ttarget\na\tb\n", "x: the columns are query, target; the column distance or identity is wanted"),
+        ("query\ttarget\tscore\na\tb\t3\n", "x: the columns are query, target, score; scores are not distances: say --edit"),
+        ("query\ttarget\na\tb\n", "x: the columns are query, target; expected a column distance or identity"),
         ("id\tother\tvalue\na\tb\t1\n", "x: line 1 is 'id, other, value'; expected a header with the columns query and target"),
-        ("a\tb\t90\t10\t1\t0\t1\t10\t1\t10\t1e-9\t50\n", "x: 12 columns without names; a list without a header is of two ids"),
+        ("a\tb\t90\t10\t1\t0\t1\t10\t1\t10\t1e-9\t50\n", "x: 12 columns without names; expected two ids and a distance"),
         ("a\tb\t1\t0.5\t456 of 1000\n", "x: 5 columns without names"),
         ("a\tb\t1\textra\n", "x: 4 columns without names"),
         ("a\tb\t1\na\ta\t23\n", "x: line 2: 'a' is at a distance of 23 from itself; two records may have this id"),
         ("a\tb\t1\na\tc\n", "x: line 2 has 2 columns; expected 3, as in the first line"),
-        ("a\tb\t1\na\tc\tfar\n", "x: line 2: 'far' where a distance, a number from 0 on, is expected"),
-        ("a\tb\t1\na\tc\t-1\n", "x: line 2: '-1' where a distance"),
-        ("a\tb\t1\na\tc\tinf\n", "x: line 2: 'inf' where a distance"),
+        ("a\tb\t1\na\tc\tfar\n", "x: line 2: expected a distance, a number of 0 or more, found 'far'"),
+        ("a\tb\t1\na\tc\t-1\n", "x: line 2: expected a distance, a number of 0 or more, found '-1'"),
+        ("a\tb\t1\na\tc\tinf\n", "x: line 2: expected a distance, a number of 0 or more, found 'inf'"),
         ("a\tb\t1_000\n", "x: line 1 is"),
-        ("query\ttarget\tidentity\na\tb\t97.5\n", "x: line 2: '97.5' where an identity from 0 to 1 is expected"),
-        ("a,b,1\nc,a,2\nb,a,3\n", "x: lines 1 and 3 say 1 and 3 of 'a' and 'b'; a pair has one value"),
+        ("query\ttarget\tidentity\na\tb\t97.5\n", "x: line 2: expected an identity from 0 to 1, found '97.5'"),
+        ("a,b,1\nc,a,2\nb,a,3\n", "x: lines 1 and 3 have 1 and 3 for 'a' and 'b'; a pair has one value"),
         ("a\0b", "x: a binary file; expected a list of pairs, as .tsv or .csv"),
     ],
     ids=range(17),
@@ -99,11 +99,11 @@ def test_bad_lists(folder, monkeypatch, content, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("\ta\tb\na\t0\t1\nb\t2\t0\n", "x: not symmetric: 'a' to 'b' is 1, the other way 2; distances of one set with itself are wanted"),
-        ("\ta\tb\nc\t0\t1\nd\t1\t0\n", "x: the rows are of 2 records and the columns of 2 others"),
-        ("\ta\tb\nb\t0\t1\na\t1\t0\n", "x: the rows are in another order than the columns"),
-        ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores or kinships, which are no distances"),
-        ("\ta\tb\na\t0\tinf\nb\tinf\t0\n", "x: holds inf; distances are finite and not negative"),
+        ("\ta\tb\na\t0\t1\nb\t2\t0\n", "x: not symmetric: 'a' to 'b' is 1, the other way 2; expected distances within one set"),
+        ("\ta\tb\nc\t0\t1\nd\t1\t0\n", "x: the rows are 2 records and the columns 2 other records"),
+        ("\ta\tb\nb\t0\t1\na\t1\t0\n", "x: rows and columns are in different orders"),
+        ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores or kinships, which are not distances"),
+        ("\ta\tb\na\t0\tinf\nb\tinf\t0\n", "x: expected distances that are finite and not negative, found inf"),
         ("\ta\tb\na\t0\tx\nb\tx\t0\n", "x: line 2: expected a number, found 'x'"),
         ("\ta\ta\na\t0\t1\na\t1\t0\n", "x: records 1 and 2 have the same id 'a'"),
         ("\ta\t\na\t0\t1\n\t1\t0\n", "x: line 3 has an empty id"),
@@ -117,7 +117,7 @@ def test_bad_matrices(folder, monkeypatch, content, message):
 def test_records_of_the_matrix_and_the_sequences_are_the_same(folder):
     (folder / "m.tsv").write_text("\ta\tb\na\t0\t1\nb\t1\t0\n")
     message = refused(["genes.fa", "--distances", "m.tsv", "--max-distance", "1"], folder)
-    assert "m.tsv: 'a' is only in the matrix; both are to have the same records" in message
+    assert "m.tsv: 'a' is only in the matrix; both must have the same records" in message
     assert "--min-identity is about identities, and these are distances" in refused(
         ["--distances", "m.tsv", "--min-identity", "0.9"], folder
     )
@@ -155,11 +155,11 @@ def test_bad_arguments_in_python():
 @pytest.mark.parametrize(
     ("ids", "words", "message"),
     [
-        ("a\nb\n", ("--edges", "near.tsv"), "near.tsv: line 2 names 'c', which is none of the records that were given"),
+        ("a\nb\n", ("--edges", "near.tsv"), "near.tsv: line 2 names 'c', which is not among the given records"),
         ("a\nb\na\n", ("--edges", "near.tsv"), "ids: 'a' is on lines 1 and 3"),
         ("\n", ("--edges", "near.tsv"), "ids: no ids; expected one per line"),
         ("a\n", ("--distances", "near.tsv"), "--ids is for the pairs of --edges"),
-        ("a\n", ("near.tsv", "--edges", "near.tsv"), "--ids is for the pairs of --edges, whose records SEQS has already"),
+        ("a\n", ("near.tsv", "--edges", "near.tsv"), "--ids is for the pairs of --edges; SEQS already lists their records"),
     ],
 )
 def test_ids_that_do_not_fit(tmp_path, monkeypatch, ids, words, message):

@@ -148,7 +148,7 @@ def test_engines_threads_and_memory_do_not_change_a_byte(tmp_path, rng):
         ([CORE, "--no-header"], "--no-header is for tables"),
         ([CORE, "--transpose"], "--transpose is for tables"),
         ([CORE, SNPS], "two inputs must be of one kind"),
-        ([CORE, OLD, "--add", OLD], "--add is for one file"),
+        ([CORE, OLD, "--add", OLD], "--add takes one file"),
         ([CORE, "--add", OLD, "--format", "matrix"], "; matrix is a matrix, of one file or of two"),
         ([CORE, "--add", OLD, "-o", "x.npy"], "--add makes a table of pairs, as tsv, csv, molten, parquet, arrow, csr; npy is a matrix"),
         ([CORE, "--add", OLD, "--format", "phylip"], "; phylip is a matrix, of one file or of two"),

@@ -232,7 +232,7 @@ def test_the_executable_refuses_with_two(tmp_path):
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"gpualign: error: standard input: line 1, columns 2 and 3: the start 5 is after the end 3. ")
     done = gpualign("dist", CORE, "--mask", "-", "--shard", "1/2", "-o", tmp_path / "x.tsv", stdin=b"x\t5\t6\n", check=False)
-    assert b"--shard: what came through a pipe cannot be read again; name files" in done.stderr
+    assert b"--shard: input from a pipe cannot be read again; name files" in done.stderr
     assert b"only one input can be standard input" in gpualign("dist", "-", "--mask", "-", stdin=b"", check=False).stderr
 
 

@@ -120,7 +120,7 @@ def test_ids_of_two_files(folder):
         ("one.fa\n\nnone.fa\n", r"l.txt: line 3: 'none.fa': no such file; names in a list are relative to the working directory"),
         ("one.fa\nl.txt\n", "l.txt: line 2 is the list itself"),
         ("one.fa\n@some.txt\n", "l.txt: line 2: '@some.txt': no such file"),
-        (">a\nACGT\n", "l.txt: line 1 is that of a FASTA file"),
+        (">a\nACGT\n", "l.txt: line 1 is FASTA; expected a list of files after @"),
         ("one.fa\nlists\n", "lists: expected a file, found a directory"),
         ("one.fa\nempty.fa\n", "empty.fa: "),
         ("one.fa\ngap.fa\n", "gap.fa: record 'g': '-' at position 3 is a gap"),
@@ -147,7 +147,7 @@ def test_a_packed_list(folder):
 
 def test_bad_arguments(folder):
     for words, reason in (
-        (["@"], "@ wants the name of a list"),
+        (["@"], "expected the name of a list of files after @"),
         (["@none.txt"], "none.txt: no such file"),
         (["@some.txt", "-o", "some.txt", "--format", "tsv"], "some.txt is also an input"),
         (["@some.txt", "-o", "three.fa"], "three.fa is also an input"),

@@ -157,7 +157,7 @@ def test_a_bug_is_in_it_whole(here):
 @pytest.mark.parametrize("option", ["--log", "--summary"])
 @pytest.mark.parametrize("name", ["x.tsv.journal", "x.tsv.part", "x.tsv.near.part", "./x.tsv.part"])
 def test_names_of_what_an_interrupted_run_leaves_are_refused(here, option, name):
-    with pytest.raises(InputError, match=f"{option} .*: a name that an interrupted run leaves its work under; choose another"):
+    with pytest.raises(InputError, match=f"{option} .*: this name is reserved for resume files; choose another"):
         gpualign_here("nw", "x.fa", "-o", "x.tsv", option, name)
     assert [path.name for path in here.iterdir()] == ["x.fa"]
 

@@ -214,7 +214,7 @@ def test_what_computes_every_pair_says_what_to_add(rng, tmp_path):
         (["--min-coverage", "90"], "--min-coverage is a fraction from 0 to 1"),
         (["--nearest", "0"], "--nearest"),
         (["--nearest", "2", "--self"], "--nearest chooses among other records"),
-        (["--add", "{file}", "{file}"], "--add is for one file"),
+        (["--add", "{file}", "{file}"], "--add takes one file"),
         (["--add", "{file}", "-o", "x.npy"], "--add writes a list of pairs"),
         (["--nearest", "2", "-o", "x.npy"], "drop rows of a table"),
     ],

@@ -325,7 +325,7 @@ def test_dry_run():
         ([QUERY, DB, "--all", "--max-hits", "3"], "--max-hits applies to hits"),
         ([QUERY, DB, "--all", "--format", "sam"], "--format sam holds alignments of hits"),
         ([QUERY, DB, "--all", "--fields", "query,cigar"], "--all writes only scores"),
-        ([QUERY, DB, "--max-hits", "0"], "a whole number from 1"),
+        ([QUERY, DB, "--max-hits", "0"], "expected an integer from 1"),
         (["dna.fa", "dna.fa", "--max-evalue", "1", "--gap", "2", "--match", "5"], "scores have no E-values"),
         (["dna.fa", "dna.fa", "--all", "--strand", "both"], "--all writes one score per pair"),
         (["dna.fa", DB], "like protein: search with --translate query"),

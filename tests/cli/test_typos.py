@@ -66,7 +66,7 @@ def message(*words):
         (["nw", "--fields", "query,identiy", "x"], "; did you mean identity?"),
         (["nw", "--matrix", "BLOSSUM62", "x"], "; did you mean BLOSUM62?"),
         (["plot", "x", "-o", "x.png", "--order", "gruops"], "there is no such file; did you mean groups?"),
-        (["plot", "x", "-o", "x.png", "--order", "ids.txt"], "or a file of ids is wanted, and there is no such file"),
+        (["plot", "x", "-o", "x.png", "--order", "ids.txt"], "or a file of ids, and there is no such file"),
         (["plot", "x", "-o", "x.pgn"], "expected a name that ends in .png, .svg, .pdf; did you mean .png?"),
         (["nw", "--device", "gpu", "x"], "'gpu' is none of these; did you mean cuda?"),
         (["nw", "--device", "cpu,GPU:1", "x"], "'GPU:1' is none of these; did you mean cuda:1?"),

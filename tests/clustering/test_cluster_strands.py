@@ -92,5 +92,5 @@ def equal_letters(path, record, representative):
 
 def test_strands_are_of_alignments(file, tmp_path):
     (tmp_path / "edges.tsv").write_text("query\ttarget\tdistance\na\tb\t1\n")
-    with pytest.raises(InputError, match="--strand is of alignments; with --edges nothing is aligned"):
+    with pytest.raises(InputError, match="--strand applies to alignments; with --edges nothing is aligned"):
         gpualign_here("cluster", "--edges", tmp_path / "edges.tsv", "--max-distance", 1, "--strand", "both")

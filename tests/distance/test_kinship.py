@@ -226,13 +226,13 @@ def test_what_does_not_go_together(arguments, message):
 @pytest.mark.parametrize(
     ("command", "written", "message"),
     [
-        (["cluster", "--max-distance", "0.1", "--distances"], ["-o", "x.npz"], "holds kinships, which are no distances; write distances"),
+        (["cluster", "--max-distance", "0.1", "--distances"], ["-o", "x.npz"], "holds kinships, which are not distances; write distances"),
         (
             ["cluster", "--max-distance", "0.1", "--edges"],
             ["--min-kinship", "0", "-o", "x.tsv"],
-            "kinships are no distances: write distances",
+            "kinships are not distances: write distances",
         ),
-        (["tree"], ["-o", "x.npz"], "holds kinships, which are no distances"),
+        (["tree"], ["-o", "x.npz"], "holds kinships, which are not distances"),
         (["tree", "--method", "mst", "--edges"], ["--min-kinship", "0", "-o", "x.csv"], "the columns are query, target, kinship; kinships"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -255,5 +255,5 @@ def test_kinships_of_siblings_without_a_name_are_no_identities(rng, tmp_path, co
     king(tmp_path / "t.tsv", "-o", tmp_path / "t.npy")
     assert np.load(tmp_path / "t.npy").min() > 0
     king(tmp_path / "t.tsv", "-o", tmp_path / name)
-    with pytest.raises(InputError, match="holds scores or kinships, which are no distances"):
+    with pytest.raises(InputError, match="holds scores or kinships, which are not distances"):
         gpualign_here(*command, tmp_path / name)

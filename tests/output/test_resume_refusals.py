@@ -150,7 +150,7 @@ def test_an_end_of_a_journal_that_does_not_name_the_output_is_refused(interrupte
         (["nw", "short.fa"], "--resume needs a file; name it with -o"),
         (["nw", "short.fa", "-o", "x.parquet"], "--resume: parquet is written in one piece"),
         (["sw", "short.fa", "-o", "x.arrow"], "--resume: arrow is written in one piece"),
-        (["dist", "-", "-o", "x.tsv"], "--resume: what came through a pipe cannot be read again; name files"),
+        (["dist", "-", "-o", "x.tsv"], "--resume: input from a pipe cannot be read again; name files"),
     ],
 )
 def test_what_no_run_can_go_on_with_is_refused(folder, words, said):

@@ -244,7 +244,10 @@ def test_arrays_of_another_type_or_size_are_refused(made, tmp_path):
         (["--shard", "1/2"], "--shard writes a part file beside the output; name that with -o"),
         (["--shard", "1/2", "-o", "x.parquet"], "--shard: parquet is written in one piece"),
         (["--shard", "1/2", "-o", "x.npy", "--plot", "x.png"], "--plot draws a whole matrix, and --shard writes a part of one"),
-        *[(["--shard", text, "-o", "x.tsv"], f"'{text}': write K/N") for text in ("0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/999999")],
+        *[
+            (["--shard", text, "-o", "x.tsv"], f"with K from 1 to N and N up to 100,000; found '{text}'")
+            for text in ("0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/999999")
+        ],
     ],
 )
 def test_shares_that_cannot_be_are_refused(folder, tmp_path, words, said):

@@ -102,8 +102,8 @@ def test_only_what_is_wanted_must_agree(tmp_path):
 @pytest.mark.parametrize(
     ("column", "reason"),
     [
-        ("Year", r"no column is called 'Year'; beside the ids its columns are 'country', 'year', 'date', 'ST'; did you mean year\?"),
-        ("", "no column is called ''; beside the ids its columns are 'country'"),
+        ("Year", r"no column is called 'Year'; besides the ids its columns are 'country', 'year', 'date', 'ST'; did you mean year\?"),
+        ("", "no column is called ''; besides the ids its columns are 'country'"),
         ("sample", "no column is called 'sample'"),
     ],
 )
@@ -273,7 +273,7 @@ def test_the_command_takes_a_table_from_elsewhere(folder):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--groups", "meta.tsv:county"], "meta.tsv: no column is called 'county'; beside the ids its columns are 'country', 'year', "),
+        (["--groups", "meta.tsv:county"], "meta.tsv: no column is called 'county'; besides the ids its columns are 'country', 'year', "),
         (["--groups", "mata.tsv:year"], "mata.tsv:year: no such file"),
         (["--groups", "d.npz:year"], "d.npz: "),
         (["--groups", "meta.tsv:year", "-o", "meta.tsv"], "meta.tsv"),

@@ -241,7 +241,7 @@ def test_the_command_draws_groups(tmp_path, rng):
     assert "linkage" not in text
     for arguments, reason in (
         (["--order", "groups"], "--order groups: give --groups too"),
-        (["--order", "gruops"], "--order gruops: tree, input, groups or a file of ids is wanted"),
+        (["--order", "gruops"], "--order gruops: expected tree, input, groups or a file of ids"),
         (["--groups", "d.npz"], "d.npz: "),
         (["--groups", "x.svg"], "x.svg"),
     ):

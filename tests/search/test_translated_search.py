@@ -224,7 +224,7 @@ def test_what_cannot_be_translated(tmp_path, case):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--genetic-code", 11), "--genetic-code is for --translate"),
+        (("--genetic-code", 11), "--genetic-code needs --translate"),
         (("--translate", "query", "--genetic-code", 7), "--genetic-code 7: expected one of NCBI's genetic codes 1-6, 9-16, 21-"),
         (("--translate", "query", "--all"), "--translate applies to hits"),
         (("--translate", "query", "--format", "sam"), "SAM cannot hold alignments of translations"),
