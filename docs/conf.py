@@ -20,6 +20,7 @@ from examples import examples  # noqa: E402  (the parser of the tests, so that b
 
 project = "gpualign"
 author = "The gpualign developers"
+copyright = "2026, The gpualign developers"
 release = version = gpualign.__version__
 extensions = ["myst_parser"]
 root_doc = "docs/index"
