@@ -67,12 +67,12 @@ def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
     with naming_output(folder):
         folder.mkdir(parents=True, exist_ok=True)
     papers = {"payne": payne.run, "li": li.run, "munekawa": munekawa.run}
-    found = bench_device(device, messages)
+    gpu = bench_device(device, messages)
     sections = []
     for name in papers if paper == "all" else [paper]:
         messages.note(f"{name}, size {size} ...")
-        sections.append(papers[name](found, size))
-    machine = describe_machine(found.name if found else None, size)
+        sections.append(papers[name](gpu, size))
+    machine = describe_machine(gpu.name if gpu else None, size)
     with OutputFiles(messages.note) as files:
         files.open(folder / "results.json").write(to_json(sections, machine).encode())
         page = to_markdown(sections, "; ".join(str(value) for value in machine.values()))

@@ -145,17 +145,17 @@ def cluster(
         records, of_identities = inputs.queries.ids, not (edit and max_distance is not None)
     else:
         known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
-        found, of_identities = read_given(
+        precomputed, of_identities = read_given(
             edges, distances, edit, min_identity is not None, known_ids, messages.warn, resources.memory or default_memory()
         )
         messages.of_run.have_read(counts, resources, format=spec.format)
         if edges is not None and known_ids is None:
-            count = f"{len(found.ids):,} record{'s'[: len(found.ids) != 1]}"
+            count = f"{len(precomputed.ids):,} record{'s'[: len(precomputed.ids) != 1]}"
             messages.note(
                 f"{edges} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the sequences"
             )
-        inputs, alignments, records = in_order_of(found, inputs), None, list(found.ids)
-        job = prepare_precomputed(found, of_identities, inputs.queries.lengths if inputs else None, options, messages)
+        inputs, alignments, records = in_order_of(precomputed, inputs), None, list(precomputed.ids)
+        job = prepare_precomputed(precomputed, of_identities, inputs.queries.lengths if inputs else None, options, messages)
     if dry_run:
         messages.plan([*job.describe(), ("output", expected_clusters(spec, records, inputs, of_identities))])
         return

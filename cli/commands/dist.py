@@ -194,8 +194,8 @@ def dist(
     if (resume or shard) and again is None:
         raise InputError(f"--{'resume' if resume else 'shard'}: input from a pipe cannot be read again; name files")
     nbytes = sum(os.path.getsize(path) for path in again or ())
-    beside_it = [*([picture.path] if picture else []), *(clustered.outputs if clustered else [])]
-    messages.begin(paths, [*outputs, *beside_it], resume)
+    other_outputs = [*([picture.path] if picture else []), *(clustered.outputs if clustered else [])]
+    messages.begin(paths, [*outputs, *other_outputs], resume)
     calls = CallOptions(
         transpose=transpose,
         no_header=no_header,
@@ -208,14 +208,14 @@ def dist(
         ignore_columns=() if ignore_columns is None else read_titles(ignore_columns),
         nonfounders=nonfounders,
     )
-    least = None if min_compared is None else sites_or_fraction("min_compared", min_compared)
+    min_sites = None if min_compared is None else sites_or_fraction("min_compared", min_compared)
     sites = site_filters(regions, mask, core, maf)
     samples_used = sample_filters(exclude, min_called)
     options = DistOptions(
         metric,
         MissingRule(missing),
         spec.compared,
-        least,
+        min_sites,
         calls,
         max_distance,
         add is not None,
@@ -276,19 +276,19 @@ def dist(
 
             write_clusters = opened.enter_context(opened_outputs(clustered, files))
 
-        def run(sink: AnySink, marks: CheckpointListener) -> DistanceTotals:
+        def run(sink: AnySink, checkpoints: CheckpointListener) -> DistanceTotals:
             nonlocal clustering
             if write_clusters is not None:
                 sink = clustering = ClusteringSink(sink, task.metric.counts, files.scratch)
             with messages.progress(job.work, portion.path, "comparisons") as progress:
-                return written.run(messages.stages.timed(sink), progress, marks)
+                return written.run(messages.stages.timed(sink), progress, checkpoints)
 
         writer = DistanceWriter(spec, task.metric, job.dtype, writing, resources.host_threads)
         totals, values = writer.write(written.samples, run)
-        found = {}
+        cluster_figures = {}
         if write_clusters is not None and clustering is not None:
             write_clusters(Clustered(written.samples.queries.ids, clustering.clustering, None, None, False))
-            found = clustering.clustering.figures
+            cluster_figures = clustering.clustering.figures
         if picture is not None and values is not None:
             from gpualign.jobs.output.atomic_files import naming_output
             from gpualign.jobs.plotting.heatmap import of_distances
@@ -296,7 +296,7 @@ def dist(
 
             with naming_output(picture.path):
                 write_plot(files.open(picture.path), picture, of_distances(values, job.samples, task.metric), messages)
-        figures = {**totals.with_earlier(pairs_before, pairs_before * totals.sites), **job.figures, **found}
+        figures = {**totals.with_earlier(pairs_before, pairs_before * totals.sites), **job.figures, **cluster_figures}
         messages.of_run.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **figures})
     if without := job.without_value(totals):
         messages.note(f"{without}: {no_distance(spec, job)}")

@@ -174,7 +174,7 @@ def nw(
         raise InputError("--nearest chooses among other records; it cannot be combined with --self")
     resources = find_resources(cluster, device, threads, memory, messages, kernel, traceback)
     both = strand == BOTH
-    wanted = OutputOptions(
+    output_options = OutputOptions(
         output,
         format_,
         fields,
@@ -194,7 +194,7 @@ def nw(
     )
     rule = None if ambiguous is None else Rule(ambiguous)
     check_rule(rule, identity_def)
-    spec = output_spec(wanted, edit, others is None, with_self, add is not None)
+    spec = output_spec(output_options, edit, others is None, with_self, add is not None)
     picture = None
     if plot is not None:
         from gpualign.jobs.plotting.output import check_plot

@@ -137,7 +137,7 @@ def sw(
     if genetic_code is not None and translate is None:
         raise InputError("--genetic-code needs --translate, which says what to translate")
     resources = find_resources(cluster, device, threads, memory, messages, kernel)
-    wanted = HitOptions(
+    output_options = HitOptions(
         output,
         format_,
         fields,
@@ -157,9 +157,9 @@ def sw(
     if everything:
         from gpualign.jobs.output.local_scores import scores_spec
 
-        spec: OutputSpec | HitSpec = (of_scores := scores_spec(wanted, strand, db is None, with_self))
+        spec: OutputSpec | HitSpec = (of_scores := scores_spec(output_options, strand, db is None, with_self))
     else:
-        spec = of_hits = hit_spec(wanted)
+        spec = of_hits = hit_spec(output_options)
     messages.begin([*files, matrix], output_paths(spec.path, spec.format, db is None, shard), resume)
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None)

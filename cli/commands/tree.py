@@ -79,12 +79,12 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     if matrix is not None:
         check_size(matrix, TREES[method])
     with OutputFiles(messages.note) as files, naming_output(path), files.text(path) as out:
-        given, of_identities = read_given(edges, matrix, None, False, None, messages.warn)
-        if not given.ids:
+        distances, of_identities = read_given(edges, matrix, None, False, None, messages.warn)
+        if not distances.ids:
             raise InputError(f"--edges {edges}: a header and no pairs; a tree needs records")
-        found = make_tree(given, of_identities, method, messages, root)
-        for line in edge_rows(found) if as_table else newick(found):
+        built = make_tree(distances, of_identities, method, messages, root)
+        for line in edge_rows(built) if as_table else newick(built):
             out.write(line.encode("utf-8", "surrogateescape"))
-    records = len(found.ids)
+    records = len(built.ids)
     rooted = "" if root is None else ", rooted at its midpoint" if root == MIDPOINT else f", rooted at {root!a}"
     messages.note(f"{records:,} record{'' if records == 1 else 's'}, {method}{rooted}")

@@ -58,7 +58,7 @@ class StoredMatrix:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Contents:
     """Unchecked contents of a file. rows, columns: None if the file has no ids."""
 
     values: Matrix
@@ -75,16 +75,16 @@ def read_matrix(path: str) -> StoredMatrix:
     if raw.startswith(NPY_MAGIC):
         values = parse_npy(raw, source)
         rows, columns = _ids_beside(Path(path), values) if path != STDIO else (None, None)
-        found = _Found(values, rows, columns)
+        contents = _Contents(values, rows, columns)
     elif raw.startswith(NPZ_MAGIC):
-        found = _of_npz(parse_npz(raw, source), source)
+        contents = _of_npz(parse_npz(raw, source), source)
     else:
-        found = _text(raw, path, source)
-    return _checked(found, source)
+        contents = _text(raw, path, source)
+    return _checked(contents, source)
 
 
-def _checked(found: _Found, source: str) -> StoredMatrix:
-    values = found.values
+def _checked(contents: _Contents, source: str) -> StoredMatrix:
+    values = contents.values
     if values.dtype.kind not in "iuf":
         raise InputError(f"{source}: an array of {values.dtype}; expected numbers")
     if values.ndim not in (1, 2) or not values.size:
@@ -93,7 +93,7 @@ def _checked(found: _Found, source: str) -> StoredMatrix:
         raise InputError(f"{source}: holds {largest.max():g}; expected values up to {_LARGEST:g}")
     counts = (_records_of_vector(values, source),) * 2 if values.ndim == 1 else values.shape
     lists = []
-    for what, ids, count in zip(("rows", "columns"), (found.rows, found.columns), counts, strict=True):
+    for what, ids, count in zip(("rows", "columns"), (contents.rows, contents.columns), counts, strict=True):
         if ids is not None and len(ids) != count:
             raise InputError(f"{source}: {count:,} {what}, but {len(ids):,} ids; write the matrix again, or remove its lists of ids")
         lists.append(ids if ids is not None else [str(k) for k in range(1, count + 1)])
@@ -102,7 +102,7 @@ def _checked(found: _Found, source: str) -> StoredMatrix:
         refuse_control(name, source)
     one_set = values.ndim == 1 or (rows == columns and is_symmetric(values))
     numbered = "no ids in it or beside it; records are numbered from 1"
-    return StoredMatrix(values, rows, columns, one_set, found.name, found.assumed or (numbered if found.rows is None else None))
+    return StoredMatrix(values, rows, columns, one_set, contents.name, contents.assumed or (numbered if contents.rows is None else None))
 
 
 def check_ids(ids: Sequence[str], source: str) -> None:
@@ -143,7 +143,7 @@ def _ids_beside(path: Path, values: Matrix) -> tuple[list[str] | None, list[str]
     return ids, ids
 
 
-def _of_npz(arrays: dict[str, Matrix], source: str) -> _Found:
+def _of_npz(arrays: dict[str, Matrix], source: str) -> _Contents:
     names = [name for name in arrays if name not in _BESIDE]
     if {"indices", "indptr"} <= set(names):
         raise InputError(f"{source}: a sparse matrix (csr) lacks pairs; write a full one; cluster and tree also read a list, with --edges")
@@ -161,10 +161,10 @@ def _of_npz(arrays: dict[str, Matrix], source: str) -> _Found:
             raise InputError(f"{source}: damaged .npz file (the array {name!r}: {error})") from None
 
     rows, columns = (ids("ids"), ids("ids")) if "ids" in arrays else (ids("query_ids"), ids("target_ids"))
-    return _Found(arrays[names[0]], rows, columns, names[0])
+    return _Contents(arrays[names[0]], rows, columns, names[0])
 
 
-def _text(raw: bytes, path: str, source: str) -> _Found:
+def _text(raw: bytes, path: str, source: str) -> _Contents:
     """Parse a text matrix. path: its file, or - for standard input."""
     name = "FILE" if path == STDIO else shlex.quote(path)
     start, unpacked = unpack(io.BytesIO(raw), source)
@@ -175,18 +175,18 @@ def _text(raw: bytes, path: str, source: str) -> _Found:
         raise InputError(f"{source}: a binary file that is neither .npy nor .npz; expected a matrix that gpualign wrote")
     ids, beside = (None, None) if path == STDIO else _ids_of_plink(Path(path))
     try:
-        found = _matrix_text(unpacked.read(), source, None if ids is None else len(ids))
+        contents = _matrix_text(unpacked.read(), source, None if ids is None else len(ids))
     except InputError:
         if kind not in (None, FileKind.PHYLIP_MATRIX):  # parsed first because an id may begin like a file of another kind
             _refuse(kind, source, name)
         raise
-    if kind is FileKind.PAIRS and found.rows != found.columns:
+    if kind is FileKind.PAIRS and contents.rows != contents.columns:
         _refuse(kind, source, name)
-    if found.rows is None and found.columns is None and ids is not None:
-        if len(ids) != len(found.values):
-            raise InputError(f"{beside}: {len(ids):,} ids, but {source} has {len(found.values):,} records")
-        return _Found(found.values, ids, ids, found.name, f"its ids are taken from {beside}")
-    return _Found(found.values, found.rows, found.columns, found.name, found.assumed)
+    if contents.rows is None and contents.columns is None and ids is not None:
+        if len(ids) != len(contents.values):
+            raise InputError(f"{beside}: {len(ids):,} ids, but {source} has {len(contents.values):,} records")
+        return _Contents(contents.values, ids, ids, contents.name, f"its ids are taken from {beside}")
+    return _Contents(contents.values, contents.rows, contents.columns, contents.name, contents.assumed)
 
 
 def _matrix_text(text: bytes, source: str, count: int | None) -> TextMatrix:

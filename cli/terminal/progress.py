@@ -24,15 +24,15 @@ class ProgressBar:
     work: total work, 0 if it is not known yet
     unit: unit of the work, one of `_RATES`
     bar: draw a bar
-    tell: receives a human-readable line every `PERIOD` seconds
+    report: receives a human-readable line every `PERIOD` seconds
     answer: receives the line that SIGUSR1 asks for; it may be called between any two steps of the program
     """
 
-    def __init__(self, work: int, unit: str, bar: bool, tell: Callable[[str], None], answer: Callable[[str], None]) -> None:
+    def __init__(self, work: int, unit: str, bar: bool, report: Callable[[str], None], answer: Callable[[str], None]) -> None:
         self._work = work
         self._unit = unit
         self._shown = bar
-        self._tell = tell
+        self._report = report
         self._answer = answer
 
     def __enter__(self) -> ProgressBar:
@@ -66,7 +66,7 @@ class ProgressBar:
             self._bar.update(work / self._size)
         if now - self._reported >= PERIOD:
             self._reported = now
-            self._tell(self.line())
+            self._report(self.line())
 
     def line(self) -> str:
         """Return the progress as a human-readable line."""

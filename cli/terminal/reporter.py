@@ -151,18 +151,18 @@ class ConsoleReporter:
         terminal = sys.stderr.isatty()
         free = output is not None or not sys.stdout.isatty()
         bar = self.verbosity >= 0 and terminal and free
-        tell = self._record if terminal else self.note
+        report = self._record if terminal else self.note
         self.stages.enter(COMPUTING)
-        with ProgressBar(work, unit, bar, tell, self._answer) as progress:
+        with ProgressBar(work, unit, bar, report, self._answer) as progress:
             yield progress
         self.stages.enter(WRITING)
 
     def _record(self, text: str) -> None:
-        """On a terminal a bar says it."""
+        """Log a progress line. On a terminal the bar shows the same."""
         record(f"gpualign {self._command}: {text}")
 
     def _answer(self, text: str) -> None:
-        """To one who asked by a signal, and is told with -q too."""
+        """Print the answer to a SIGUSR1, also with -q."""
         write_now(f"gpualign {self._command}: {text}")
         self._record(text)
 
