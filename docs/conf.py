@@ -24,7 +24,15 @@ copyright = "2026, The gpualign developers"
 release = version = gpualign.__version__
 extensions = ["myst_parser"]
 root_doc = "docs/index"
-include_patterns = ["docs/**", "benchmarks/**", "data/README.md", "packaging/README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+include_patterns = [
+    "docs/**",
+    "benchmarks/**",
+    "data/README.md",
+    "packaging/README.md",
+    "tests/README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+]
 exclude_patterns = [".*", "build", "dist", "site", "docs/pictures/*.txt"]
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 3  # targets of links such as search.md#e-values
