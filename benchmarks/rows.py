@@ -30,7 +30,7 @@ from gpualign.core.output.formats.tsv import Tsv
 from gpualign.core.output.resumable_files import TextFile
 from gpualign.core.output.table import TableSink
 from gpualign.core.output.writer import ByteWriter
-from gpualign.core.planning.tile_plan import Limits, Pairing, Plan, Tile, make_plan
+from gpualign.core.planning.tile_plan import Pairing, Plan, Tile, TileLimits, make_plan
 from gpualign.core.results.columns import parse_fields
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
@@ -72,7 +72,7 @@ class Tiles:
 
     def plan(self, cells: int) -> Plan:
         """cells: of a tile, about."""
-        limits = Limits(1 << 60, 0, self.task.item_bytes, 1, cells, BAND_ROWS, self.task.letter_bytes)
+        limits = TileLimits(1 << 60, 0, self.task.item_bytes, 1, cells, BAND_ROWS, self.task.letter_bytes)
         return make_plan(self.records.lengths, self.records.lengths, Pairing.ALL, limits)
 
     def result(self, tile: Tile) -> TileAlignments:

@@ -17,10 +17,10 @@ from itertools import count
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER
+from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER, MAX_LEAD_FACTOR
 from gpualign.core.execution.retiling import TileSplit
 from gpualign.core.execution.tile_queue import LoadBalancing, TileQueue
-from gpualign.core.planning.tile_plan import TILES_AHEAD, Limits, Plan, Tile
+from gpualign.core.planning.tile_plan import MAX_TILES_PER_WORKER, Plan, Tile, TileLimits
 
 IN_FLIGHT = 2
 """Batches that a GPU's thread has submitted at most (gpu/alignment/worker.py); one more is laid out meanwhile."""
@@ -99,7 +99,7 @@ class Excerpt:
 def excerpt(plan: Plan, workers: int, pieces: int = _PIECES) -> Excerpt:
     """Some pieces of a plan for `workers` workers, in each of which work becomes steady, and all of its end, where tiles shrink; the whole
     of a plan that has not much more than that. Bands of the plan are of whole queries."""
-    share = TILES_AHEAD * max(plan.limits.sharing, workers) * plan.limits.tile_cells
+    share = MAX_TILES_PER_WORKER * max(plan.limits.sharing, workers) * plan.limits.tile_cells
     left = plan.row_cells[plan.start : plan.end][::-1].cumsum()[::-1]  # cells of this query and all later ones
 
     def start_of(cells: float) -> int:
@@ -320,7 +320,7 @@ class _Fleet:
 
     def _send(self, now: float) -> float:
         room = CALLS_A_WORKER * len(self._nodes)
-        while len(self._places) < room and self._following < min(self._places, default=self._following) + AHEAD * room:
+        while len(self._places) < room and self._following < min(self._places, default=self._following) + MAX_LEAD_FACTOR * room:
             if (tile := next(self._tiles, None)) is None:
                 break
             node = min(range(len(self._nodes)), key=self._sent.__getitem__)
@@ -352,7 +352,7 @@ def fleet_seconds(part: Excerpt, nodes: Sequence[Node], link: Link = AT_ONCE, si
     return _total(part, fleet.bands, fleet.run())
 
 
-def node_seconds(task: Task, limits: Limits, gpus: Sequence[Gpu], sink: Sink = FREE) -> Callable[[Tile], float]:
+def node_seconds(task: Task, limits: TileLimits, gpus: Sequence[Gpu], sink: Sink = FREE) -> Callable[[Tile], float]:
     """How long a node takes for a tile of many that it is sent (core/execution/remote/task_server.py): it cuts it to the size that its
     engine's `limits`
     ask for, its GPUs go on with the next one's, and what it does with results (`Sink.gather`) goes on beside that."""

@@ -18,7 +18,7 @@ from common import made_up_dna
 
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
+from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -81,12 +81,12 @@ def task_of(name: str, queries: int, targets: int, length: int) -> Task:
 
 def take_only(name: str) -> None:
     """Compile by that one, whatever is in the cache."""
-    found_compilers = choice.found_compilers
+    found_compilers = choice.installed_compilers
 
     def of_that_name() -> Iterator[Compiler]:
         return (compiler for compiler in found_compilers() if compiler.title.lower().startswith(name))
 
-    choice.found_compilers = of_that_name
+    choice.installed_compilers = of_that_name
     os.environ["GPUALIGN_CACHE"] = tempfile.mkdtemp(prefix="tune_cuda-")
 
 
@@ -133,7 +133,7 @@ def main() -> None:
                     )
 
                 engine = CudaEngine([device], log)
-                limits = Limits(1 << 32, 0, 4, 1024, 1 << 62, 4096)
+                limits = TileLimits(1 << 32, 0, 4, 1024, 1 << 62, 4096)
                 for _ in range(2):
                     spans.clear()
                     used.clear()

@@ -15,8 +15,8 @@ from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.clustering.clusters import Clustering, of_centroids, of_labels
 from gpualign.core.clustering.edges import Edges, GrowingEdges
 from gpualign.core.clustering.greedy import first_copies, greedy, ranked
-from gpualign.core.clustering.known_distances import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.clustering.linkage import average, complete, largest_linked, linkage_bytes, single
+from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
@@ -24,7 +24,7 @@ from gpualign.core.common.fractions import check_fraction, describe_percentage
 from gpualign.core.common.units import format_bytes
 from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_equal, no_duplicates
 from gpualign.core.output.matrix import CondensedSink
-from gpualign.core.output.matrix_value import Value
+from gpualign.core.output.matrix_value import MatrixValue
 from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
@@ -34,7 +34,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.devices.resources import Resources
-from gpualign.jobs.every_pair import PairsJob, Rows
+from gpualign.jobs.every_pair import DescriptionRows, PairsJob
 from gpualign.jobs.near_pairs import NearJob
 from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT, Reporter
@@ -42,7 +42,7 @@ from gpualign.jobs.sequence_loading import Inputs, scoring_of
 
 METHODS = ("single", "complete", "average", "greedy")
 
-Given = ListedPairs | MatrixOfPairs
+PrecomputedDistances = ListedPairs | MatrixOfPairs
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Distances(Protocol):
     def among(self, members: Integers, progress: GrowingProgress) -> Reals:
         """Return the distances of all pairs of some records (ascending), condensed."""
 
-    def describe(self) -> Rows:
+    def describe(self) -> DescriptionRows:
         """Return the rows of the plan that a dry run shows."""
 
 
@@ -135,7 +135,7 @@ class ClusterJob:
         """Unit of `work`, "cells" or "pairs"."""
         return self.distances.unit
 
-    def describe(self) -> Rows:
+    def describe(self) -> DescriptionRows:
         """Return the plan as rows, with a time estimate that takes a moment to measure."""
         return [*self.distances.describe(), ("method", self.method)]
 
@@ -205,7 +205,7 @@ def left_for_pairs(records: SequenceSet, memory: int) -> int:
 
 
 def prepare_precomputed(
-    precomputed: Given, of_identities: bool, lengths: Integers | None, options: ClusterOptions, reporter: Reporter = SILENT
+    precomputed: PrecomputedDistances, of_identities: bool, lengths: Integers | None, options: ClusterOptions, reporter: Reporter = SILENT
 ) -> ClusterJob:
     """Plan clusters of precomputed distances or identities. lengths: of the records, None: unknown. Raises `InputError`."""
     options.check(fractions=of_identities)
@@ -225,7 +225,7 @@ def prepare_precomputed(
     return _job(_Precomputed(precomputed, threshold), options, order)
 
 
-def _unknown(precomputed: Given) -> int:
+def _unknown(precomputed: PrecomputedDistances) -> int:
     listed = len(precomputed.pairs) if isinstance(precomputed, ListedPairs) else len(precomputed.ids) * (len(precomputed.ids) - 1) // 2
     return listed - precomputed.known
 
@@ -284,11 +284,11 @@ class Alignments:
         job = nw.prepare(replace(self.distinct, queries=subset, targets=subset), self.options, SILENT, self.job.engine)
         progress.expect(job.plan.cells)
         of_edits = self.filter.max_score is not None or not self.filter.by_statistics
-        sink = CondensedSink(MemoryArray, job.task, Value("score" if of_edits else "distance", self.definition))
+        sink = CondensedSink(MemoryArray, job.task, MatrixValue("score" if of_edits else "distance", self.definition))
         job.run(sink, progress)
         return sink.matrix.values.astype(np.float64)
 
-    def describe(self) -> Rows:
+    def describe(self) -> DescriptionRows:
         """Return the rows of the plan of the job, which is for distinct records."""
         rows = dict(self.job.describe())
         counts = {"sequences": f"{self.groups.records:,}", "distinct": f"{len(self.groups):,}", "pairs": f"{self.pairs:,}"}
@@ -301,7 +301,7 @@ class Alignments:
 class _Precomputed:
     """Precomputed distances."""
 
-    precomputed: Given
+    precomputed: PrecomputedDistances
     threshold: Threshold
 
     @property
@@ -325,5 +325,5 @@ class _Precomputed:
             self.precomputed.among(members, f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances")
         )
 
-    def describe(self) -> Rows:
+    def describe(self) -> DescriptionRows:
         return [("records", f"{len(self.precomputed.ids):,}"), ("pairs", f"{self.precomputed.known:,} known")]

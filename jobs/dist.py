@@ -28,7 +28,7 @@ from gpualign.core.distance.output.names import written_samples
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.readers.detection import CallFile, read_calls
 from gpualign.core.distance.runner import DistanceTask, DistanceTotals, PreparedDistances
-from gpualign.core.distance.site_filters import SiteFilters, SitesLeft
+from gpualign.core.distance.site_filters import FilterResult, SiteFilters
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress
 from gpualign.core.files.scratch import Scratch, ScratchFiles
@@ -37,7 +37,7 @@ from gpualign.jobs.call_rate_report import few_calls, pairs_left_out, pairs_with
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_distance_engine
-from gpualign.jobs.every_pair import Rows, Work
+from gpualign.jobs.every_pair import DescriptionRows, Work
 from gpualign.jobs.reporter import Reporter
 from gpualign.jobs.sample_selection import SampleFilters, SamplesLeft, check_founders, without_excluded
 from gpualign.jobs.site_selection import chosen_sites
@@ -135,7 +135,7 @@ class DistJob:
     """
 
     prepared: PreparedDistances
-    left: SitesLeft | None = None
+    left: FilterResult | None = None
     samples_left: SamplesLeft | None = None
 
     @property
@@ -167,7 +167,7 @@ class DistJob:
         """Number of comparisons, the unit in which `run` reports progress."""
         return self.prepared.plan.pairs * self.prepared.panel_sites
 
-    def describe(self) -> Rows:
+    def describe(self) -> DescriptionRows:
         """Return the plan as rows, with a time estimate that is measured on a sample."""
         prepared, samples = self.prepared, self.samples
         task, plan, counter = prepared.task, prepared.plan, prepared.counter
@@ -227,7 +227,7 @@ def _has_few_calls(prepared: PreparedDistances) -> bool:
     return bool((4 * prepared.called < 3 * prepared.input_sites).any())
 
 
-def _figures(what: str, left: SamplesLeft | SitesLeft) -> list[tuple[str, object]]:
+def _figures(what: str, left: SamplesLeft | FilterResult) -> list[tuple[str, object]]:
     return [(f"{what}_read", left.read), (f"{what}_left_out", left.out)]
 
 

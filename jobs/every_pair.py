@@ -28,7 +28,7 @@ from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
-    from gpualign.jobs.expected import SampledPairs
+    from gpualign.jobs.pair_sample import SampledPairs
 
 _MAX_COUNTED = 10_000_000
 """Number of targets, summed over all bands, above which tiles are not cut merely to count them."""
@@ -38,7 +38,7 @@ _WORTH_CUTTING = 0.75
 
 Work: TypeAlias = npt.NDArray[np.float64]
 
-Rows = list[tuple[str, str]]
+DescriptionRows = list[tuple[str, str]]
 """Human-readable rows: a name, and its value."""
 
 
@@ -88,7 +88,7 @@ class PairsJob:
     def hardware(self) -> str:
         return self.prepared.hardware
 
-    def describe(self) -> Rows:
+    def describe(self) -> DescriptionRows:
         """Return the plan as rows, with a time estimate that takes a moment to measure."""
         return describe_plan(self.plan, self.prepared, self.engine, self.budget, self.pairs, self.work)
 
@@ -96,7 +96,7 @@ class PairsJob:
     def sampled(self) -> SampledPairs:
         """A sample of the pairs with their alignments, which takes a moment to compute."""
         from gpualign.cpu.alignment.engine import CpuEngine
-        from gpualign.jobs.expected import sample_every
+        from gpualign.jobs.pair_sample import sample_every
 
         aligner: Engine = CpuEngine(self.threads)
         if self.task.both_strands:
@@ -199,7 +199,7 @@ def describe_work(prepared: Prepared, plan: Plan) -> str:
 
 def describe_plan(
     plan: Plan, prepared: Prepared, engine: Engine, budget: Budget, pairs: int | None = None, cells: int | None = None
-) -> Rows:
+) -> DescriptionRows:
     """Return the rows of the plan that a dry run shows. pairs, cells: those that are computed, if they differ from those of the plan."""
     pairs, cells = plan.pairs if pairs is None else pairs, plan.cells if cells is None else cells
     task = prepared.task

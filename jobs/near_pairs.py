@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
-from gpualign.core.alignment.aligned_pairs import Aligned
+from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.common.dataclass import dataclass
@@ -25,7 +25,7 @@ from gpualign.core.execution.runner import plan_task
 from gpualign.core.near_pairs.align import align_pairs
 from gpualign.core.near_pairs.deduplication import DuplicateExpansion, DuplicateGroups, group_equal, no_duplicates
 from gpualign.core.output.pairs import blocks_of
-from gpualign.core.planning.cost import ONE_A_PAIR
+from gpualign.core.planning.cost import ONE_PER_PAIR
 from gpualign.core.planning.group_pairs import GroupPairs
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan
@@ -36,11 +36,11 @@ from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.jobs.devices.memory import memory_left, sequence_bytes, text_threads
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.devices.selection import Engines
-from gpualign.jobs.every_pair import Rows, Work, count_tiles
+from gpualign.jobs.every_pair import DescriptionRows, Work, count_tiles
 from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
-    from gpualign.jobs.expected import SampledPairs
+    from gpualign.jobs.pair_sample import SampledPairs
 
 _MAX_EDITS = 0.5
 """Fraction of the letters of a sequence. Random DNA differs in about that many, so a wider bound leaves nothing out."""
@@ -127,7 +127,7 @@ class NearJob:
         """Number of pairs that would be decided about if groups selected none."""
         return replace(self, groups=None).pairs
 
-    def describe(self) -> Rows:
+    def describe(self) -> DescriptionRows:
         """Return the plan as rows, with a time estimate that takes a moment to measure."""
         task, plan, sampled = self.task, self.plan, self.sampled
         distinct = [len(duplicates) for duplicates in self.duplicates]
@@ -150,7 +150,7 @@ class NearJob:
     @cached_property
     def sampled(self) -> SampledPairs:
         """Estimates from a sample of the pairs, which take a moment to compute."""
-        from gpualign.jobs.expected import sample_near
+        from gpualign.jobs.pair_sample import sample_near
 
         return sample_near(self)
 
@@ -165,7 +165,7 @@ class NearJob:
         """Approximate work of the pairs of each query: float64[queries]."""
         task = self.task
         firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(task.queries)))
-        return ONE_A_PAIR.by_query(task.queries.lengths, task.targets.lengths, firsts)
+        return ONE_PER_PAIR.by_query(task.queries.lengths, task.targets.lengths, firsts)
 
     def part(self, start: int, stop: int) -> NearJob:
         """Return the job for the pairs of queries [start, stop) alone. It does not group equal records, because records of other parts may
@@ -247,14 +247,14 @@ class NearJob:
         distinct = NearPairs(queries.firsts[first[chosen]], targets.firsts[second[chosen]], pairs.distances[chosen])
         return NearResults(pairs, align_pairs(self.aligner, distinct).part(back), rows)
 
-    def _by_distance(self, pairs: NearPairs) -> Aligned:
+    def _by_distance(self, pairs: NearPairs) -> PairAlignments:
         """Return the results of pairs for which the edit distance is all that is needed."""
         if not self.task.both_strands:
-            return Aligned(pairs.distances.astype(self.task.dtype), None, None)
+            return PairAlignments(pairs.distances.astype(self.task.dtype), None, None)
         from gpualign.core.execution.both_strands import decode_distances
 
         distances, is_reverse_complement = decode_distances(pairs.distances)
-        return Aligned(distances.astype(self.task.dtype), None, None, is_reverse_complement)
+        return PairAlignments(distances.astype(self.task.dtype), None, None, is_reverse_complement)
 
 
 def describe_bound(task: Task) -> str:

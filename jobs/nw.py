@@ -94,7 +94,7 @@ def prepare_filtered(
     """
     task, pairing, chosen = started = _start(inputs, options, reporter, engine)
     if thresholds.filter != Filter() and options.kernel == AUTO:
-        from gpualign.core.near_pairs.thresholds import edit_bound, what_would_bound
+        from gpualign.core.near_pairs.thresholds import advice_on_bounds, edit_bound
         from gpualign.jobs.near_pairs import excludes_pairs, prepare_near
 
         bound = edit_bound(thresholds.filter, task, thresholds.identity_definition)
@@ -102,7 +102,7 @@ def prepare_filtered(
             engines = _engines_of(task, bound, chosen, options.resources)
             job = prepare_near(task, bound, pairing, engines, options.resources, reporter, _description_prefix(task))
             return replace(job, groups=thresholds.filter.groups)
-        advice = what_would_bound(thresholds.filter, task, thresholds.identity_definition)
+        advice = advice_on_bounds(thresholds.filter, task, thresholds.identity_definition)
         if advice and pairing.count(len(task.queries), len(task.targets)) >= _MANY:
             reporter.note(f"every pair is aligned: {advice}")
     every = _every_pair(*started, options, reporter, thresholds.filter.groups)

@@ -15,7 +15,7 @@ from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.distance.call_coverage import fewest_sites
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.readers.base import Source
-from gpualign.core.distance.threads import Workers
+from gpualign.core.distance.threads import ReaderThreads
 from gpualign.jobs.call_rate_report import name_poorest
 from gpualign.jobs.reporter import Reporter
 
@@ -76,7 +76,7 @@ def without_excluded(source: Source, filters: SampleFilters, reporter: Reporter)
     return source.with_samples(mask)
 
 
-def with_enough_calls(source: Source, min_called: int | Fraction, panel_bytes: int, workers: Workers, reporter: Reporter) -> Source:
+def with_enough_calls(source: Source, min_called: int | Fraction, panel_bytes: int, workers: ReaderThreads, reporter: Reporter) -> Source:
     """Return the source without the samples that have calls at fewer sites than `min_called`, a number or a fraction of the sites.
 
     panel_bytes: size of the calls that are read at a time

@@ -7,8 +7,8 @@ import os
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance.intervals import Intervals, parse_regions, read_bed
 from gpualign.core.distance.readers.base import Source
-from gpualign.core.distance.site_filters import SiteFilters, SitesLeft, choose_sites
-from gpualign.core.distance.threads import Workers
+from gpualign.core.distance.site_filters import FilterResult, SiteFilters, choose_sites
+from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.files.paths import open_file
 from gpualign.jobs.reporter import Reporter
 from gpualign.jobs.sample_selection import SampleFilters, check_founders, with_enough_calls
@@ -34,7 +34,7 @@ def read_intervals(path: str) -> Intervals:
 
 def chosen_sites(
     source: Source, filters: SiteFilters, samples: SampleFilters, panel_bytes: int, threads: int, reporter: Reporter
-) -> tuple[Source, SitesLeft | None]:
+) -> tuple[Source, FilterResult | None]:
     """Return the source with the sites that pass the filters, and how many sites each filter has left out (None if there are no filters).
     Samples with too few calls at the sites that pass regions and mask are left out too.
 
@@ -43,14 +43,14 @@ def chosen_sites(
     min_called = samples.min_called
     if not filters.given and min_called is None:
         return source, None
-    with Workers(threads) as workers:
+    with ReaderThreads(threads) as workers:
         source, left = choose_sites(source, SiteFilters(filters.regions, filters.mask), panel_bytes, workers)
         if min_called is not None and left.used:
             source = with_enough_calls(source, min_called, panel_bytes, workers, reporter)
         if filters.maf is not None:
             check_founders(source.samples, parameter("maf"), reporter)
         source, of_shares = choose_sites(source, SiteFilters(core=filters.core, maf=filters.maf), panel_bytes, workers)
-    left = SitesLeft(left.read, left.out | of_shares.out, left.absent)
+    left = FilterResult(left.read, left.out | of_shares.out, left.absent)
     if not filters.given:
         return source, None
     for intervals, names in left.absent.items():
@@ -62,7 +62,7 @@ def chosen_sites(
     return source, left
 
 
-def describe(filters: SiteFilters, left: SitesLeft) -> str:
+def describe(filters: SiteFilters, left: FilterResult) -> str:
     """Return a human-readable count of the sites: read, left out by each filter, and used."""
     why = {"regions": "outside regions", "mask": "masked"}
     if filters.core is not None:

@@ -30,7 +30,7 @@ from gpualign.jobs.devices.local_engines import cpu_engine
 from gpualign.jobs.devices.memory import memory_left
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_local_engine
-from gpualign.jobs.every_pair import Rows, Work, count_sequences, describe_plan, describe_work
+from gpualign.jobs.every_pair import DescriptionRows, Work, count_sequences, describe_plan, describe_work
 from gpualign.jobs.query_masking import mask_queries
 from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
@@ -149,7 +149,7 @@ class SearchJob:
         """DP cells, without those of queries that are searched again."""
         return self.search.plan.cells
 
-    def describe(self) -> Rows:
+    def describe(self) -> DescriptionRows:
         """Return the plan as rows, with a time estimate that takes a moment to measure."""
         return describe_plan(self.search.plan, self.search.prepared, self.engine, self.search.budget)
 
@@ -212,7 +212,7 @@ class SearchJob:
             table, estimate = parameter("evalue", "table"), parameter("evalue", "estimate")
             raise InputError(f"{table}: BLAST's tables do not have {task.scoring.name}; {estimate} simulates")
         if parameters is None:
-            from gpualign.core.search.karlin_altschul import letter_frequencies, simulate_parameters
+            from gpualign.core.search.evalue_estimation import letter_frequencies, simulate_parameters
             from gpualign.cpu.alignment.score_simulation import CpuSimulator
 
             frequencies = letter_frequencies(sides.targets.sequences, task.alphabet.unambiguous)

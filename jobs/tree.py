@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualign.core.clustering.known_distances import ListedPairs, MatrixOfPairs, Threshold
+from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.common.errors import InputError, RunError, parameter, quoted
 from gpualign.core.common.suggestions import several_nearest
 from gpualign.core.sequences.ids import changed_ids, describe_changed

@@ -13,7 +13,7 @@ from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.processor import usable_cpus
 from gpualign.gpu.alignment.engine import CudaEngine
-from gpualign.gpu.papers.li import FULL, METHODS, RECORD_BYTES, Lane, LiEngine, Sizes, Transfer, Work
+from gpualign.gpu.papers.li import MEMORY_SHARE, METHODS, RECORD_BYTES, BatchBuffers, LiEngine, Sizes, TaskOnDevice, Transfer
 from gpualign.gpu.papers.session import Session
 from gpualign.gpu.runtime.device import Device
 from gpualign.papers.report import Ladder, Section, Step, Table
@@ -55,8 +55,8 @@ class Shape:
 
 SHAPES = {
     "small": Shape(1536, 4, 4, 16, 64 << 20, 0.01),
-    "paper": Shape(1536, 8, 8, 600, 2 << 30, FULL),
-    "large": Shape(1536, 32, 32, 600, 8 << 30, FULL),
+    "paper": Shape(1536, 8, 8, 600, 2 << 30, MEMORY_SHARE),
+    "large": Shape(1536, 32, 32, 600, 8 << 30, MEMORY_SHARE),
 }
 
 
@@ -130,10 +130,12 @@ def _filled(device: Device, method: str, length: int, share: float) -> tuple[int
         count = max(1, min(max_pairs, _RODINIA_PAIRS if method == "rodinia" else max_pairs))
         task = _task(length, min(count, 32), -(-count // 32), Detail.SCORE)
         pairs = np.stack(np.divmod(np.arange(count), len(task.targets)), axis=1).astype(np.int64)
-        work = Work(session, device, task, method, Sizes())
+        work = TaskOnDevice(session, device, task, method, Sizes())
         records = RECORD_BYTES * count
         no_copy = np.empty(0, np.uint8)
-        lane = Lane(session.stream(), session.allocate(4 * size * count), no_copy, session.allocate(records), device.pinned(records))
+        lane = BatchBuffers(
+            session.stream(), session.allocate(4 * size * count), no_copy, session.allocate(records), device.pinned(records)
+        )
         starts = np.arange(count + 1, dtype=np.int64) * size
         timing = repeat(_LONG_RUNS, lambda _: clock.of(lambda: work.fill(lane, pairs, starts)))
     return count, timing.median

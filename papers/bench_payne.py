@@ -10,7 +10,7 @@ from gpualign.core.distance.bands import Band
 from gpualign.core.distance.bit_planes import pack_panel, used_codes
 from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
-from gpualign.core.distance.threads import Workers
+from gpualign.core.distance.threads import ReaderThreads
 from gpualign.cpu.distance import _distance
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.distance.engine import CudaDistanceEngine
@@ -43,7 +43,7 @@ SHAPES = {"small": Shape(5, 112, 512), "paper": Shape(25, 112, 512), "large": Sh
 def _prepared(engine: DistanceEngine, codes: Codes) -> tuple[PreparedCounter, Panel]:
     """Return a counter and the panel that it counts, for all pairs as one band."""
     counter = engine.prepare(_REQUEST, 4 * len(codes) ** 2)
-    with Workers(1) as workers:
+    with ReaderThreads(1) as workers:
         return counter, pack_panel(codes, used_codes(codes, workers), counter, workers)
 
 

@@ -16,7 +16,7 @@ from gpualign._sequences import Source, inputs_of
 from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.clustering.greedy import ORDERS
-from gpualign.core.clustering.known_distances import MatrixOfPairs
+from gpualign.core.clustering.precomputed import MatrixOfPairs
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.fractions import check_fraction
 from gpualign.core.distance.metrics import METRICS

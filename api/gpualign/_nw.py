@@ -32,7 +32,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.common.fractions import check_fraction
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
-from gpualign.core.output.matrix_value import Value
+from gpualign.core.output.matrix_value import MatrixValue
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.columns import fields_needing_descriptions, parse_fields
 from gpualign.core.results.filter import Filter
@@ -89,7 +89,7 @@ def nw(
     """
     checked_choice("value", value, ("score", "identity", "distance"))
     identity_def = checked_definition(identity_def)
-    kept = Value(value, identity_def, checked_scoring(scoring).edit)
+    kept = MatrixValue(value, identity_def, checked_scoring(scoring).edit)
     rule = checked_rule(ambiguous, identity_def)
     options = _options(scoring, end_gaps, strand, rule, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory, executor)
     path = None if out is None else checked_output(out, seqs, targets)

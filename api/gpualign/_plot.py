@@ -18,8 +18,8 @@ from gpualign.core.distance.metrics import METRICS
 from gpualign.jobs.matrix_memory import DRAWING, check_memory
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 from gpualign.jobs.plotting.figure import Style
-from gpualign.jobs.plotting.heatmap import ALIGNMENT_KINDS, DISTANCE_LABELS, LINKAGES, alignment_label, of_lists
-from gpualign.jobs.plotting.output import Rows, check_order, check_plot, check_style, check_text, write_plot
+from gpualign.jobs.plotting.heatmap import ALIGNMENT_KINDS, DISTANCE_LABELS, LINKAGES, alignment_label, heatmap_of_matrix
+from gpualign.jobs.plotting.output import RowOrder, check_order, check_plot, check_style, check_text, write_plot
 from gpualign.jobs.record_groups import match_order
 from gpualign.jobs.tree import parse_tree
 
@@ -86,13 +86,13 @@ def plot(
 
     rows, columns = list(matrix.ids), list(matrix.target_ids)
     check_memory(DRAWING, parameter("matrix"), len(rows), len(columns))
-    shown = Rows(
+    shown = RowOrder(
         strips_of_groups(groups, rows),
         str(order) if listed is None else "list",
         None if newick is None else parse_tree(newick, rows, "tree", LOG.warn),
         {} if listed is None else match_order(listed, list(dict.fromkeys([*rows, *columns])), "order", LOG.warn),
     )
-    heat = of_lists(matrix.values, rows, columns, matrix.one_set, kind, label or own_label)
+    heat = heatmap_of_matrix(matrix.values, rows, columns, matrix.one_set, kind, label or own_label)
     with _drawing, OutputFiles(LOG.note) as files, naming_output(path):
         write_plot(files.open(path), picture, heat, LOG, style, shown)
 

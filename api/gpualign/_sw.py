@@ -33,7 +33,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.common.fractions import check_fraction
 from gpualign.core.files.paths import is_index
 from gpualign.core.output.pairs import PairsSink
-from gpualign.core.output.writer import Nowhere
+from gpualign.core.output.writer import NullWriter
 from gpualign.core.results.blocks import Block
 from gpualign.core.results.columns import Field, hit_fields, parse_fields
 from gpualign.core.sequences.strands_frames import BOTH, MINUS, PLUS
@@ -161,7 +161,7 @@ class _Gather(PairsSink):
     """Collects blocks of hits."""
 
     def __init__(self, job: SearchJob) -> None:
-        super().__init__(Nowhere(), job.task)
+        super().__init__(NullWriter(), job.task)
         self.blocks: list[tuple[Block, Booleans | None]] = []
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:

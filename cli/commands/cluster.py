@@ -85,7 +85,7 @@ def cluster(
     if edges is None and distances is None:
         bounded = threshold_bounds_edit_distance(edit, identity_def, False, None, min_identity, max_distance, min_coverage)
         start_for_pairs(device, read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)  # beside the imports that follow
-    from gpualign.cli.inputs.precomputed_distances import in_order_of, read_given
+    from gpualign.cli.inputs.precomputed_distances import in_order_of, read_precomputed
     from gpualign.cli.inputs.record_groups import read_ids
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.alignment.ambiguity import Rule
@@ -145,7 +145,7 @@ def cluster(
         records, of_identities = inputs.queries.ids, not (edit and max_distance is not None)
     else:
         known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
-        precomputed, of_identities = read_given(
+        precomputed, of_identities = read_precomputed(
             edges, distances, edit, min_identity is not None, known_ids, messages.warn, resources.memory or default_memory()
         )
         messages.of_run.have_read(counts, resources, format=spec.format)

@@ -143,7 +143,7 @@ def dist(
     from gpualign.cli.inputs.genotype_files import column_files, files_of, open_calls, read_again, read_titles, samples_of
     from gpualign.cli.inputs.samples import sample_files, sample_filters
     from gpualign.cli.inputs.site_options import interval_files, site_filters
-    from gpualign.cli.options.cluster import find_resources
+    from gpualign.cli.options.workers import find_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.fractions import sites_or_fraction
@@ -160,7 +160,7 @@ def dist(
     from gpualign.jobs.output.distances import DistanceWriter, check_value, distance_spec, no_distance
     from gpualign.jobs.output.format_selection import output_paths
     from gpualign.jobs.output.query_range import QueryRange
-    from gpualign.jobs.output.run_identity import keeping_of
+    from gpualign.jobs.output.run_identity import resume_policy_of
 
     messages = ConsoleReporter.of("dist", quiet, verbose, log, summary)
     if add is not None:
@@ -176,12 +176,12 @@ def dist(
     clustered = None
     if clusters is not None:
         from gpualign.jobs.cluster import ClusterOptions
-        from gpualign.jobs.output.clusters import clusters_beside
+        from gpualign.jobs.output.clusters import companion_cluster_spec
         from gpualign.jobs.output.distances import check_clusters
 
         check_clusters(spec, clusters, one_set, resume, shard)
         ClusterOptions(max_distance).check(fractions=False)
-        clustered = clusters_beside(clusters)
+        clustered = companion_cluster_spec(clusters)
     picture = None
     if plot:
         from gpualign.jobs.plotting.output import check_plot
@@ -250,7 +250,7 @@ def dist(
         queries = len(job.samples.queries)
         portion = QueryRange.of(job, queries, shard, spec.path, spec.format, Results.DISTANCES)
         if dry_run:
-            from gpualign.jobs.output.expected import expected_distances
+            from gpualign.jobs.output.size_estimate import expected_distances
 
             part, (start, stop) = portion.cut(job), portion.span
             messages.plan([*part.describe(), ("output", expected_distances(spec, part, stop - start))])
@@ -260,7 +260,7 @@ def dist(
 
         keeping = None
         if again is not None and not clustered:
-            keeping = keeping_of(messages.invocation, resume, queries, lambda: digest_files(again), nbytes)
+            keeping = resume_policy_of(messages.invocation, resume, queries, lambda: digest_files(again), nbytes)
         writing = portion.begin(files, keeping, messages.note, picture.path if picture else None)
         if writing is None:
             messages.of_run.write(files, None, {})
@@ -291,11 +291,11 @@ def dist(
             cluster_figures = clustering.clustering.figures
         if picture is not None and values is not None:
             from gpualign.jobs.output.atomic_files import naming_output
-            from gpualign.jobs.plotting.heatmap import of_distances
+            from gpualign.jobs.plotting.heatmap import heatmap_of_distances
             from gpualign.jobs.plotting.output import write_plot
 
             with naming_output(picture.path):
-                write_plot(files.open(picture.path), picture, of_distances(values, job.samples, task.metric), messages)
+                write_plot(files.open(picture.path), picture, heatmap_of_distances(values, job.samples, task.metric), messages)
         figures = {**totals.with_earlier(pairs_before, pairs_before * totals.sites), **job.figures, **cluster_figures}
         messages.of_run.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **figures})
     if without := job.without_value(totals):

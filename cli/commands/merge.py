@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpualign.core.sequences.ids import Names
     from gpualign.jobs.output.atomic_files import OutputFiles
     from gpualign.jobs.output.matrices import Array
-    from gpualign.jobs.output.shard_merge import Part
+    from gpualign.jobs.output.shard_merge import PartFileReader
 
 _READ_BYTES = 64 << 20
 
@@ -43,10 +43,10 @@ def merge(parts: tuple[str, ...], output: str, log: str | None, quiet: bool) -> 
     from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
     from gpualign.jobs.output.format_selection import output_paths
     from gpualign.jobs.output.shard_file import MATRIX, ROWS
-    from gpualign.jobs.output.shard_merge import Part, in_order
+    from gpualign.jobs.output.shard_merge import PartFileReader, order_parts
 
     messages = ConsoleReporter.of("merge", quiet, log=log)
-    ordered = in_order([Part(path) for path in parts])
+    ordered = order_parts([PartFileReader(path) for path in parts])
     described = ordered[0].described
     path = _checked_path(output, described.format)
     one_set = described.content == ROWS or ordered[0].has("ids")
@@ -84,7 +84,7 @@ def _checked_path(output: str, format: str) -> Path | None:
     return path
 
 
-def _names(part: Part) -> tuple[Names, Names]:
+def _names(part: PartFileReader) -> tuple[Names, Names]:
     """Return the names of queries and of targets; for one set both are one object."""
     from gpualign.core.common.errors import InputError
     from gpualign.core.output.matrix_files import id_list_names
@@ -96,7 +96,7 @@ def _names(part: Part) -> tuple[Names, Names]:
     return lists[0], lists[-1]
 
 
-def _merge_sparse(parts: Sequence[Part], path: Path | None, files: OutputFiles) -> None:
+def _merge_sparse(parts: Sequence[PartFileReader], path: Path | None, files: OutputFiles) -> None:
     import numpy as np
 
     from gpualign.core.output.sparse import SPOOLS, Spools
@@ -132,14 +132,14 @@ def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -
         raise InputError(f"{name}: damaged: this part and the others do not hold the expected number of pairs; write them again")
 
 
-def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles) -> None:
+def _merge_matrices(parts: Sequence[PartFileReader], path: Path | None, files: OutputFiles) -> None:
     from gpualign.jobs.devices.resources import Resources
-    from gpualign.jobs.output.distances import beside_of
+    from gpualign.jobs.output.distances import compared_path
     from gpualign.jobs.output.matrices import write_matrices
     from gpualign.jobs.output.specs import MatrixSpec
 
     described = parts[0].described
-    beside = beside_of(path) if described.beside and path is not None else None
+    beside = compared_path(path) if described.beside and path is not None else None
     spec = MatrixSpec(described.format, path, beside, described.names, described.titles, described.decimals)
     queries, targets = _names(parts[0])
 
@@ -149,7 +149,7 @@ def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles
     write_matrices(spec, files, queries, targets, fill, Resources().host_threads)
 
 
-def _joined(parts: Sequence[Part], name: str, make: ArrayMaker, shape: tuple[int, int]) -> Array:
+def _joined(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, shape: tuple[int, int]) -> Array:
     """Return the matrix of `shape` (or the condensed one of as many records), joined from its parts."""
     from gpualign.core.output.matrix_files import condensed_start
     from gpualign.core.output.mirroring import MatrixFiller

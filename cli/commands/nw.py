@@ -143,7 +143,7 @@ def nw(
     from dataclasses import replace
 
     from gpualign.cli.inputs.record_groups import read_group_pairs
-    from gpualign.cli.options.cluster import find_resources
+    from gpualign.cli.options.workers import find_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.alignment.ambiguity import Rule, check_rule
     from gpualign.core.alignment.task import EndGaps
@@ -234,12 +234,12 @@ def nw(
         from gpualign.jobs.matrix_memory import DRAWING, check_memory
         from gpualign.jobs.output.atomic_files import naming_output
         from gpualign.jobs.output.pairs import Drawing
-        from gpualign.jobs.plotting.heatmap import of_alignments
+        from gpualign.jobs.plotting.heatmap import heatmap_of_alignments
         from gpualign.jobs.plotting.output import write_plot
 
         def draw(values: npt.NDArray[Any], files: OutputFiles) -> None:
             with naming_output(picture.path):
-                write_plot(files.open(picture.path), picture, of_alignments(values, job.task, spec.value), messages)
+                write_plot(files.open(picture.path), picture, heatmap_of_alignments(values, job.task, spec.value), messages)
 
         drawing = Drawing(picture.path, draw)
         check_memory(DRAWING, f"{parameter('plot')} {picture.path}", len(job.task.queries), len(job.task.targets))

@@ -75,7 +75,8 @@ def plot(
     have colours of their own. Values are shown for up to 30 records, ids for up to 150. Memory: about 40 bytes per pair of records; a
     matrix that is too large for the machine is refused.
 
-    Rows are ordered by their tree, which is drawn beside them, unless --order says otherwise. Scores and identities s are large for similar
+    RowOrder are ordered by their tree, which is drawn beside them, unless --order says otherwise. Scores and identities s are large for
+    similar
     records; their tree is built from (s_ii + s_jj) / 2 - s_ij. The rows and columns of a matrix of two inputs are each ordered by their
     profiles, without a tree. If cells show no numbers, a histogram beside the colour bar shows the distribution of the values.
 
@@ -101,8 +102,8 @@ def plot(
     from gpualign.jobs.matrix_memory import DRAWING
     from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, check_stdin, naming_output
     from gpualign.jobs.plotting.figure import Style
-    from gpualign.jobs.plotting.heatmap import guess_kind, of_lists
-    from gpualign.jobs.plotting.output import Rows, check_order, check_plot, check_style, check_text, write_plot
+    from gpualign.jobs.plotting.heatmap import guess_kind, heatmap_of_matrix
+    from gpualign.jobs.plotting.output import RowOrder, check_order, check_plot, check_style, check_text, write_plot
 
     messages = ConsoleReporter.of("plot", quiet)
     for name, text in (("label", label), ("title", title)):
@@ -128,13 +129,13 @@ def plot(
     if kind is None:
         holds = "a vector of pairs i < j" if stored.values.ndim == 1 else "a matrix without values on its diagonal"
         raise InputError(f"{matrix}: {holds} may hold distances or other values; say which with --value")
-    heat = of_lists(stored.values, stored.rows, stored.columns, stored.one_set, kind, label or kind)
+    heat = heatmap_of_matrix(stored.values, stored.rows, stored.columns, stored.one_set, kind, label or kind)
     strips: Sequence[Grouping | Quantity] = ()
     if table is not None and columns is not None:
         strips = read_columns(table, columns, heat.rows, messages.warn)
     elif table is not None:
         strips = read_groups(table, heat.rows, messages.warn)
-    rows = Rows(
+    rows = RowOrder(
         strips,
         order if listed is None else "list",
         read_tree(tree, heat.rows, messages.warn) if tree else None,

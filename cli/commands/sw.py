@@ -114,7 +114,7 @@ def sw(
     sets = [input_files(one) for one in (query, db) if one is not None]
     queries, targets = sets[0].paths, sets[1].paths if len(sets) > 1 else None
     start_for_pairs("cpu" if cluster else device, queries, targets, LOCAL_CELLS)  # beside the imports that follow
-    from gpualign.cli.options.cluster import find_resources
+    from gpualign.cli.options.workers import find_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.files.paths import is_index

@@ -55,7 +55,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     """
 
     from gpualign.cli.inputs.matrix_sizes import check_size
-    from gpualign.cli.inputs.precomputed_distances import read_given
+    from gpualign.cli.inputs.precomputed_distances import read_precomputed
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.trees.newick import newick
@@ -79,7 +79,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     if matrix is not None:
         check_size(matrix, TREES[method])
     with OutputFiles(messages.note) as files, naming_output(path), files.text(path) as out:
-        distances, of_identities = read_given(edges, matrix, None, False, None, messages.warn)
+        distances, of_identities = read_precomputed(edges, matrix, None, False, None, messages.warn)
         if not distances.ids:
             raise InputError(f"--edges {edges}: a header and no pairs; a tree needs records")
         built = make_tree(distances, of_identities, method, messages, root)

@@ -23,7 +23,7 @@ from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import FileKind, kind_of
 from gpualign.core.files.matrix_text import Row, TextMatrix, read_matrix_rows, read_plain_matrix
 from gpualign.core.files.phylip_matrix import is_count, read_phylip_matrix
-from gpualign.core.files.squares import is_symmetric
+from gpualign.core.files.square_matrices import is_symmetric
 from gpualign.core.sequences.ids import refuse_control
 from gpualign.jobs.output.atomic_files import STDIO, open_input
 

@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from gpualign.core.clustering.edges import unique_edges
-from gpualign.core.clustering.known_distances import ListedPairs
+from gpualign.core.clustering.precomputed import ListedPairs
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter, quoted
 from gpualign.core.files.decompression import unpack
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.matrix_text import Row, read_matrix_rows
-from gpualign.core.files.squares import number_of
+from gpualign.core.files.square_matrices import number_of
 from gpualign.core.sequences.ids import refuse_control
 from gpualign.jobs.output.atomic_files import open_input
 

@@ -8,15 +8,15 @@ import numpy as np
 
 from gpualign.cli.inputs.distance_matrices import StoredMatrix, check_ids, read_matrix
 from gpualign.cli.inputs.pair_lists import read_edges
-from gpualign.core.clustering.known_distances import MatrixOfPairs
+from gpualign.core.clustering.precomputed import MatrixOfPairs
 from gpualign.core.common.errors import InputError
 from gpualign.core.sequences.ids import changed_ids, describe_changed
-from gpualign.jobs.cluster import Given
+from gpualign.jobs.cluster import PrecomputedDistances
 from gpualign.jobs.plotting.heatmap import guess_kind
 from gpualign.jobs.sequence_loading import Inputs
 
 
-def read_given(
+def read_precomputed(
     edges: str | None,
     distances: str | None,
     edit: bool | None,
@@ -24,7 +24,7 @@ def read_given(
     ids: Sequence[str] | None,
     warn: Callable[[str], None],
     memory: int | None = None,
-) -> tuple[Given, bool]:
+) -> tuple[PrecomputedDistances, bool]:
     """Return (values, True if they are identities) of a list of pairs or a matrix. edit: scores are edit distances (None: the command has
     no --edit); ids: ids of the sequences; memory: bytes that reading a list may take.
 
@@ -79,7 +79,7 @@ def _why_not_one_set(stored: StoredMatrix) -> str:
     return f"not symmetric: {rows[i]!r} to {rows[j]!r} is {values[i, j]:g}, the other way {values[j, i]:g}"
 
 
-def in_order_of(given: Given, sequences: Inputs | None) -> Inputs | None:
+def in_order_of(given: PrecomputedDistances, sequences: Inputs | None) -> Inputs | None:
     """Return the sequences in the order of the records."""
     if sequences is None or list(sequences.queries.ids) == list(given.ids):
         return sequences

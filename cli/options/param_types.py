@@ -87,12 +87,12 @@ class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gen
     name = "shard"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
-        from gpualign.core.planning.sharding import MOST_SHARDS
+        from gpualign.core.planning.sharding import MAX_SHARDS
         from gpualign.jobs.output.shards import Shard
 
         if isinstance(value, Shard):
             return value
         match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", str(value))
-        if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:
-            self.fail(f"expected K/N, the K-th of N shares, with K from 1 to N and N up to {MOST_SHARDS:,}; found {value!r}", param, ctx)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MAX_SHARDS:
+            self.fail(f"expected K/N, the K-th of N shares, with K from 1 to N and N up to {MAX_SHARDS:,}; found {value!r}", param, ctx)
         return Shard(int(match[1]), int(match[2]))

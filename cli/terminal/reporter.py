@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.execution.pipeline import Totals
-    from gpualign.jobs.every_pair import Rows
+    from gpualign.jobs.every_pair import DescriptionRows
     from gpualign.jobs.near_pairs import NearTotals
 
 
@@ -65,9 +65,9 @@ class ConsoleReporter:
         for option, path in beside.items():
             if path is None:
                 continue
-            from gpualign.jobs.output.commit import kept_of
+            from gpualign.jobs.output.commit import is_resume_file
 
-            if any(output is not None and kept_of(output, path) for output in outputs):
+            if any(output is not None and is_resume_file(output, path) for output in outputs):
                 raise InputError(f"{option} {path}: this name is reserved for resume files; choose another")
         summary.begin(inputs)
         if log is not None:
@@ -93,7 +93,7 @@ class ConsoleReporter:
         if max(self.verbosity, 0) >= verbosity:
             record(line)
 
-    def plan(self, rows: Rows) -> None:
+    def plan(self, rows: DescriptionRows) -> None:
         """Print the plan for --dry-run, on standard output because it is the result."""
         for name, value in rows:
             click.echo(f"{name:<10} {value}")

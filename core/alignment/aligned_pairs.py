@@ -10,7 +10,7 @@ from gpualign.core.common.dataclass import dataclass
 
 
 @dataclass(frozen=True)
-class Aligned:
+class PairAlignments:
     """Results of listed pairs.
 
     scores: int32 or int64[pairs]
@@ -24,8 +24,8 @@ class Aligned:
     runs: Runs | None
     is_reverse_complement: npt.NDArray[np.bool_] | None = None
 
-    def part(self, which: npt.NDArray[np.int64]) -> Aligned:
+    def part(self, which: npt.NDArray[np.int64]) -> PairAlignments:
         """Return the results of the pairs `which`, in which a pair may occur several times."""
         statistics = None if self.statistics is None else self.statistics[which]
         flipped = None if self.is_reverse_complement is None else self.is_reverse_complement[which]
-        return Aligned(self.scores[which], statistics, self.runs and self.runs.part(which), flipped)
+        return PairAlignments(self.scores[which], statistics, self.runs and self.runs.part(which), flipped)

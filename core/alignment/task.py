@@ -10,7 +10,7 @@ import numpy as np
 
 from gpualign.core.alignment.tile_results import STATISTICS
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.planning.cost import ONE_A_PAIR, WHOLE_MATRIX, BothStrandsCost, Cost
+from gpualign.core.planning.cost import ONE_PER_PAIR, WHOLE_MATRIX, BothStrandsCost, Cost
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.alphabet import DNA, Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -132,7 +132,7 @@ class Task:
     @property
     def cost(self) -> Cost:
         """Cost of computing pairs."""
-        one: Cost = WHOLE_MATRIX if self.within is None else ONE_A_PAIR
+        one: Cost = WHOLE_MATRIX if self.within is None else ONE_PER_PAIR
         return BothStrandsCost(one) if self.both_strands else one
 
     @property

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gpualign.core.distance import _sites
 from gpualign.core.distance.count_recipe import make_code_recipe
 from gpualign.core.distance.engine import WORD_BITS, Bits, Panel, PreparedCounter, empty_planes
-from gpualign.core.distance.threads import Workers
+from gpualign.core.distance.threads import ReaderThreads
 
 AlleleNumbers = npt.NDArray[np.uint32]
 Loci = npt.NDArray[np.int64]
@@ -41,7 +41,7 @@ def panels_of_loci(bits: npt.NDArray[np.int64], counter: PreparedCounter) -> Ite
             del run[:count]
 
 
-def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: Workers) -> Iterator[Panel]:
+def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: ReaderThreads) -> Iterator[Panel]:
     """Yield the bit planes of allele numbers, uint32[samples][loci], `NO_ALLELE` for a missing call, as a counter expects them."""
     samples, loci = numbers.shape
     codes = np.empty((loci, samples), dtype=np.uint32)
@@ -52,7 +52,7 @@ def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: Work
         yield _panel(codes, some, int(bits[some].max()), bool(lacking[some].any()), counter, workers)
 
 
-def _panel(codes: AlleleNumbers, loci: Loci, bits: int, missing: bool, counter: PreparedCounter, workers: Workers) -> Panel:
+def _panel(codes: AlleleNumbers, loci: Loci, bits: int, missing: bool, counter: PreparedCounter, workers: ReaderThreads) -> Panel:
     recipe = make_code_recipe(counter.wanted, bits, missing)
     called = missing and bool(recipe.terms)
     planes: Bits = empty_planes(bits + called, codes.shape[1], counter.words(len(loci)))

@@ -14,7 +14,7 @@ from gpualign.core.distance.allele_planes import pack_alleles
 from gpualign.core.distance.calls import MISSING, Calls
 from gpualign.core.distance.count_recipe import SECOND_ALLELE, Measure, make_recipe
 from gpualign.core.distance.engine import Bits, Panel, PreparedCounter, empty_planes
-from gpualign.core.distance.threads import Workers
+from gpualign.core.distance.threads import ReaderThreads
 
 _PLANES_AT_ONCE = 8
 
@@ -26,13 +26,13 @@ _SEARCH_SECONDS = 1e-9
 is saved."""
 
 
-def used_codes(codes: Codes, workers: Workers) -> frozenset[int]:
+def used_codes(codes: Codes, workers: ReaderThreads) -> frozenset[int]:
     """Return the codes that occur in a panel."""
     seen = workers.map(lambda share: _sites.seen_codes(codes[share[0] : sum(share)]), workers.shares(len(codes)))
     return frozenset(np.flatnonzero(np.any(seen, axis=0)).tolist())
 
 
-def count_calls(calls: Calls, workers: Workers) -> npt.NDArray[np.int64]:
+def count_calls(calls: Calls, workers: ReaderThreads) -> npt.NDArray[np.int64]:
     """Return the number of sites at which each sample has a call: int64[samples]."""
     called = np.empty(len(calls), dtype=np.int64)
 
@@ -65,7 +65,7 @@ class _Part:
         return int((self.runs[:, 1] - self.runs[:, 0]).sum())
 
 
-def pack_panels(calls: Calls, counter: PreparedCounter, workers: Workers) -> Iterator[Panel]:
+def pack_panels(calls: Calls, counter: PreparedCounter, workers: ReaderThreads) -> Iterator[Panel]:
     """Yield the bit planes of codes, uint8[samples][sites], or of allele numbers, uint32, as a counter expects them, in as many panels as
     are best."""
     if counter.wanted.numbered:
@@ -76,12 +76,12 @@ def pack_panels(calls: Calls, counter: PreparedCounter, workers: Workers) -> Ite
         yield _pack(codes, part, counter, workers)
 
 
-def pack_panel(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: Workers) -> Panel:
+def pack_panel(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ReaderThreads) -> Panel:
     """Return the bit planes of codes, uint8[samples][sites], of which `used` occur, as a counter expects them."""
     return _pack(codes, _whole(codes, used), counter, workers)
 
 
-def _parts(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: Workers) -> list[_Part]:
+def _parts(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ReaderThreads) -> list[_Part]:
     """Separate sites with few different calls from the others if planes of both take less memory than planes of all."""
     wanted, whole, reference = counter.wanted, _whole(codes, used), None
     if wanted.apart(used):
@@ -118,7 +118,7 @@ def _runs(chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return np.flatnonzero(np.diff(chosen, prepend=False, append=False)).reshape(-1, 2)
 
 
-def _two_calls(codes: Codes, workers: Workers) -> tuple[Codes, npt.NDArray[np.bool_]]:
+def _two_calls(codes: Codes, workers: ReaderThreads) -> tuple[Codes, npt.NDArray[np.bool_]]:
     """Return (one call of each site, a mask of the sites with more than two different calls)."""
     sites = codes.shape[1]
     one, more = np.empty(sites, dtype=np.uint8), np.empty(sites, dtype=np.uint8)
@@ -126,7 +126,7 @@ def _two_calls(codes: Codes, workers: Workers) -> tuple[Codes, npt.NDArray[np.bo
     return one, more.view(np.bool_)
 
 
-def _pack(codes: Codes, part: _Part, counter: PreparedCounter, workers: Workers) -> Panel:
+def _pack(codes: Codes, part: _Part, counter: PreparedCounter, workers: ReaderThreads) -> Panel:
     samples, sites = len(codes), part.sites
     recipe = make_recipe(counter.wanted, part.used, counter.products_only)
     bits: Bits = empty_planes(len(recipe.planes), samples, counter.words(sites))

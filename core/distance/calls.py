@@ -22,7 +22,7 @@ MISSING: int = _sites.MISSING
 """Code of a missing call."""
 
 NUCLEOTIDES = "ACGT"
-MOST_ALLELES = 22
+MAX_ALLELES = 22
 """With more alleles, the code of a genotype would not fit in a byte."""
 
 

@@ -151,7 +151,7 @@ def agreeing_site(measure: Measure, code: int) -> dict[str, int]:
     return added
 
 
-def keep_counts(recipe: PanelRecipe, names: tuple[str, ...]) -> PanelRecipe:
+def restrict_counts(recipe: PanelRecipe, names: tuple[str, ...]) -> PanelRecipe:
     """Return the recipe without the counts that are not in `names`."""
     terms = tuple(term for term in recipe.terms if term.count in names)
     return PanelRecipe(recipe.planes, terms, tuple((name, weight) for name, weight in recipe.constants if name in names))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import Band, Bands, CountedBands
 from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe, count_names
-from gpualign.core.distance.pair_selection import ChosenPairs, PairSelectionRule, choose_of_bands
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_of_bands
 
 Bits: TypeAlias = npt.NDArray[np.uint64]
 
@@ -52,10 +52,10 @@ Count: TypeAlias = Callable[[Sequence[Panel], Bands, tuple[str, ...], Callable[[
 """(panels, bands, names of the count matrices, on_progress) -> counts of each band, summed over panels; see `PreparedCounter.run`. The next
 band is requested only after the results of the one before have all been taken; the same holds for `Pick`."""
 
-ChosenParts: TypeAlias = Generator[ChosenPairs, None, None]
+SelectedPieces: TypeAlias = Generator[SelectedPairs, None, None]
 """The chosen pairs of each band, in order, in one or more pieces per band. Closing it stops all work soon and frees everything."""
 
-Pick: TypeAlias = Callable[[Sequence[Panel], Bands, tuple[str, ...], PairSelectionRule, Callable[[int], None]], ChosenParts]
+Pick: TypeAlias = Callable[[Sequence[Panel], Bands, tuple[str, ...], PairSelectionRule, Callable[[int], None]], SelectedPieces]
 """(panels, bands, names of the counts, rule, on_progress) -> the pairs that the rule chooses; see `PreparedCounter.near`."""
 
 
@@ -100,7 +100,7 @@ class PreparedCounter:
 
     def near(
         self, panels: Sequence[Panel], bands: Iterable[Band], rule: PairSelectionRule, on_progress: Callable[[int], None]
-    ) -> ChosenParts:
+    ) -> SelectedPieces:
         """Return the pairs of each band that the rule chooses. Otherwise as `run`."""
         if self.pick is not None:
             return self.pick(panels, Bands.of(bands), self.names, rule, on_progress)

@@ -1,7 +1,8 @@
 """Finds near pairs that were compared at too few sites to be meaningful.
 
 Of n sites, samples with calls at p and q have at least p + q - n in common. So if every sample has calls at (n + least) / 2 sites or more,
-every pair has (n + least) / 2 + (n + least) / 2 - n = least in common, and nothing needs to be counted: if half of the sites are required,
+every pair has (n + least) / 2 + (n + least) / 2 - n = least in common, and nothing needs to be count_few_sites: if half of the sites are
+required,
 calls at three quarters of them are enough. A sample with fewer than `least` calls has no pair with as many in common. There remain pairs of
 samples with `least` calls or more for which p + q - n < least; the smaller of p and q is then below (n + least) / 2. So it is enough to
 count the sites that samples with between `least` and (n + least) / 2 calls have in common with all others.
@@ -24,7 +25,7 @@ from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.pair_selection import COMPARED
 
 _SHARE = 8
-"""If more than one in this many samples has to be counted with all others, counting along with the distances takes less."""
+"""If more than one in this many samples has to be count_few_sites with all others, counting along with the distances takes less."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class FewSites:
         """Return a mask of the pairs that have too few: bool[pairs].
 
         queries, targets: numbers of samples, int64[pairs]
-        compared: sites that they have in common, if these were counted
+        compared: sites that they have in common, if these were count_few_sites
         """
         if compared is not None:
             return compared < self.least
@@ -63,12 +64,12 @@ class FewSites:
         return np.where(self.called[queries] <= self.called[targets], queries, targets)
 
 
-def uncounted(called: CountArray, least: int) -> FewSites:
+def few_sites_from_calls(called: CountArray, least: int) -> FewSites:
     """Return the `FewSites` of samples whose numbers of calls alone decide which pairs have too few."""
     return FewSites(called, least, np.empty(0, dtype=np.int64), np.empty((0, len(called)), dtype=np.int32))
 
 
-def counted(
+def count_few_sites(
     called: CountArray, sites: int, least: int, panels: Sequence[Panel], omitted: int, counter: PreparedCounter, memory: int
 ) -> FewSites | None:
     """Count shared sites and return the `FewSites` of any samples.

@@ -14,11 +14,11 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.distance.bands import Band, Bands, CountedBands
 from gpualign.core.distance.count_recipe import CountRequest
-from gpualign.core.distance.engine import ChosenParts, DistanceEngine, Panel, PreparedCounter
-from gpualign.core.distance.pair_selection import ChosenPairs, PairSelectionRule, choose_of_bands, record_bytes
+from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter, SelectedPieces
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_of_bands, record_bytes
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.tile_queue import LoadBalancing
-from gpualign.core.execution.worker_pool import Worker, WorkerPort, run_workers
+from gpualign.core.execution.worker_pool import WorkerFunction, WorkerPort, run_workers
 from gpualign.core.planning.tile_plan import Band as TileBand
 from gpualign.core.planning.tile_plan import Pairing, Tile
 
@@ -129,10 +129,10 @@ class _Run:
 
     def pick(
         self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
-    ) -> ChosenParts:
+    ) -> SelectedPieces:
         """Implements `gpualign.core.distance.engine.Pick`."""
 
-        def begin(counter: PreparedCounter, some: Bands, on_progress: Callable[[int], None]) -> ChosenParts:
+        def begin(counter: PreparedCounter, some: Bands, on_progress: Callable[[int], None]) -> SelectedPieces:
             if counter.pick is not None:
                 return counter.pick(panels, some, names, rule, on_progress)
             return choose_of_bands(rule, counter.count(panels, some, names, on_progress))
@@ -194,7 +194,7 @@ def _worker(
     max_pairs: int | None,
     output: _OrderedOutput,
     progress: _ProgressOnce,
-) -> Worker[_Share]:
+) -> WorkerFunction[_Share]:
     """Return a worker that runs one engine on parts, which it cuts if they are too large for the engine."""
 
     def work(port: WorkerPort[_Share]) -> None:
@@ -283,9 +283,9 @@ class _OrderedOutput:
         if share.engine != self._engine:
             self._engine, self._repeated = share.engine, self._handed_on
         for item in share.items:
-            yield self._without_repeated(item) if isinstance(item, ChosenPairs) else item
+            yield self._without_repeated(item) if isinstance(item, SelectedPairs) else item
 
-    def _without_repeated(self, chosen: ChosenPairs) -> ChosenPairs:
+    def _without_repeated(self, chosen: SelectedPairs) -> SelectedPairs:
         delivered = np.array([len(chosen), chosen.lacking, chosen.undefined])
         known = np.minimum(self._repeated, delivered)
         self._repeated = self._repeated - known
@@ -294,7 +294,7 @@ class _OrderedOutput:
             return chosen
         pairs, (_, lacking, undefined) = int(known[0]), (delivered - known).tolist()
         counts = {name: values[pairs:] for name, values in chosen.counts.items()}
-        return ChosenPairs(chosen.queries[pairs:], chosen.targets[pairs:], counts, lacking, undefined)
+        return SelectedPairs(chosen.queries[pairs:], chosen.targets[pairs:], counts, lacking, undefined)
 
 
 class _ProgressOnce:

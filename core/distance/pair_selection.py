@@ -55,7 +55,7 @@ class PairSelectionRule:
 
 
 @dataclass(frozen=True)
-class ChosenPairs:
+class SelectedPairs:
     """Chosen pairs in the order of (query, target), from the part of a band that was looked at.
 
     queries, targets: rows of the panels, int64[pairs]
@@ -76,7 +76,7 @@ class ChosenPairs:
         return len(self.queries)
 
     @classmethod
-    def joined(cls, parts: Sequence[ChosenPairs], names: Sequence[str], rows: int = 0) -> ChosenPairs:
+    def joined(cls, parts: Sequence[SelectedPairs], names: Sequence[str], rows: int = 0) -> SelectedPairs:
         """Join parts, in the order of pairs. Fast if each part is in order."""
         empty = np.zeros(0, dtype=np.int64)
         queries, targets = (np.concatenate([empty, *arrays]) for arrays in ([p.queries for p in parts], [p.targets for p in parts]))
@@ -86,7 +86,7 @@ class ChosenPairs:
         return cls(queries[order], targets[order], counts, lacking, undefined, rows)
 
 
-def choose(rule: PairSelectionRule, band: Band, counts: Mapping[str, CountMatrix]) -> Iterator[ChosenPairs]:
+def choose(rule: PairSelectionRule, band: Band, counts: Mapping[str, CountMatrix]) -> Iterator[SelectedPairs]:
     """Yield the pairs of a band that a rule chooses, from matrices of their counts, int32[rows][targets].
 
     In a band of the upper triangle, each row is paired with later ones only. Engines without a method of their own use this function, and
@@ -108,7 +108,7 @@ def choose(rule: PairSelectionRule, band: Band, counts: Mapping[str, CountMatrix
         i, j = np.nonzero(mask & ~lacks & (total <= rule.most))
         chosen = {name: matrix[some][i, j] for name, matrix in counts.items()}
         undefined = count_undefined(rule, queries, targets, band.upper_triangle, {name: matrix[some] for name, matrix in counts.items()})
-        yield ChosenPairs(queries[i], targets[j], chosen, int(np.count_nonzero(lacks)), undefined, band.start + some.stop)
+        yield SelectedPairs(queries[i], targets[j], chosen, int(np.count_nonzero(lacks)), undefined, band.start + some.stop)
 
 
 def count_undefined(
@@ -118,7 +118,7 @@ def count_undefined(
     upper_triangle: bool,
     counts: Mapping[str, CountMatrix],
 ) -> int:
-    """Return `ChosenPairs.undefined` of these rows of the panels, from matrices of their counts, [queries][targets].
+    """Return `SelectedPairs.undefined` of these rows of the panels, from matrices of their counts, [queries][targets].
 
     upper_triangle: only pairs of a query with later targets
     """
@@ -136,7 +136,7 @@ def count_undefined(
     return int(np.count_nonzero(below))
 
 
-def choose_of_bands(rule: PairSelectionRule, counted: CountedBands) -> Generator[ChosenPairs, None, None]:
+def choose_of_bands(rule: PairSelectionRule, counted: CountedBands) -> Generator[SelectedPairs, None, None]:
     """Apply `choose` to each band. Closing the generator closes `counted`."""
     with closing(counted):
         for band, counts in counted:

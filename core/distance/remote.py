@@ -13,11 +13,11 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, parameter
 from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
 from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe
-from gpualign.core.distance.engine import Bits, ChosenParts, DistanceEngine, Panel, PreparedCounter, empty_planes
-from gpualign.core.distance.pair_selection import ChosenPairs, PairSelectionRule, choose_of_bands, record_bytes
+from gpualign.core.distance.engine import Bits, DistanceEngine, Panel, PreparedCounter, SelectedPieces, empty_planes
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_of_bands, record_bytes
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER, Part, SharedArguments, WorkerPoolClient
-from gpualign.core.execution.remote.engine import describe_fleet
+from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
+from gpualign.core.execution.remote.engine import describe_pool
 from gpualign.core.execution.remote.serialization import narrow
 from gpualign.core.execution.remote.tile_sizes import TILE_SECONDS
 
@@ -32,7 +32,7 @@ _ROOMY = 8
 
 
 @dataclass(frozen=True)
-class CounterFacts:
+class CounterProperties:
     """Properties of a worker's counter, as in `PreparedCounter`. `rate` is the approximate number of comparisons per second."""
 
     products_only: bool
@@ -60,7 +60,7 @@ class CounterOrder:
 
 
 @dataclass(frozen=True)
-class Sites:
+class WordsRequest:
     """Request for the number of words that `sites` sites take (`PreparedCounter.words`)."""
 
     sites: int
@@ -70,14 +70,15 @@ class Sites:
 class Chosen:
     """The chosen pairs of the rows of a band before `stop`."""
 
-    pairs: list[ChosenPairs]
+    pairs: list[SelectedPairs]
     stop: int
 
 
 class CounterServer:
     """Worker's side of the engine: answers requests, one at a time, as each may take all the memory.
 
-    It answers None with `CounterFacts`, `Sites` with the number of words, and a band with its counts, narrowed, or with `Chosen`.
+    It answers None with `CounterProperties`, `WordsRequest` with the number of words, and a band with its counts, narrowed, or with
+    `Chosen`.
     Raises `RunError` if the panels do not fit this worker's engine.
 
     memory: memory for the counts of a band, bytes
@@ -86,16 +87,16 @@ class CounterServer:
     def __init__(self, order: CounterOrder, panels: Sequence[Panel], engine: DistanceEngine, memory: int) -> None:
         self._order = order
         self._counter = counter = engine.prepare(order.wanted, memory)
-        self._facts = CounterFacts(counter.products_only, counter.threads, counter.kernel, counter.hardware, counter.rate)
+        self._facts = CounterProperties(counter.products_only, counter.threads, counter.kernel, counter.hardware, counter.rate)
         if panels and counter.products_only and not order.products_only:
             device = parameter("device", "cpu")
             raise RunError(f"{counter.hardware} needs other bit planes than the first worker; give {device} or cuda, the same for all")
         self._panels = [_with_words(panel, counter.words(panel.sites)) for panel in panels]
 
-    def __call__(self, request: Band | Sites | None) -> Any:
+    def __call__(self, request: Band | WordsRequest | None) -> Any:
         if request is None:
             return self._facts
-        if isinstance(request, Sites):
+        if isinstance(request, WordsRequest):
             return self._counter.words(request.sites)
         a_row = max(1, request.shape[1]) * 4 * len(self._order.names)
         rule, rows = self._order.rule, max(1, self._counter.band_bytes // a_row)
@@ -108,12 +109,12 @@ class CounterServer:
         counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
         with closing(self._counter.count(self._panels, Bands.of(parts), names, _unreported)) as results:
             for part, some in results:
-                put(band, counts, part, some)
+                write_counts(band, counts, part, some)
         return {name: narrow(matrix) for name, matrix in counts.items()}
 
     def _chosen(self, rule: PairSelectionRule, band: Band, parts: Iterator[Band]) -> Chosen:
         counter, names = self._counter, self._order.names
-        pairs, stop = list[ChosenPairs](), band.start
+        pairs, stop = list[SelectedPairs](), band.start
         every = list(parts)
         largest = Bands.of(every)
 
@@ -181,7 +182,7 @@ class _Piece:
     last: bool
 
 
-def put(band: Band, counts: dict[str, CountMatrix], part: Band, some: dict[str, CountMatrix]) -> None:
+def write_counts(band: Band, counts: dict[str, CountMatrix], part: Band, some: dict[str, CountMatrix]) -> None:
     """Write the counts of a piece into those of its band."""
     place = slice(part.start - band.start, part.stop - band.start), slice(part.first_target - band.first_target, None)
     for name, matrix in some.items():
@@ -199,18 +200,18 @@ class RemoteDistanceEngine:
         self._fleet = fleet
         self._settings = settings
         self._threads = threads
-        self._parts: dict[int, tuple[Panel, Part]] = {}
+        self._parts: dict[int, tuple[Panel, CachedArgument]] = {}
 
     def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
         """Ask one worker for its properties, waiting for the first if there is none yet. Raises `RunError` if the executor fails."""
-        fleet, parcel = self._fleet, SharedArguments.of(Part(CounterOrder(self._settings, wanted)))
-        facts: CounterFacts = fleet.ask(parcel, None)
-        in_flight = AHEAD * CALLS_A_WORKER * fleet.count()
+        fleet, parcel = self._fleet, SharedArguments.of(CachedArgument(CounterOrder(self._settings, wanted)))
+        facts: CounterProperties = fleet.ask(parcel, None)
+        in_flight = MAX_LEAD_FACTOR * CALLS_A_WORKER * fleet.count()
         piece_bytes = max(1, min(_PIECE_BYTES, memory // (2 * in_flight)))
 
         @cache
         def words(sites: int) -> int:
-            answer: int = fleet.ask(parcel, Sites(sites))
+            answer: int = fleet.ask(parcel, WordsRequest(sites))
             return answer
 
         def count(
@@ -224,7 +225,7 @@ class RemoteDistanceEngine:
                 for piece, some in answers:
                     if piece.first:
                         counts = {name: np.zeros(piece.band.shape, dtype=np.int32) for name in names}
-                    put(piece.band, counts, piece.part, some)
+                    write_counts(piece.band, counts, piece.part, some)
                     on_progress(piece.part.pairs * sites)
                     if piece.last:
                         yield piece.band, counts
@@ -235,7 +236,7 @@ class RemoteDistanceEngine:
             names: tuple[str, ...],
             rule: PairSelectionRule,
             on_progress: Callable[[int], None],
-        ) -> ChosenParts:
+        ) -> SelectedPieces:
             order = CounterOrder(self._settings, wanted, facts.products_only, names, rule)
             parcel, sites = self._parcel(order, panels), _sites(panels)
             with closing(cast("Closable", answers := self._in_order(parcel, self._cut(bands, facts.rate / max(1, sites))))):
@@ -247,14 +248,14 @@ class RemoteDistanceEngine:
                     on_progress(piece.part.pairs * sites)
 
         # Half of the memory is for pieces in flight.
-        hardware, near = f"{describe_fleet(fleet)} {facts.hardware}", pick if wanted.near else None
+        hardware, near = f"{describe_pool(fleet)} {facts.hardware}", pick if wanted.near else None
         return PreparedCounter(wanted, facts.products_only, words, memory // 2, self._threads, facts.kernel, hardware, count, near)
 
     def _parcel(self, order: CounterOrder, panels: Sequence[Panel]) -> SharedArguments:
         for panel in panels:
             if id(panel) not in self._parts:
-                self._parts[id(panel)] = panel, Part(_Shipped(panel))
-        return SharedArguments.of(Part(order), *(self._parts[id(panel)][1] for panel in panels))
+                self._parts[id(panel)] = panel, CachedArgument(_Shipped(panel))
+        return SharedArguments.of(CachedArgument(order), *(self._parts[id(panel)][1] for panel in panels))
 
     def _cut(self, bands: Iterable[Band], rate: float, pair_bytes: int = 0, max_bytes: int = 0) -> Iterator[_Piece]:
         """Cut bands into pieces for the workers.

@@ -19,17 +19,17 @@ from gpualign.core.distance.bands import Band, CountMatrix
 from gpualign.core.distance.bit_planes import pack_panels
 from gpualign.core.distance.call_coverage import Coverage, fewest_sites
 from gpualign.core.distance.calls import Kind, Samples, count_pairs
-from gpualign.core.distance.count_recipe import CountRequest, Need, agreeing_site, count_bytes, keep_counts
+from gpualign.core.distance.count_recipe import CountRequest, Need, agreeing_site, count_bytes, restrict_counts
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
-from gpualign.core.distance.few_sites import FewSites, uncounted
-from gpualign.core.distance.few_sites import counted as count_few
+from gpualign.core.distance.few_sites import FewSites, few_sites_from_calls
+from gpualign.core.distance.few_sites import count_few_sites as count_few
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import CountArray, Counts, Metric, MissingRule, Values
 from gpualign.core.distance.output.base import AnySink, BandDistances, NearDistances
-from gpualign.core.distance.pair_selection import ChosenPairs, PairSelectionRule
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs
 from gpualign.core.distance.panel_store import PanelStore
 from gpualign.core.distance.readers.base import Omitted, Selection, Source
-from gpualign.core.distance.threads import Workers
+from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.distance.threshold_rules import kinship_rule, near_rule
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Totals, run_pipeline
 from gpualign.core.files.scratch import Scratch
@@ -214,7 +214,7 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
         request = replace(request, compared=True)
     counter = engine.prepare(request, budget.counts)
     selection = Selection(request.need, task.missing is MissingRule.COMPLETE)
-    with Workers(counter.threads) as workers:
+    with ReaderThreads(counter.threads) as workers:
         for codes in source.panels(selection, budget.panel, omitted, workers):
             sites += codes.shape[1]
             for panel in pack_panels(codes, counter, workers):
@@ -227,13 +227,13 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     coverage, panels = _coverage(samples, task, called, counted, task.least), store.panels
     few, decided = None, coverage.decides  # decided: by the numbers of calls, or by a count of a few samples
     if task.believed is not None and not (doubts := _coverage(samples, task, called, counted, task.believed)).suffices:
-        few = uncounted(called, doubts.least)
+        few = few_sites_from_calls(called, doubts.least)
         if decided and not doubts.decides and not asked.compared:
             counted_few = count_few(called, counted, doubts.least, panels, omitted.sites, counter, budget.panel)
             few, decided = (few, False) if counted_few is None else (counted_few, True)
     if decided and request != asked:
         counter = replace(counter, wanted=asked)
-        panels = [replace(panel, recipe=keep_counts(panel.recipe, counter.names)) for panel in panels]
+        panels = [replace(panel, recipe=restrict_counts(panel.recipe, counter.names)) for panel in panels]
     dtype = task.metric.dtype if coverage.suffices else np.dtype(np.float64)
     bands = _plan(samples, counter, dtype)
     return PreparedDistances(
@@ -343,7 +343,7 @@ def _distances(prepared: PreparedDistances, band: Band, raw: dict[str, CountMatr
     return BandDistances(band, values, compared, without, undefined)
 
 
-def _near_distances(prepared: PreparedDistances, chosen: ChosenPairs, left_out: CountArray | None) -> NearDistances:
+def _near_distances(prepared: PreparedDistances, chosen: SelectedPairs, left_out: CountArray | None) -> NearDistances:
     """Return the distances of the chosen pairs that are near by the metric's formula.
 
     All chosen pairs have enough compared sites, because the rule chooses no others.

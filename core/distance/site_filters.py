@@ -15,7 +15,7 @@ from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.intervals import Intervals
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.readers.site_counts import SiteCounts
-from gpualign.core.distance.threads import Workers
+from gpualign.core.distance.threads import ReaderThreads
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -42,7 +42,7 @@ class SiteFilters:
 
 
 @dataclass(frozen=True)
-class SitesLeft:
+class FilterResult:
     """Result of the filters.
 
     read: sites of the input
@@ -60,7 +60,7 @@ class SitesLeft:
         return self.read - sum(self.out.values())
 
 
-def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers: Workers) -> tuple[Source, SitesLeft]:
+def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers: ReaderThreads) -> tuple[Source, FilterResult]:
     """Return the source with the sites that pass, which may be none, and the result of the filters.
 
     panel_bytes: calls that are looked at together, bytes
@@ -98,7 +98,7 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
             out[name] = int(np.count_nonzero(passing & ~passes))
             passing &= passes
         source = source.only(passing)
-    return source, SitesLeft(read, out, absent)
+    return source, FilterResult(read, out, absent)
 
 
 def _smallest(share: Fraction, whole: int) -> int:

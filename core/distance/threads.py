@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Workers:
+class ReaderThreads:
     """Pool of `parts` threads. With one, the caller's thread does the work."""
 
     def __init__(self, parts: int) -> None:
@@ -42,7 +42,7 @@ class Workers:
         bounds = [rows * k // self.parts for k in range(self.parts + 1)]
         return [(first, stop - first) for first, stop in pairwise(bounds)]
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> ReaderThreads:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

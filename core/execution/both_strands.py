@@ -32,7 +32,7 @@ from gpualign.core.execution.engine import Capabilities, Engine, Prepared
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.pair_rectangles import selected_rectangles
-from gpualign.core.planning.tile_plan import Band, Limits, Pairing, Tile
+from gpualign.core.planning.tile_plan import Band, Pairing, Tile, TileLimits
 from gpualign.core.scoring.scoring import Scoring
 
 
@@ -72,7 +72,7 @@ class BothStrandsPrepared:
     """Implements `gpualign.core.execution.engine.Prepared`."""
 
     task: Task
-    limits: Limits
+    limits: TileLimits
     inner: Prepared = field(repr=False)
 
     @property
@@ -135,7 +135,7 @@ def _whole(tile: Tile) -> _Rectangle:
     return _Rectangle(tile.query_start, tile.query_stop, None, tile.cells)
 
 
-def _rectangles(task: Task, limits: Limits, tile: Tile) -> Iterator[_Rectangle]:
+def _rectangles(task: Task, limits: TileLimits, tile: Tile) -> Iterator[_Rectangle]:
     """Rectangles that cover all selected pairs of a tile.
 
     Engines select the pairs of a set with itself by record numbers, which strands do not have.

@@ -13,7 +13,7 @@ from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import Limits, Tile
+from gpualign.core.planning.tile_plan import Tile, TileLimits
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Prepared(Protocol):
     def task(self) -> Task: ...
 
     @property
-    def limits(self) -> Limits:
-        """Limits by which the task is cut into tiles."""
+    def limits(self) -> TileLimits:
+        """TileLimits by which the task is cut into tiles."""
 
     @property
     def kernel(self) -> str:

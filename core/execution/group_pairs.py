@@ -24,7 +24,7 @@ from gpualign.core.execution.pipeline import Closable
 from gpualign.core.planning.group_pairs import GroupPairs
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.pair_rectangles import selected_rectangles
-from gpualign.core.planning.tile_plan import Band, Limits, Pairing, Tile
+from gpualign.core.planning.tile_plan import Band, Pairing, Tile, TileLimits
 
 
 def prepare_group_pairs(engine: Engine, task: Task, budget: Budget, groups: GroupPairs) -> GroupedPrepared:
@@ -48,8 +48,8 @@ class GroupedPrepared:
     places: Integers = field(repr=False)
 
     @property
-    def limits(self) -> Limits:
-        """Limits of the inner engine. All pairs of the rectangles that it gets are selected."""
+    def limits(self) -> TileLimits:
+        """TileLimits of the inner engine. All pairs of the rectangles that it gets are selected."""
         return replace(self.inner.limits, diagonal_group=0)
 
     @property

@@ -112,7 +112,7 @@ def _seconds_of(workers: Sequence[tuple[float, float]], cells: int, left: int) -
     return max(with_piece, ready[-1][0], at + (left - done) / speed)
 
 
-class Window:
+class BandWindow:
     """Limits how far work may run ahead of the oldest unfinished band: results of later bands wait for it in memory.
 
     bands: number of bands that may be in progress, at least 1

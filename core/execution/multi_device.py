@@ -18,9 +18,9 @@ from gpualign.core.execution.load_balancing import ESTIMATE_SAFETY_FACTOR
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.retiling import run_resplit
 from gpualign.core.execution.tile_queue import LoadBalancing
-from gpualign.core.execution.worker_pool import Worker, WorkerPort, run_workers
+from gpualign.core.execution.worker_pool import WorkerFunction, WorkerPort, run_workers
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import TILES_AHEAD, Limits, Tile, row_bytes
+from gpualign.core.planning.tile_plan import MAX_TILES_PER_WORKER, Tile, TileLimits, row_bytes
 
 _PLANNED = 4
 """The plan uses 1 / `_PLANNED` of the memory for results, so that bands are small. As much again is for putting tiles together, and the
@@ -34,7 +34,7 @@ _WAITING, _WAITING_HITS = 2, 64  # results of each engine that wait for the cons
 
 
 @dataclass(frozen=True)
-class SideBySidePrepared:
+class MultiDevicePrepared:
     """Implements `gpualign.core.execution.engine.Prepared`.
 
     parts: the task as each engine has prepared it; the tiles of the first one are those of the plan
@@ -43,7 +43,7 @@ class SideBySidePrepared:
     """
 
     task: Task
-    limits: Limits
+    limits: TileLimits
     parts: Sequence[Timed] = field(repr=False)
     waiting_bytes: int
     lost: Callable[[int, RunError], None] = field(repr=False)
@@ -76,10 +76,10 @@ class SideBySidePrepared:
         """Number of bands of this tile's shape that may be in progress: at least as many as workers hold if each tile is a whole band."""
         rows, targets = tile.band.shape
         bytes_per_row = row_bytes(self.limits, self.task.queries.lengths, self.task.targets.lengths, targets)
-        return max(TILES_AHEAD * self.limits.sharing, self.waiting_bytes // max(1, rows * bytes_per_row))
+        return max(MAX_TILES_PER_WORKER * self.limits.sharing, self.waiting_bytes // max(1, rows * bytes_per_row))
 
 
-def _worker(run: Callable[[Iterator[Tile]], Iterator[TileResult]]) -> Worker[TileResult]:
+def _worker(run: Callable[[Iterator[Tile]], Iterator[TileResult]]) -> WorkerFunction[TileResult]:
     def work(port: WorkerPort[TileResult]) -> None:
         with closing(cast("Closable", results := run(iter(port.next_tile, None)))):
             for result in results:
@@ -156,7 +156,7 @@ class MultiDeviceEngine:
         def lost(number: int, error: RunError) -> None:
             self._note(f"{parts[number].hardware} is left out, the others do its work: {error.message}")
 
-        return SideBySidePrepared(task, limits, parts, budget.results - 2 * limits.result_bytes, lost)
+        return MultiDevicePrepared(task, limits, parts, budget.results - 2 * limits.result_bytes, lost)
 
 
 def _first_of(engines: Sequence[TimedEngine], task: Task, budget: Budget) -> Timed:

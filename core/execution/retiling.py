@@ -18,10 +18,10 @@ from gpualign.core.alignment.tile_results import STATISTICS, TileAlignments, Til
 from gpualign.core.execution.engine import Prepared
 from gpualign.core.execution.near_assembly import NearAssembly
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.planning.tile_plan import Band, Limits, Plan, Tile
+from gpualign.core.planning.tile_plan import Band, Plan, Tile, TileLimits
 
 
-class Whole(Protocol):
+class TileAssembly(Protocol):
     """Collects the results of one tile."""
 
     def add(self, part: TileResult, row: int, column: int) -> None:
@@ -94,7 +94,7 @@ class _Pairs:
         return TilePairs(self._tile, near.pairs, near.left)
 
 
-def _empty(task: Task, tile: Tile) -> Whole:
+def _empty(task: Task, tile: Tile) -> TileAssembly:
     if task.within is not None:
         return _Pairs(tile)
     if task.top is not None:
@@ -110,7 +110,7 @@ class TileSplit:
     If workers share the tiles, these shrink near the end of the tile, or of the work that follows it (`Tile.left`).
     """
 
-    def __init__(self, task: Task, tile: Tile, limits: Limits, first: int = 0, index: int = 0) -> None:
+    def __init__(self, task: Task, tile: Tile, limits: TileLimits, first: int = 0, index: int = 0) -> None:
         queries, targets = task.queries.lengths, task.targets.lengths
         plan = Plan(queries, targets, tile.pairing, limits, tile.shape[0], max(1, tile.shape[1]), task.cost)
         bands = [(k, min(tile.query_stop, k + limits.band_rows)) for k in range(tile.query_start, tile.query_stop, limits.band_rows)]

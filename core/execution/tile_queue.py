@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.execution.load_balancing import LoadBalancer, Window
+from gpualign.core.execution.load_balancing import BandWindow, LoadBalancer
 from gpualign.core.planning.tile_plan import Tile
 
 
@@ -26,7 +26,7 @@ class _Rules:
     """Decides which worker may take which tile."""
 
     def __init__(self, sharing: LoadBalancing) -> None:
-        self._balancer, self._window = LoadBalancer(sharing.rates), Window(sharing.bands)
+        self._balancer, self._window = LoadBalancer(sharing.rates), BandWindow(sharing.bands)
 
     def allow(self, worker: int, tile: Tile, left: int, now: float) -> bool:
         """Return whether a worker may take a tile. left: cells that are not taken yet."""

@@ -148,7 +148,7 @@ class WorkerPort(Generic[Result]):
         return self._work.stopped()
 
 
-Worker = Callable[[WorkerPort[Result]], None]
+WorkerFunction = Callable[[WorkerPort[Result]], None]
 
 
 class _Thread(threading.local):
@@ -162,7 +162,7 @@ _THREAD = _Thread()
 
 def run_workers(
     tiles: Iterator[Tile],
-    workers: Sequence[Worker[Result]],
+    workers: Sequence[WorkerFunction[Result]],
     waiting: int,
     name: str,
     stop: Callable[[], None] | None = None,
@@ -183,7 +183,7 @@ def run_workers(
     outer = _THREAD.port
     shared = _Work[Result](tiles, len(workers), waiting, sharing)
 
-    def work(number: int, worker: Worker[Result]) -> None:
+    def work(number: int, worker: WorkerFunction[Result]) -> None:
         port = WorkerPort(shared, number)
         _THREAD.port = port  # type: ignore[assignment]  # only its `stopped` is called
         try:

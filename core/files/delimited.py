@@ -13,7 +13,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.delimiters import BLANK, delimiter_of
 from gpualign.core.files.quoting import hide_quoted, is_quoted, unquoted
-from gpualign.core.files.squares import number_of
+from gpualign.core.files.square_matrices import number_of
 
 _DELIMITER_LINE = re.compile(rb'"?sep=([\t,;])"?', re.IGNORECASE)
 """Line before the header that names the delimiter for Excel."""

@@ -34,7 +34,7 @@ from typing import Any
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.files.piece import Piece
+from gpualign.core.files.file_pieces import Piece
 
 LAYOUT = 2
 """Version of the layout of journals, and of the files beside them."""

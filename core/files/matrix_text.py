@@ -15,7 +15,7 @@ import numpy as np
 from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
-from gpualign.core.files.squares import Cells, Square, filled, number_of, numbers_of, square_of, triangles_of, without_half
+from gpualign.core.files.square_matrices import Cells, Square, filled, number_of, numbers_of, square_of, triangles_of, without_half
 
 Row = tuple[int, list[str]]
 """Number of a line, and its cells."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.files.matrix_text import TextMatrix
-from gpualign.core.files.squares import Square, number_of, square_of
+from gpualign.core.files.square_matrices import Square, number_of, square_of
 
 Line = tuple[int, str]
 """Number of a line, and its text."""

@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from gpualign.core.alignment.aligned_pairs import Aligned
+from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.path_builder import RunsBuilder
 from gpualign.core.alignment.task import Detail
@@ -20,7 +20,7 @@ from gpualign.core.execution.pipeline import Closable
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
 
-def align_pairs(prepared: Prepared, pairs: NearPairs) -> Aligned:
+def align_pairs(prepared: Prepared, pairs: NearPairs) -> PairAlignments:
     """Align pairs of records of the prepared task. pairs: in order of their queries."""
     task = prepared.task
     scores = np.zeros(len(pairs), dtype=task.dtype)
@@ -39,7 +39,7 @@ def align_pairs(prepared: Prepared, pairs: NearPairs) -> Aligned:
                 statistics[place] = result.statistics[0]
                 if runs is not None and result.runs is not None:
                     runs.add(place, result.runs.part(0))
-    return Aligned(scores, statistics, None if runs is None else runs.build(), flipped)
+    return PairAlignments(scores, statistics, None if runs is None else runs.build(), flipped)
 
 
 def _tiles(prepared: Prepared, pairs: NearPairs, places: dict[int, Integers]) -> Iterator[Tile]:

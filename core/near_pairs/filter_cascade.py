@@ -114,7 +114,7 @@ def words(max_edits: int) -> int:
     return max_edits // 64 + 1
 
 
-def usual_letters(codes: npt.NDArray[np.uint8]) -> float:
+def effective_letters(codes: npt.NDArray[np.uint8]) -> float:
     """Return the effective number of letters: 2 to the power of their entropy, to which a few ambiguous nucleotides add almost nothing."""
     counts = np.bincount(codes)
     frequencies = counts[counts > 0] / max(len(codes), 1)
@@ -174,7 +174,7 @@ def choose(
     return measured[best][0], priced[best], measured[best][1]
 
 
-def worth_joining(lengths: Integers, bound: EditBound) -> int:
+def joined_deletions(lengths: Integers, bound: EditBound) -> int:
     """Return the number of letters to delete if records are short and edits few enough for a join of neighbourhoods, else 0."""
     longest = np.array([lengths.max()], dtype=np.int64)
     max_edits = int(bound.most(longest, longest)[0])

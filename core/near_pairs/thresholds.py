@@ -48,7 +48,7 @@ def _identity_bounds(identity: float, coverage: float | None, definition: int, f
     return [one.with_ambiguous(task.ambiguous.most, shortest) for one in bounds]
 
 
-def what_would_bound(filter: Filter, task: Task, definition: int) -> str | None:
+def advice_on_bounds(filter: Filter, task: Task, definition: int) -> str | None:
     """Return a human-readable reason why a threshold on identity does not bound the edit distance, and what to add.
 
     Return None if there is no such threshold, or if it does bound the distance.

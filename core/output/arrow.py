@@ -17,7 +17,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.output.matrix_files import Named
+from gpualign.core.output.matrix_files import IdentifiedRecords
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.output.writer import ByteWriter
 from gpualign.core.results.blocks import Block
@@ -59,7 +59,7 @@ class TypedColumn:
 
     name: str
     dtype: np.dtype[Any] | None = None
-    ids: Named | None = None
+    ids: IdentifiedRecords | None = None
 
 
 class _Buffer:
@@ -198,7 +198,7 @@ def _open_writer(held: _Buffer, container: str, schema: Any) -> Any:
     return pa.ipc.new_file(held, schema, options=options) if container == FILE else pa.ipc.new_stream(held, schema, options=options)
 
 
-def _checked_ids(column: str, records: Named) -> Any:
+def _checked_ids(column: str, records: IdentifiedRecords) -> Any:
     """Return the ids of records, which are all different."""
     texts = _texts(records.id_column)
     try:
@@ -209,7 +209,7 @@ def _checked_ids(column: str, records: Named) -> Any:
     return texts.cast("string")
 
 
-def _refuse_id(column: str, records: Named) -> None:
+def _refuse_id(column: str, records: IdentifiedRecords) -> None:
     for number, name in enumerate(records.ids, 1):
         try:
             name.encode("utf-8")

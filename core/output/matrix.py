@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Task
 from gpualign.core.output.matrix_files import ArrayMaker, condensed_places, condensed_start, matrix_places
-from gpualign.core.output.matrix_value import SCORES, Value
+from gpualign.core.output.matrix_value import SCORES, MatrixValue
 from gpualign.core.output.mirroring import MatrixFiller
 from gpualign.core.planning.tile_plan import Pairing, Plan
 
@@ -13,7 +13,7 @@ from gpualign.core.planning.tile_plan import Pairing, Plan
 class _ArraySink:
     """Base of sinks that fill one array of values. make: makes the array, from a shape and dtype."""
 
-    def __init__(self, make: ArrayMaker, task: Task, value: Value = SCORES) -> None:
+    def __init__(self, make: ArrayMaker, task: Task, value: MatrixValue = SCORES) -> None:
         self._make = make
         self._task = task
         self._value = value
@@ -34,7 +34,9 @@ class MatrixSink(_ArraySink):
     rows: start and stop of the rows that the array has, with the targets that any of them needs, not mirrored; None for all
     """
 
-    def __init__(self, make: ArrayMaker, task: Task, value: Value = SCORES, threads: int = 1, rows: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, make: ArrayMaker, task: Task, value: MatrixValue = SCORES, threads: int = 1, rows: tuple[int, int] | None = None
+    ) -> None:
         super().__init__(make, task, value)
         self._threads = threads
         self._rows = rows
@@ -67,7 +69,7 @@ class CondensedSink(_ArraySink):
     rows: start and stop of the rows that the vector has; None for all
     """
 
-    def __init__(self, make: ArrayMaker, task: Task, value: Value = SCORES, rows: tuple[int, int] | None = None) -> None:
+    def __init__(self, make: ArrayMaker, task: Task, value: MatrixValue = SCORES, rows: tuple[int, int] | None = None) -> None:
         super().__init__(make, task, value)
         self._rows = rows
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.files.piece import Piece
+from gpualign.core.files.file_pieces import Piece
 from gpualign.core.output.preallocation import DiskPreallocation
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory, row_blocks, write_pieces
 from gpualign.core.results._rows import format_matrix_rows
@@ -36,7 +36,7 @@ Places = Callable[[int, int], Piece]
 """Maps queries [start, stop) to the place of their values in an array, counted in values: those that do not change once written."""
 
 
-class Named(Protocol):
+class IdentifiedRecords(Protocol):
     """Records with ids, as rows or columns of a matrix stand for."""
 
     @property
@@ -151,12 +151,12 @@ def id_list_names(one_set: bool) -> tuple[str, ...]:
     return ("ids",) if one_set else ("query_ids", "target_ids")
 
 
-def id_lists(queries: Named, targets: Named) -> dict[str, Named]:
+def id_lists(queries: IdentifiedRecords, targets: IdentifiedRecords) -> dict[str, IdentifiedRecords]:
     """Return the records of each list of ids, by the name of the list."""
     return dict(zip(id_list_names(targets is queries), (queries, targets), strict=False))
 
 
-def write_ids(stream: ByteWriter, records: Named) -> None:
+def write_ids(stream: ByteWriter, records: IdentifiedRecords) -> None:
     """Write one id per line, in matrix order."""
     stream.write("".join(f"{name}\n" for name in records.ids).encode("utf-8", "surrogateescape"))
 
@@ -164,8 +164,8 @@ def write_ids(stream: ByteWriter, records: Named) -> None:
 def write_matrix_text(
     stream: ByteWriter,
     matrix: npt.NDArray[Any],
-    queries: Named,
-    targets: Named,
+    queries: IdentifiedRecords,
+    targets: IdentifiedRecords,
     separator: str = "\t",
     decimals: int = DECIMALS,
     threads: int = 1,
@@ -180,11 +180,13 @@ def write_matrix_text(
     write_matrix_rows(stream, matrix, _cells(queries, separator), separator, decimals, threads)
 
 
-def _cells(records: Named, separator: str) -> StringColumn:
+def _cells(records: IdentifiedRecords, separator: str) -> StringColumn:
     return records.id_column.quoted if separator == "," else records.id_column
 
 
-def write_phylip(stream: ByteWriter, matrix: npt.NDArray[Any], records: Named, decimals: int = DECIMALS, threads: int = 1) -> None:
+def write_phylip(
+    stream: ByteWriter, matrix: npt.NDArray[Any], records: IdentifiedRecords, decimals: int = DECIMALS, threads: int = 1
+) -> None:
     """Write a square distance matrix in PHYLIP's format, with ids of any length ("relaxed"). threads: threads that format text."""
     stream.write(f"{len(records.ids)}\n".encode())
     write_matrix_rows(stream, matrix, records.id_column, " ", decimals, threads)
@@ -226,13 +228,13 @@ def write_member(archive: zipfile.ZipFile, name: str, values: npt.NDArray[Any]) 
         np.lib.format.write_array(member, values, allow_pickle=False)
 
 
-def write_id_members(archive: zipfile.ZipFile, queries: Named, targets: Named) -> None:
+def write_id_members(archive: zipfile.ZipFile, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
     """Write the ids to an .npz, under the names of `id_lists`."""
     for name, records in id_lists(queries, targets).items():
         write_member(archive, name, np.array(list(records.ids), dtype=np.str_))
 
 
-def write_npz(stream: BinaryIO, arrays: dict[str, BinaryIO], queries: Named, targets: Named) -> None:
+def write_npz(stream: BinaryIO, arrays: dict[str, BinaryIO], queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
     """Write an .npz of finished .npy files, under their names, and of the ids."""
     import shutil
     import zipfile

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Value:
+class MatrixValue:
     """The value of each pair that a matrix holds.
 
     name: "score" (int32 or int64), "identity" or "distance", which is 1 - identity (float64)
@@ -61,4 +61,4 @@ class Value:
         return self.of(PairBlock(task, self.identity_definition, results))
 
 
-SCORES = Value("score", DEFAULT)
+SCORES = MatrixValue("score", DEFAULT)

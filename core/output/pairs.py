@@ -114,7 +114,7 @@ def _of_better_strands(
     task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing, limits: _BlockLimits
 ) -> Iterator[Block]:
     """Cut a band in which each pair is of one strand or the other into blocks: lists, because each row of a rectangle is one sequence."""
-    from gpualign.core.alignment.aligned_pairs import Aligned
+    from gpualign.core.alignment.aligned_pairs import PairAlignments
     from gpualign.core.results.hit_blocks import BetterStrandBlock
     from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated
 
@@ -122,7 +122,7 @@ def _of_better_strands(
     ambiguous = None if task.ambiguous is None else task.ambiguous.of_strands()
     strands = replace(task, queries=task.strands.sequences, both_strands=False, ambiguous=ambiguous)
 
-    def block(queries: Integers, targets: Integers, aligned: Aligned) -> Block:
+    def block(queries: Integers, targets: Integers, aligned: PairAlignments) -> Block:
         assert aligned.is_reverse_complement is not None
         return BetterStrandBlock(strands, identity_definition, sides, 2 * queries + aligned.is_reverse_complement, targets, aligned)
 
@@ -135,7 +135,7 @@ def _of_better_strands(
         rows, columns = (places.astype(np.int64) for places in np.nonzero(selected))
         statistics = None if piece.statistics is None else piece.statistics[selected]
         is_reverse_complement = None if piece.is_reverse_complement is None else piece.is_reverse_complement[selected]
-        aligned = Aligned(piece.scores[selected], statistics, piece.runs and piece.runs.part(selected), is_reverse_complement)
+        aligned = PairAlignments(piece.scores[selected], statistics, piece.runs and piece.runs.part(selected), is_reverse_complement)
         yield block(rows + piece.band.start, columns + piece.band.first_target, aligned)
 
 

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans, Integers
-from gpualign.core.output.matrix_files import Named, NumberType, open_member, write_id_members, write_member
-from gpualign.core.output.matrix_value import Value
+from gpualign.core.output.matrix_files import IdentifiedRecords, NumberType, open_member, write_id_members, write_member
+from gpualign.core.output.matrix_value import MatrixValue
 from gpualign.core.output.pairs import PairsSink
-from gpualign.core.output.writer import Nowhere
+from gpualign.core.output.writer import NullWriter
 from gpualign.core.results.blocks import Block
 from gpualign.core.results.filter import Filter
 
@@ -52,7 +52,7 @@ class CsrRows:
         self._data.write(np.add(values, 1, dtype=self.dtype).data)
 
 
-def pack_csr(stream: BinaryIO, spools: Spools, dtype: NumberType, queries: Named, targets: Named) -> None:
+def pack_csr(stream: BinaryIO, spools: Spools, dtype: NumberType, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
     """Write the matrix [queries][targets] as scipy.sparse.save_npz does, with the ids, as in any .npz of a matrix.
 
     spools: all pairs
@@ -91,8 +91,8 @@ def _copy(archive: Any, name: str, spool: BinaryIO, stored: np.dtype[Any], writt
 class CsrSink(PairsSink):
     """Writes a value of each pair to spools, from which `pack_csr` makes a file. dtype: type of the values + 1."""
 
-    def __init__(self, spools: Spools, task: Task, value: Value, filter: Filter | None = None) -> None:
-        super().__init__(Nowhere(), task, filter, value.identity_definition)
+    def __init__(self, spools: Spools, task: Task, value: MatrixValue, filter: Filter | None = None) -> None:
+        super().__init__(NullWriter(), task, filter, value.identity_definition)
         self._value = value
         self._rows = CsrRows(spools, stored_dtype(value.dtype(task), task))
         self.dtype = self._rows.dtype

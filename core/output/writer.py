@@ -44,7 +44,7 @@ def keep_freed_memory() -> None:
     bytes(_REUSED)
 
 
-class Nowhere:
+class NullWriter:
     """Stream that discards everything, for sinks that keep their results or write them elsewhere."""
 
     def write(self, data: Text, /) -> None:

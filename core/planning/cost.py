@@ -53,7 +53,7 @@ def _letters_from(lengths: Lengths) -> Lengths:
 WHOLE_MATRIX = WholeMatrix()
 
 
-class OneAPair:
+class OnePerPair:
     """1 for each pair: the work is to look at pairs, most of which are rejected at once."""
 
     by_number = True
@@ -70,7 +70,7 @@ class OneAPair:
         return len(query_lengths) * targets if firsts is None else int((targets - firsts).sum())
 
 
-ONE_A_PAIR = OneAPair()
+ONE_PER_PAIR = OnePerPair()
 
 
 class BothStrandsCost:

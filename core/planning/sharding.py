@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-MOST_SHARDS = 100_000
+MAX_SHARDS = 100_000
 """Maximum number of shards of a job."""
 
 

@@ -38,7 +38,7 @@ BANDS_IN_FLIGHT = 3
 """Bands whose results are held at once: one being written, one being filled, one that faster workers have started."""
 
 
-TILES_AHEAD = 4
+MAX_TILES_PER_WORKER = 4
 """Maximum number of tiles that a worker has taken: those in flight, and those laid out to follow them."""
 
 _MAX_SHRINKAGE = 16
@@ -75,7 +75,7 @@ class Pairing(Enum):
 
 
 @dataclass(frozen=True)
-class Limits:
+class TileLimits:
     """How an engine and a budget want the work cut.
 
     result_bytes: memory for bands of results, bytes
@@ -113,7 +113,7 @@ class Limits:
         """DP cells of a tile if `left` cells are left: no worker takes more than its share of these ahead of the others."""
         if self.sharing == 1:
             return self.tile_cells
-        return max(1, self.tile_cells // _MAX_SHRINKAGE, min(self.tile_cells, left // (TILES_AHEAD * self.sharing)))
+        return max(1, self.tile_cells // _MAX_SHRINKAGE, min(self.tile_cells, left // (MAX_TILES_PER_WORKER * self.sharing)))
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Tile:
     target_count: number of targets
     make_targets: makes `targets`
     cells: cost of the selected pairs, DP cells for most tasks
-    left: cost of this tile and all that follow, in plans that workers share (`Limits.sharing`), else 0
+    left: cost of this tile and all that follow, in plans that workers share (`TileLimits.sharing`), else 0
     """
 
     number: int
@@ -172,7 +172,7 @@ class Tile:
 class Plan:
     """Every selected pair, each in exactly one tile; `tiles()` makes the tiles one by one.
 
-    band_rows: queries of a band, except for the first ones (see `Limits.first_rows`); a band has all their targets
+    band_rows: queries of a band, except for the first ones (see `TileLimits.first_rows`); a band has all their targets
     panel: targets of a band of one query, if all of a query's targets are too many
     cost: cost of pairs
     start, stop: queries whose pairs are computed, if the plan is for a part of a job (None: up to the last)
@@ -181,7 +181,7 @@ class Plan:
     query_lengths: Lengths = field(repr=False)
     target_lengths: Lengths = field(repr=False)
     pairing: Pairing
-    limits: Limits
+    limits: TileLimits
     band_rows: int
     panel: int
     cost: Cost = field(default=WHOLE_MATRIX, repr=False)
@@ -245,7 +245,7 @@ class Plan:
             start, rows = stop, min(2 * rows, self.band_rows)
 
     def cuts(self, start: int, stop: int, targets: npt.NDArray[np.int64], left: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yield rectangles (query start, query stop, from, to in `targets`) of approximately `Limits.cells_of_tile(left)` cells."""
+        """Yield rectangles (query start, query stop, from, to in `targets`) of approximately `TileLimits.cells_of_tile(left)` cells."""
         before, at = self._cells_before(start, stop, targets), 0
         while at < len(targets):
             tile_cells = self.limits.cells_of_tile(left - int(before[at]))
@@ -314,7 +314,7 @@ class Plan:
                 left -= cells * shared
 
 
-def row_bytes(limits: Limits, query_lengths: Lengths, target_lengths: Lengths, targets: int) -> int:
+def row_bytes(limits: TileLimits, query_lengths: Lengths, target_lengths: Lengths, targets: int) -> int:
     """Upper bound for the results of one query against `targets` targets, bytes."""
     longest = int(query_lengths.max(initial=0)) + int(target_lengths.max(initial=0))
     letters = targets * longest
@@ -324,7 +324,7 @@ def row_bytes(limits: Limits, query_lengths: Lengths, target_lengths: Lengths, t
 
 
 def make_plan(
-    query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing, limits: Limits, cost: Cost = WHOLE_MATRIX, together: int = 1
+    query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing, limits: TileLimits, cost: Cost = WHOLE_MATRIX, together: int = 1
 ) -> Plan:
     """Plan all selected pairs within `limits`. Every length is at least 1.
 

@@ -21,7 +21,7 @@ from gpualign.core.results._rows import Alignments, Column, format_block
 from gpualign.core.sequences.string_column import StringColumn
 
 if TYPE_CHECKING:
-    from gpualign.core.alignment.aligned_pairs import Aligned
+    from gpualign.core.alignment.aligned_pairs import PairAlignments
     from gpualign.core.alignment.ambiguity import Ambiguous
     from gpualign.core.alignment.pair_list import NearPairs
 
@@ -406,7 +406,7 @@ class NearBlock(ListBlock):
     """
 
     pairs: NearPairs
-    results: Aligned
+    results: PairAlignments
 
     @property
     def listed(self) -> tuple[Integers, Integers]:

@@ -17,7 +17,7 @@ from gpualign.core.results.blocks import Block, ListBlock, Pair, text_column
 from gpualign.core.sequences.string_column import StringColumn
 
 if TYPE_CHECKING:
-    from gpualign.core.alignment.aligned_pairs import Aligned
+    from gpualign.core.alignment.aligned_pairs import PairAlignments
     from gpualign.core.alignment.hits import Hits
     from gpualign.core.common.arrays import Reals
     from gpualign.core.scoring.evalues import SearchSpace
@@ -100,7 +100,7 @@ class BetterStrandBlock(FrameBlock):
 
     queries: Integers
     targets: Integers
-    results: Aligned
+    results: PairAlignments
 
     @property
     def listed(self) -> tuple[Integers, Integers]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpualign.core.alignment.aligned_pairs import Aligned
+from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
@@ -20,7 +20,7 @@ class NearResults:
     """
 
     pairs: NearPairs
-    aligned: Aligned
+    aligned: PairAlignments
     rows: int = 0
 
     def parts(self, pairs: int, run_bytes: int, titles: Integers | None = None) -> Iterator[NearResults]:

@@ -13,7 +13,7 @@ from gpualign.core.common.errors import RunError, TooLittleMemory, parameter
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.execution.worker_pool import WorkerPort, run_workers
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import MIN_BAND_ROWS, Limits, Tile
+from gpualign.core.planning.tile_plan import MIN_BAND_ROWS, Tile, TileLimits
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment.native_recipes import native_local, native_paths, native_recipes
 from gpualign.cpu.alignment.recipe import Recipe, make_recipe, queries_per_vector, targets_per_query
@@ -83,7 +83,7 @@ class CpuPrepared:
     """
 
     task: Task
-    limits: Limits
+    limits: TileLimits
     kernel: str
     hardware: str
     threads: int
@@ -130,7 +130,9 @@ class CpuEngine:
             return self._prepare_local(task, budget)
         return self._prepare_paths(task, budget) if task.needs_paths else self._prepare_scores(task, budget)
 
-    def _prepared(self, task: Task, limits: Limits, kernel: str, threads: int, rate: float, begin: Callable[[], Compute]) -> CpuPrepared:
+    def _prepared(
+        self, task: Task, limits: TileLimits, kernel: str, threads: int, rate: float, begin: Callable[[], Compute]
+    ) -> CpuPrepared:
         seconds = self._seconds(task, threads, rate)
         if task.within is None:
             rows = int(_BAND_SECONDS * len(task.queries) / max(seconds, 1e-9))
@@ -176,7 +178,7 @@ class CpuEngine:
         if recipe.bitsliced and len(task.targets) < recipe.lanes(vector_bytes):
             cells = max(cells, _cells_of_shared_vectors(task, threads, vector_bytes))
         rate = _RATE_DIFFERENCE if not recipe.bitsliced else _RATE_EDIT if task.scoring.edit else _RATE_BITSLICED
-        limits = Limits(budget.results, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells, first_rows=_FIRST_ROWS)
+        limits = TileLimits(budget.results, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells, first_rows=_FIRST_ROWS)
         if recipe.bitsliced:
             queries = queries_per_vector(vector_bytes)
             first_rows = queries if self._seconds(task, threads, rate) > _SHORT_RUN else 0
@@ -195,7 +197,7 @@ class CpuEngine:
         lanes, cells = recipe.lanes(vector_bytes), _tile_cells(task, threads, _TILE_CELLS_LOCAL)
         if len(task.targets) < lanes:  # queries then lie in the lanes, and should fill them
             cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
-        limits = Limits(budget.results, threads * bytes_per_thread, task.item_bytes, lanes, cells, query_bytes=task.query_bytes)
+        limits = TileLimits(budget.results, threads * bytes_per_thread, task.item_bytes, lanes, cells, query_bytes=task.query_bytes)
         native = native_local(recipe.within(vector_bytes, budget.scratch // threads))
         return self._prepared(
             task, limits, recipe.kernel, threads, _RATE_LOCAL, lambda: LocalScores(task, self.instruction_set.name, native)
@@ -214,7 +216,7 @@ class CpuEngine:
         lanes = recipe.lanes(self.instruction_set.vector_bytes)
         cells = _tile_cells(task, threads, _TILE_CELLS_SLICED_PATHS if recipe.sliced else _TILE_CELLS_PATHS)
         scratch = min(budget.scratch, threads * block)
-        limits = Limits(budget.results, scratch, task.item_bytes, lanes, cells, first_rows=_FIRST_ROWS, letter_bytes=task.letter_bytes)
+        limits = TileLimits(budget.results, scratch, task.item_bytes, lanes, cells, first_rows=_FIRST_ROWS, letter_bytes=task.letter_bytes)
         native = native_paths(recipe, budget.scratch // threads)
         rate = _RATE_SLICED_PATHS if recipe.sliced else _RATE_PATHS
         return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalPaths(task, self.instruction_set.name, native))

@@ -23,7 +23,7 @@ _BUDGET = Budget.of(256 << 20)  # a simulation takes a small part of it
 
 
 class CpuSimulator:
-    """Implements `gpualign.core.search.karlin_altschul.Simulator`."""
+    """Implements `gpualign.core.search.evalue_estimation.Simulator`."""
 
     def __init__(self, scoring: Scoring, alphabet: Alphabet, engine: CpuEngine) -> None:
         self._scoring = scoring

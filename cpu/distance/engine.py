@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from gpualign.core.distance.bands import Band, Bands, CountedBands
 from gpualign.core.distance.count_recipe import CountRequest, Measure, Operation
-from gpualign.core.distance.engine import WORD_BITS, ChosenParts, Panel, PreparedCounter
+from gpualign.core.distance.engine import WORD_BITS, Panel, PreparedCounter, SelectedPieces
 from gpualign.core.distance.grm import Relationship, Terms, relating_term, sum_type
-from gpualign.core.distance.pair_selection import ChosenPairs, PairSelectionRule, choose_of_bands, record_bytes
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_of_bands, record_bytes
 from gpualign.cpu.distance import _distance
 from gpualign.cpu.distance.tiles import TileChooser, count_term, high_tiles, near_tiles, relate_term, wide_tiles
 from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpus
@@ -52,7 +52,7 @@ class CpuDistanceEngine:
 
         def pick(
             panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
-        ) -> ChosenParts:
+        ) -> SelectedPieces:
             if not all(panel.in_memory for panel in panels):  # panels on disk are read once per band, not once per tile
                 yield from choose_of_bands(rule, self._count(panels, bands, names, on_progress))
                 return
@@ -114,7 +114,7 @@ class _Progress:
 
 def _near_pairs(
     chooser: TileChooser, band: Band, max_pairs: int, workers: ThreadPoolExecutor, progress: _Progress
-) -> Iterator[ChosenPairs]:
+) -> Iterator[SelectedPairs]:
     """Return the chosen pairs of a band at once, or of its halves in turn if it has more than `max_pairs`."""
     sites = sum(panel.sites for panel in chooser.panels)
     work = {workers.submit(chooser.choose, tile): tile.pairs * sites for tile in near_tiles(band)}
@@ -130,7 +130,7 @@ def _near_pairs(
         for remaining in work:
             remaining.cancel()
     if pairs <= max_pairs or band.shape[0] == 1:
-        yield ChosenPairs.joined([done.result() for done in work], chooser.names, band.stop)
+        yield SelectedPairs.joined([done.result() for done in work], chooser.names, band.stop)
         return
     work.clear()
     progress.repeat(done_work)

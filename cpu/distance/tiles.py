@@ -12,7 +12,7 @@ from gpualign.core.distance.bands import Band, CountMatrix
 from gpualign.core.distance.count_recipe import Operation, Term
 from gpualign.core.distance.engine import Panel
 from gpualign.core.distance.grm import Terms
-from gpualign.core.distance.pair_selection import COMPARED, ChosenPairs, PairSelectionRule, count_undefined
+from gpualign.core.distance.pair_selection import COMPARED, PairSelectionRule, SelectedPairs, count_undefined
 from gpualign.cpu.distance import _distance
 
 _TILE_ROWS = 64
@@ -115,7 +115,7 @@ class TileChooser:
             limits.append((counts[self.names.index(COMPARED)], self.rule.least - 1))
         return limits
 
-    def choose(self, tile: Band) -> ChosenPairs:
+    def choose(self, tile: Band) -> SelectedPairs:
         """Return the pairs of a tile that the rule chooses."""
         rows, columns = tile.shape
         counts = np.zeros((len(self.names), rows, columns), dtype=np.int32)
@@ -134,4 +134,4 @@ class TileChooser:
         )
         queries, targets = np.arange(tile.start, tile.stop), np.arange(tile.first_target, tile.target_stop)
         undefined = count_undefined(rule, queries, targets, tile.upper_triangle, dict(zip(self.names, counts, strict=True)))
-        return ChosenPairs(queries[row], targets[column], dict(zip(self.names, pair_counts, strict=True)), lacking, undefined)
+        return SelectedPairs(queries[row], targets[column], dict(zip(self.names, pair_counts, strict=True)), lacking, undefined)

@@ -10,10 +10,10 @@ import numpy as np
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory
-from gpualign.core.near_pairs.filter_cascade import Costs, FilterCascade, Survivors, candidates, choose, usual_letters, worth_joining
+from gpualign.core.near_pairs.filter_cascade import Costs, FilterCascade, Survivors, candidates, choose, effective_letters, joined_deletions
 from gpualign.core.near_pairs.sampling import sample
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Limits
+from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, TileLimits
 from gpualign.cpu.alignment._kernels import Cancel
 from gpualign.cpu.near_pairs import _near, _neighbours
 from gpualign.cpu.near_pairs.records import keep_records, native_bound
@@ -113,7 +113,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
             FilterCascade(),
             *[FilterCascade(whole=True)] * whole,
             FilterCascade(counts=True),
-            *(FilterCascade(False, q, bits) for q, bits in candidates(usual[1], usual_letters(targets.codes), grams)),
+            *(FilterCascade(False, q, bits) for q, bits in candidates(usual[1], effective_letters(targets.codes), grams)),
         ]
         yield options[0]
         for steps in options[1:]:
@@ -135,7 +135,7 @@ def _joined(task: Task, memory: int) -> NearRecipe | None:
     """Return the recipe of a join, or None if none is possible or it does not fit the memory."""
     assert task.within is not None
     sets = [task.queries.lengths] if task.targets is task.queries else [task.queries.lengths, task.targets.lengths]
-    if not (deletions := worth_joining(np.concatenate(sets), task.within)):
+    if not (deletions := joined_deletions(np.concatenate(sets), task.within)):
         return None
     entries, pairs = join_entries(task, deletions), len(task.queries) * len(task.targets)
     if entries * _ENTRY_BYTES > memory:
@@ -157,15 +157,15 @@ def near_bytes(task: Task, letters: int, steps: FilterCascade) -> int:
     return sum(len(one) * record_bytes + int(one.offsets[-1]) * planes // 8 for one in sets)
 
 
-def near_limits(task: Task, recipe: NearRecipe, budget: Budget, letters: int, threads: int) -> Limits:
+def near_limits(task: Task, recipe: NearRecipe, budget: Budget, letters: int, threads: int) -> TileLimits:
     """Return how to cut the task, so that as many near pairs as the sample predicts fit the memory for results, in bands and in tiles."""
     held = recipe.near * _NEAR_BYTES  # per pair, near or not, on average
     rows = max(1, int(budget.results / (BANDS_IN_FLIGHT * len(task.targets) * held)))
     if recipe.steps.neighbours:  # tiles of whole queries, since a join does not go through targets
         scratch = join_entries(task, recipe.steps.neighbours) * _ENTRY_BYTES
-        return Limits(budget.results, scratch, task.item_bytes, 1, _WHOLE, band_rows=min(rows, _JOINED_QUERIES))
+        return TileLimits(budget.results, scratch, task.item_bytes, 1, _WHOLE, band_rows=min(rows, _JOINED_QUERIES))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds, *_TILE_PAIRS))
     fitting = int(budget.results / (2 * threads * (held + recipe.steps.whole * _WHOLE_BYTES)))
     pairs = max(_TILE_PAIRS[0], min(pairs, fitting))
     scratch = near_bytes(task, letters, recipe.steps)
-    return Limits(budget.results, scratch, task.item_bytes, 64, pairs, band_rows=min(rows, _BAND_ROWS))
+    return TileLimits(budget.results, scratch, task.item_bytes, 64, pairs, band_rows=min(rows, _BAND_ROWS))

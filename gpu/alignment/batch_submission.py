@@ -8,8 +8,8 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
-from gpualign.gpu.alignment.outputs.base import BatchOutput
 from gpualign.gpu.alignment.recipe import Recipe
+from gpualign.gpu.alignment.results.base import BatchOutput
 from gpualign.gpu.kernels.argument_structs import QUEUE_BYTES
 from gpualign.gpu.runtime.device import OutOfMemory
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers

@@ -15,10 +15,10 @@ from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.execution.worker_pool import WorkerPort, run_workers
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import Limits, Tile
+from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.gpu.alignment.kernel_selection import choose
-from gpualign.gpu.alignment.outputs.paths import RUNS_PIECE
 from gpualign.gpu.alignment.recipe import Recipe, make_recipe, packed_cell
+from gpualign.gpu.alignment.results.paths import RUNS_PIECE
 from gpualign.gpu.alignment.worker import Finished, Worker
 from gpualign.gpu.near_pairs.engine import CudaNearPrepared, prepare_near
 from gpualign.gpu.runtime.device import Device
@@ -46,7 +46,7 @@ class CudaPrepared:
     """
 
     task: Task
-    limits: Limits
+    limits: TileLimits
     kernel: str
     hardware: str
     seconds: float
@@ -129,7 +129,7 @@ class CudaEngine:
             rows = max(1, min(_BAND_ROWS, -(-_SEARCH_TILES * cells // mean)))
         memory, devices = (budget.results, budget.scratch), len(self._devices)
         padding = RUNS_PIECE - 1 if task.detail is Detail.PATH else 0
-        limits = Limits(
+        limits = TileLimits(
             *memory,
             task.item_bytes + padding,
             _LANES,

@@ -25,9 +25,9 @@ from gpualign.gpu.alignment.batch_submission import BatchSubmission
 from gpualign.gpu.alignment.batches import Batch, whole_tile
 from gpualign.gpu.alignment.families.base import Variant
 from gpualign.gpu.alignment.kernel_selection import choose
-from gpualign.gpu.alignment.outputs.base import Host, TileOutput
-from gpualign.gpu.alignment.outputs.selection import output_of
 from gpualign.gpu.alignment.recipe import Recipe
+from gpualign.gpu.alignment.results.base import Host, TileOutput
+from gpualign.gpu.alignment.results.selection import output_of
 from gpualign.gpu.runtime.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
 from gpualign.gpu.runtime.host_buffers import ResultPool
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers

@@ -18,9 +18,9 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, parameter
 from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
 from gpualign.core.distance.count_recipe import CountRequest, Operation, Term
-from gpualign.core.distance.engine import ChosenParts, Panel, PreparedCounter
-from gpualign.core.distance.pair_selection import ChosenPairs, PairSelectionRule, record_bytes
-from gpualign.core.distance.threads import Workers
+from gpualign.core.distance.engine import Panel, PreparedCounter, SelectedPieces
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, record_bytes
+from gpualign.core.distance.threads import ReaderThreads
 from gpualign.gpu.distance.kernels import (
     CHUNK_WORDS,
     DIFFER,
@@ -94,7 +94,7 @@ class _Worker:
     ) -> None:
         self._device = device
         self._kernel = kernel
-        self._copiers = Workers(threads)
+        self._copiers = ReaderThreads(threads)
         self._stopped = stopped
         self._log = log
         self._memories: list[Memory] = []
@@ -165,7 +165,7 @@ class _Worker:
         counts = host.view(np.int32).reshape(len(names), rows, columns)
         return {name: counts[k].copy() for k, name in enumerate(names)}
 
-    def choose(self, band: Band, start: int, stop: int) -> ChosenPairs | None:
+    def choose(self, band: Band, start: int, stop: int) -> SelectedPairs | None:
         """Return the near pairs of rows start .. stop - 1 of the band whose counts are on the device; None if they are too many."""
         assert self._chooser is not None
         return self._chooser.choose(self._counts.address, band, start, stop)
@@ -328,7 +328,7 @@ class CudaDistanceEngine:
 
         def pick(
             panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
-        ) -> ChosenParts:
+        ) -> SelectedPieces:
             return self._pick(panels, bands, names, rule, memory // record_bytes(len(names)), on_progress)
 
         # Counts take no memory of the host.
@@ -372,7 +372,7 @@ class CudaDistanceEngine:
         rule: PairSelectionRule,
         max_pairs: int,
         on_progress: Callable[[int], None],
-    ) -> ChosenParts:
+    ) -> SelectedPieces:
         """Yield the near pairs of all bands. max_pairs: largest number of pairs at a time, unless a row has more."""
         remaining = iter(bands)
         if (first := next(remaining, None)) is None:
@@ -385,7 +385,7 @@ class CudaDistanceEngine:
                 yield from _near_rows(worker, pool, band, band.start, band.stop)
 
 
-def _near_rows(worker: _Worker, pool: ThreadPoolExecutor, band: Band, start: int, stop: int) -> Iterator[ChosenPairs]:
+def _near_rows(worker: _Worker, pool: ThreadPoolExecutor, band: Band, start: int, stop: int) -> Iterator[SelectedPairs]:
     """Yield the near pairs of rows of a band that a worker has counted; those of half of the rows at a time if they are too many."""
     pairs = pool.submit(worker.choose, band, start, stop).result()
     if pairs is not None:

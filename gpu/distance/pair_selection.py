@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from gpualign.core.distance.bands import Band
-from gpualign.core.distance.pair_selection import COMPARED, ChosenPairs, PairSelectionRule
+from gpualign.core.distance.pair_selection import COMPARED, PairSelectionRule, SelectedPairs
 from gpualign.gpu.kernels.argument_structs import CHOOSE, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.device import Device, Memory, Stream, wait_for
@@ -71,7 +71,7 @@ class DeviceChooser:
             stream.upload(self._offsets, staging)
             self._wait()
 
-    def choose(self, counts: int, band: Band, start: int, stop: int) -> ChosenPairs | None:
+    def choose(self, counts: int, band: Band, start: int, stop: int) -> SelectedPairs | None:
         """Return the near pairs of rows start .. stop - 1 of a band, or None if they are more than the capacity. counts: an address."""
         rows, columns = band.shape
         rule, stream = self._rule, self._stream
@@ -116,7 +116,7 @@ class DeviceChooser:
         zeros = np.zeros(selected, dtype=np.int32)
         counted = {name: records[2 + self._held.index(name)] if name in self._held else zeros for name in self._names}
         places = records[0].astype(np.int64), records[1].astype(np.int64)
-        return ChosenPairs.joined([ChosenPairs(*places, counted, lacking, undefined)], self._names, stop)
+        return SelectedPairs.joined([SelectedPairs(*places, counted, lacking, undefined)], self._names, stop)
 
     def _wait(self) -> None:
         wait_for(self._stream.record())

@@ -14,7 +14,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.worker_pool import WorkerPort, run_workers
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import Limits, Tile
+from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.gpu.near_pairs.kernels import LENGTHS, Screen, has_tensor_cores, screens
 from gpualign.gpu.near_pairs.recipe import NearRecipe, make_near_recipe
 from gpualign.gpu.near_pairs.worker import Finished, NearWorker
@@ -44,7 +44,7 @@ class CudaNearPrepared:
     """
 
     task: Task
-    limits: Limits
+    limits: TileLimits
     kernel: str
     hardware: str
     seconds: float
@@ -89,7 +89,7 @@ def prepare_near(
     """
     recipe = make_near_recipe(task, has_tensor_cores(devices[0].arch))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds, *_TILE_PAIRS))
-    limits = Limits(budget.results, budget.scratch, task.item_bytes, _LANES, pairs, _BAND_ROWS, sharing=len(devices))
+    limits = TileLimits(budget.results, budget.scratch, task.item_bytes, _LANES, pairs, _BAND_ROWS, sharing=len(devices))
     selected = [(screen or screens(device.arch)[0]) if recipe.steps.q else LENGTHS for device in devices]
     kernel = recipe.steps.describe() + (f" ({selected[0].title})" if recipe.steps.q else "")
     kernel += f"; {recipe.left.describe(recipe.steps)}" if recipe.left else ""

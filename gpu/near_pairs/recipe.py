@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.near_pairs.filter_cascade import Costs, FilterCascade, Survivors, candidates, choose, usual_letters
+from gpualign.core.near_pairs.filter_cascade import Costs, FilterCascade, Survivors, candidates, choose, effective_letters
 from gpualign.core.near_pairs.sampling import sample
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -85,7 +85,7 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
     def options() -> Iterator[FilterCascade]:
         yield FilterCascade()
         if worth:
-            tried = candidates(usual[1], usual_letters(targets.codes), grams)
+            tried = candidates(usual[1], effective_letters(targets.codes), grams)
             for q, bits in dict.fromkeys((q, max(bits, _MIN_BITS)) for q, bits in tried):
                 yield FilterCascade(q=q, bits=bits)
 

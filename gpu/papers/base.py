@@ -8,7 +8,7 @@ from dataclasses import field
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.planning.tile_plan import Limits, Tile
+from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.gpu.papers.session import Log
 from gpualign.gpu.runtime.device import Device
 
@@ -21,7 +21,7 @@ class PaperPrepared:
     """
 
     task: Task
-    limits: Limits
+    limits: TileLimits
     kernel: str
     hardware: str
     compute: Callable[[Iterator[Tile]], Iterator[TileResult]] = field(repr=False)

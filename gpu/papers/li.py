@@ -24,7 +24,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import Limits, Pairing, Tile
+from gpualign.core.planning.tile_plan import Pairing, Tile, TileLimits
 from gpualign.core.scoring.recurrence_forms import usable_pairs
 from gpualign.gpu.kernels.argument_structs import LI, arguments
 from gpualign.gpu.kernels.kernel import Kernel
@@ -63,7 +63,7 @@ class Sizes:
 
 _LETTERS = 32
 _TILE_CELLS = 2_000_000_000
-FULL = 0.75
+MEMORY_SHARE = 0.75
 """Fraction of a device's memory that is used, as in section VI.B."""
 
 _INIT_THREADS = 128
@@ -78,7 +78,7 @@ def pick_method(device: str) -> str:
 
 
 @dataclass
-class Lane:
+class BatchBuffers:
     """Half of the memory, or all of it, with a batch of pairs in flight.
 
     The memory is allocated once, because allocating and freeing wait for all work of the device.
@@ -144,7 +144,7 @@ class LiEngine(OneDevice):
         left = budget.scratch // self._lanes
         if largest > left:
             raise TooLittleMemory(f"the memory budget is too small: a matrix takes {largest:,} bytes, {left:,} are left", largest)
-        limits = Limits(budget.results, budget.scratch, task.item_bytes, 1, _TILE_CELLS, letter_bytes=task.letter_bytes)
+        limits = TileLimits(budget.results, budget.scratch, task.item_bytes, 1, _TILE_CELLS, letter_bytes=task.letter_bytes)
         kernel = f"Li 2014, {self._method}, {self._transfer.value} transfer"
         return PaperPrepared(task, limits, kernel, self.describe(), partial(self._run, task, budget.scratch))
 
@@ -154,14 +154,14 @@ class LiEngine(OneDevice):
 
     def _run(self, task: Task, memory: int, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         with Session(self._device, self._log) as session:
-            work = Work(session, self._device, task, self._method, self._sizes)
+            work = TaskOnDevice(session, self._device, task, self._method, self._sizes)
             all_matrices = 4 * int((task.queries.lengths + 1).sum()) * int((task.targets.lengths + 1).sum())
-            size = int(min(memory, self._device.free_memory() * FULL, all_matrices * self._lanes)) // self._lanes // 4 * 4
+            size = int(min(memory, self._device.free_memory() * MEMORY_SHARE, all_matrices * self._lanes)) // self._lanes // 4 * 4
             pageable = self._transfer is Transfer.PAGEABLE
             smallest = 4 * int(task.queries.lengths.min() + 1) * int(task.targets.lengths.min() + 1)
             records = RECORD_BYTES * (size // smallest + 1)
             lanes = [
-                Lane(
+                BatchBuffers(
                     session.stream(),
                     session.allocate(size),
                     np.empty(size, np.uint8) if pageable else self._device.pinned(size),
@@ -174,7 +174,7 @@ class LiEngine(OneDevice):
                 yield _Tile(work, lanes, tile).result()
 
 
-class Work:
+class TaskOnDevice:
     """Sequences and scoring of a task on the device, which all its batches share."""
 
     def __init__(self, session: Session, device: Device, task: Task, method: str, sizes: Sizes) -> None:
@@ -195,13 +195,13 @@ class Work:
         session.load(INIT)
         session.load(self.kernel)
 
-    def start(self, lane: Lane, pairs: Integers, starts: Integers) -> None:
+    def start(self, lane: BatchBuffers, pairs: Integers, starts: Integers) -> None:
         """Fill the matrices of a batch and start their download. pairs, starts: as in `fill`."""
         self.fill(lane, pairs, starts)
         lane.stream.download(lane.host[: 4 * int(starts[-1])], lane.matrices)
         lane.busy = lane.stream.record()
 
-    def fill(self, lane: Lane, pairs: Integers, starts: Integers) -> None:
+    def fill(self, lane: BatchBuffers, pairs: Integers, starts: Integers) -> None:
         """Fill the matrices of a batch. pairs: int64[pairs][2], records; starts: int64[pairs + 1], first element of each matrix."""
         task, session = self.task, self.session
         queries, targets = pairs.T
@@ -223,7 +223,7 @@ class Work:
             session.launch(INIT, len(pairs), _INIT_THREADS, of_batch(first_pair=0, pairs=len(pairs), diagonal=0), lane.stream)
             self._launch(lane, of_batch, rows, columns)
 
-    def _launch(self, lane: Lane, of_batch: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
+    def _launch(self, lane: BatchBuffers, of_batch: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
         """Launch the method's kernel. of_batch: returns its arguments from first_pair, pairs and diagonal."""
         sizes, count = self.sizes, len(rows)
         if self.method in ("dscan", "rscan"):
@@ -257,7 +257,7 @@ def kernel_of(method: str, sizes: Sizes) -> Kernel:
 class _Tile:
     """Computes the selected pairs of a tile in batches."""
 
-    def __init__(self, work: Work, lanes: list[Lane], tile: Tile) -> None:
+    def __init__(self, work: TaskOnDevice, lanes: list[BatchBuffers], tile: Tile) -> None:
         self._work = work
         self._lanes = lanes
         self._tile = tile
@@ -269,7 +269,7 @@ class _Tile:
 
     def result(self) -> TileResult:
         places = np.argwhere(_selected(self._tile))
-        in_flight: list[tuple[Lane, npt.NDArray[np.intp]]] = []
+        in_flight: list[tuple[BatchBuffers, npt.NDArray[np.intp]]] = []
         for turn, batch in enumerate(self._batches(places)):
             lane = self._lanes[turn % len(self._lanes)]
             if len(in_flight) == len(self._lanes):
@@ -300,7 +300,7 @@ class _Tile:
             yield places[first:last]
             first = last
 
-    def _finish(self, lane: Lane, places: npt.NDArray[np.intp]) -> None:
+    def _finish(self, lane: BatchBuffers, places: npt.NDArray[np.intp]) -> None:
         """Wait for a batch and trace it."""
         lane.wait()
         task, matrices = self._task, lane.host.view(np.int32)

@@ -18,7 +18,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import Limits, Tile
+from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.kernels.argument_structs import MUNEKAWA, arguments
 from gpualign.gpu.kernels.kernel import Kernel
@@ -82,7 +82,7 @@ class MunekawaEngine(OneDevice):
             raise InputError("the kernels of Munekawa 2008 have scores of 32 bits; these can exceed them")
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the kernels of Munekawa 2008 cannot do this: {refusal}")
-        limits = Limits(budget.results, budget.scratch, task.item_bytes, 1, _TILE_CELLS, query_bytes=task.query_bytes)
+        limits = TileLimits(budget.results, budget.scratch, task.item_bytes, 1, _TILE_CELLS, query_bytes=task.query_bytes)
         kernel = f"Munekawa 2008, {self._method.removeprefix('munekawa-')}"
         return PaperPrepared(task, limits, kernel, self.describe(), partial(self._run, task))
 

@@ -187,6 +187,6 @@ def selected_devices(text: str, inventory: Inventory) -> list[CudaDevice]:
     return [CudaDevice(number) for number in numbers]
 
 
-def the_device(text: str, inventory: Inventory) -> CudaDevice:
+def only_device(text: str, inventory: Inventory) -> CudaDevice:
     """Return the only, or the first, device of a selection. Raises `RunError` for a missing or too old device."""
     return selected_devices(text, inventory)[0]

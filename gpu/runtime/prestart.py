@@ -26,7 +26,7 @@ def start_cuda(devices: Iterable[int]) -> threading.Thread:
     return thread
 
 
-def has_begun() -> bool:
+def has_started() -> bool:
     """Return whether any context exists or is being made."""
     return bool(_started)
 

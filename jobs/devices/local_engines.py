@@ -136,14 +136,14 @@ def paper_device(device: str, what: str) -> CudaDevice:
 
     Raises `InputError` if other than one GPU is requested, `RunError` if there is none.
     """
-    from gpualign.gpu.runtime.inventory import detect_devices, the_device
+    from gpualign.gpu.runtime.inventory import detect_devices, only_device
 
     if device == "cpu" or "all" in device or "," in device:
         raise InputError(f"{what} is for one GPU; it cannot be combined with {parameter('device', device)}")
     inventory = detect_devices()
     if inventory.reason is not None:
         raise RunError(_missing(what, inventory))
-    return the_device(_named(device), inventory)
+    return only_device(_named(device), inventory)
 
 
 def bench_device(device: str, reporter: Reporter) -> CudaDevice | None:
@@ -151,9 +151,9 @@ def bench_device(device: str, reporter: Reporter) -> CudaDevice | None:
     if device not in (AUTO, "cpu"):
         return paper_device(device, "bench")
     if inventory := _gpus(device, reporter, "only the CPU is measured"):
-        from gpualign.gpu.runtime.inventory import the_device
+        from gpualign.gpu.runtime.inventory import only_device
 
-        return the_device(_named(device), inventory)
+        return only_device(_named(device), inventory)
     return None
 
 

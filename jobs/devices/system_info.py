@@ -11,13 +11,13 @@ from gpualign.core.common.units import format_bytes
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 from gpualign.cpu.processor import usable_cpus
 from gpualign.gpu.runtime import install_hints as missing
-from gpualign.gpu.runtime.compilers.selection import found_compilers
+from gpualign.gpu.runtime.compilers.selection import installed_compilers
 from gpualign.gpu.runtime.inventory import detect_devices
 from gpualign.gpu.runtime.kernel_cache import cache_folder
-from gpualign.jobs.every_pair import Rows
+from gpualign.jobs.every_pair import DescriptionRows
 
 
-def describe_machine() -> Rows:
+def describe_machine() -> DescriptionRows:
     """Return rows with engines, instruction sets, devices and versions."""
     in_use = CpuEngine().instruction_set.name
     sets = []
@@ -43,7 +43,7 @@ def describe_machine() -> Rows:
     driver = missing.find_driver()
     rows.append(("  driver", f"for CUDA {driver.title} (in {driver.folder})" if driver else "not found"))
     rows.append(("  PyCUDA", _version_of("pycuda")))
-    compilers = [f"{compiler.title} ({compiler.path})" for compiler in found_compilers()]
+    compilers = [f"{compiler.title} ({compiler.path})" for compiler in installed_compilers()]
     rows.append(("  compilers", ", ".join(compilers) or "none: neither NVRTC nor nvcc was found"))
     rows.append(("  compiled kernels", f"{len(cached)} ({format_bytes(sum(c.stat().st_size for c in cached))}) in {cache_folder()}"))
     return rows

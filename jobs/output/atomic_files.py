@@ -125,7 +125,7 @@ def naming_output(path: Path | None) -> Iterator[None]:
         raise kind(f"cannot write {path or 'standard output'}: {error.strerror or error}") from None
 
 
-def check_place(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Raise `OSError` if a file of this name cannot be written, so that a run fails before it starts to compute."""
     if _is_plain(path) and not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder")

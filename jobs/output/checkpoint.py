@@ -20,6 +20,7 @@ from gpualign.core.common import signals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError, for_command_line, parameter
 from gpualign.core.common.threads import BackgroundTask
+from gpualign.core.files.file_pieces import Piece
 from gpualign.core.files.journal import (
     SUMMED,
     Complete,
@@ -35,10 +36,9 @@ from gpualign.core.files.journal import (
     read_journal,
     synced_line,
 )
-from gpualign.core.files.piece import Piece
 from gpualign.core.output.matrix_files import NpyArray
 from gpualign.core.output.resumable_files import ResumePosition
-from gpualign.jobs.output.commit import PendingFile, sync_folder, without_names
+from gpualign.jobs.output.commit import PendingFile, pending_renames, sync_folder
 from gpualign.jobs.output.run_identity import ResumePolicy
 from gpualign.jobs.output.stale_files import Lock, create_part, is_file, is_ours, lock, remove_stale_part_files
 
@@ -161,7 +161,7 @@ class CheckpointedOutput:
         if isinstance(resumed, Complete):
             self._journal, self.completed = journal, True
             self._rows = self._span[1]
-            self.left = without_names(resumed.files, self._path, self._journal_path)
+            self.left = pending_renames(resumed.files, self._path, self._journal_path)
             self.complete_files = [self._path.with_name(one.final) for one in resumed.files if one.final is not None]
             return
         if earlier is None or resumed is None or resumed.rows > earlier.rows:

@@ -58,7 +58,7 @@ class ClusterSpec:
         return self.format == "fasta" or self.representatives is not None
 
 
-def clusters_beside(name: str) -> ClusterSpec:
+def companion_cluster_spec(name: str) -> ClusterSpec:
     """Return a file of clusters beside the output of a run.
 
     Raises `InputError` if the name shows no format of clusters, or one that needs sequences.
@@ -154,7 +154,7 @@ def expected_clusters(spec: ClusterSpec, ids: Sequence[str], sequences: Inputs |
 
     The size of a table hardly depends on that; other files are smaller.
     """
-    from gpualign.jobs.output.expected import Counted
+    from gpualign.jobs.output.size_estimate import CountingStream
 
     count = min(len(ids), _SAMPLED)
     numbers = np.arange(count, dtype=np.int64)
@@ -163,7 +163,7 @@ def expected_clusters(spec: ClusterSpec, ids: Sequence[str], sequences: Inputs |
         subset = sequences.queries.select(numbers)
         sample = replace(sequences, queries=subset, targets=subset)
     clustered = Clustered(ids[:count], Clustering(numbers, numbers, np.zeros(count)), sample, None, of_identities)
-    stream, files = Counted(), [spec.format, *(["uc"] if spec.uc else []), *(["fasta"] if spec.representatives else [])]
+    stream, files = CountingStream(), [spec.format, *(["uc"] if spec.uc else []), *(["fasta"] if spec.representatives else [])]
     for format in files:
         _write(format, stream, clustered, spec.container)
     size = format_bytes(round(stream.size * len(ids) / max(1, count)))

@@ -18,7 +18,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.journal import Finished
 
 
-def kept_of(output: Path, path: Path) -> bool:
+def is_resume_file(output: Path, path: Path) -> bool:
     """Return whether an interrupted run may leave a file of an output under this name (checkpoint.py)."""
     kept = path.name.startswith(f"{output.name}.") and path.name.endswith(".part")
     return path.absolute().parent == output.absolute().parent and (kept or path.name == f"{output.name}.journal")
@@ -65,7 +65,7 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def without_names(files: Iterable[Finished], output: Path, journal: Path) -> list[tuple[Path, Path | None]]:
+def pending_renames(files: Iterable[Finished], output: Path, journal: Path) -> list[tuple[Path, Path | None]]:
     """Return the pending renames of a complete output: (part file, final path), as for `commit`. files: entries of its journal.
 
     Raises `InputError` if a file is missing or has changed since, and for names that no such output has.

@@ -77,10 +77,10 @@ class DistanceSpec:
         if not self.compared or self.of_pairs or self.format in ("molten", "npz"):
             return None
         assert self.path is not None
-        return beside_of(self.path)
+        return compared_path(self.path)
 
 
-def beside_of(path: Path) -> Path:
+def compared_path(path: Path) -> Path:
     """Return the path of the second matrix, of compared sites, beside the first."""
     suffixes = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
     return path.with_name(f"{path.name[: len(path.name) - len(suffixes)]}.compared{suffixes}")

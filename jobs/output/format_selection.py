@@ -17,7 +17,7 @@ from gpualign.jobs.output.specs import Rows
 if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
     from gpualign.core.execution.pipeline import CheckpointListener
-    from gpualign.core.output.matrix_files import Named
+    from gpualign.core.output.matrix_files import IdentifiedRecords
     from gpualign.core.output.pairs import PairsSink
     from gpualign.core.output.writer import ByteWriter
     from gpualign.core.results.columns import Field
@@ -186,7 +186,9 @@ def output_paths(path: Path | None, format: str, one_set: bool, shard: Shard | N
     return [path, *(_id_list(path, name) for name in id_list_names(one_set))]
 
 
-def open_id_lists(files: OutputFiles, path: Path, queries: Named, targets: Named) -> list[tuple[BinaryIO, Named]]:
+def open_id_lists(
+    files: OutputFiles, path: Path, queries: IdentifiedRecords, targets: IdentifiedRecords
+) -> list[tuple[BinaryIO, IdentifiedRecords]]:
     """Open files for the ids of an array at `path`, before any work is done; none if the output is not a file."""
     from gpualign.core.output.matrix_files import id_lists
 

@@ -11,7 +11,7 @@ from gpualign.core.results.columns import hit_fields, parse_fields
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 from gpualign.jobs.output.format_selection import check_fields, opened_rows, pick_format, report_unusual_names, rows_of
 from gpualign.jobs.output.query_range import QueryRange
-from gpualign.jobs.output.run_identity import check_resume, keeping_of_task
+from gpualign.jobs.output.run_identity import check_resume, resume_policy_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.shards import Shard, check_shard
 from gpualign.jobs.output.specs import HitSpec
@@ -73,13 +73,13 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
     """Run a search and write its hits; a dry run prints the plan instead."""
     query_range = QueryRange.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.HITS)
     if dry_run:
-        from gpualign.jobs.output.expected import expected_hits
+        from gpualign.jobs.output.size_estimate import expected_hits
 
         messages.plan([*query_range.cut(job).describe(), ("output", expected_hits(spec, job, query_range.span, messages.line_width))])
         return
     report_unusual_names(spec.format, job.task, messages.note)
     with OutputFiles(messages.note) as files, naming_output(query_range.path):
-        session = query_range.begin(files, keeping_of_task(messages.invocation, spec.resume, job.task), messages.note)
+        session = query_range.begin(files, resume_policy_of_task(messages.invocation, spec.resume, job.task), messages.note)
         if session is None:
             messages.of_run.write(files, None, {})
             return

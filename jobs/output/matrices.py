@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.output.formats.registry import FORMATS, Labels
-from gpualign.core.output.matrix_files import Named, write_ids, write_npz
+from gpualign.core.output.matrix_files import IdentifiedRecords, write_ids, write_npz
 from gpualign.jobs.output.atomic_files import OutputFiles
 from gpualign.jobs.output.format_selection import open_id_lists, separator_of
 from gpualign.jobs.output.specs import MatrixSpec
@@ -33,7 +33,13 @@ FillSparse = Callable[["Spools"], tuple[T, "NumberType"]]
 
 
 def write_matrices(
-    spec: MatrixSpec, files: OutputFiles, queries: Named, targets: Named, fill: Fill[T], threads: int, part: PartFile | None = None
+    spec: MatrixSpec,
+    files: OutputFiles,
+    queries: IdentifiedRecords,
+    targets: IdentifiedRecords,
+    fill: Fill[T],
+    threads: int,
+    part: PartFile | None = None,
 ) -> tuple[T, Array | None]:
     """Write the matrices that `fill` fills, and return (its result, the first matrix, square or condensed; None for a shard).
 
@@ -53,7 +59,12 @@ def write_matrices(
 
 
 def write_sparse(
-    path: Path | None, files: OutputFiles, queries: Named, targets: Named, fill: FillSparse[T], part: PartFile | None = None
+    path: Path | None,
+    files: OutputFiles,
+    queries: IdentifiedRecords,
+    targets: IdentifiedRecords,
+    fill: FillSparse[T],
+    part: PartFile | None = None,
 ) -> T:
     """Write the sparse matrix that `fill` fills, and return its result. part: part file that is written instead."""
     if part is not None:
@@ -71,7 +82,7 @@ def write_sparse(
 
 
 def _write_texts(
-    spec: MatrixSpec, files: OutputFiles, queries: Named, targets: Named, fill: Fill[T], threads: int
+    spec: MatrixSpec, files: OutputFiles, queries: IdentifiedRecords, targets: IdentifiedRecords, fill: Fill[T], threads: int
 ) -> tuple[T, Sequence[Array]]:
     with ExitStack() as stack:
         streams = [stack.enter_context(files.text(path)) for path in (spec.path, *([spec.beside] if spec.beside else []))]
@@ -91,7 +102,9 @@ def _write_texts(
     return result, filled
 
 
-def _write_arrays(spec: MatrixSpec, files: OutputFiles, queries: Named, targets: Named, fill: Fill[T]) -> tuple[T, Sequence[Array]]:
+def _write_arrays(
+    spec: MatrixSpec, files: OutputFiles, queries: IdentifiedRecords, targets: IdentifiedRecords, fill: Fill[T]
+) -> tuple[T, Sequence[Array]]:
     assert spec.path is not None  # an array needs a file
     if spec.format == "npz":
         npz = files.open(spec.path)
@@ -109,7 +122,7 @@ def _write_arrays(spec: MatrixSpec, files: OutputFiles, queries: Named, targets:
     return result, filled
 
 
-def _check_defined(values: Array, records: Named) -> None:
+def _check_defined(values: Array, records: IdentifiedRecords) -> None:
     """Raise `InputError` for undefined distances. PHYLIP has no symbol for them, and tree programs would read any word as something."""
     for row in range(len(values)) if values.dtype.kind == "f" else ():
         if len(places := np.flatnonzero(np.isnan(values[row]))):

@@ -15,7 +15,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.fractions import check_fraction
 from gpualign.core.execution.pipeline import CheckpointListener, Sink, Totals
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
-from gpualign.core.output.matrix_value import Value
+from gpualign.core.output.matrix_value import MatrixValue
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.planning.tile_plan import Plan
 from gpualign.core.results.columns import default_fields, parse_fields
@@ -32,7 +32,7 @@ from gpualign.jobs.output.format_selection import (
     with_separator,
 )
 from gpualign.jobs.output.query_range import QueryRange
-from gpualign.jobs.output.run_identity import check_resume, keeping_of_task
+from gpualign.jobs.output.run_identity import check_resume, resume_policy_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.shards import Shard, check_shard
 from gpualign.jobs.output.specs import MATRIX_LAYOUTS, OutputSpec
@@ -155,7 +155,7 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
     shown = default_fields(edit, identity, distance, o.both_strands, coverage) if o.fields is None else o.fields
     rows = rows_of(format, path, parse_fields(shown, edit=edit))
     format = with_separator(format, path)
-    return OutputSpec(format, layout, path, rows, filter, Value(value, o.identity_definition, edit), o.condensed, o.resume, o.shard)
+    return OutputSpec(format, layout, path, rows, filter, MatrixValue(value, o.identity_definition, edit), o.condensed, o.resume, o.shard)
 
 
 def write_every_pair(
@@ -175,7 +175,7 @@ def write_every_pair(
     """
     query_range = QueryRange.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.PAIRS)
     if dry_run:
-        from gpualign.jobs.output.expected import expected_pairs
+        from gpualign.jobs.output.size_estimate import expected_pairs
 
         part, (start, stop) = query_range.cut(job), query_range.span
         messages.plan([*part.describe(), ("output", expected_pairs(spec, part, stop - start, messages.line_width))])
@@ -183,7 +183,7 @@ def write_every_pair(
     report_unusual_names(spec.format, job.task, messages.note)
     with OutputFiles(messages.note) as files:
         with naming_output(query_range.path):
-            keeping = keeping_of_task(messages.invocation, spec.resume, job.task, spec.filter.groups)
+            keeping = resume_policy_of_task(messages.invocation, spec.resume, job.task, spec.filter.groups)
             session = query_range.begin(files, keeping, messages.note, None if drawing is None else drawing.path)
             if session is None:
                 messages.of_run.write(files, None, {})

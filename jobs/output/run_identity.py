@@ -78,7 +78,7 @@ def can_resume(format: str, results: Results) -> bool:
     return FORMATS[format].layouts[results] is not Layout.COLUMNS
 
 
-def keeping_of(invocation: Invocation, resume: bool, rows: int, digest: Callable[[], str], nbytes: int) -> ResumePolicy:
+def resume_policy_of(invocation: Invocation, resume: bool, rows: int, digest: Callable[[], str], nbytes: int) -> ResumePolicy:
     """Return the policy of the running command.
 
     rows: number of queries
@@ -101,14 +101,14 @@ def keeping_of(invocation: Invocation, resume: bool, rows: int, digest: Callable
     return ResumePolicy(resume, identity, nbytes / _DIGEST_BYTES, invocation.words)
 
 
-def keeping_of_task(invocation: Invocation, resume: bool, task: Task, groups: GroupPairs | None = None) -> ResumePolicy:
+def resume_policy_of_task(invocation: Invocation, resume: bool, task: Task, groups: GroupPairs | None = None) -> ResumePolicy:
     """Return the policy of a command that aligns. groups: only their pairs are selected; None: all."""
 
     from gpualign.jobs.devices.memory import sequence_bytes
 
     def digest() -> str:
-        from gpualign.core.alignment.fingerprint import digest_of
+        from gpualign.core.alignment.task_fingerprint import fingerprint
 
-        return digest_of(task) if groups is None else f"{digest_of(task)} {groups.digest}"
+        return fingerprint(task) if groups is None else f"{fingerprint(task)} {groups.digest}"
 
-    return keeping_of(invocation, resume, len(task.queries), digest, sequence_bytes(task))
+    return resume_policy_of(invocation, resume, len(task.queries), digest, sequence_bytes(task))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gpualign.core.execution.pipeline import Totals
     from gpualign.core.search.runner import GrowingProgress
-    from gpualign.jobs.every_pair import Rows
+    from gpualign.jobs.every_pair import DescriptionRows
     from gpualign.jobs.near_pairs import NearTotals
     from gpualign.jobs.output.run_identity import Invocation
     from gpualign.jobs.output.run_summary import RunSummary
@@ -34,7 +34,7 @@ class RunReporter(Reporter, Protocol):
     def stages(self) -> StageTimer:
         """Measures the stages of the run."""
 
-    def plan(self, rows: Rows, /) -> None:
+    def plan(self, rows: DescriptionRows, /) -> None:
         """Show the plan of a run that only prints it."""
 
     def line_width(self, output: Path | None, /) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpualign.core.common import signals
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.jobs.output.atomic_files import STDIN_NAME, STDIO, ClosedPipe, OutputFiles, check_place, digest_file, naming_output
+from gpualign.jobs.output.atomic_files import STDIN_NAME, STDIO, ClosedPipe, OutputFiles, check_writable, digest_file, naming_output
 from gpualign.jobs.output.stages import PLANNING, WRITING
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class RunSummary:
         if self.path is not None:
             self._inputs = [path for path in dict.fromkeys(inputs) if path is not None and (path == STDIO or os.path.exists(path))]
             with naming_output(self.path):
-                check_place(self.path)
+                check_writable(self.path)
 
     def have_read(self, counts: Mapping[str, Counts], resources: Resources, **resolved: object) -> None:
         """Record the content of the inputs, and the values of options that were not given (`resolved`)."""

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.pipeline import CheckpointListener
 from gpualign.core.files.journal import Identity
-from gpualign.core.output.matrix_files import Named, id_lists, write_ids
+from gpualign.core.output.matrix_files import IdentifiedRecords, id_lists, write_ids
 from gpualign.core.output.resumable_files import TextFile
 from gpualign.core.output.sparse import SPOOLS, Spools
 from gpualign.jobs.output.atomic_files import OutputFiles
@@ -144,18 +144,18 @@ class PartFile:
         self._members |= dict(zip(SPOOLS, (counts, indices, data), strict=True))
         return counts, indices, data
 
-    def finish_matrices(self, spec: MatrixSpec, queries: Named, targets: Named) -> None:
+    def finish_matrices(self, spec: MatrixSpec, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
         """Write the part file, after the matrices are filled."""
         self._add_ids(queries, targets)
         of_matrices = spec.names, spec.titles, spec.decimals, targets is queries, spec.beside is not None
         self._write(Description(self.identity, self.shard, self.span, MATRIX, self.format, 0, *of_matrices))
 
-    def finish_sparse(self, dtype: NumberType, queries: Named, targets: Named) -> None:
+    def finish_sparse(self, dtype: NumberType, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
         """Write the part file, after the spools are filled. dtype: type of the values."""
         self._add_ids(queries, targets)
         self._write(Description(self.identity, self.shard, self.span, SPARSE, self.format, dtype=dtype.str))
 
-    def _add_ids(self, queries: Named, targets: Named) -> None:
+    def _add_ids(self, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
         for name, records in id_lists(queries, targets).items():
             write_ids(ids := io.BytesIO(), records)
             self._members[name] = ids

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.journal import identity_of
 from gpualign.core.output.formats.registry import FORMATS
-from gpualign.core.planning.sharding import MOST_SHARDS
+from gpualign.core.planning.sharding import MAX_SHARDS
 from gpualign.jobs.output.shard_file import COPY_BYTES, DESCRIPTION, LAYOUT, MATRIX, ROWS, SPARSE, Description
 
 _MAX_DESCRIPTION = 1 << 20
@@ -31,7 +31,7 @@ _DAMAGES = (
 """Exceptions that zipfile, json and NumPy raise for damaged files."""
 
 
-class Part:
+class PartFileReader:
     """A part file of an earlier run. It is open only while it is read, so that any number can be merged.
 
     Raises `InputError` if the file is not a part file, or is damaged.
@@ -142,7 +142,7 @@ def _check(d: Description) -> None:
     numbers = number, count, start, stop, d.header, d.decimals
     consistent = (
         all(type(number) is int and number >= 0 for number in numbers)
-        and 1 <= number <= count <= MOST_SHARDS
+        and 1 <= number <= count <= MAX_SHARDS
         and start <= stop <= d.identity.rows
         and d.content in (ROWS, MATRIX, SPARSE)
         and d.format in FORMATS
@@ -156,10 +156,10 @@ def _check(d: Description) -> None:
         raise ValueError("out of range")
 
 
-def in_order(parts: Sequence[Part]) -> list[Part]:
+def order_parts(parts: Sequence[PartFileReader]) -> list[PartFileReader]:
     """Return all parts of one job in their order. Raises `InputError` if one is missing, a duplicate, or of another job."""
     first = parts[0].described
-    by_number: dict[int, Part] = {}
+    by_number: dict[int, PartFileReader] = {}
     for part in parts:
         described = part.described
         first.identity.check(described.identity, part.path, "merge parts of one command and one input")

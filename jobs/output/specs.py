@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.output.formats.registry import Layout
-from gpualign.core.output.matrix_value import Value
+from gpualign.core.output.matrix_value import MatrixValue
 from gpualign.core.results.filter import Filter
 from gpualign.jobs.output.shards import Shard
 
@@ -62,7 +62,7 @@ class OutputSpec:
     path: Path | None
     rows: Rows | None
     filter: Filter
-    value: Value
+    value: MatrixValue
     condensed: bool
     resume: bool = False
     shard: Shard | None = None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
     from gpualign.core.distance.calls import Samples
     from gpualign.core.distance.metrics import Metric
-    from gpualign.core.output.matrix_value import Value
+    from gpualign.core.output.matrix_value import MatrixValue
     from gpualign.core.trees.tree import Tree
 
 
@@ -137,15 +137,15 @@ class Order:
     tree: DrawnTree | None
 
 
-def of_distances(values: npt.NDArray[Any], samples: Samples, metric: Metric) -> HeatMap:
+def heatmap_of_distances(values: npt.NDArray[Any], samples: Samples, metric: Metric) -> HeatMap:
     """Return the heat map of distances, or kinships, that were just computed: square, rectangular or condensed."""
-    return of_lists(values, samples.queries.ids, samples.targets.ids, samples.one_set, metric.value, DISTANCE_LABELS[metric.name])
+    return heatmap_of_matrix(values, samples.queries.ids, samples.targets.ids, samples.one_set, metric.value, DISTANCE_LABELS[metric.name])
 
 
-def of_alignments(values: npt.NDArray[Any], task: Task, value: Value) -> HeatMap:
+def heatmap_of_alignments(values: npt.NDArray[Any], task: Task, value: MatrixValue) -> HeatMap:
     """Return the heat map of what `value` selects of alignments: square, rectangular or condensed."""
     label = alignment_label(value.kind, value.edit)
-    return of_lists(values, task.queries.ids, task.targets.ids, task.targets is task.queries, value.kind, label)
+    return heatmap_of_matrix(values, task.queries.ids, task.targets.ids, task.targets is task.queries, value.kind, label)
 
 
 def alignment_label(kind: str, edit: bool) -> str:
@@ -153,7 +153,9 @@ def alignment_label(kind: str, edit: bool) -> str:
     return "edit distance" if edit and kind == "distance" else _ALIGNMENT_LABELS[kind]
 
 
-def of_lists(values: npt.NDArray[Any], rows: Sequence[str], columns: Sequence[str], one_set: bool, kind: str, label: str) -> HeatMap:
+def heatmap_of_matrix(
+    values: npt.NDArray[Any], rows: Sequence[str], columns: Sequence[str], one_set: bool, kind: str, label: str
+) -> HeatMap:
     """Return the heat map of a matrix with its ids. Values that are not finite become nan; a condensed matrix is unfolded."""
     numbers = values.astype(np.float64)
     numbers[~np.isfinite(numbers)] = np.nan
@@ -253,7 +255,7 @@ def order_of(heat: HeatMap, method: str) -> Order:
     if not heat.one_set:
         return Order(_by_profile(heat.values, method), _by_profile(heat.values.T, method), None)
     if len(heat.rows) < 2:
-        return as_it_is(heat)
+        return input_order(heat)
     from scipy.cluster.hierarchy import leaves_list
 
     joins = linkage_of(heat, method)
@@ -291,7 +293,7 @@ def by_tree(heat: HeatMap, tree: Tree) -> Order:
     return Order(rows, rows, brackets_of(tree))
 
 
-def as_it_is(heat: HeatMap) -> Order:
+def input_order(heat: HeatMap) -> Order:
     """Return the order of the matrix, without a tree."""
     return Order(np.arange(len(heat.rows)), np.arange(len(heat.columns)), None)
 

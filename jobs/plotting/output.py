@@ -20,7 +20,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.jobs.plotting.figure import Style, draw
-from gpualign.jobs.plotting.heatmap import HeatMap, Order, as_it_is, by_tree, order_of, reordered, scale_of
+from gpualign.jobs.plotting.heatmap import HeatMap, Order, by_tree, input_order, order_of, reordered, scale_of
 
 if TYPE_CHECKING:
     from gpualign.core.trees.tree import Tree
@@ -42,7 +42,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowOrder:
     """Order and groups of rows, and of columns with the same records.
 
     groups: strips of colours
@@ -64,8 +64,8 @@ class Rows:
             own = self.groups[0].ranks()
             return reordered(order_of(heat, method), own, own if heat.one_set else None)
         if self.by == "input":
-            return as_it_is(heat)
-        return reordered(as_it_is(heat), [self.places[name] for name in heat.rows], [self.places[name] for name in heat.columns])
+            return input_order(heat)
+        return reordered(input_order(heat), [self.places[name] for name in heat.rows], [self.places[name] for name in heat.columns])
 
 
 def check_plot(output: str, without: str | None = None) -> Picture:
@@ -123,13 +123,13 @@ def missing_libraries(*names: str) -> str:
 
 
 def write_plot(
-    file: BinaryIO, picture: Picture, heat: HeatMap, reporter: Reporter, style: Style | None = None, shown: Rows | None = None
+    file: BinaryIO, picture: Picture, heat: HeatMap, reporter: Reporter, style: Style | None = None, shown: RowOrder | None = None
 ) -> None:
     """Order the records and draw the heat map into the open `file`; report both to `reporter`.
 
-    Raises `InputError` if there is nothing to scale the colours by, and as `Rows.order` does.
+    Raises `InputError` if there is nothing to scale the colours by, and as `RowOrder.order` does.
     """
-    style, shown = style or Style(), shown or Rows()
+    style, shown = style or Style(), shown or RowOrder()
     scale = scale_of(heat, style.low, style.high)
     rows, columns = heat.values.shape
     records = f"{rows:,} x {columns:,}" if not heat.one_set else f"{rows:,}"

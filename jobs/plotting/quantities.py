@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.files.squares import number_of
+from gpualign.core.files.square_matrices import number_of
 
 _MISSING = frozenset(("", "na", "nan", "n/a", "?", "-", "missing", "unknown", "not applicable", "not collected", "not provided"))
 """Cells without a value; the last ones are those of INSDC's records."""

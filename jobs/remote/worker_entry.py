@@ -16,7 +16,7 @@ from gpualign.core.distance.remote import CounterOrder, CounterServer, RemoteDis
 from gpualign.core.execution.remote.engine import RemoteEngine, TaskOrder
 from gpualign.core.execution.remote.protocol import Answer, Call
 from gpualign.core.execution.remote.task_server import TaskServer
-from gpualign.core.execution.remote.worker import Node, Opened, in_turn
+from gpualign.core.execution.remote.worker import RequestHandler, WorkerNode, serialized
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.cpu.alignment.engine import CpuPrepared
 from gpualign.cpu.distance.engine import CpuDistanceEngine
@@ -42,7 +42,7 @@ def serve(call: Call, *payload: bytes) -> Answer:
     return _node.answer(call, *payload)
 
 
-def _open(arguments: list[Any]) -> Opened:
+def _open(arguments: list[Any]) -> RequestHandler:
     order, *remaining = arguments
     resources = _here(order.settings)
     if isinstance(order, TaskOrder):
@@ -51,7 +51,7 @@ def _open(arguments: list[Any]) -> Opened:
     return _open_panels(order, remaining, resources)
 
 
-_node = Node(_open)
+_node = WorkerNode(_open)
 
 
 def _here(requested: Resources) -> Resources:
@@ -75,11 +75,11 @@ def _open_task(task: Task, resources: Resources) -> TaskServer:
     return TaskServer(prepared, rate)
 
 
-def _open_panels(order: CounterOrder, panels: list[Panel], resources: Resources) -> Opened:
+def _open_panels(order: CounterOrder, panels: list[Panel], resources: Resources) -> RequestHandler:
     memory = DistanceBudget.of(resources.memory or default_memory(), sum(panel.bits.nbytes for panel in panels)).counts
     engine = pick_own_distance_engine(resources, SILENT)
     if resources.device == AUTO and panels and engine.prepare(order.wanted, memory).products_only and not order.products_only:
         engine = CpuDistanceEngine(
             resources.threads, spare=resources.spare
         )  # the first worker has no GPU, and bit planes are laid out for its engine
-    return in_turn(CounterServer(order, panels, engine, memory))
+    return serialized(CounterServer(order, panels, engine, memory))

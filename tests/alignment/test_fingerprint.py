@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from work import sequence_set, two_valued
 
-from gpualign.core.alignment.fingerprint import digest_of
 from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.alignment.task_fingerprint import fingerprint
 
 
 @pytest.fixture
@@ -31,5 +31,5 @@ def test_whatever_changes_results_changes_the_digest(task):
         replace(task, top=3),
     ]
     same = replace(task, queries=queries, targets=queries)
-    assert digest_of(same) == digest_of(task)
-    assert len({digest_of(one) for one in [task, *others]}) == 1 + len(others)
+    assert fingerprint(same) == fingerprint(task)
+    assert len({fingerprint(one) for one in [task, *others]}) == 1 + len(others)

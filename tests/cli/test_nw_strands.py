@@ -13,7 +13,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.errors import InputError
 from gpualign.core.execution import both_strands
 from gpualign.core.planning import pair_rectangles as rectangles
-from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
+from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 
@@ -187,7 +187,7 @@ def test_rectangles_hold_each_wanted_pair_once(monkeypatch, pairing, lanes):
     rng = np.random.default_rng(5)
     sequences = sequence_set([rng.integers(0, 4, n).astype(np.uint8) for n in rng.integers(5, 50, 40)])
     task = Task(sequences, sequences, make_scoring(DNA, ScoringOptions()), both_strands=True)
-    limits = Limits(1 << 20, 0, 4, lanes, 20_000, band_rows=13)
+    limits = TileLimits(1 << 20, 0, 4, lanes, 20_000, band_rows=13)
     seen = np.zeros((40, 40), dtype=int)
     for tile in make_plan(sequences.lengths, sequences.lengths, pairing, limits, task.cost).tiles():
         for part in both_strands._rectangles(task, limits, tile):

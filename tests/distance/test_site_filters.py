@@ -13,8 +13,8 @@ from sites import alignment, panels_of, stream
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING, Kind, alleles_of
 from gpualign.core.distance.intervals import parse_regions, read_bed
-from gpualign.core.distance.site_filters import SiteFilters, SitesLeft, choose_sites
-from gpualign.core.distance.threads import Workers
+from gpualign.core.distance.site_filters import FilterResult, SiteFilters, choose_sites
+from gpualign.core.distance.threads import ReaderThreads
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 
 
@@ -23,7 +23,7 @@ def bed(text):
 
 
 def chosen(source, filters, panel_bytes=1 << 20):
-    with Workers(2) as workers:
+    with ReaderThreads(2) as workers:
         return choose_sites(source, filters, panel_bytes, workers)
 
 
@@ -78,7 +78,7 @@ def test_shares_of_calls_and_of_alleles(samples, sites, what, missing, core, maf
     keep, fallen = plain_keep(codes, kind, core, maf)
     with opened(codes, kind, memory=memory, queries=1 if what == "two files" and samples > 1 else None) as source:
         found, left = chosen(source, SiteFilters(core=core, maf=maf), panel_bytes=memory)
-        assert left == SitesLeft(sites, fallen)
+        assert left == FilterResult(sites, fallen)
         assert left.used == found.sites == keep.sum()
         rest = codes[:, keep]
         panels, omitted = panels_of(found, panel_bytes=1)
@@ -137,6 +137,6 @@ def test_regions_go_before_the_mask_and_both_before_calls():
     filters = SiteFilters(parse_regions("x:2-9"), bed("x 0 3\nx 8 10\n"), Fraction(1), Fraction(1, 4))
     with alignment(codes) as source:
         found, left = chosen(source, filters)
-    assert left == SitesLeft(10, {"regions": 2, "mask": 3, "core": 3, "maf": 2})
+    assert left == FilterResult(10, {"regions": 2, "mask": 3, "core": 3, "maf": 2})
     assert found.sites == left.used == 0
     assert list(left.out) == ["regions", "mask", "core", "maf"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.execution.load_balancing import LoadBalancer, Window
+from gpualign.core.execution.load_balancing import BandWindow, LoadBalancer
 
 RATES = st.lists(st.floats(0.01, 100), min_size=1, max_size=5)
 PIECES = st.lists(st.integers(1, 1000), max_size=40)
@@ -114,7 +114,7 @@ def test_rates_are_above_zero():
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=12), st.integers(1, 5), st.randoms())
 def test_a_window_holds_so_many_bands(bands, ahead, random):
     """Bands of some pieces each, taken in order and delivered in any."""
-    window = Window(ahead)
+    window = BandWindow(ahead)
     pieces = [(band, count) for band, count in enumerate(bands) for _ in range(count)]
     taken, undelivered = [], dict(enumerate(bands))
     while pieces or taken:

@@ -26,12 +26,12 @@ from gpualign.core.distance.bit_planes import pack_panels
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.remote import CounterOrder, RemoteDistanceEngine
-from gpualign.core.distance.threads import Workers as Threads
+from gpualign.core.distance.threads import ReaderThreads as Threads
 from gpualign.core.execution.remote import worker as node_module
-from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER, Part, SharedArguments, WorkerPoolClient
+from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.engine import RemoteEngine
-from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, shipped_limits
-from gpualign.core.execution.remote.worker import Node
+from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_limits
+from gpualign.core.execution.remote.worker import WorkerNode
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, make_plan
@@ -52,7 +52,7 @@ class Workers:
 
     def __init__(self, number, open=nodes._open):
         self.opened = Counter()
-        self.nodes = [Node(self._counting(k, open)) for k in range(number)]
+        self.nodes = [WorkerNode(self._counting(k, open)) for k in range(number)]
         self._turn = count()
 
     def _counting(self, number, open):
@@ -152,7 +152,7 @@ def test_calls_on_their_way_are_bounded_and_closing_waits_for_none():
         fleet = WorkerPoolClient(threads, serve, lambda: 2)
         taken = []
         items = (taken.append(k) or k for k in range(1000))
-        answers = fleet.stream(SharedArguments.of(Part(2)), items, lambda k: k)
+        answers = fleet.stream(SharedArguments.of(CachedArgument(2)), items, lambda k: k)
         go_on.set()
         first = list(islice(answers, 3))
         go_on.clear()
@@ -177,10 +177,10 @@ def test_no_answer_waits_long_for_an_earlier_one():
         return Workers(1, doubling).nodes[0].answer(replace(call, sent=call.parts), pickle.dumps(2))
 
     with ThreadPoolExecutor(8) as threads:
-        answers = WorkerPoolClient(threads, serve, lambda: 8).stream(SharedArguments.of(Part(2)), range(100), lambda k: k)
+        answers = WorkerPoolClient(threads, serve, lambda: 8).stream(SharedArguments.of(CachedArgument(2)), range(100), lambda k: k)
         order = [item for item, _ in answers]
     assert sorted(order) == list(range(100))
-    assert max(order[: order.index(0)]) < AHEAD * CALLS_A_WORKER * 8
+    assert max(order[: order.index(0)]) < MAX_LEAD_FACTOR * CALLS_A_WORKER * 8
 
 
 def test_a_worker_with_other_software_is_refused(sets, monkeypatch):
@@ -195,7 +195,7 @@ def test_a_worker_with_other_software_is_refused(sets, monkeypatch):
 
 def test_sequences_that_arrive_changed_are_refused(sets, monkeypatch):
     dump = pickle.dumps
-    monkeypatch.setattr(Part, "argument", lambda part, share: dump(_first_letter_changed(part._content)))
+    monkeypatch.setattr(CachedArgument, "argument", lambda part, share: dump(_first_letter_changed(part._content)))
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
     with Workers(1).fleet() as fleet, pytest.raises(RunError, match="not what was sent"):
         RemoteEngine(fleet, SETTINGS).prepare(task, Budget.of(MEMORY))
@@ -223,7 +223,7 @@ def test_a_call_that_fails_is_sent_once_more(failures):
         return serve
 
     with Workers(2, open).fleet() as fleet:
-        answers = fleet.stream(SharedArguments.of(Part(1)), range(10), lambda k: k)
+        answers = fleet.stream(SharedArguments.of(CachedArgument(1)), range(10), lambda k: k)
         if failures == 1:
             assert sorted(item for item, _ in answers) == list(range(10))
         else:
@@ -251,10 +251,14 @@ def test_calls_that_the_executor_loses_are_sent_again():
     shared = []
     with Losing(3) as threads:
         fleet = WorkerPoolClient(threads, Workers(1, doubling).serve, lambda: 1, lambda pickled: shared.append(1) or pickled)
-        assert sorted(fleet.stream(SharedArguments.of(Part(2)), range(20), lambda k: k)) == [(k, 2 * k) for k in range(20)]
+        assert sorted(fleet.stream(SharedArguments.of(CachedArgument(2)), range(20), lambda k: k)) == [(k, 2 * k) for k in range(20)]
     assert len(shared) > 1, "what was shared may be lost too"
     with Losing(1) as threads, pytest.raises(RunError, match="cancelled the same work"):
-        list(WorkerPoolClient(threads, Workers(1, doubling).serve, lambda: 1).stream(SharedArguments.of(Part(2)), range(20), lambda k: k))
+        list(
+            WorkerPoolClient(threads, Workers(1, doubling).serve, lambda: 1).stream(
+                SharedArguments.of(CachedArgument(2)), range(20), lambda k: k
+            )
+        )
 
 
 def test_what_an_executor_raises_is_told():
@@ -266,7 +270,7 @@ def test_what_an_executor_raises_is_told():
                 return future
 
         with Failing(1) as threads, pytest.raises(RunError) as told:
-            list(WorkerPoolClient(threads, doubling, lambda: None).stream(SharedArguments.of(Part(2)), range(2), lambda k: k))
+            list(WorkerPoolClient(threads, doubling, lambda: None).stream(SharedArguments.of(CachedArgument(2)), range(2), lambda k: k))
         return str(told.value)
 
     assert "a worker process ended" in fails(BrokenExecutor("killed"))
@@ -275,7 +279,7 @@ def test_what_an_executor_raises_is_told():
     done = ThreadPoolExecutor(1)
     done.shutdown()
     with pytest.raises(RunError, match="accepts no more work"):
-        WorkerPoolClient(done, doubling, lambda: 1).ask(SharedArguments.of(Part(2)), 1)
+        WorkerPoolClient(done, doubling, lambda: 1).ask(SharedArguments.of(CachedArgument(2)), 1)
 
 
 def test_tiles_fit_the_memory(sets, rng):
@@ -286,7 +290,7 @@ def test_tiles_fit_the_memory(sets, rng):
             for results in (1 << 20, 1 << 24):
                 facts = WorkerCapabilities(CpuEngine(1).prepare(each, Budget.of(MEMORY)).limits, "", "", 1e12)
                 ahead = 4 * workers
-                limits = shipped_limits(each, facts, workers, ahead, Budget(results, results))
+                limits = remote_limits(each, facts, workers, ahead, Budget(results, results))
                 plan = plan_task(_Planned(each, limits), Pairing.ALL)
                 pair = each.item_bytes + each.letter_bytes * 120
                 largest = max(tile.shape[0] * tile.shape[1] for tile in plan.tiles())

@@ -14,14 +14,14 @@ from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER
 from gpualign.core.execution.retiling import TileSplit
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.execution.tile_queue import LoadBalancing
-from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
+from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 
 RATE = 1e9
 LENGTHS = np.full(1000, 100)
 
 
 def plan_of(workers, tile_cells=20_000_000, rows=50, lengths=LENGTHS, pairing=Pairing.ABOVE):
-    limits = Limits(1 << 40, 0, 4, 16, tile_cells, rows, sharing=workers)
+    limits = TileLimits(1 << 40, 0, 4, 16, tile_cells, rows, sharing=workers)
     return make_plan(lengths, lengths, pairing, limits)
 
 
@@ -141,7 +141,7 @@ def test_a_node_cuts_what_it_is_sent():
     """Its GPUs share the pieces, and each piece takes time beside its cells."""
     task = task_of(EDIT, 2000, 100)
     tile = max(plan_of(1, tile_cells=10**8).tiles(), key=lambda tile: tile.cells)
-    limits = Limits(1 << 40, 0, 4, 16, 10**6, 100)
+    limits = TileLimits(1 << 40, 0, 4, 16, 10**6, 100)
     assert node_seconds(task, limits, [Gpu(RATE)] * 4)(tile) == pytest.approx(tile.cells / RATE / 4)
     pieces = len(TileSplit(task, tile, limits).tiles)
     assert pieces >= tile.cells / 10**6

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.common.errors import InputError, for_command_line
+from gpualign.core.files.file_pieces import Piece
 from gpualign.core.files.journal import (
     Complete,
     Finished,
@@ -24,7 +25,6 @@ from gpualign.core.files.journal import (
     read_journal,
     synced_line,
 )
-from gpualign.core.files.piece import Piece
 from gpualign.core.output.bgzf import MEMBER_TEXT, BgzfWriter
 
 ONE = Identity("1.0", "nw", {"match": 5}, "abc", 100)

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.files.piece import Piece
+from gpualign.core.files.file_pieces import Piece
 from gpualign.core.output.matrix_files import condensed_places, matrix_places
 
 

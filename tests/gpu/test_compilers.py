@@ -52,7 +52,7 @@ SILENT = Made("nvcc", None, "sm_80", "sm_90a")
     ],
 )
 def test_nvrtc_goes_first_where_the_driver_loads_its_code(monkeypatch, found, arch, driver, taken):
-    monkeypatch.setattr(choice, "found_compilers", lambda: iter(found))
+    monkeypatch.setattr(choice, "installed_compilers", lambda: iter(found))
     assert choose_compiler(arch, driver) is taken
 
 
@@ -73,7 +73,7 @@ def test_nvrtc_goes_first_where_the_driver_loads_its_code(monkeypatch, found, ar
     ],
 )
 def test_what_to_install_is_said(monkeypatch, found, arch, driver, told):
-    monkeypatch.setattr(choice, "found_compilers", lambda: iter(found))
+    monkeypatch.setattr(choice, "installed_compilers", lambda: iter(found))
     with pytest.raises(RunError) as error:
         choose_compiler(arch, driver)
     assert told in str(error.value)
@@ -163,10 +163,10 @@ def test_nvrtc_takes_headers_that_macros_name_and_has_what_hopper_alone_has(libr
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["NVRTC", "nvcc"])
 def test_both_give_the_same_results_on_a_device(monkeypatch, tmp_path, real_device, name):
-    found = [compiler for compiler in choice.found_compilers() if compiler.title.startswith(name)]
+    found = [compiler for compiler in choice.installed_compilers() if compiler.title.startswith(name)]
     if all(unfit(compiler, real_device.arch, real_device.driver) for compiler in found):
         pytest.skip(f"needs {name}")
-    monkeypatch.setattr(choice, "found_compilers", lambda: iter(found))
+    monkeypatch.setattr(choice, "installed_compilers", lambda: iter(found))
     monkeypatch.setenv("GPUALIGN_CACHE", str(tmp_path))
     genes, calls, *proteins = (DATA / file for file in ("16s_small.fasta", "snps.tsv", "proteins_query.fasta", "proteins_db.fasta"))
     for words in (

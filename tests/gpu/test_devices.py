@@ -113,7 +113,7 @@ def fake_pycuda(monkeypatch, found):
 def test_the_inventory_says_what_is_missing(monkeypatch, tmp_path):
     monkeypatch.setenv("GPUALIGN_CACHE", str(tmp_path))
     found = [types.SimpleNamespace(title="nvcc 13.0", version=(13, 0), path="/usr/bin/nvcc", knows=lambda arch: arch == "sm_80")]
-    monkeypatch.setattr(choice, "found_compilers", lambda: iter(found))
+    monkeypatch.setattr(choice, "installed_compilers", lambda: iter(found))
     fake_pycuda(monkeypatch, [])
     assert detect_devices().reason == "the CUDA driver reports no device"
     assert "docker run --gpus all" in detect_devices().remedy

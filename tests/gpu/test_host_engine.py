@@ -16,7 +16,7 @@ from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.runner import Discard, plan_task, run_plan
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
+from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment import batch_submission, worker
 from gpualign.gpu.alignment.engine import CudaEngine
@@ -186,7 +186,7 @@ def test_stopping_early_frees_everything(sequences):
     device = HostDevice()
     engine = CudaEngine([device])
     task = Task(sequences, sequences, LINEAR)
-    plan = make_plan(sequences.lengths, sequences.lengths, Pairing.ALL, Limits(1 << 24, 0, 4, 1, 3000))
+    plan = make_plan(sequences.lengths, sequences.lengths, Pairing.ALL, TileLimits(1 << 24, 0, 4, 1, 3000))
     results = engine.prepare(task, LITTLE).run(plan.tiles())
     next(results)
     results.close()
@@ -215,7 +215,7 @@ def test_stopping_while_runs_are_fetched_frees_everything(sequences, together):
 
     devices = [WaitingDevice(together(0)), Slow(together(1))]
     task = Task(sequences, sequences, LINEAR, detail=Detail.PATH)
-    plan = make_plan(sequences.lengths, sequences.lengths, Pairing.ALL, Limits(1 << 24, 0, 4, 1, 3000))
+    plan = make_plan(sequences.lengths, sequences.lengths, Pairing.ALL, TileLimits(1 << 24, 0, 4, 1, 3000))
     results = CudaEngine(devices).prepare(task, LITTLE).run(plan.tiles())
     next(results)
     assert waiting.wait(LIMIT)

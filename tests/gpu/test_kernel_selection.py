@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from work import edit, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Mode, Task
-from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
+from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 from gpualign.core.scoring.recurrence_forms import rebased_form
 from gpualign.gpu.alignment.batch_layout import DeviceCapacity
 from gpualign.gpu.alignment.batches import whole_tile
@@ -282,7 +282,7 @@ def test_units_of_many_items_do_not_stand_beside_those_they_wait_for():
 
 
 def tiles_of(work, pairing=Pairing.ALL, cells=1 << 40):
-    limits = Limits(1 << 30, 0, 4, 1, cells)
+    limits = TileLimits(1 << 30, 0, 4, 1, cells)
     return list(make_plan(work.queries.lengths, work.targets.lengths, pairing, limits).tiles())
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from path_cases import SCHEMES
 from work import sequence_set
 
-from gpualign.core.alignment.aligned_pairs import Aligned
+from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
@@ -22,7 +22,7 @@ def results(queries, sizes):
     count = len(queries)
     runs = Runs([np.zeros(sum(sizes), dtype=np.uint8)], np.cumsum([0, *sizes[:-1]])[:count], np.array(sizes, dtype=np.int32))
     pairs = NearPairs(np.sort(queries), np.arange(count), np.zeros(count, dtype=np.int64))
-    return NearResults(pairs, Aligned(np.arange(count), np.zeros(count, dtype=STATISTICS), runs))
+    return NearResults(pairs, PairAlignments(np.arange(count), np.zeros(count, dtype=STATISTICS), runs))
 
 
 @settings(max_examples=200, deadline=None)
@@ -48,7 +48,7 @@ def test_the_nearest_of_each_query(rng, by):
     found["mismatches"] = scores
     scheme = SCHEMES["default" if by == "score" else "edit"]
     task = Task(records, records, scheme, detail=Detail.STATISTICS)
-    block = NearBlock(task, 2, NearPairs(queries, targets, scores), Aligned(scores, found, None))
+    block = NearBlock(task, 2, NearPairs(queries, targets, scores), PairAlignments(scores, found, None))
     thresholds = {"distance": Filter(max_score=2, nearest=3, same=True), "identity": Filter(min_identity=0.9, nearest=3, same=True)}
     filter = thresholds.get(by, Filter(min_score=1, nearest=3, same=True))
     kept = filter.mask(block)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import gpualign
 from gpualign.core.alignment.identity import distance
-from gpualign.core.clustering.known_distances import Threshold
+from gpualign.core.clustering.precomputed import Threshold
 
 LENGTHS = (100, 50, 200, 40)
 

@@ -11,7 +11,7 @@ from relatives import relatives
 from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
-from gpualign.core.output.formats.blast6 import M8
+from gpualign.core.output.formats.blast6 import Blast6
 from gpualign.core.output.formats.fasta import AlignedFasta
 from gpualign.core.output.formats.paf import Paf
 from gpualign.core.output.formats.sam import Sam
@@ -95,7 +95,7 @@ def test_filters(aligned):
 
 SINKS = {
     "tsv": lambda stream, task: TableSink(stream, task, Tsv(OF_PAIRS)),
-    "m8": lambda stream, task: TableSink(stream, task, M8()),
+    "m8": lambda stream, task: TableSink(stream, task, Blast6()),
     "paf": lambda stream, task: TableSink(stream, task, Paf()),
     "sam": lambda stream, task: TableSink(stream, task, Sam()),
     "fasta": lambda stream, task: TableSink(stream, task, AlignedFasta()),
@@ -133,7 +133,7 @@ def test_strands(rng):
     pairs = [(i, j) for i in range(24) for j in range(0, 12, 5)]
     block = aligned.hits(pairs)
     columns = [FIELDS[name].column(block) for name in ("query", "strand", "qlen", "qstart", "qend", "tstart", "tend")]
-    m8 = [line.split("\t") for line in text(block, M8().columns(block, None)).splitlines()]
+    m8 = [line.split("\t") for line in text(block, Blast6().columns(block, None)).splitlines()]
     sam = [line.split("\t") for line in text(block, Sam().columns(block, None)).splitlines()]
     aligned_strands = aligned.task.queries
     for (i, j), row, blast, read in zip(pairs, text(block, columns).splitlines(), m8, sam, strict=True):
@@ -155,7 +155,7 @@ def test_significance(aligned):
     known, unknown = aligned.hits(pairs, space=space), aligned.hits(pairs)
     names = "bits", "evalue"
     rows = text(known, [FIELDS[name].column(known) for name in names]).splitlines()
-    m8 = text(known, M8().columns(known, None)).splitlines()
+    m8 = text(known, Blast6().columns(known, None)).splitlines()
     for k, (i, j) in enumerate(pairs):
         score, letters = aligned.found.scores[[i], [j]], (aligned.queries.lengths[[i]], aligned.targets.lengths[[j]])
         bits, evalue = space.parameters.bits(score)[0], space.evalues(score, *letters)[0]
@@ -164,7 +164,7 @@ def test_significance(aligned):
         assert [float(x) for x in m8[k].split("\t")[10:]] == pytest.approx([evalue, bits], rel=0.1, abs=0.1)
         assert unknown.significance((k,)) is None
     assert set(text(unknown, [FIELDS[name].column(unknown) for name in names]).splitlines()) == {"nan\tnan"}
-    assert {line.split("\t", 10)[10] for line in text(unknown, M8().columns(unknown, None)).splitlines()} == {"-1\t0"}
+    assert {line.split("\t", 10)[10] for line in text(unknown, Blast6().columns(unknown, None)).splitlines()} == {"-1\t0"}
 
 
 @pytest.mark.parametrize("cuts", [0, 1, 40])

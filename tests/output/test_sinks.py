@@ -20,7 +20,7 @@ from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import NpyArray
 from gpualign.core.output.memory import MemoryArray
 from gpualign.core.output.table import TableSink
-from gpualign.core.planning.tile_plan import MIN_PANEL, Limits, Pairing, make_plan
+from gpualign.core.planning.tile_plan import MIN_PANEL, Pairing, TileLimits, make_plan
 from gpualign.core.results._rows import Column, format_block
 from gpualign.core.results.columns import FIELDS, parse_fields
 from gpualign.core.results.filter import Filter
@@ -49,7 +49,7 @@ def test_any_order(queries, targets, pairing, seed, lanes, cells):
     b = a if pairing is not Pairing.ALL else sequence_set([np.zeros(n, dtype=int) for n in rng.integers(1, 9, targets)])
     task = Task(a, b, two_valued(4, 5, -4, 10, 1))
     memory = int(rng.integers(12 * min(targets, MIN_PANEL), 200 * targets + 1))  # bands of parts of a row, too
-    plan = make_plan(a.lengths, b.lengths, pairing, Limits(memory, 0, 4, lanes, cells))
+    plan = make_plan(a.lengths, b.lengths, pairing, TileLimits(memory, 0, 4, lanes, cells))
 
     stream = io.BytesIO()
     table = TableSink(stream, task, Tsv(parse_fields("query,target,score,tlen")))
@@ -67,7 +67,7 @@ def test_a_tile_that_is_the_whole_band_is_not_copied(rng, pairing):
     other = sequence_set([np.zeros(n, dtype=int) for n in lengths])
     for records, in_order in ((equal, True), (other, False)):
         task = Task(records, records, two_valued(4, 5, -4, 10, 1))
-        plan = make_plan(records.lengths, records.lengths, pairing, Limits(1 << 20, 0, 4, 1, 1 << 30))
+        plan = make_plan(records.lengths, records.lengths, pairing, TileLimits(1 << 20, 0, 4, 1, 1 << 30))
         for result in results(plan, rng):
             assert result.tile.band.tiles == 1
             assembly = PairAssembly(task, 1, result.tile.band)
@@ -113,7 +113,7 @@ def test_many_columns_in_any_order_by_threads(rng, threads):
 def test_matrix_is_mirrored(tmp_path, rng, pairing):
     a = sequence_set([np.zeros(n, dtype=int) for n in rng.integers(1, 9, 33)])
     task = Task(a, a, two_valued(4, 5, -4, 10, 1))
-    plan = make_plan(a.lengths, a.lengths, pairing, Limits(4000, 0, 4, 5, 300))
+    plan = make_plan(a.lengths, a.lengths, pairing, TileLimits(4000, 0, 4, 5, 300))
     assert plan.band_count > 3
     with open(tmp_path / "m.npy", "w+b") as file:
         fill(MatrixSink(partial(NpyArray, file), task), task, plan, rng)
@@ -125,7 +125,7 @@ def test_matrix_is_mirrored(tmp_path, rng, pairing):
 def test_a_lost_tile_is_noticed(rng):
     a = sequence_set([[0]] * 9)
     task = Task(a, a, two_valued(4, 5, -4, 10, 1))
-    plan = make_plan(a.lengths, a.lengths, Pairing.ALL, Limits(400, 0, 4, 2, 1))
+    plan = make_plan(a.lengths, a.lengths, Pairing.ALL, TileLimits(400, 0, 4, 2, 1))
     some = (result for number, result in enumerate(results(plan, rng)) if number)
     with pytest.raises(RuntimeError, match="results are missing"):
         list(bands_in_order(plan, some, partial(PairAssembly, task, 2), Discard()))
@@ -134,7 +134,7 @@ def test_a_lost_tile_is_noticed(rng):
 def test_an_error_in_the_sink_closes_the_source(rng):
     a = sequence_set([[0]] * 9)
     task = Task(a, a, two_valued(4, 5, -4, 10, 1))
-    plan = make_plan(a.lengths, a.lengths, Pairing.ALL, Limits(400, 0, 4, 2, 1))
+    plan = make_plan(a.lengths, a.lengths, Pairing.ALL, TileLimits(400, 0, 4, 2, 1))
     closed = []
 
     def source():
@@ -154,7 +154,7 @@ def test_an_error_in_the_sink_closes_the_source(rng):
 
 def test_a_matrix_needs_the_diagonal():
     a = sequence_set([[0]] * 3)
-    plan = make_plan(a.lengths, a.lengths, Pairing.ABOVE, Limits(400, 0, 4, 2, 1))
+    plan = make_plan(a.lengths, a.lengths, Pairing.ABOVE, TileLimits(400, 0, 4, 2, 1))
     with pytest.raises(ValueError, match="diagonal"):
         MatrixSink(MemoryArray, Task(a, a, two_valued(4, 5, -4, 10, 1))).begin(plan)
 
@@ -167,7 +167,7 @@ def test_every_field_has_a_meaning():
 
 def test_thresholds_keep_pairs_between_them():
     a = sequence_set([[0], [0], [0]])
-    plan = make_plan(a.lengths, a.lengths, Pairing.ALL, Limits(400, 0, 4, 4, 100))
+    plan = make_plan(a.lengths, a.lengths, Pairing.ALL, TileLimits(400, 0, 4, 4, 100))
     stream = io.BytesIO()
     task = Task(a, a, two_valued(4, 5, -4, 10, 1))
     fill(TableSink(stream, task, Tsv(parse_fields("score")), Filter(1, 1001)), task, plan, np.random.default_rng(0))

@@ -14,19 +14,19 @@ from command import GPUALIGN, LIMIT, gpualign, shell
 from processes import started
 
 from gpualign.core.common.threads import WAITING, OrderedThreadPool, in_order
-from gpualign.core.output.formats.blast6 import M8
+from gpualign.core.output.formats.blast6 import Blast6
 from gpualign.core.output.formats.fasta import AlignedFasta
 from gpualign.core.output.formats.paf import Paf
 from gpualign.core.output.formats.sam import Sam
 from gpualign.core.output.formats.tsv import Tsv
 from gpualign.core.output.table import TableSink
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
+from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 from gpualign.core.results.columns import FIELDS
 from gpualign.core.results.filter import Filter
 from gpualign.jobs.devices.memory import text_threads
 
-FORMATS = {"tsv": lambda: Tsv(OF_PAIRS), "m8": M8, "paf": Paf, "sam": Sam, "fasta": AlignedFasta}
+FORMATS = {"tsv": lambda: Tsv(OF_PAIRS), "m8": Blast6, "paf": Paf, "sam": Sam, "fasta": AlignedFasta}
 
 
 def threads_of_ours():
@@ -56,7 +56,7 @@ def written(aligned, bands, format, threads, filter=None, run_bytes=1 << 20):
     sink = TableSink(stream := io.BytesIO(), aligned.task, FORMATS[format](), filter, threads=threads)
     sink.block_runs = run_bytes
     lengths = aligned.queries.lengths, aligned.targets.lengths
-    sink.begin(make_plan(*lengths, Pairing.ALL, Limits(1 << 20, 0, 4, 4, 100)))
+    sink.begin(make_plan(*lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 4, 100)))
     for band in bands:
         sink.write(band)
     sink.finish()
@@ -108,7 +108,7 @@ def test_a_full_disk_ends_all_at_once(aligned, bands, monkeypatch, after):
             self.left -= 1
 
     sink = TableSink(Full(), aligned.task, Paf(), threads=3)
-    sink.begin(make_plan(aligned.queries.lengths, aligned.targets.lengths, Pairing.ALL, Limits(1 << 20, 0, 4, 4, 100)))
+    sink.begin(make_plan(aligned.queries.lengths, aligned.targets.lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 4, 100)))
     with pytest.raises(OSError, match="disk full"):
         sink.write(bands[0])
     assert sink.stream.left == 0
@@ -282,7 +282,7 @@ def test_columns_are_made_by_threads_unless_a_format_remembers(aligned, bands, m
             return chosen.columns(block, mask)
 
     sink = TableSink(io.BytesIO(), aligned.task, Watched(), threads=3)
-    sink.begin(make_plan(aligned.queries.lengths, aligned.targets.lengths, Pairing.ALL, Limits(1 << 20, 0, 4, 4, 100)))
+    sink.begin(make_plan(aligned.queries.lengths, aligned.targets.lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 4, 100)))
     sink.write(bands[0])
     sink.finish()
     here = {threading.current_thread().name}

@@ -8,7 +8,7 @@ from work import edit, sequence_set
 from gpualign.core.alignment.task import Task
 from gpualign.core.execution.remote.serialization import TileMaker, pack_tile
 from gpualign.core.planning.target_order import by_length, ordered_targets, records_between
-from gpualign.core.planning.tile_plan import Band, Limits, Pairing, Tile, make_plan
+from gpualign.core.planning.tile_plan import Band, Pairing, Tile, TileLimits, make_plan
 
 BANDS = st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40)).map(sorted)
 
@@ -49,7 +49,7 @@ def test_tiles_that_travel_keep_their_order(rng):
     sequences = sequence_set([[0] * length for length in rng.integers(1, 30, 50)])
     task = Task(sequences, sequences, edit(4))
     for cells in (3000, 1 << 30):
-        limits = Limits(1 << 20, 0, 4, 3, cells, diagonal_bands=1, diagonal_group=4)
+        limits = TileLimits(1 << 20, 0, 4, 3, cells, diagonal_bands=1, diagonal_group=4)
         tiles = list(make_plan(sequences.lengths, sequences.lengths, Pairing.ABOVE, limits).tiles())
         by_lengths = make_plan(sequences.lengths, sequences.lengths, Pairing.ABOVE, replace(limits, diagonal_group=0))
         assert any((a.targets != b.targets).any() for a, b in zip(tiles, by_lengths.tiles(), strict=False) if a.shape == b.shape)

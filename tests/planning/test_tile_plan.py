@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.common.errors import RunError
-from gpualign.core.planning.cost import ONE_A_PAIR, WHOLE_MATRIX
+from gpualign.core.planning.cost import ONE_PER_PAIR, WHOLE_MATRIX
 from gpualign.core.planning.sharding import row_bounds
 from gpualign.core.planning.tile_plan import (
     BANDS_IN_FLIGHT,
     DIAGONAL_BANDS,
     MAX_BAND_ROWS,
+    MAX_TILES_PER_WORKER,
     MIN_PANEL,
-    TILES_AHEAD,
-    Limits,
     Pairing,
+    TileLimits,
     make_plan,
 )
 
@@ -23,7 +23,7 @@ LENGTHS = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
 
 
 def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22, sharing=1, first_rows=0, group=0, query_lanes=1):
-    limits = Limits(memory, 0, 4, lanes, cells, sharing=sharing, first_rows=first_rows, diagonal_group=group, query_lanes=query_lanes)
+    limits = TileLimits(memory, 0, 4, lanes, cells, sharing=sharing, first_rows=first_rows, diagonal_group=group, query_lanes=query_lanes)
     return make_plan(np.array(queries), np.array(targets), pairing, limits)
 
 
@@ -71,11 +71,11 @@ def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lan
     assert plan.result_bytes <= memory
 
 
-@given(LENGTHS, LENGTHS, st.sampled_from(Pairing), st.sampled_from([WHOLE_MATRIX, ONE_A_PAIR]), st.integers(1, 8))
+@given(LENGTHS, LENGTHS, st.sampled_from(Pairing), st.sampled_from([WHOLE_MATRIX, ONE_PER_PAIR]), st.integers(1, 8))
 def test_parts_have_the_pairs_of_their_rows(queries, targets, pairing, cost, shares):
     if pairing is not Pairing.ALL:
         targets = queries
-    whole = make_plan(np.array(queries), np.array(targets), pairing, Limits(1 << 20, 0, 4, 16, 1 << 20), cost)
+    whole = make_plan(np.array(queries), np.array(targets), pairing, TileLimits(1 << 20, 0, 4, 16, 1 << 20), cost)
     bounds = row_bounds(whole.row_cells, shares)
     assert len(bounds) == shares + 1
     count = np.zeros((len(queries), len(targets)), dtype=int)
@@ -110,12 +110,13 @@ def test_shares_are_as_equal_as_rows_allow(work, shares, together):
 
 
 def waited(tiles, workers):
-    """The share of the time that the first worker waits for the last, where each takes `TILES_AHEAD` tiles before it has done any."""
+    """The share of the time that the first worker waits for the last, where each takes `MAX_TILES_PER_WORKER` tiles before it has done
+    any."""
     queue = [tile.cells for tile in tiles]
     ends, taken = np.zeros(workers), [[] for _ in range(workers)]
     while queue:
-        worker = int(np.argmin([ends[k] + (len(taken[k]) >= TILES_AHEAD) * (taken[k][:1] or [0])[0] for k in range(workers)]))
-        if len(taken[worker]) >= TILES_AHEAD:
+        worker = int(np.argmin([ends[k] + (len(taken[k]) >= MAX_TILES_PER_WORKER) * (taken[k][:1] or [0])[0] for k in range(workers)]))
+        if len(taken[worker]) >= MAX_TILES_PER_WORKER:
             ends[worker] += taken[worker].pop(0)
         taken[worker].append(queue.pop(0))
     ends += [sum(rest) for rest in taken]
@@ -145,7 +146,7 @@ def test_same_input_same_plan(lengths, cells):
 @pytest.mark.parametrize(("first", "rows"), [(4, [4, 8, 16, 30, 30, 12]), (0, [30, 30, 30, 10]), (64, [30, 30, 30, 10])])
 def test_the_first_bands_grow(first, rows):
     lengths = np.full(100, 7)
-    plan = make_plan(lengths, lengths, Pairing.ALL, Limits(1 << 20, 0, 4, 16, 1 << 20, 30, first_rows=first))
+    plan = make_plan(lengths, lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 16, 1 << 20, 30, first_rows=first))
     bands = sorted({(tile.band.start, tile.band.stop) for tile in plan.tiles()})
     assert [stop - start for start, stop in bands] == rows
     assert plan.band_rows == 30
@@ -153,7 +154,7 @@ def test_the_first_bands_grow(first, rows):
 
 def test_bands_that_grow_keep_queries_together():
     lengths = np.full(100, 7)
-    plan = make_plan(lengths, lengths, Pairing.ALL, Limits(1 << 20, 0, 4, 16, 1 << 20, 30, first_rows=4), together=3)
+    plan = make_plan(lengths, lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 16, 1 << 20, 30, first_rows=4), together=3)
     assert all(tile.band.start % 3 == 0 for tile in plan.tiles())
     assert min(tile.band.stop - tile.band.start for tile in plan.tiles() if tile.band.stop < 100) == 6
 
@@ -170,7 +171,7 @@ def test_memory_bounds_the_band_and_too_little_is_an_error():
 
 
 def test_runs_count_by_the_letters_of_a_pair():
-    limits = Limits(1 << 20, 0, 56, 16, 1 << 22, letter_bytes=1)
+    limits = TileLimits(1 << 20, 0, 56, 16, 1 << 22, letter_bytes=1)
     lengths = np.array([1000] * 50)
     plan = make_plan(lengths, lengths, Pairing.ALL, limits)
     assert plan.result_bytes == BANDS_IN_FLIGHT * plan.band_rows * 50 * (56 + 2000) <= 1 << 20
@@ -197,7 +198,7 @@ def test_few_long_records_leave_work_for_all():
 
 def test_pair_and_cell_counts_do_not_overflow():
     lengths = np.full(100_000, 1_000_000)
-    plan = make_plan(lengths, lengths, Pairing.ABOVE, Limits(1 << 40, 0, 4, 64, 1 << 40))
+    plan = make_plan(lengths, lengths, Pairing.ABOVE, TileLimits(1 << 40, 0, 4, 64, 1 << 40))
     assert plan.pairs == 100_000 * 99_999 // 2
     assert plan.cells == plan.pairs * 10**12
 
@@ -245,7 +246,7 @@ class _Diagonal:
 @given(LENGTHS, st.sampled_from(Pairing), st.integers(1, 10**5))
 def test_tiles_follow_the_cost_of_the_task(lengths, pairing, cells):
     lengths = np.array(lengths)
-    plan = make_plan(lengths, lengths, pairing, Limits(10**6, 0, 4, 1, cells), _Diagonal())
+    plan = make_plan(lengths, lengths, pairing, TileLimits(10**6, 0, 4, 1, cells), _Diagonal())
     tiles = list(plan.tiles())
     assert sum(tile.cells for tile in tiles) == plan.cells
     whole = [tile for tile in tiles if tile.shape == (tile.query_stop - tile.query_start, len(tile.targets)) and min(tile.shape) > 1]
@@ -258,7 +259,7 @@ def test_tiles_where_only_numbers_count(lengths, pairing, cells, memory):
     """Each wanted pair in one tile, targets in order of length; tiles of whole bands as well as parts of some."""
     lengths = np.array(lengths)
     try:
-        plan = make_plan(lengths, lengths, pairing, Limits(memory, 0, 4, 1, cells, band_rows=3), ONE_A_PAIR)
+        plan = make_plan(lengths, lengths, pairing, TileLimits(memory, 0, 4, 1, cells, band_rows=3), ONE_PER_PAIR)
     except RunError:
         return
     seen = np.zeros((len(lengths), len(lengths)), dtype=int)
@@ -275,7 +276,7 @@ def test_tiles_where_only_numbers_count(lengths, pairing, cells, memory):
 @given(LENGTHS, st.integers(2, 4), st.integers(1, 4000))
 def test_queries_that_belong_together_share_a_band(lengths, together, memory):
     queries = np.repeat(np.array(lengths), together)
-    limits = Limits(memory, 0, 0, 1, 10**6, query_bytes=20)
+    limits = TileLimits(memory, 0, 0, 1, 10**6, query_bytes=20)
     try:
         plan = make_plan(queries, np.array(lengths), Pairing.ALL, limits, together=together)
     except RunError:

@@ -18,8 +18,8 @@ from gpualign.cli.inputs.record_groups import read_columns, split_columns
 from gpualign.core.common.errors import InputError
 from gpualign.jobs.plotting.figure import Style, draw
 from gpualign.jobs.plotting.group_colours import graded, strips_of
-from gpualign.jobs.plotting.heatmap import of_lists, scale_of
-from gpualign.jobs.plotting.output import Rows
+from gpualign.jobs.plotting.heatmap import heatmap_of_matrix, scale_of
+from gpualign.jobs.plotting.output import RowOrder
 from gpualign.jobs.plotting.quantities import Quantity, quantity_of
 from gpualign.jobs.record_groups import Grouping
 
@@ -36,7 +36,7 @@ def written(tmp_path, text, name="meta.tsv"):
 def some_distances(rng, count):
     values = np.triu(rng.integers(1, 9, (count, count)), 1)
     ids = [f"s{k}" for k in range(count)]
-    return of_lists(values + values.T, ids, ids, True, "distance", "distance")
+    return heatmap_of_matrix(values + values.T, ids, ids, True, "distance", "distance")
 
 
 # ---- which columns
@@ -212,7 +212,7 @@ def test_gradients_and_their_legends(rng, rows):
         Quantity("date", np.append(np.nan, np.linspace(737000, 738000, rows - 1)) if rows > 2 else np.array([737000.0, 738000.0]), True),
         Quantity("ct", rng.random(rows), False),
     ]
-    order = Rows(columns).order(heat, "average")
+    order = RowOrder(columns).order(heat, "average")
     figure = draw(heat, order, scale_of(heat, None, None), Style(), columns)
     strips = next(axes for axes in figure.axes if [text.get_text() for text in axes.get_xticklabels()] == ["year", "place", "date", "ct"])
     pixels = np.asarray(strips.images[0].get_array())
@@ -234,7 +234,7 @@ def test_gradients_and_their_legends(rng, rows):
 def test_rows_in_the_order_of_a_quantity(rng):
     heat = some_distances(rng, 6)
     ages = Quantity("age", np.array([30, np.nan, 4.5, 71, 2, 30]), False)
-    order = Rows([ages], "groups").order(heat, "average")
+    order = RowOrder([ages], "groups").order(heat, "average")
     assert ages.values[order.rows].tolist()[:5] == [2, 4.5, 30, 30, 71]
     assert order.rows[-1] == 1
 

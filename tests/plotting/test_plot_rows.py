@@ -19,8 +19,8 @@ from gpualign.cli.inputs.record_groups import read_groups, read_order
 from gpualign.core.common.errors import InputError
 from gpualign.jobs.plotting.figure import Style, draw
 from gpualign.jobs.plotting.group_colours import coloured
-from gpualign.jobs.plotting.heatmap import linkage_of, of_lists, order_of, scale_of
-from gpualign.jobs.plotting.output import Rows
+from gpualign.jobs.plotting.heatmap import heatmap_of_matrix, linkage_of, order_of, scale_of
+from gpualign.jobs.plotting.output import RowOrder
 from gpualign.jobs.record_groups import Grouping
 
 IDS = ["a", "b", "c", "d"]
@@ -34,7 +34,9 @@ def written(tmp_path, text):
 
 def some_distances(rng, count, largest=9):
     values = np.triu(rng.integers(1, largest, (count, count)), 1)
-    return of_lists(values + values.T, [f"s{k}" for k in range(count)], [f"s{k}" for k in range(count)], True, "distance", "distance")
+    return heatmap_of_matrix(
+        values + values.T, [f"s{k}" for k in range(count)], [f"s{k}" for k in range(count)], True, "distance", "distance"
+    )
 
 
 def drawn(heat, rows, **style):
@@ -111,7 +113,7 @@ def test_strips_are_beside_their_rows(rng):
     heat = some_distances(rng, 12)
     own = [k % 3 - 1 for k in range(12)]
     groups = [Grouping("ward", ["x", "y"], own), Grouping("ST", ["1"], [0] * 12)]
-    figure = drawn(heat, Rows(groups))
+    figure = drawn(heat, RowOrder(groups))
     strips = next(axes for axes in figure.axes if [text.get_text() for text in axes.get_xticklabels()] == ["ward", "ST"])
     pixels = np.asarray(strips.images[0].get_array())
     wards = coloured(groups[0])
@@ -141,7 +143,7 @@ def test_legends_are_no_higher_than_the_matrix(rng, rows, strips):
     groups = [
         many_groups(rng, rows, f"a title of many words, {k}", 2 + 40 * (k % 3), "a place of a long name, ward {:04}") for k in range(strips)
     ]
-    figure = drawn(some_distances(rng, rows), Rows(groups))
+    figure = drawn(some_distances(rng, rows), RowOrder(groups))
     cells = max((axes for axes in figure.axes if axes.images), key=lambda axes: axes.get_position().width).get_window_extent()
     bar = next(axes for axes in figure.axes if axes.get_ylabel() == "distance")
     boxes = [legend.get_window_extent() for legend in figure.legends]
@@ -157,7 +159,7 @@ def test_legends_are_no_higher_than_the_matrix(rng, rows, strips):
 
 
 def test_long_texts_of_legends_are_cut(rng):
-    figure = drawn(some_distances(rng, 12), Rows([Grouping("t" * 99, ["x" * 50 + "\udcff"], [0] * 12)]))
+    figure = drawn(some_distances(rng, 12), RowOrder([Grouping("t" * 99, ["x" * 50 + "\udcff"], [0] * 12)]))
     texts = [figure.legends[1].get_title().get_text(), figure.legends[1].get_texts()[0].get_text()]
     assert texts == ["t" * 20 + "…" + "t" * 19, "x" * 20 + "…" + "x" * 18 + "\N{REPLACEMENT CHARACTER}"]
 
@@ -169,24 +171,24 @@ def test_rows_in_other_orders(rng):
     heat = some_distances(rng, 9)
     leaves = list(leaves_list(linkage_of(heat, "average")))
     own = [2, 0, 1, -1, 0, 1, 2, 0, -1]
-    by_groups = Rows([Grouping("g", ["x", "y", "z"], own)], "groups").order(heat, "average")
+    by_groups = RowOrder([Grouping("g", ["x", "y", "z"], own)], "groups").order(heat, "average")
     assert list(by_groups.rows) == sorted(leaves, key=lambda k: own[k] if own[k] >= 0 else 3) == list(by_groups.columns)
-    assert list(Rows(by="input").order(heat, "average").rows) == list(range(9))
+    assert list(RowOrder(by="input").order(heat, "average").rows) == list(range(9))
     places = {f"s{k}": k * 5 % 9 for k in range(9)}
-    listed = Rows(by="list", places=places).order(heat, "average")
+    listed = RowOrder(by="list", places=places).order(heat, "average")
     assert [places[heat.rows[k]] for k in listed.rows] == list(range(9)) == [places[heat.columns[k]] for k in listed.columns]
     for order in (by_groups, listed):
         assert order.tree is None
-    assert len(drawn(heat, Rows(by="input")).axes) == 2  # cells and bar, no tree
+    assert len(drawn(heat, RowOrder(by="input")).axes) == 2  # cells and bar, no tree
 
 
 def test_two_inputs_in_other_orders(rng):
-    heat = of_lists(rng.integers(0, 9, (3, 4)), ["q1", "q2", "q3"], ["t1", "t2", "t3", "t4"], False, "distance", "distance")
-    by_groups = Rows([Grouping("g", ["x", "y"], [1, 0, 1])], "groups").order(heat, "average")
+    heat = heatmap_of_matrix(rng.integers(0, 9, (3, 4)), ["q1", "q2", "q3"], ["t1", "t2", "t3", "t4"], False, "distance", "distance")
+    by_groups = RowOrder([Grouping("g", ["x", "y"], [1, 0, 1])], "groups").order(heat, "average")
     assert by_groups.rows[0] == 1
     assert list(by_groups.columns) == list(order_of(heat, "average").columns)
     places = {name: place for place, name in enumerate(["t4", "q3", "t1", "q1", "t2", "q2", "t3"])}
-    listed = Rows(by="list", places=places).order(heat, "average")
+    listed = RowOrder(by="list", places=places).order(heat, "average")
     assert [heat.rows[k] for k in listed.rows] == ["q3", "q1", "q2"]
     assert [heat.columns[k] for k in listed.columns] == ["t4", "t1", "t2", "t3"]
 
@@ -200,14 +202,14 @@ def histogram_of(figure):
 
 
 def test_small_matrices_show_numbers_and_no_histogram(rng):
-    assert histogram_of(drawn(some_distances(rng, 30), Rows())) is None
-    assert histogram_of(drawn(some_distances(rng, 31), Rows())) is not None
+    assert histogram_of(drawn(some_distances(rng, 30), RowOrder())) is None
+    assert histogram_of(drawn(some_distances(rng, 31), RowOrder())) is not None
 
 
 @pytest.mark.parametrize(("low", "high"), [(None, None), (3, 6), (2.5, 6.5)])
 def test_counts_have_a_line_each(rng, low, high):
     heat = some_distances(rng, 40)
-    data = histogram_of(drawn(heat, Rows(), low=low, high=high))
+    data = histogram_of(drawn(heat, RowOrder(), low=low, high=high))
     upper = heat.values[np.triu_indices(40, 1)]
     expected = Counter(int(v) for v in upper if (low or 0) <= v <= (high or 8))
     found = {int(edge + 0.5): int(count) for edge, count in zip(data.edges, data.values, strict=False) if count}
@@ -217,15 +219,17 @@ def test_counts_have_a_line_each(rng, low, high):
 def test_other_values_are_counted_in_bins(rng):
     values = rng.random((35, 50))
     values[0, 0] = np.nan
-    heat = of_lists(values, [f"q{k}" for k in range(35)], [f"t{k}" for k in range(50)], False, "identity", "identity")
-    data = histogram_of(drawn(heat, Rows()))
+    heat = heatmap_of_matrix(values, [f"q{k}" for k in range(35)], [f"t{k}" for k in range(50)], False, "identity", "identity")
+    data = histogram_of(drawn(heat, RowOrder()))
     assert data.values.sum() == 35 * 50 - 1
     assert (data.edges[0], data.edges[-1]) == (np.nanmin(values), 1)
 
 
 def test_where_no_pair_has_a_value_there_is_no_line():
-    heat = of_lists(np.full((40, 40), np.nan), [f"s{k}" for k in range(40)], [f"s{k}" for k in range(40)], True, "distance", "distance")
-    assert histogram_of(drawn(heat, Rows())).values.sum() == 0
+    heat = heatmap_of_matrix(
+        np.full((40, 40), np.nan), [f"s{k}" for k in range(40)], [f"s{k}" for k in range(40)], True, "distance", "distance"
+    )
+    assert histogram_of(drawn(heat, RowOrder())).values.sum() == 0
 
 
 # ---- the command
@@ -263,13 +267,13 @@ def read(tmp_path, text):
 def test_a_given_tree_is_drawn_with_its_lengths(tmp_path, rng):
     heat = some_distances(rng, 4)
     tree = read(tmp_path, "((s2:1,s0:2.5)x:1,s3:0.5,'s1':4);\n")
-    order = Rows(tree=tree).order(heat, "average")
+    order = RowOrder(tree=tree).order(heat, "average")
     assert list(order.rows) == [2, 0, 3, 1] == list(order.columns)
     np.testing.assert_allclose(order.tree.ends, [2, 0.5, 3.5, 0])
     # s2, s0 and their parent at height 3; then that with s3, and s3 with s1, at height 4, the root's.
     np.testing.assert_allclose(order.tree.brackets[:, :, 0], [[2, 3, 3, 0.5], [3, 4, 4, 3.5], [3.5, 4, 4, 0]])
     np.testing.assert_allclose(order.tree.brackets[:, :, 1], [[0, 0, 1, 1], [0.5, 0.5, 2, 2], [2, 2, 3, 3]])
-    figure = drawn(heat, Rows(tree=tree))
+    figure = drawn(heat, RowOrder(tree=tree))
     assert figure.axes[0].get_xlabel() == "length of branches"
     assert len(figure.axes[0].collections) == 1  # dotted lines from the leaves to their rows
 
@@ -297,10 +301,10 @@ def test_branches_without_lengths_are_equally_long(tmp_path):
 )
 def test_trees_that_are_refused(tmp_path, rng, text, reason):
     with pytest.raises(InputError, match=re.escape(reason)):
-        Rows(tree=read(tmp_path, text)).order(some_distances(rng, 4), "average")
+        RowOrder(tree=read(tmp_path, text)).order(some_distances(rng, 4), "average")
 
 
 def test_a_tree_of_two_inputs_is_refused(tmp_path, rng):
-    heat = of_lists(rng.integers(0, 9, (2, 2)), ["a", "b"], ["c", "d"], False, "distance", "distance")
+    heat = heatmap_of_matrix(rng.integers(0, 9, (2, 2)), ["a", "b"], ["c", "d"], False, "distance", "distance")
     with pytest.raises(InputError, match="the matrix is of two sets"):
-        Rows(tree=read(tmp_path, "(a,b);")).order(heat, "average")
+        RowOrder(tree=read(tmp_path, "(a,b);")).order(heat, "average")

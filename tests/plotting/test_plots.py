@@ -23,8 +23,8 @@ from gpualign.jobs.plotting.heatmap import (
     block_means,
     cell_texts,
     guess_kind,
+    heatmap_of_matrix,
     linkage_of,
-    of_lists,
     order_of,
     scale_of,
     shown_names,
@@ -38,7 +38,7 @@ def heat_of(values, kind="distance", ids=None, columns=None):
     """Of a square matrix of one set, or with `columns` of two sets."""
     values = np.asarray(values)
     ids = ids or [f"s{k}" for k in range(len(values))]
-    return of_lists(values, ids, columns or ids, columns is None, kind, kind)
+    return heatmap_of_matrix(values, ids, columns or ids, columns is None, kind, kind)
 
 
 def figure_of(heat, **style):
@@ -220,7 +220,7 @@ def test_the_tree_has_an_axis():
 def test_scores_are_turned_into_distances():
     scores = np.array([[10, 8, 1], [8, 12, 2], [1, 2, 6]])
     np.testing.assert_allclose(to_distances(heat_of(scores, "score")), [[0, 3, 7], [3, 0, 7], [7, 7, 0]])
-    condensed = of_lists(np.array([8, 1, 2]), list("abc"), list("abc"), True, "score", "score")
+    condensed = heatmap_of_matrix(np.array([8, 1, 2]), list("abc"), list("abc"), True, "score", "score")
     np.testing.assert_allclose(to_distances(condensed), [[0, 0, 7], [0, 0, 6], [7, 6, 0]])
     distances = np.array([[0, 3, np.nan], [3, 0, 5], [np.nan, 5, 0]])
     np.testing.assert_array_equal(to_distances(heat_of(distances)), [[0, 3, 5], [3, 0, 5], [5, 5, 0]])

@@ -12,8 +12,8 @@ from work import sequence_set, two_valued
 from gpualign.core.alignment.identity import identity
 from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.alignment.tile_results import STATISTICS
-from gpualign.core.near_pairs.filter_cascade import Costs, FilterCascade, Survivors, candidates, choose, usual_letters
-from gpualign.core.near_pairs.thresholds import edit_bound, what_would_bound
+from gpualign.core.near_pairs.filter_cascade import Costs, FilterCascade, Survivors, candidates, choose, effective_letters
+from gpualign.core.near_pairs.thresholds import advice_on_bounds, edit_bound
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.edit_bounds import columns_bound, covered_bound, distance_bound, matches_bound, score_bound
 
@@ -118,12 +118,12 @@ def test_bounds_are_met():
 def test_a_few_other_letters_change_no_q(rng):
     """Substrings of DNA with an N here and there are as long as those of DNA without."""
     codes = rng.integers(0, 4, 20_000).astype(np.uint8)
-    plain = list(candidates(1500, usual_letters(codes), lambda q: 46 * q))
+    plain = list(candidates(1500, effective_letters(codes), lambda q: 46 * q))
     codes[::2000] = 4 + np.arange(10)
-    assert list(candidates(1500, usual_letters(codes), lambda q: 46 * q)) == plain
+    assert list(candidates(1500, effective_letters(codes), lambda q: 46 * q)) == plain
     assert {q for q, _ in plain} == {6, 7, 8, 9}
-    assert usual_letters(np.zeros(9, np.uint8)) == 1
-    assert round(usual_letters(np.arange(20, dtype=np.uint8))) == 20
+    assert effective_letters(np.zeros(9, np.uint8)) == 1
+    assert round(effective_letters(np.arange(20, dtype=np.uint8))) == 20
 
 
 def test_alignments_to_come_are_worth_larger_sketches():
@@ -171,7 +171,7 @@ def test_what_thresholds_bound(rng, filter, definition, end_gaps, bounded):
     records = relatives(rng, 4, 50, 4)
     task = Task(records, records, SCHEMES["edit"], detail=Detail.STATISTICS, end_gaps=end_gaps)
     assert (edit_bound(filter, task, definition) is not None) == bounded
-    assert (what_would_bound(filter, task, definition) is not None) == (not bounded and filter.identity is not None)
+    assert (advice_on_bounds(filter, task, definition) is not None) == (not bounded and filter.identity is not None)
 
 
 def test_the_closest_bound_counts():
@@ -183,7 +183,7 @@ def test_the_closest_bound_counts():
 
 def test_coverage_filters_what_is_written(rng):
     """Of pairs with 60 and 40 letters in pairs of 100 and 50."""
-    from gpualign.core.alignment.aligned_pairs import Aligned
+    from gpualign.core.alignment.aligned_pairs import PairAlignments
     from gpualign.core.alignment.pair_list import NearPairs
     from gpualign.core.results.blocks import NearBlock
 
@@ -192,7 +192,7 @@ def test_coverage_filters_what_is_written(rng):
     found["matches"], found["mismatches"] = [50, 30], [10, 10]
     task = Task(records, records, SCHEMES["edit"], detail=Detail.STATISTICS)
     pairs = NearPairs(np.array([0, 0]), np.array([1, 1]), np.zeros(2, dtype=np.int64))
-    block = NearBlock(task, 2, pairs, Aligned(np.zeros(2, dtype=np.int32), found, None))
+    block = NearBlock(task, 2, pairs, PairAlignments(np.zeros(2, dtype=np.int32), found, None))
     assert Filter(min_coverage=0.4).mask(block).tolist() == [True, True]
     assert Filter(min_coverage=0.5).mask(block).tolist() == [True, False]
     assert Filter(min_coverage=0.7).mask(block).tolist() == [False, False]

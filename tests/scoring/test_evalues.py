@@ -10,7 +10,7 @@ from gpualign.core.alignment.task import Mode
 from gpualign.core.output.formats.blast6 import blast_bits, blast_evalue
 from gpualign.core.scoring.evalues import Parameters, SearchSpace, published
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
-from gpualign.core.search.karlin_altschul import fit_gumbel, letter_frequencies, simulate_parameters
+from gpualign.core.search.evalue_estimation import fit_gumbel, letter_frequencies, simulate_parameters
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.alignment.score_simulation import CpuSimulator

@@ -11,8 +11,8 @@ from command import gpualign_here
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.alignment.fingerprint import digest_of
 from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.task_fingerprint import fingerprint
 from gpualign.core.common.errors import InputError
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
@@ -103,7 +103,7 @@ def test_a_run_goes_on_with_the_same_descriptions_alone(file):
     def digest(text, described):
         raw = read_raw(io.BytesIO(text.encode()), "x", described=described)
         records = encode_all([raw], "dna")[1][0]
-        return digest_of(Task(records, records, make_scoring(DNA, ScoringOptions())))
+        return fingerprint(Task(records, records, make_scoring(DNA, ScoringOptions())))
 
     changed = FASTA.replace("first one", "first two")
     assert digest(FASTA, False) == digest(changed, False)

@@ -8,7 +8,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import CountArray, Values
 from gpualign.core.distance.output.base import BandDistances, NearDistances
-from gpualign.core.output.matrix_files import Named
+from gpualign.core.output.matrix_files import IdentifiedRecords
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory, row_blocks, write_pieces
 from gpualign.core.results._rows import Column, format_block
 from gpualign.core.sequences.string_column import StringColumn
@@ -60,7 +60,13 @@ def _columns(queries: Column, targets: Column, values: Values, compared: CountAr
 
 
 def write_molten(
-    stream: ByteWriter, queries: Named, targets: Named, values: Values, compared: CountArray | None, text: PairText, threads: int = 1
+    stream: ByteWriter,
+    queries: IdentifiedRecords,
+    targets: IdentifiedRecords,
+    values: Values,
+    compared: CountArray | None,
+    text: PairText,
+    threads: int = 1,
 ) -> None:
     """Write a line for each query and each target, including the query itself, as snp-dists -m does.
 

@@ -23,7 +23,7 @@ from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import Columns, Positions
 from gpualign.core.distance.readers.base import Omitted, Selection, kept_rows
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_sites
-from gpualign.core.distance.threads import Workers
+from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.files.decompression import PlainText
 from gpualign.core.files.scratch import Scratch
 from gpualign.core.sequences.ids import Names, unique_ids, unique_in_files
@@ -79,13 +79,13 @@ class AlignmentSource:
         called = np.array(scanner.called if self._chosen is None else scanner.called_at(self._chosen), dtype=np.int64)
         return called if self._kept is None else called[self._kept]
 
-    def count_called(self, panel_bytes: int, workers: Workers) -> CountArray:
+    def count_called(self, panel_bytes: int, workers: ReaderThreads) -> CountArray:
         return self.called
 
     def locate(self) -> Positions:
         return Columns(self._source, self._scanner.length)
 
-    def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
+    def count(self, minor: bool, panel_bytes: int, workers: ReaderThreads) -> SiteCounts:
         called = np.full(self._scanner.length, self.samples.total, dtype=np.uint32)
         if self._kept is None:
             self._scanner.count_calls(called)
@@ -122,7 +122,7 @@ class AlignmentSource:
         sites = self._scanner.sites(varying, constant, missing, complete)
         return sites if self._chosen is None else sites[self._chosen[sites].view(bool)]
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ReaderThreads) -> Iterator[Codes]:
         if selection.complete and self._kept is not None:
             # Sites at which only left-out samples lack calls are complete.
             need = Need.COMPARED if selection.need is Need.DIFFERENCES else selection.need
@@ -143,11 +143,11 @@ class AlignmentSource:
         if selection.need is Need.COMPARED and incomplete:
             yield from self._fill(self._find(varying=False, constant=True, missing=True, complete=False), True, panel_bytes, workers)
 
-    def _fill(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: Workers) -> Iterator[Codes]:
+    def _fill(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ReaderThreads) -> Iterator[Codes]:
         return (codes for _, codes in self._filled(sites, calls_only, panel_bytes, workers))
 
     def _filled(
-        self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: Workers
+        self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ReaderThreads
     ) -> Iterator[tuple[npt.NDArray[np.uint32], Codes]]:
         """Yield (some of the sites, the samples' calls there) until all sites are done. calls_only: every call is coded as 0."""
         records = self._scanner.records
@@ -254,5 +254,5 @@ def _names_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: boo
 
 def _read_file(scanner: _sites.AlignmentScanner, text: PlainText, threads: int) -> None:
     readers = scanner.begin(text.descriptor, text.start, text.stop, _CHUNK, threads)
-    with Workers(readers) as workers:
+    with ReaderThreads(readers) as workers:
         workers.repeat(scanner.read_some)

@@ -17,7 +17,7 @@ from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, Kind, make_samples
 from gpualign.core.distance.readers.base import Block, DenseSource
 from gpualign.core.distance.tables.codings import letter_coding, number_coding, raw_letters, raw_numbers
-from gpualign.core.distance.tables.matrices import ROWS_LOOKED_AT, Likeness, likeness
+from gpualign.core.distance.tables.matrices import ROWS_LOOKED_AT, MatrixEvidence, matrix_evidence
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.titles import is_metadata, serial_stems, stem
 from gpualign.core.sequences.ids import unique_ids
@@ -130,7 +130,7 @@ def _check_titles(array: CallArray, first: CallArray) -> None:
     count = min(*array.calls.shape, ROWS_LOOKED_AT)
     if array.ids is not None and array.calls.shape[0] == array.calls.shape[1] and array.calls.dtype.kind in "iuf":
         numbers = np.nan_to_num(array.calls[:count, :count]).astype(np.int64)
-        if likeness(numbers, list(map(str, array.ids)), titles) is Likeness.BY_IDS:
+        if matrix_evidence(numbers, list(map(str, array.ids)), titles) is MatrixEvidence.BY_IDS:
             raise InputError(f"{array.source}: this is a matrix (its rows and columns have the same ids); expected calls [samples][sites]")
 
 

@@ -17,7 +17,7 @@ from gpualign.core.distance.count_recipe import Need
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import Positions
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_sites
-from gpualign.core.distance.threads import Workers
+from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.files.scratch import Scratch
 
 
@@ -69,7 +69,7 @@ class Source(Protocol):
     def called(self) -> CountArray | None:
         """Sites at which each sample has a call, int64[samples]; None if only `panels` finds out, and reports it in `omitted`."""
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Calls]:
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ReaderThreads) -> Iterator[Calls]:
         """Yield calls, uint8[samples][sites], uint32 for alleles, in panels of approximately `panel_bytes` bytes.
 
         Each panel is valid until the next is requested. Sites that are left out are reported in `omitted`.
@@ -78,10 +78,10 @@ class Source(Protocol):
     def locate(self) -> Positions | None:
         """Return the positions of the sites of the input; None if they have none."""
 
-    def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
+    def count(self, minor: bool, panel_bytes: int, workers: ReaderThreads) -> SiteCounts:
         """Return the counts of each site. minor: also of its second most common allele, among founders."""
 
-    def count_called(self, panel_bytes: int, workers: Workers) -> CountArray:
+    def count_called(self, panel_bytes: int, workers: ReaderThreads) -> CountArray:
         """Return `called`, even if all calls must be read to find out."""
 
     def only(self, mask: npt.NDArray[np.bool_]) -> Source:
@@ -166,7 +166,7 @@ class RowStore:
         return np.concatenate(parts)
 
 
-Block: TypeAlias = Callable[[int, int, Workers], Calls]
+Block: TypeAlias = Callable[[int, int, ReaderThreads], Calls]
 """(start, stop, workers) -> calls of the sites [start, stop) of one input: uint8[samples][sites], uint32 for alleles."""
 
 
@@ -197,7 +197,7 @@ class DenseSource:
     def locate(self) -> Positions | None:
         return None if self.positions is None else self.positions()
 
-    def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
+    def count(self, minor: bool, panel_bytes: int, workers: ReaderThreads) -> SiteCounts:
         founders = self.samples.founders if minor else None
         parts = []
         for codes in self._codes(panel_bytes, workers):
@@ -207,7 +207,7 @@ class DenseSource:
             parts.append(part)
         return SiteCounts.joined(parts)
 
-    def count_called(self, panel_bytes: int, workers: Workers) -> CountArray:
+    def count_called(self, panel_bytes: int, workers: ReaderThreads) -> CountArray:
         called = np.zeros(self.samples.total, dtype=np.int64)
         for codes in self._codes(panel_bytes, workers):
             called += count_calls(codes, workers)
@@ -220,7 +220,7 @@ class DenseSource:
     def with_samples(self, mask: npt.NDArray[np.bool_]) -> DenseSource:
         return replace(self, samples=self.samples.only(mask), kept=kept_rows(self.kept, mask))
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Calls]:
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ReaderThreads) -> Iterator[Calls]:
         omitted.called = np.zeros(self.samples.total, dtype=np.int64)
         for codes in self._codes(panel_bytes, workers):
             omitted.called += count_calls(codes, workers)
@@ -229,7 +229,7 @@ class DenseSource:
             if codes.shape[1]:
                 yield codes
 
-    def _codes(self, panel_bytes: int, workers: Workers) -> Iterator[Calls]:
+    def _codes(self, panel_bytes: int, workers: ReaderThreads) -> Iterator[Calls]:
         """Yield the calls of all sites of the source, approximately `panel_bytes` bytes at a time."""
         # Rows of the blocks are in memory together with those that are kept, and all of them together with those of founders.
         rows = self.samples.total + sum(len(some) for some in (self.kept, self.samples.founders) if some is not None)
@@ -250,7 +250,7 @@ class DenseSource:
                 yield parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
                 parts, held = [], 0
 
-    def _read(self, start: int, stop: int, workers: Workers) -> Calls:
+    def _read(self, start: int, stop: int, workers: ReaderThreads) -> Calls:
         parts = [block(start, stop, workers) for block in self.blocks]
         codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return codes if self.kept is None else codes[self.kept]

@@ -29,7 +29,7 @@ from gpualign.core.distance.readers.plink_fileset import (
     swapped_sites,
     with_founders,
 )
-from gpualign.core.distance.threads import Workers
+from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.sequences.ids import unique_ids
 
 _SAMPLES = 4  # samples per byte
@@ -98,7 +98,7 @@ class _Fileset:
     def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
         """Return a reader of calls. At `swapped` sites, bool[sites], it counts the other allele."""
 
-        def read(start: int, stop: int, workers: Workers) -> Codes:
+        def read(start: int, stop: int, workers: ReaderThreads) -> Codes:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
             packed = np.ascontiguousarray(self._packed[start:stop])
             if (used := len(codes) % _SAMPLES) and (packed[:, -1] >> 2 * used).any():

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.distance.calls import MISSING, MOST_ALLELES, Kind, make_samples
+from gpualign.core.distance.calls import MAX_ALLELES, MISSING, Kind, make_samples
 from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.readers.base import Block, DenseSource
 from gpualign.core.distance.readers.plink_fileset import (
@@ -29,7 +29,7 @@ from gpualign.core.distance.readers.plink_fileset import (
     swapped_sites,
     with_founders,
 )
-from gpualign.core.distance.threads import Workers
+from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.files.decompression import unpack
 from gpualign.core.sequences.ids import unique_ids
 
@@ -116,8 +116,8 @@ class _Fileset:
             if not count:
                 raise InputError(f"{self.path}: no {what}")
         largest = int(self._alleles.argmax())
-        if self._alleles[largest] > MOST_ALLELES:
-            alleles = f"{self._alleles[largest]} alleles; up to {MOST_ALLELES} are distinguished"
+        if self._alleles[largest] > MAX_ALLELES:
+            alleles = f"{self._alleles[largest]} alleles; up to {MAX_ALLELES} are distinguished"
             raise InputError(f"{pvar}: variant {largest + 1} ({':'.join(self.sites[largest][:2])}) has {alleles}")
 
     def _open(self) -> Any:
@@ -138,7 +138,7 @@ class _Fileset:
     def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
         """Return a reader of calls. At `swapped` sites, bool[sites], it counts the other allele."""
 
-        def read(start: int, stop: int, workers: Workers) -> Codes:
+        def read(start: int, stop: int, workers: ReaderThreads) -> Codes:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
             step = max(1, _CELLS // len(self.ids))
             # A reader belongs to one thread, so each thread opens the file itself.

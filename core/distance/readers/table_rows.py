@@ -22,12 +22,12 @@ from gpualign.core.distance.tables.alleles import AlleleCells, look_for_alleles
 from gpualign.core.distance.tables.codings import with_missing
 from gpualign.core.distance.tables.columns import Columns, plan_columns, plink_export
 from gpualign.core.distance.tables.headers import could_be_alleles, could_be_calls
-from gpualign.core.distance.tables.matrices import ROWS_LOOKED_AT, Likeness, SquareOfIds, are_distances, likeness
+from gpualign.core.distance.tables.matrices import ROWS_LOOKED_AT, MatrixEvidence, SquareOfIds, are_distances, matrix_evidence
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.titles import NAME_OF_SITE, NAMES_OF_SITES, is_metadata, serial_stems, stem
 from gpualign.core.files.delimited import DelimitedText
 from gpualign.core.files.quoting import text_of
-from gpualign.core.files.squares import numbers_of
+from gpualign.core.files.square_matrices import numbers_of
 from gpualign.core.sequences.ids import is_id_title, is_title_of_ids
 
 _LOOKED_AT = 1 << 16
@@ -234,10 +234,10 @@ class TableReader:
             if first is None or (first % 1 != 0).any():
                 return
             numbers, names = np.column_stack([first.astype(np.int64), numbers])[:, :count], []
-        likely = likeness(numbers, ids, names)
-        if likely is Likeness.BY_IDS:
+        likely = matrix_evidence(numbers, ids, names)
+        if likely is MatrixEvidence.BY_IDS:
             raise self._matrix()
-        if likely is Likeness.BY_VALUES and options.type is TableType.AUTO and options.ploidy is None:
+        if likely is MatrixEvidence.BY_VALUES and options.type is TableType.AUTO and options.ploidy is None:
             calls, alleles = parameter("type", TableType.CALLS.value), parameter("type", TableType.ALLELES.value)
             raise InputError(
                 f"{self._source}: this may be a matrix of distances ({likely.value}; gpualign tree and cluster read it), or calls"

@@ -60,7 +60,7 @@ class _File:
             self._read(path, memory, scratch)
             check.wait()
         except InputError:
-            lines.last_record = len(self.sites) + vcf_records.MOST_RECORDS
+            lines.last_record = len(self.sites) + vcf_records.MAX_RECORDS
             check.wait()  # the check of the text may have a more precise error
             raise
         finally:

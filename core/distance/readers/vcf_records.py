@@ -22,13 +22,13 @@ import numpy as np
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError
-from gpualign.core.distance.calls import MISSING, MOST_ALLELES
+from gpualign.core.distance.calls import MAX_ALLELES, MISSING
 
 IDS, BLOCK, REFUSED, END = b"i", b"b", b"r", b"e"
 SIZE_BYTES = 8
 
 _BLOCK_BYTES = 1 << 20
-MOST_RECORDS = 4096
+MAX_RECORDS = 4096
 """Maximum number of records of a block, because their sites take memory too."""
 _PADDING = -2
 """Second allele that htslib gives a haploid call."""
@@ -80,7 +80,7 @@ def _send_records(path: str, sender: _Sender) -> None:
     sender.send(IDS, json.dumps(ids).encode())
     if not ids:
         raise InputError("no samples; expected genotypes")
-    room: Codes = np.empty((min(MOST_RECORDS, max(1, _BLOCK_BYTES // len(ids))), len(ids)), dtype=np.uint8)
+    room: Codes = np.empty((min(MAX_RECORDS, max(1, _BLOCK_BYTES // len(ids))), len(ids)), dtype=np.uint8)
     sites: list[tuple[Any, ...]] = []
     sent = 0
 
@@ -125,8 +125,8 @@ def _codes(record: Any, name: str, out: Codes) -> None:
     second = alleles[:, -1].astype(np.int64)
     second = np.where(second == _PADDING, first, second)
     upper = np.maximum(first, second)
-    if upper.max(initial=0) >= MOST_ALLELES:
-        raise InputError(f"{name} has calls of allele {upper.max()}; up to {MOST_ALLELES} alleles are distinguished")
+    if upper.max(initial=0) >= MAX_ALLELES:
+        raise InputError(f"{name} has calls of allele {upper.max()}; up to {MAX_ALLELES} alleles are distinguished")
     if upper.max(initial=0) > len(record.ALT):
         raise InputError(f"{name} has calls of allele {upper.max()}, but {len(record.ALT)} alternative alleles")
     lower = np.minimum(first, second)

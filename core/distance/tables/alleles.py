@@ -17,7 +17,7 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import parameter
 from gpualign.core.distance import _sites
-from gpualign.core.distance.tables.options import MOST_PLOIDY
+from gpualign.core.distance.tables.options import MAX_PLOIDY
 from gpualign.core.files.quoting import text_of
 
 CELL_BYTES = 4
@@ -184,7 +184,7 @@ class AlleleCells:
         if not dosages:
             them = "an allele" if len(codes) == 1 else "alleles"
             return f"{listed} may be {what} ({missing}) or {them} ({alleles}), as all other numbers are 0, 1 and 2; say which"
-        if dosages[-1] > MOST_PLOIDY:
+        if dosages[-1] > MAX_PLOIDY:
             return None
         ploidy, largest = parameter("ploidy", dosages[-1]), dosages[-1]
         numbers = f"0 to {largest} and {listed}" if codes else f"0 to {largest}"

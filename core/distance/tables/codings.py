@@ -25,7 +25,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, Kind, cell_table, number_table
 from gpualign.core.distance.tables.alleles import is_slip
-from gpualign.core.distance.tables.options import MOST_PLOIDY, CallOptions, TableType
+from gpualign.core.distance.tables.options import MAX_PLOIDY, CallOptions, TableType
 
 MINUS_ONE: int = _sites.MINUS_ONE
 
@@ -146,11 +146,11 @@ def _with_minus_one(with_one: bool) -> Coding:
 def _readings_with_zero(beyond: frozenset[int], alleles: str | None) -> str:
     largest = max(beyond)
     readings = [f"alleles with 0 as a missing one ({alleles})"] if alleles else []
-    if largest <= MOST_PLOIDY:
+    if largest <= MAX_PLOIDY:
         readings.append(f"dosages of a polyploid ({parameter('ploidy', largest)})")
     if len(beyond) == 1:
         readings.append(f"genotypes 0, 1, 2 with {largest} as a missing one ({parameter('missing_code', largest)})")
-    elif largest == _NINE and max(beyond - {_NINE}) <= MOST_PLOIDY:
+    elif largest == _NINE and max(beyond - {_NINE}) <= MAX_PLOIDY:
         remaining = max(beyond - {_NINE})
         readings.append(f"dosages with 9 as a missing one ({parameter('ploidy', remaining)} and {parameter('missing_code', _NINE)})")
     if not readings:

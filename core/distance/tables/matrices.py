@@ -10,7 +10,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.files.squares import number_of
+from gpualign.core.files.square_matrices import number_of
 
 ROWS_LOOKED_AT = 256
 """Number of rows and columns that is enough to decide."""
@@ -24,7 +24,7 @@ _LETTERS = re.compile(r"[^a-z0-9]+")
 _OF_R = re.compile(r"x(?=[0-9])")
 
 
-class Likeness(Enum):
+class MatrixEvidence(Enum):
     """Evidence that a square of numbers is a matrix of distances."""
 
     NONE = "none"
@@ -32,7 +32,7 @@ class Likeness(Enum):
     BY_IDS = "its rows and columns have the same ids"
 
 
-def likeness(numbers: npt.NDArray[np.int64], ids: Sequence[str], titles: Sequence[str]) -> Likeness:
+def matrix_evidence(numbers: npt.NDArray[np.int64], ids: Sequence[str], titles: Sequence[str]) -> MatrixEvidence:
     """Return the evidence that a square is a matrix of distances. Ids that R or a file's name has changed count as equal.
 
     numbers: the first rows and columns, int64[rows][columns], 0 for missing calls
@@ -40,15 +40,15 @@ def likeness(numbers: npt.NDArray[np.int64], ids: Sequence[str], titles: Sequenc
     """
     pairs = np.count_nonzero(np.triu(numbers, 1))
     if not pairs or (numbers != numbers.T).any():
-        return Likeness.NONE
+        return MatrixEvidence.NONE
     diagonal = numbers.diagonal()
     if list(ids) == list(titles):
-        return Likeness.BY_IDS if (diagonal == diagonal[0]).all() else Likeness.NONE
+        return MatrixEvidence.BY_IDS if (diagonal == diagonal[0]).all() else MatrixEvidence.NONE
     if diagonal.any():
-        return Likeness.NONE
+        return MatrixEvidence.NONE
     if list(map(_plain, ids)) == list(map(_plain, titles)):
-        return Likeness.BY_IDS
-    return Likeness.BY_VALUES if len(numbers) >= _MIN_ROWS and pairs >= _MIN_PAIRS else Likeness.NONE
+        return MatrixEvidence.BY_IDS
+    return MatrixEvidence.BY_VALUES if len(numbers) >= _MIN_ROWS and pairs >= _MIN_PAIRS else MatrixEvidence.NONE
 
 
 def _plain(name: str) -> str:

@@ -7,7 +7,7 @@ from enum import Enum
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 
-MOST_PLOIDY = 8
+MAX_PLOIDY = 8
 
 
 class TableType(Enum):
@@ -64,5 +64,5 @@ class CallOptions:
             raise InputError(f"{every} is for letters, not for dosages ({ploidy})")
         if self.ploidy is not None and of_numbers:
             raise InputError(f"{ploidy} is for dosages, not for {type}")
-        if self.ploidy is not None and not 1 <= self.ploidy <= MOST_PLOIDY:
-            raise InputError(f"{ploidy}: expected a whole number from 1 to {MOST_PLOIDY}, found {self.ploidy}")
+        if self.ploidy is not None and not 1 <= self.ploidy <= MAX_PLOIDY:
+            raise InputError(f"{ploidy}: expected a whole number from 1 to {MAX_PLOIDY}, found {self.ploidy}")

@@ -18,8 +18,9 @@ Item = TypeVar("Item")
 CALLS_A_WORKER = 3
 """Calls in flight for each worker: one that it is computing, the next one, and one whose answer is in transit."""
 
-AHEAD = 2
-"""The next call may be at most `AHEAD` times the calls in flight ahead of the oldest of these: later answers wait for that one."""
+MAX_LEAD_FACTOR = 2
+"""The next call may be at most `MAX_LEAD_FACTOR` times the calls in flight ahead of the oldest of these: later answers wait for that
+one."""
 
 _UNKNOWN_WORKERS = 16
 """Number of workers that is assumed if an executor does not report it."""
@@ -30,7 +31,7 @@ _MAX_LOSSES = 3
 _POLL_SECONDS = 5.0  # how often workers are counted
 
 
-class Part:
+class CachedArgument:
     """Argument that workers cache. It is pickled when the first worker lacks it."""
 
     def __init__(self, content: object) -> None:
@@ -59,10 +60,10 @@ class SharedArguments:
     """Arguments that all calls of a run share and workers cache, under a unique name."""
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[CachedArgument, ...]
 
     @classmethod
-    def of(cls, *parts: Part) -> SharedArguments:
+    def of(cls, *parts: CachedArgument) -> SharedArguments:
         return cls(uuid.uuid4().hex, parts)
 
 
@@ -131,7 +132,7 @@ class WorkerPoolClient:
         try:
             while True:
                 oldest = min((sent.place for sent in waiting.values()), default=following)
-                while more and len(waiting) < room and following < oldest + AHEAD * room:
+                while more and len(waiting) < room and following < oldest + MAX_LEAD_FACTOR * room:
                     try:
                         item = next(source)
                     except StopIteration:

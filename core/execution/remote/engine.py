@@ -7,18 +7,18 @@ from contextlib import closing
 from dataclasses import field, fields
 from typing import Any, cast
 
-from gpualign.core.alignment.fingerprint import digest_of
 from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.alignment.task_fingerprint import fingerprint
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER, Part, SharedArguments, WorkerPoolClient
+from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.serialization import pack_tile, unpack_result
-from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, shipped_limits
+from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_limits
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import Limits, Tile
+from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 _SETS_KEPT = 3
@@ -44,7 +44,7 @@ class TaskOrder:
     def task(self, sets: list[SequenceSet]) -> Task:
         """Assemble the task. Raises `RunError` if it differs from the task that was sent."""
         task = Task(sets[0], sets[-1], **self.other_fields)
-        if digest_of(task) != self.digest:
+        if fingerprint(task) != self.digest:
             raise RunError("the sequences that arrived are not what was sent")
         return task
 
@@ -54,7 +54,7 @@ class RemotePrepared:
     """Implements `gpualign.core.execution.engine.Prepared`."""
 
     task: Task
-    limits: Limits
+    limits: TileLimits
     kernel: str
     hardware: str
     fleet: WorkerPoolClient = field(repr=False)
@@ -78,7 +78,7 @@ class RemoteEngine:
     def __init__(self, fleet: WorkerPoolClient, settings: object) -> None:
         self._fleet = fleet
         self._settings = settings
-        self._parts: list[tuple[SequenceSet, Part]] = []
+        self._parts: list[tuple[SequenceSet, CachedArgument]] = []
 
     def prepare(self, task: Task, budget: Budget) -> RemotePrepared:
         """Let one worker prepare the task. Waits for the first worker if there is none. Raises `RunError` if it cannot do the task."""
@@ -86,23 +86,23 @@ class RemoteEngine:
             raise RunError(f"a cluster cannot do this: {refusal}")
         other_fields = {one.name: getattr(task, one.name) for one in fields(task) if one.name not in (*_SETS, *_BLOCK_FIELDS)}
         sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
-        order = Part(TaskOrder(self._settings, other_fields, digest_of(task)))
+        order = CachedArgument(TaskOrder(self._settings, other_fields, fingerprint(task)))
         shared = SharedArguments.of(order, *map(self._part, sets))
         worker: WorkerCapabilities = self._fleet.ask(shared, None)
         count = self._fleet.count()
-        limits = shipped_limits(task, worker, count, AHEAD * CALLS_A_WORKER * count, budget)
-        return RemotePrepared(task, limits, worker.kernel, f"{describe_fleet(self._fleet)} {worker.hardware}", self._fleet, shared)
+        limits = remote_limits(task, worker, count, MAX_LEAD_FACTOR * CALLS_A_WORKER * count, budget)
+        return RemotePrepared(task, limits, worker.kernel, f"{describe_pool(self._fleet)} {worker.hardware}", self._fleet, shared)
 
-    def _part(self, sequences: SequenceSet) -> Part:
+    def _part(self, sequences: SequenceSet) -> CachedArgument:
         for known, part in self._parts:
             if known is sequences:
                 return part
-        part = Part(sequences)
+        part = CachedArgument(sequences)
         self._parts = [*self._parts[1 - _SETS_KEPT :], (sequences, part)]
         return part
 
 
-def describe_fleet(fleet: WorkerPoolClient) -> str:
+def describe_pool(fleet: WorkerPoolClient) -> str:
     """Human-readable number of workers, to be followed by what each of them has."""
     workers = fleet.workers()
     return "workers, each" if workers is None else "1 worker," if workers == 1 else f"{workers} workers, each"

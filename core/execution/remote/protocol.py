@@ -11,7 +11,7 @@ import socket
 from typing import Any, TypeAlias
 
 from gpualign import __version__
-from gpualign.core.alignment.fingerprint import VERSION
+from gpualign.core.alignment.task_fingerprint import VERSION
 from gpualign.core.common.dataclass import dataclass
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import Limits
+from gpualign.core.planning.tile_plan import TileLimits
 
 TILE_SECONDS = 2.0
 """Seconds that a worker computes a tile: some hundred times the time of its transfer."""
@@ -27,13 +27,13 @@ class WorkerCapabilities:
     rate: approximate cells per second (pairs per second if the cost counts pairs)
     """
 
-    limits: Limits
+    limits: TileLimits
     kernel: str
     hardware: str
     rate: float
 
 
-def shipped_limits(task: Task, worker: WorkerCapabilities, workers: int, ahead: int, budget: Budget) -> Limits:
+def remote_limits(task: Task, worker: WorkerCapabilities, workers: int, ahead: int, budget: Budget) -> TileLimits:
     """Return limits for `workers` workers of this kind.
 
     ahead: number of tile results that the coordinator holds at most. They fit into a third of the budget's results, beside the bands

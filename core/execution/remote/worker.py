@@ -14,23 +14,23 @@ from gpualign.core.execution.remote.protocol import Answer, Call, Done, Failed, 
 _KEPT = 2
 """Shared arguments that a worker caches: a search alternates between two."""
 
-Opened = Callable[[Any], Any]
+RequestHandler = Callable[[Any], Any]
 """Function that answers requests, made of the contents of shared arguments."""
 
 
 @dataclass(frozen=True)
 class _Cached:
     parts: tuple[str, ...]
-    serve: Opened
+    serve: RequestHandler
 
 
-class Node:
+class WorkerNode:
     """Answers calls, from any thread.
 
     open: makes, from the parts of shared arguments, a function that answers requests from any thread; both may raise `GpualignError`
     """
 
-    def __init__(self, open: Callable[[list[Any]], Opened]) -> None:
+    def __init__(self, open: Callable[[list[Any]], RequestHandler]) -> None:
         self._open = open
         self._lock = threading.Lock()
         self._parts: dict[str, Any] = {}
@@ -65,7 +65,7 @@ class Node:
         return tuple(name for name in call.parts if name not in self._parts)
 
 
-def in_turn(serve: Opened) -> Opened:
+def serialized(serve: RequestHandler) -> RequestHandler:
     """Wrap a function so that it answers one request at a time."""
     lock = threading.Lock()
 

@@ -16,7 +16,7 @@ from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
 
 
-class M8:
+class Blast6:
     """Columns: query, target, percent identity, length, mismatches, gap openings, ends of both (from 1), E-value, bit score."""
 
     detail = Detail.STATISTICS

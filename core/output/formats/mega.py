@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy.typing as npt
 
-from gpualign.core.output.matrix_files import Named, write_matrix_rows
+from gpualign.core.output.matrix_files import IdentifiedRecords, write_matrix_rows
 from gpualign.core.output.writer import ByteWriter
 from gpualign.core.sequences.string_column import StringColumn
 
 
-def write_mega(stream: ByteWriter, names: Named, values: npt.NDArray[Any], title: str, decimals: int, threads: int = 1) -> None:
+def write_mega(stream: ByteWriter, names: IdentifiedRecords, values: npt.NDArray[Any], title: str, decimals: int, threads: int = 1) -> None:
     """Write the names (as `names.written_samples` makes them), then the triangle below the diagonal.
 
     A distance that is not defined is `?`, which MEGA reads as missing.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from gpualign.core.output.formats.base import RowFormat
-    from gpualign.core.output.matrix_files import Named
+    from gpualign.core.output.matrix_files import IdentifiedRecords
     from gpualign.core.output.writer import ByteWriter
     from gpualign.core.results.columns import Field
 
@@ -65,9 +65,9 @@ def _csv(fields: list[Field]) -> RowFormat:
 
 
 def _m8(fields: list[Field]) -> RowFormat:
-    from gpualign.core.output.formats.blast6 import M8
+    from gpualign.core.output.formats.blast6 import Blast6
 
-    return M8()
+    return Blast6()
 
 
 def _paf(fields: list[Field]) -> RowFormat:
@@ -98,8 +98,8 @@ class Labels:
     decimals: decimal places of values that are not counts
     """
 
-    queries: Named
-    targets: Named
+    queries: IdentifiedRecords
+    targets: IdentifiedRecords
     title: str
     decimals: int
 

@@ -10,7 +10,7 @@ from gpualign.gpu.runtime.compilers.nvcc import Nvcc, find_nvcc
 from gpualign.gpu.runtime.compilers.nvrtc import find_nvrtc
 
 
-def found_compilers() -> Iterator[Compiler]:
+def installed_compilers() -> Iterator[Compiler]:
     """Yield the compilers of this machine, the preferred one first, searching lazily."""
     yield from find_nvrtc()
     if path := find_nvcc():
@@ -35,7 +35,7 @@ def choose_compiler(arch: str, driver: int | None = None) -> Compiler:
     Raises `NoCompiler`, with what was found and what to install, if there is none.
     """
     refused = []
-    for compiler in found_compilers():
+    for compiler in installed_compilers():
         reason = unfit(compiler, arch, driver)
         if reason is None:
             return compiler

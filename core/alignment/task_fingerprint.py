@@ -12,7 +12,7 @@ VERSION = 4
 """Version of the rules by which records and limits are cut into tiles. A worker must make the same tiles as the process that asks it."""
 
 
-def digest_of(task: Task) -> str:
+def fingerprint(task: Task) -> str:
     """Return the SHA-256, in hexadecimal, of all that results depend on: records with their ids, scoring, options of the task."""
     sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
     digest = hashlib.sha256(f"{len(sets)} {task.mode.value} {task.detail.value} {task.end_gaps.value} {task.top} {task.within}".encode())

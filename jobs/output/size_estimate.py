@@ -15,7 +15,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.runner import Discard
 from gpualign.core.output.formats.registry import FORMATS, Layout
-from gpualign.core.output.matrix_files import DECIMALS, Named, NumberType, id_lists
+from gpualign.core.output.matrix_files import DECIMALS, IdentifiedRecords, NumberType, id_lists
 from gpualign.core.output.pairs import blocks_of
 from gpualign.core.results.filter import Filter
 from gpualign.jobs.output.atomic_files import is_file_name
@@ -48,7 +48,7 @@ Arrays: TypeAlias = "dict[str, tuple[tuple[int, ...], np.dtype[Any]]]"
 """(shape, type) of arrays by name."""
 
 
-class Counted:
+class CountingStream:
     """Stream that counts bytes and drops them."""
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ def expected_pairs(spec: OutputSpec, job: PairsJob | NearJob, rows: int, line_wi
     else:
 
         def size(count: int) -> int:
-            stream = Counted()
+            stream = CountingStream()
             sink = rows_sink(stream, task, spec.rows, spec.path, line_width, None, spec.value.identity_definition)
             return written(sink, job.plan, _first(sampled.results, count), stream)
 
@@ -155,7 +155,7 @@ def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
     else:
 
         def whole(bands: Sequence[Any]) -> int:
-            stream = Counted()
+            stream = CountingStream()
             sink = pairs_sink(spec, metric, stream)
             sink.begin(samples)
             for one in bands:
@@ -190,7 +190,7 @@ def expected_hits(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_wid
     quiet = replace(job, notes=SILENT)
 
     def searched(queries: int) -> tuple[int, int]:
-        stream, hits = Counted(), 0
+        stream, hits = CountingStream(), 0
         sink = rows_sink(stream, job.task, spec.rows, spec.path, line_width)
         if queries:
             hits = quiet.part(start, start + queries).run(sink, _Unseen()).hits
@@ -248,7 +248,7 @@ def _about(size: int, path: Path | None) -> str:
     return f"about {format_bytes(size)}{' before compression' if packed else ''}"
 
 
-def written(sink: PairsSink, plan: Any, results: NearResults, stream: Counted) -> int:
+def written(sink: PairsSink, plan: Any, results: NearResults, stream: CountingStream) -> int:
     """Return the bytes of a whole file with these pairs."""
     sink.begin(plan)
     if len(results.pairs):
@@ -291,7 +291,7 @@ def text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:
     return sum(map(len, texts)) / max(1, len(texts))
 
 
-def arrays_text(format: str, path: Path | None, arrays: Arrays, queries: Named, targets: Named) -> str:
+def arrays_text(format: str, path: Path | None, arrays: Arrays, queries: IdentifiedRecords, targets: IdentifiedRecords) -> str:
     """Return a human-readable size of .npy files, or of one .npz."""
     if format == "npz":
         size = _npz_bytes(arrays, queries, targets)
@@ -302,7 +302,7 @@ def arrays_text(format: str, path: Path | None, arrays: Arrays, queries: Named, 
     return f"{format_bytes(size)} ({size:,} bytes)"
 
 
-def sparse_bytes(queries: Named, targets: Named, dtype: NumberType) -> RowBytes:
+def sparse_bytes(queries: IdentifiedRecords, targets: IdentifiedRecords, dtype: NumberType) -> RowBytes:
     """Return the size of a .npz of a sparse matrix by its number of pairs. dtype: type of the stored values."""
     index, rows = np.dtype(np.int32), len(queries.ids) + 1
     vectors: Arrays = {"indices": ((0,), index), "indptr": ((rows,), index), "data": ((0,), dtype)}
@@ -310,7 +310,7 @@ def sparse_bytes(queries: Named, targets: Named, dtype: NumberType) -> RowBytes:
     return RowBytes(_npz_bytes(vectors | header, queries, targets), index.itemsize + dtype.itemsize)
 
 
-def _npz_bytes(arrays: Arrays, queries: Named, targets: Named) -> int:
+def _npz_bytes(arrays: Arrays, queries: IdentifiedRecords, targets: IdentifiedRecords) -> int:
     """Return the bytes of a .npz with these arrays and the ids."""
     every = arrays | {name: ((len(records.ids),), _id_dtype(records)) for name, records in id_lists(queries, targets).items()}
     of_names = sum(_MEMBER_BYTES + 2 * len(f"{name}.npy") for name in every)
@@ -323,11 +323,11 @@ def _npy_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
     return len(head.getvalue()) + math.prod(shape) * dtype.itemsize
 
 
-def _id_dtype(records: Named) -> np.dtype[Any]:
+def _id_dtype(records: IdentifiedRecords) -> np.dtype[Any]:
     return np.dtype(f"U{max(1, max(map(len, records.ids), default=1))}")
 
 
-def matrix_bytes(format: str, queries: Named, targets: Named, rows: int, width: float) -> int:
+def matrix_bytes(format: str, queries: IdentifiedRecords, targets: IdentifiedRecords, rows: int, width: float) -> int:
     """Return the approximate bytes of a matrix as text. rows: number of rows that are written; width: average characters of a value."""
     above, beside = (int(records.id_column.lengths.sum()) for records in (targets, queries))
     count = len(targets.ids)

@@ -15,8 +15,8 @@ from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import Variant
-from gpualign.gpu.alignment.outputs.base import BatchOutput, Host
 from gpualign.gpu.alignment.recipe import Recipe
+from gpualign.gpu.alignment.results.base import BatchOutput, Host
 from gpualign.gpu.kernels.argument_structs import aligned
 from gpualign.gpu.runtime.host_buffers import ResultPool, Scores
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
-from gpualign.core.alignment.aligned_pairs import Aligned
+from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Integers
@@ -241,7 +241,7 @@ def _aligned_within(task: Task, pairs: NearPairs) -> NearPairs:
 
 def _of_listed(task: Task, engine: Engine, budget: Budget, pairs: NearPairs) -> NearResults:
     """Return pairs with their alignments; none if the engine has too little memory for them."""
-    nothing = NearResults(pairs.part(slice(0)), Aligned(np.zeros(0, dtype=task.dtype), None, None))
+    nothing = NearResults(pairs.part(slice(0)), PairAlignments(np.zeros(0, dtype=task.dtype), None, None))
     if not len(pairs):
         return nothing
     try:

@@ -15,7 +15,7 @@ from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
-from gpualign.gpu.alignment.outputs.base import BatchOutput, Host
+from gpualign.gpu.alignment.results.base import BatchOutput, Host
 from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import aligned, arguments
 from gpualign.gpu.kernels.kernel import Kernel

@@ -7,12 +7,12 @@ from functools import partial
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.planning.tile_plan import Tile
-from gpualign.gpu.alignment.outputs.base import TileOutput
-from gpualign.gpu.alignment.outputs.hits import HitsOfTile
-from gpualign.gpu.alignment.outputs.host_traceback import BatchMatrices
-from gpualign.gpu.alignment.outputs.paths import BatchPaths, PathsOfTile
-from gpualign.gpu.alignment.outputs.scores import ScoresOfTile
 from gpualign.gpu.alignment.recipe import Recipe
+from gpualign.gpu.alignment.results.base import TileOutput
+from gpualign.gpu.alignment.results.hits import HitsOfTile
+from gpualign.gpu.alignment.results.host_traceback import BatchMatrices
+from gpualign.gpu.alignment.results.paths import BatchPaths, PathsOfTile
+from gpualign.gpu.alignment.results.scores import ScoresOfTile
 from gpualign.gpu.runtime.host_buffers import ResultPool
 
 

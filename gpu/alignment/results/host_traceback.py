@@ -12,8 +12,8 @@ from gpualign.core.alignment.path_builder import RunsBuilder
 from gpualign.core.alignment.task import Detail
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
 from gpualign.core.scoring.recurrence_forms import usable_pairs
-from gpualign.gpu.alignment.outputs.base import Host
-from gpualign.gpu.alignment.outputs.paths import BatchPaths, PathResults
+from gpualign.gpu.alignment.results.base import Host
+from gpualign.gpu.alignment.results.paths import BatchPaths, PathResults
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _LETTERS = 32
