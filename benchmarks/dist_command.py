@@ -37,7 +37,7 @@ from gpualign.jobs.devices.selection import pick_distance_engine
 from gpualign.jobs.reporter import SILENT
 path, device, threads, most = sys.argv[1:]
 resources = checked_resources(device, int(threads), None)
-options = DistOptions(most=float(most) if most else None, resources=resources)
+options = DistOptions(max_distance=float(most) if most else None, resources=resources)
 engine = pick_distance_engine(resources, SILENT)
 with TemporaryFiles() as files, open(path, 'rb') as stream:
     times = [time.perf_counter()]

@@ -128,7 +128,7 @@ def measured(count: int, options: argparse.Namespace) -> list[str]:
     resources = checked_resources(options.device, options.threads, None)
     engine = pick_distance_engine(resources, _Notes())
     source = Evolved(count, options.sites, options.generations, options.changes, options.missing)
-    task = DistanceTask(metric_named("hamming"), MissingRule.PAIRWISE, False, most=options.max_distance)
+    task = DistanceTask(metric_named("hamming"), MissingRule.PAIRWISE, False, max_distance=options.max_distance)
     budget = DistanceBudget(reading=0, panel=0, planes=1 << 60, counts=options.counts << 30)
     start = time.perf_counter()
     prepared = prepare(source, task, engine, budget, tempfile.TemporaryFile)

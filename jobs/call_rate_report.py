@@ -39,7 +39,7 @@ def name_poorest(ids: Sequence[str], called: CountArray, which: CountArray, site
 
 def pairs_without_value(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:
     """Describe how many pairs have no distance, and why; None if there are none."""
-    min_compared = prepared.coverage.least
+    min_compared = prepared.coverage.min_sites
     sites = "have no compared site" if min_compared == 1 else f"have fewer than {min_compared:,} compared sites"
     reasons = (totals.lacking, sites), (totals.undefined, prepared.task.metric.undefined)
     return ", ".join(f"{count:,} of {totals.pairs:,} pairs {reason}" for count, reason in reasons if count) or None
@@ -53,4 +53,4 @@ def pairs_left_out(prepared: PreparedDistances, totals: DistanceTotals) -> str |
     named = name_poorest(prepared.samples.ids, prepared.called, np.flatnonzero(totals.left_out), prepared.input_sites)
     pairs, are = ("1 near pair has", "is") if count == 1 else (f"{count:,} near pairs have", "are")
     why = f"for few calls of {named}; {parameter('min_compared', '1')} keeps {'it' if count == 1 else 'them'}"
-    return f"{pairs} fewer than {prepared.few.least:,} compared sites and {are} left out, {why}"
+    return f"{pairs} fewer than {prepared.few.min_sites:,} compared sites and {are} left out, {why}"

@@ -52,7 +52,7 @@ class DistOptions:
 
     metric: one of `metrics.METRICS`
     compared: also output the number of compared sites
-    least: as in `DistanceTask`; None: 1, and near pairs with less than half of the sites are left out
+    min_compared: as in `DistanceTask`; None: 1, and near pairs with less than half of the sites are left out
     calls: how calls are read
     most, added, min_kinship: as in `DistanceTask`
     kernel: "auto", or one of Payne 2010
@@ -62,9 +62,9 @@ class DistOptions:
     metric: str = "hamming"
     missing: MissingRule = MissingRule.PAIRWISE
     compared: bool = False
-    least: int | Fraction | None = None
+    min_compared: int | Fraction | None = None
     calls: CallOptions = field(default_factory=CallOptions)
-    most: float | None = None
+    max_distance: float | None = None
     added: bool = False
     min_kinship: float | None = None
     kernel: str = AUTO
@@ -80,12 +80,14 @@ class DistOptions:
     def task(self) -> DistanceTask:
         """Return the task of these options. Raises `InputError` for contradictions."""
         metric = metric_named(self.metric)
-        believed = _default_compared_fraction() if self.least is None and self.most is not None and self.counts_compared else None
-        min_compared = 1 if self.least is None else self.least
-        task = DistanceTask(metric, self.missing, self.compared, min_compared, self.most, self.added, self.min_kinship, believed)
+        believed = (
+            _default_compared_fraction() if self.min_compared is None and self.max_distance is not None and self.counts_compared else None
+        )
+        min_compared = 1 if self.min_compared is None else self.min_compared
+        task = DistanceTask(metric, self.missing, self.compared, min_compared, self.max_distance, self.added, self.min_kinship, believed)
         metric.check_rule(task.missing)
         max_distance, min_kinship = parameter("max_distance"), parameter("min_kinship")
-        if metric.similarity and self.most is not None:
+        if metric.similarity and self.max_distance is not None:
             raise InputError(
                 f"{max_distance} is for distances, and {parameter('metric', metric.name)} is a {metric.value}; give {min_kinship}"
             )
@@ -94,7 +96,7 @@ class DistOptions:
         if self.min_kinship is not None and self.min_kinship > metric.largest:
             raise InputError(f"{min_kinship}: {metric.name} is {metric.largest:g} at most; found {self.min_kinship:g}")
         if metric.largest == 1 and not metric.similarity:
-            check_fraction("max_distance", self.most, meaning=f"a distance by {parameter('metric', metric.name)},")
+            check_fraction("max_distance", self.max_distance, meaning=f"a distance by {parameter('metric', metric.name)},")
         if metric.measure is Measure.RELATIONSHIP:
             r = self.resources
             if r.executor is not None or r.device not in (AUTO, "cpu"):
@@ -268,10 +270,10 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     prepared = runner.prepare(source, options.task(), engine, budget, scratch)
     plan = prepared.plan
     reporter.detail(f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.count} bands of up to {plan.rows} samples")
-    if options.most is not None and options.most > 1 and prepared.task.metric.per_site:
-        reporter.warn(f"{options.metric} is a distance per site, and {describe_percentage('max_distance', options.most)}")
+    if options.max_distance is not None and options.max_distance > 1 and prepared.task.metric.per_site:
+        reporter.warn(f"{options.metric} is a distance per site, and {describe_percentage('max_distance', options.max_distance)}")
     if few := few_calls(prepared):
         reporter.note(few)
-    if options.kernel != AUTO and options.most is not None and options.least is None and _has_few_calls(prepared):
+    if options.kernel != AUTO and options.max_distance is not None and options.min_compared is None and _has_few_calls(prepared):
         reporter.note(f"{parameter('kernel', options.kernel)} does not count compared sites: near pairs with few of them are not left out")
     return DistJob(prepared, left, samples_left)

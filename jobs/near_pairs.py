@@ -261,7 +261,7 @@ def describe_bound(task: Task) -> str:
     """Return the allowed number of edits between records, human-readable."""
     assert task.within is not None
     queries, targets = task.queries.lengths, task.targets.lengths
-    ends = task.within.most(np.array([queries.min(), queries.max()]), np.array([targets.min(), targets.max()]))
+    ends = task.within.max_edits(np.array([queries.min(), queries.max()]), np.array([targets.min(), targets.max()]))
     low, high = sorted(max(0, int(edits)) for edits in ends)
     return f"at most {low:,}" if low == high else f"at most {low:,} to {high:,}, by length"
 

@@ -140,7 +140,7 @@ def cluster(
     counts = {} if inputs is None else counts_of(inputs)
     if known is None:
         assert inputs is not None
-        messages.of_run.have_read(counts, resources, format=spec.format)
+        messages.run_summary.have_read(counts, resources, format=spec.format)
         job, alignments = prepare(inputs, options, messages)
         records, of_identities = inputs.queries.ids, not (edit and max_distance is not None)
     else:
@@ -148,7 +148,7 @@ def cluster(
         precomputed, of_identities = read_precomputed(
             edges, distances, edit, min_identity is not None, known_ids, messages.warn, resources.memory or default_memory()
         )
-        messages.of_run.have_read(counts, resources, format=spec.format)
+        messages.run_summary.have_read(counts, resources, format=spec.format)
         if edges is not None and known_ids is None:
             count = f"{len(precomputed.ids):,} record{'s'[: len(precomputed.ids) != 1]}"
             messages.note(
@@ -170,7 +170,7 @@ def cluster(
             write(Clustered(records, clustering, inputs, members, of_identities))
         pairs = {}
         if alignments is not None:
-            messages.of_run.resolve(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
+            messages.run_summary.resolve(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
             pairs["pairs"] = alignments.pairs
-        messages.of_run.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near, **clustering.figures})
+        messages.run_summary.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near, **clustering.figures})
     messages.cluster_summary(clustering.sizes.tolist(), near, engine and engine[0])

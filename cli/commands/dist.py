@@ -236,7 +236,7 @@ def dist(
     with OutputFiles(messages.note) as files, ExitStack() as opened:
         with ExitStack() as inputs:
             source = read(open_calls(sets, inputs), options, files, messages)
-        messages.of_run.have_read(samples_of(sets, source.samples), resources, format=spec.format)
+        messages.run_summary.have_read(samples_of(sets, source.samples), resources, format=spec.format)
         job = prepare(options, source, engine, files.scratch, messages)
         del source
         if picture is not None:
@@ -263,11 +263,11 @@ def dist(
             keeping = resume_policy_of(messages.invocation, resume, queries, lambda: digest_files(again), nbytes)
         writing = portion.begin(files, keeping, messages.note, picture.path if picture else None)
         if writing is None:
-            messages.of_run.write(files, None, {})
+            messages.run_summary.write(files, None, {})
             return
         whole = job
-        job, written = (writing.rest(one) for one in (job, written))
-        pairs_before = writing.earlier(whole, job)[0]
+        job, written = (writing.remaining(one) for one in (job, written))
+        pairs_before = writing.done_before(whole, job)[0]
 
         write_clusters = clustering = None
         if clustered is not None:
@@ -297,7 +297,7 @@ def dist(
             with naming_output(picture.path):
                 write_plot(files.open(picture.path), picture, heatmap_of_distances(values, job.samples, task.metric), messages)
         figures = {**totals.with_earlier(pairs_before, pairs_before * totals.sites), **job.figures, **cluster_figures}
-        messages.of_run.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **figures})
+        messages.run_summary.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **figures})
     if without := job.without_value(totals):
         messages.note(f"{without}: {no_distance(spec, job)}")
     if left_out := job.left_out(totals):

@@ -43,7 +43,7 @@ class ConsoleReporter:
         self.verbosity = verbosity
         self._log = log
         self.stages = Stages()
-        self.of_run = RunSummary(summary, self.stages, lambda: self.invocation)
+        self.run_summary = RunSummary(summary, self.stages, lambda: self.invocation)
 
     @property
     def invocation(self) -> Invocation:
@@ -59,7 +59,7 @@ class ConsoleReporter:
     def begin(self, inputs: Iterable[str | None], outputs: Iterable[Path | None], resume: bool = False) -> None:
         """Check the files of the run and open its log. resume: append to the log. Raises `InputError` if an output is also an input, or if
         two outputs are the same file."""
-        inputs, outputs, log, summary = list(inputs), list(outputs), self._log, self.of_run
+        inputs, outputs, log, summary = list(inputs), list(outputs), self._log, self.run_summary
         beside = {"--log": log.path if log else None, "--summary": summary.path}
         check_outputs(inputs, [*outputs, *(path for path in beside.values() if path)])
         for option, path in beside.items():

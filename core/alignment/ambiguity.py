@@ -58,13 +58,13 @@ class Ambiguous:
     """A rule, and the numbers of ambiguity letters to which it applies.
 
     queries, targets: ambiguity letters of each record, int64[records]
-    most: ambiguity letters of any pair, at most
+    max_letters: ambiguity letters of any pair, at most
     """
 
     rule: Rule
     queries: Integers = field(repr=False)
     targets: Integers = field(repr=False)
-    most: int
+    max_letters: int
 
     def counts_as(self, alphabet: Alphabet) -> CountsAs:
         """Return what each pair of letters counts as: uint8[32][32] by codes."""
@@ -80,11 +80,11 @@ class Ambiguous:
 
     def of_strands(self) -> Ambiguous:
         """Return the rule for a task in which both strands of each query are queries, one after the other."""
-        return Ambiguous(self.rule, np.repeat(self.queries, 2), self.targets, self.most)
+        return Ambiguous(self.rule, np.repeat(self.queries, 2), self.targets, self.max_letters)
 
     def part(self, queries: Integers, targets: Integers) -> Ambiguous:
         """Return the rule for a subset of the records."""
-        return Ambiguous(self.rule, self.queries[queries], self.targets[targets], self.most)
+        return Ambiguous(self.rule, self.queries[queries], self.targets[targets], self.max_letters)
 
     @property
     def usual(self) -> int:

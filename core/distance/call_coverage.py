@@ -32,14 +32,14 @@ class Coverage:
     queries, targets: sites at which each of them has a call, int64[queries], int64[targets]
     upper_triangle: the queries are the first of the targets, each paired with later ones
     sites: number of sites
-    least: sites that a pair must have in common
+    min_sites: sites that a pair must have in common
     """
 
     queries: CountArray = field(repr=False)
     targets: CountArray = field(repr=False)
     upper_triangle: bool
     sites: int
-    least: int
+    min_sites: int
 
     @property
     def suffices(self) -> bool:
@@ -49,18 +49,20 @@ class Coverage:
     @property
     def decides(self) -> bool:
         """Whether `lacking` is exact, so that nothing needs to be counted."""
-        return self._always(self.queries[self.queries >= self.least], self.targets[self.targets >= self.least])
+        return self._always(self.queries[self.queries >= self.min_sites], self.targets[self.targets >= self.min_sites])
 
     def lacking(self, queries: slice, targets: slice) -> npt.NDArray[np.bool_]:
         """Return the pairs of which a sample by itself has fewer than `least` calls: bool[queries][targets]."""
-        lacking: npt.NDArray[np.bool_] = (self.queries[queries] < self.least)[:, None] | (self.targets[targets] < self.least)[None, :]
+        lacking: npt.NDArray[np.bool_] = (self.queries[queries] < self.min_sites)[:, None] | (self.targets[targets] < self.min_sites)[
+            None, :
+        ]
         return lacking
 
     @property
     def lacking_pairs(self) -> int:
         """Number of pairs of which a sample by itself has fewer than `least` calls; in the upper triangle without pairs of a sample with
         itself."""
-        queries, targets = (int(np.count_nonzero(called >= self.least)) for called in (self.queries, self.targets))
+        queries, targets = (int(np.count_nonzero(called >= self.min_sites)) for called in (self.queries, self.targets))
         return count_pairs(len(self.queries), len(self.targets), self.upper_triangle) - count_pairs(queries, targets, self.upper_triangle)
 
     def _always(self, queries: CountArray, targets: CountArray) -> bool:
@@ -70,4 +72,4 @@ class Coverage:
         if self.upper_triangle:
             # No pair has fewer calls than the query with the fewest and the sample with the fewest of all others.
             targets = np.append(np.delete(targets, queries.argmin()), self.sites)
-        return int(queries.min()) + int(targets.min()) - self.sites >= self.least
+        return int(queries.min()) + int(targets.min()) - self.sites >= self.min_sites

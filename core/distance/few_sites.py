@@ -33,13 +33,13 @@ class FewSites:
     """Decides which pairs have fewer than `least` sites in common.
 
     called: sites at which each sample has a call, int64[samples]
-    least: sites that a pair should have in common
+    min_sites: sites that a pair should have in common
     rows: the samples whose sites in common with all others are known, ascending, int64[rows]
     common: these numbers, int32[rows][samples]
     """
 
     called: CountArray = field(repr=False)
-    least: int
+    min_sites: int
     rows: CountArray = field(repr=False)
     common: CountMatrix = field(repr=False)
 
@@ -50,13 +50,13 @@ class FewSites:
         compared: sites that they have in common, if these were count_few_sites
         """
         if compared is not None:
-            return compared < self.least
-        few: npt.NDArray[np.bool_] = np.minimum(self.called[queries], self.called[targets]) < self.least
+            return compared < self.min_sites
+        few: npt.NDArray[np.bool_] = np.minimum(self.called[queries], self.called[targets]) < self.min_sites
         if len(self.rows):
             for some, others in ((queries, targets), (targets, queries)):
                 at = np.minimum(np.searchsorted(self.rows, some), len(self.rows) - 1)
                 known = np.flatnonzero(self.rows[at] == some)
-                few[known] |= self.common[at[known], others[known]] < self.least
+                few[known] |= self.common[at[known], others[known]] < self.min_sites
         return few
 
     def poorer(self, queries: CountArray, targets: CountArray) -> CountArray:

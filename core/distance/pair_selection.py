@@ -38,18 +38,18 @@ class PairSelectionRule:
     All numbers are 64-bit integers; the function that makes a rule ensures that no sum overflows.
 
     weights: factor of each count
-    most: the largest sum
+    max_sum: the largest sum
     offsets: one for each row of the panels, int64[rows]; None: 0
-    least: the smallest number of compared sites; None: any number
+    min_compared: the smallest number of compared sites; None: any number
     cap: (count, its largest value): a pair with more of this count is not chosen, whatever its other counts are. An engine may drop the
         pair as soon as the count exceeds the cap, if the count never falls (it is of Operation.DIFFER only). None: no cap
     floors: a pair with less than the floor of one of these counts has no value; such pairs are counted
     """
 
     weights: Mapping[str, int]
-    most: int
+    max_sum: int
     offsets: npt.NDArray[np.int64] | None = field(default=None, repr=False)
-    least: int | None = None
+    min_compared: int | None = None
     cap: tuple[str, int] | None = None
     floors: Mapping[str, int] = field(default_factory=dict)
 
@@ -104,8 +104,10 @@ def choose(rule: PairSelectionRule, band: Band, counts: Mapping[str, CountMatrix
         if rule.offsets is not None:
             total += rule.offsets[queries][:, None] + rule.offsets[targets][None, :]
         mask = targets[None, :] > queries[:, None] if band.upper_triangle else np.ones(total.shape, dtype=np.bool_)
-        lacks = mask & (counts[COMPARED][some] < rule.least) if rule.least is not None else np.zeros(total.shape, dtype=np.bool_)
-        i, j = np.nonzero(mask & ~lacks & (total <= rule.most))
+        lacks = (
+            mask & (counts[COMPARED][some] < rule.min_compared) if rule.min_compared is not None else np.zeros(total.shape, dtype=np.bool_)
+        )
+        i, j = np.nonzero(mask & ~lacks & (total <= rule.max_sum))
         chosen = {name: matrix[some][i, j] for name, matrix in counts.items()}
         undefined = count_undefined(rule, queries, targets, band.upper_triangle, {name: matrix[some] for name, matrix in counts.items()})
         yield SelectedPairs(queries[i], targets[j], chosen, int(np.count_nonzero(lacks)), undefined, band.start + some.stop)
@@ -127,8 +129,8 @@ def count_undefined(
     below = np.zeros((len(queries), len(targets)), dtype=np.bool_)
     for name, floor in rule.floors.items():
         below |= counts[name] < floor
-    if rule.least is not None:
-        below &= counts[COMPARED] >= rule.least
+    if rule.min_compared is not None:
+        below &= counts[COMPARED] >= rule.min_compared
     if rule.offsets is not None:
         below &= rule.offsets[queries][:, None] + rule.offsets[targets][None, :] < FAR
     if upper_triangle:

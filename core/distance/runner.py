@@ -51,8 +51,8 @@ class DistanceTask:
     metric: the formula of distances
     missing: how missing calls are treated
     compared: whether the number of compared sites is written too
-    least: pairs with fewer compared sites, or with less than this fraction of the sites, have no distance
-    most: only pairs at this distance or nearer are computed, each pair of one set once; None: all pairs
+    min_compared: pairs with fewer compared sites, or with less than this fraction of the sites, have no distance
+    max_distance: only pairs at this distance or nearer are computed, each pair of one set once; None: all pairs
     added: whether the queries of two sets are also compared with each other
     min_kinship: only pairs of this kinship or more are computed, for a metric that is a kinship; None: no threshold
     believed: pairs at `most` or nearer that were compared at less than this fraction of the sites are left out, and counted;
@@ -62,8 +62,8 @@ class DistanceTask:
     metric: Metric
     missing: MissingRule
     compared: bool
-    least: int | Fraction = 1
-    most: float | None = None
+    min_compared: int | Fraction = 1
+    max_distance: float | None = None
     added: bool = False
     min_kinship: float | None = None
     believed: Fraction | None = None
@@ -71,11 +71,11 @@ class DistanceTask:
     @property
     def near(self) -> bool:
         """Whether a threshold selects pairs."""
-        return self.most is not None or self.min_kinship is not None
+        return self.max_distance is not None or self.min_kinship is not None
 
     def keeps(self, values: Values) -> npt.NDArray[np.bool_]:
         """Return a mask of the pairs that meet the threshold. Pairs without a value (NaN) do not."""
-        kept: npt.NDArray[np.bool_] = values <= self.most if self.most is not None else values >= self.min_kinship
+        kept: npt.NDArray[np.bool_] = values <= self.max_distance if self.max_distance is not None else values >= self.min_kinship
         return kept
 
     def samples_of(self, source: Source) -> Samples:
@@ -159,8 +159,10 @@ class PreparedDistances:
         task = self.task
         if task.min_kinship is not None:
             return kinship_rule(task.metric, task.min_kinship, self.constants, self.coverage)
-        assert task.most is not None
-        return near_rule(task.metric, task.missing, task.most, self.counter.names, self.constants, self.sites, self.called, self.coverage)
+        assert task.max_distance is not None
+        return near_rule(
+            task.metric, task.missing, task.max_distance, self.counter.names, self.constants, self.sites, self.called, self.coverage
+        )
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,7 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     samples, called, request = task.samples_of(source), source.called, asked
     # Counting compared sites costs planes and a product of them, so it is done only if the numbers of calls do not decide which pairs have
     # too few. If these are known only after all panels are made, the panels are made ready for it.
-    minimums = [least for least in (task.least, task.believed) if least is not None]
+    minimums = [least for least in (task.min_compared, task.believed) if least is not None]
     if task.missing is MissingRule.PAIRWISE and (
         called is None or not all(_coverage(samples, task, called, source.sites, least).decides for least in minimums)
     ):
@@ -224,12 +226,12 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     if called is None:
         assert omitted.called is not None  # a source that does not know the calls in advance reports them with its panels
         called = omitted.called
-    coverage, panels = _coverage(samples, task, called, counted, task.least), store.panels
+    coverage, panels = _coverage(samples, task, called, counted, task.min_compared), store.panels
     few, decided = None, coverage.decides  # decided: by the numbers of calls, or by a count of a few samples
     if task.believed is not None and not (doubts := _coverage(samples, task, called, counted, task.believed)).suffices:
-        few = few_sites_from_calls(called, doubts.least)
+        few = few_sites_from_calls(called, doubts.min_sites)
         if decided and not doubts.decides and not asked.compared:
-            counted_few = count_few(called, counted, doubts.least, panels, omitted.sites, counter, budget.panel)
+            counted_few = count_few(called, counted, doubts.min_sites, panels, omitted.sites, counter, budget.panel)
             few, decided = (few, False) if counted_few is None else (counted_few, True)
     if decided and request != asked:
         counter = replace(counter, wanted=asked)
@@ -335,7 +337,7 @@ def _distances(prepared: PreparedDistances, band: Band, raw: dict[str, CountMatr
             first = prepared.samples.first_target
             lacking = coverage.lacking(slice(band.start, band.stop), slice(band.first_target - first, band.target_stop - first))
         else:
-            lacking = counts.compared < coverage.least
+            lacking = counts.compared < coverage.min_sites
         values[lacking] = np.nan
         without = count(lacking)
     undefined = count(np.isnan(values)) - without if task.metric.undefined is not None else 0

@@ -98,11 +98,11 @@ def kinship_rule(metric: Metric, least: float, constants: Mapping[str, int], cov
 
 def _with_coverage(rule: PairSelectionRule, constants: Mapping[str, int], coverage: Coverage) -> PairSelectionRule:
     """Return the rule for raw counts, which leave out the constants, restricted to pairs with enough compared sites."""
-    most = rule.most - sum(weight * constants.get(name, 0) for name, weight in rule.weights.items())
+    most = rule.max_sum - sum(weight * constants.get(name, 0) for name, weight in rule.weights.items())
     if coverage.suffices:
-        return replace(rule, most=most)
+        return replace(rule, max_sum=most)
     if not coverage.decides:
-        return replace(rule, most=most, least=coverage.least - constants.get(COMPARED, 0))
+        return replace(rule, max_sum=most, min_compared=coverage.min_sites - constants.get(COMPARED, 0))
     called = [coverage.targets] if coverage.upper_triangle else [coverage.queries, coverage.targets]
-    far = np.where(np.concatenate(called) < coverage.least, FAR, 0)
-    return replace(rule, most=most, offsets=far if rule.offsets is None else np.where(far > 0, far, rule.offsets))
+    far = np.where(np.concatenate(called) < coverage.min_sites, FAR, 0)
+    return replace(rule, max_sum=most, offsets=far if rule.offsets is None else np.where(far > 0, far, rule.offsets))

@@ -177,6 +177,6 @@ def choose(
 def joined_deletions(lengths: Integers, bound: EditBound) -> int:
     """Return the number of letters to delete if records are short and edits few enough for a join of neighbourhoods, else 0."""
     longest = np.array([lengths.max()], dtype=np.int64)
-    max_edits = int(bound.most(longest, longest)[0])
+    max_edits = int(bound.max_edits(longest, longest)[0])
     suitable = int(longest[0]) <= _SHORT and 1 <= max_edits <= MAX_NEIGHBOUR_EDITS and bound.per_letter == bound.per_shorter == 0
     return max_edits if suitable else 0

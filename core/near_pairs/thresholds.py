@@ -30,7 +30,7 @@ def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
     if filter.identity is not None:
         bounds += _identity_bounds(filter.identity, filter.min_coverage, definition, free_ends, task)
     lengths = np.array([task.queries.lengths.mean()], dtype=np.int64), np.array([task.targets.lengths.mean()], dtype=np.int64)
-    return min((one for one in bounds if one is not None), key=lambda one: int(one.most(*lengths)[0]), default=None)
+    return min((one for one in bounds if one is not None), key=lambda one: int(one.max_edits(*lengths)[0]), default=None)
 
 
 def _identity_bounds(identity: float, coverage: float | None, definition: int, free_ends: bool, task: Task) -> list[EditBound]:
@@ -45,7 +45,7 @@ def _identity_bounds(identity: float, coverage: float | None, definition: int, f
     if task.ambiguous is None:
         return bounds
     shortest = int(min(task.queries.lengths.min(), task.targets.lengths.min()))
-    return [one.with_ambiguous(task.ambiguous.most, shortest) for one in bounds]
+    return [one.with_ambiguous(task.ambiguous.max_letters, shortest) for one in bounds]
 
 
 def advice_on_bounds(filter: Filter, task: Task, definition: int) -> str | None:

@@ -47,7 +47,7 @@ class EditBound:
     coverage: float = 0.0
     ambiguous: int = 0
 
-    def most(self, query_lengths: Integers, target_lengths: Integers) -> Integers:
+    def max_edits(self, query_lengths: Integers, target_lengths: Integers) -> Integers:
         """Return k(m, n) for arrays of lengths that broadcast together: int64."""
         both, shorter = query_lengths + target_lengths, np.minimum(query_lengths, target_lengths)
         return np.floor(self.per_letter * both + self.per_shorter * shorter + self.constant).astype(np.int64)
@@ -68,7 +68,7 @@ class EditBound:
 
         With q = 1 the q-grams are letters, and equal ones are counted one by one: the surplus of a sequence over the other.
         """
-        bound: Integers = np.minimum(q * self.most(lengths, other_lengths), self.grams_by_coverage(q, lengths, other_lengths))
+        bound: Integers = np.minimum(q * self.max_edits(lengths, other_lengths), self.grams_by_coverage(q, lengths, other_lengths))
         return np.maximum(bound, 0)
 
     def grams_by_coverage(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:

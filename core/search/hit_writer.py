@@ -32,14 +32,14 @@ Trace = Callable[[Hits], tuple[Statistics, Runs]]
 class HitFilter:
     """Selects the hits that are written.
 
-    most: number of best hits of each query; None for all
+    max_hits: number of best hits of each query; None for all
     min_score: smallest score
     max_evalue: largest E-value, None for any
     without_self: whether a hit of a query on itself is left out
     rows: filter of traced hits
     """
 
-    most: int | None
+    max_hits: int | None
     min_score: int = 1
     max_evalue: float | None = None
     without_self: bool = False
@@ -49,7 +49,7 @@ class HitFilter:
     def top(self) -> int | None:
         """Targets of each query that the search must find: one more than are written, which shows whether there are more. None: all that
         pass, since of two hits the one with the smaller score may have the smaller E-value."""
-        return None if self.most is None or self.max_evalue is not None else self.most + 1 + self.without_self
+        return None if self.max_hits is None or self.max_evalue is not None else self.max_hits + 1 + self.without_self
 
 
 NOTABLE = 1e-3
@@ -132,14 +132,14 @@ class HitsWriter:
         order = np.lexsort((hits.queries, ranks, -hits.scores, records))
         hits, records = hits.part(order), records[order]
         if of_queries.per_record > 1 or of_targets.per_record > 1:
-            _, firsts = np.unique(records * len(of_targets.given) + of_targets.records(hits.targets), return_index=True)
+            _, firsts = np.unique(records * len(of_targets.record_lengths) + of_targets.records(hits.targets), return_index=True)
             firsts.sort()
             hits, records = hits.part(firsts), records[firsts]
-        if self._filter.most is None:
+        if self._filter.max_hits is None:
             return hits
         places = np.arange(len(hits)) - np.searchsorted(records, records)  # within each record's hits
-        self._count_suppressed(hits, records, places - self._filter.most)
-        return hits.part(places < self._filter.most)
+        self._count_suppressed(hits, records, places - self._filter.max_hits)
+        return hits.part(places < self._filter.max_hits)
 
     def _count_suppressed(self, hits: Hits, records: Integers, beyond: Integers) -> None:
         """Count records with unwritten hits. beyond: >= 0 for an unwritten hit, 0 for the first of a record."""

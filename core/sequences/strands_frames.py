@@ -28,13 +28,13 @@ class FrameSet:
     """Strands or translations of input records.
 
     sequences: one for each of `frames` of each input record, in this order
-    given: lengths of the input records, int64[records]
+    record_lengths: lengths of the input records, int64[records]
     frames: negative for reverse complements; -3 to 3 for translations, else 1 and -1
     letters: letters of an input record that one letter of `sequences` stands for
     """
 
     sequences: SequenceSet
-    given: Integers
+    record_lengths: Integers
     frames: tuple[int, ...] = (1,)
     letters: int = 1
 
@@ -62,7 +62,7 @@ class FrameSet:
     @cached_property
     def lengths(self) -> Integers:
         """Length of the input record of each sequence: int64[sequences]."""
-        return np.repeat(self.given, self.per_record)
+        return np.repeat(self.record_lengths, self.per_record)
 
     @cached_property
     def chance_lengths(self) -> Integers:
@@ -73,7 +73,7 @@ class FrameSet:
     @property
     def chance_letters(self) -> int:
         """Letters of a database of these records in E-values, which count only one frame."""
-        return int(self.given.sum()) // self.letters
+        return int(self.record_lengths.sum()) // self.letters
 
     def place(self, numbers: Integers, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
         """Convert intervals of these sequences, 0-based and half-open, into intervals of their input records: int64 of the same shape."""

@@ -111,8 +111,8 @@ class TileChooser:
             return []
         number, cap = self._cap
         limits = [(counts[number], cap)]
-        if term.count == COMPARED and self.rule.least is not None:
-            limits.append((counts[self.names.index(COMPARED)], self.rule.least - 1))
+        if term.count == COMPARED and self.rule.min_compared is not None:
+            limits.append((counts[self.names.index(COMPARED)], self.rule.min_compared - 1))
         return limits
 
     def choose(self, tile: Band) -> SelectedPairs:
@@ -127,9 +127,9 @@ class TileChooser:
             np.array([rule.weights.get(name, 0) for name in self.names], dtype=np.int64),
             np.zeros(rows, dtype=np.int64) if offsets is None else offsets[tile.start : tile.stop],
             np.zeros(columns, dtype=np.int64) if offsets is None else offsets[tile.first_target : tile.target_stop],
-            rule.most,
-            -1 if rule.least is None else self.names.index(COMPARED),
-            0 if rule.least is None else rule.least,
+            rule.max_sum,
+            -1 if rule.min_compared is None else self.names.index(COMPARED),
+            0 if rule.min_compared is None else rule.min_compared,
             tile.start - tile.first_target if tile.upper_triangle else -rows,
         )
         queries, targets = np.arange(tile.start, tile.stop), np.arange(tile.first_target, tile.target_stop)

@@ -87,7 +87,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     bound = task.usual_within
     queries, targets = sample(task.queries, task.targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
-    max_edits = max(0, int(bound.most(*lengths)[0]))
+    max_edits = max(0, int(bound.max_edits(*lengths)[0]))
     usual = float(lengths[0][0]), float(lengths[1][0])
     near, has_sample = 1.0, len(task.queries) * len(task.targets) >= _WORTH_A_SAMPLE
 

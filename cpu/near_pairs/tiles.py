@@ -37,7 +37,7 @@ class ChosenScores:
         assert isinstance(result, TileScores)
         queries, targets = np.arange(tile.query_start, tile.query_stop, dtype=np.int64), tile.targets
         selected = targets[None, :] >= tile.pairing.first_targets(queries)[:, None]
-        max_distances = self._bound.most(self._task.queries.lengths[queries][:, None], self._task.targets.lengths[targets][None, :])
+        max_distances = self._bound.max_edits(self._task.queries.lengths[queries][:, None], self._task.targets.lengths[targets][None, :])
         if self._ambiguous is not None:
             max_distances += self._ambiguous.queries[queries][:, None] + self._ambiguous.targets[targets][None, :]
         rows, columns = np.nonzero(selected & (result.scores <= max_distances))

@@ -33,7 +33,7 @@ _BLOCKS = 8  # blocks of a multiprocessor
 
 def needed_counts(names: Iterable[str], filled: Iterable[str], rule: PairSelectionRule) -> tuple[str, ...]:
     """Return the counts that a device needs to apply a rule: those that some term fills, and those with a minimum. All others are 0."""
-    needed = {*filled, *([COMPARED] if rule.least is not None else []), *rule.floors}
+    needed = {*filled, *([COMPARED] if rule.min_compared is not None else []), *rule.floors}
     return tuple(name for name in names if name in needed)
 
 
@@ -82,7 +82,7 @@ class DeviceChooser:
             records=self._records.address,
             totals=self._totals.address,
             weights=[rule.weights.get(name, 0) for name in self._held],
-            most=rule.most,
+            most=rule.max_sum,
             matrix=rows * columns,
             capacity=self._capacity,
             first_row=start - band.start,
@@ -91,8 +91,8 @@ class DeviceChooser:
             row_start=band.start,
             column_start=band.first_target,
             kinds=len(self._held),
-            least_of=-1 if rule.least is None else self._held.index(COMPARED),
-            least=0 if rule.least is None else rule.least,
+            least_of=-1 if rule.min_compared is None else self._held.index(COMPARED),
+            least=0 if rule.min_compared is None else rule.min_compared,
             upper=band.upper_triangle,
             floored=bool(rule.floors),
             floors=[rule.floors.get(name, _NO_FLOOR) for name in self._held],

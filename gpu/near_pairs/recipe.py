@@ -71,7 +71,7 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
         queries, targets = sample(queries, targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
     usual = float(lengths[0][0]), float(lengths[1][0])
-    max_edits = max(0, int(bound.most(*lengths)[0]))
+    max_edits = max(0, int(bound.max_edits(*lengths)[0]))
     costs = _TENSOR_COSTS if tensor_cores else _POPC_COSTS
     if bound.coverage:
         costs = replace(costs, aligned=_ALIGNED)
@@ -98,7 +98,7 @@ def _left(
 ) -> Survivors:
     """Return how many pairs of different records the steps leave."""
     m, n = queries.lengths[:, None], targets.lengths[None, :]
-    passing = np.abs(m - n) <= bound.most(m, n)
+    passing = np.abs(m - n) <= bound.max_edits(m, n)
     if targets is queries:
         np.fill_diagonal(passing, False)
     pairs, by_length = max(1, passing.size - (len(queries) if targets is queries else 0)), int(passing.sum())

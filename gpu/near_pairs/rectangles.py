@@ -76,7 +76,7 @@ def make_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) -> Row
     # k is linear in the target's length on either side of the query's, so it is largest at an end or where the lengths are equal. And a
     # distance is never more than the longer length.
     ends = theirs[np.minimum(first, len(theirs) - 1)], theirs[np.maximum(stop, 1) - 1], distinct
-    edits = np.minimum(np.maximum.reduce([bound.most(distinct, end) for end in ends]), np.maximum.reduce(ends))
+    edits = np.minimum(np.maximum.reduce([bound.max_edits(distinct, end) for end in ends]), np.maximum.reduce(ends))
     edits[stop <= first] = 0
     rows = np.zeros(len(ours), dtype=NEAR_ROW)
     rows["first"], rows["stop"] = first[inverse], stop[inverse]
@@ -100,7 +100,7 @@ def fitting_columns(ours: Integers, theirs: Integers, bound: EditBound) -> tuple
 
     def fits(at: Integers) -> npt.NDArray[np.bool_]:
         lengths = theirs[at]
-        within: npt.NDArray[np.bool_] = np.abs(ours - lengths) <= bound.most(ours, lengths)
+        within: npt.NDArray[np.bool_] = np.abs(ours - lengths) <= bound.max_edits(ours, lengths)
         return within
 
     middle = np.searchsorted(theirs, ours).astype(np.int64)

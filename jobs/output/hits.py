@@ -81,17 +81,17 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
     with OutputFiles(messages.note) as files, naming_output(query_range.path):
         session = query_range.begin(files, resume_policy_of_task(messages.invocation, spec.resume, job.task), messages.note)
         if session is None:
-            messages.of_run.write(files, None, {})
+            messages.run_summary.write(files, None, {})
             return
-        rest = session.rest(job)
+        rest = session.remaining(job)
         with (
             opened_rows(session, job.task, spec.rows, messages.line_width) as (report, checkpoints),
             messages.progress(rest.work, query_range.path, "cells") as progress,
         ):
             result = rest.run(messages.stages.timed_rows(report), progress, checkpoints)
-        messages.of_run.resolve(scoring=job.task.scoring.name)
+        messages.run_summary.resolve(scoring=job.task.scoring.name)
         engine = job.search.prepared.hardware, job.search.prepared.kernel
-        earlier = session.earlier(job, rest)
+        earlier = session.done_before(job, rest)
         done = result.totals.with_earlier(*earlier)
-        messages.of_run.write(files, engine, {"sequences": job.sequences, **done, **result.figures})
+        messages.run_summary.write(files, engine, {"sequences": job.sequences, **done, **result.figures})
     messages.summary(job.sequences, result.totals, job.search.prepared.hardware, result.hits, earlier=earlier[0])

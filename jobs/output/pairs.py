@@ -186,9 +186,9 @@ def write_every_pair(
             keeping = resume_policy_of_task(messages.invocation, spec.resume, job.task, spec.filter.groups)
             session = query_range.begin(files, keeping, messages.note, None if drawing is None else drawing.path)
             if session is None:
-                messages.of_run.write(files, None, {})
+                messages.run_summary.write(files, None, {})
                 return
-            rest, results = session.rest(job), dict[str, object](sequences=sequences)
+            rest, results = session.remaining(job), dict[str, object](sequences=sequences)
 
             def run(sink: Sink[Plan, Any], checkpoints: CheckpointListener) -> Totals:
                 counter = sink if isinstance(sink, PairsSink) and spec.filter != Filter() else None
@@ -204,9 +204,9 @@ def write_every_pair(
             totals, values = _write(spec, job, session, run, threads, messages.line_width)
         if drawing is not None and values is not None:
             drawing.draw(values, files)
-        messages.of_run.resolve(scoring=job.task.scoring.name)
-        earlier = session.earlier(job, rest)
-        messages.of_run.write(files, (job.hardware, job.prepared.kernel), {**results, **totals.with_earlier(*earlier)})
+        messages.run_summary.resolve(scoring=job.task.scoring.name)
+        earlier = session.done_before(job, rest)
+        messages.run_summary.write(files, (job.hardware, job.prepared.kernel), {**results, **totals.with_earlier(*earlier)})
     by_thresholds = replace(spec.filter, groups=None) != Filter()  # with groups alone every counted pair is kept
     kept = cast("int | None", results.get("pairs_kept")) if by_thresholds else None
     if isinstance(job, PairsJob):

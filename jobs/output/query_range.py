@@ -121,14 +121,14 @@ class OutputSession:
         """Queries of the part file, start and stop; None if the output itself is written."""
         return None if self.part is None else self.part.span
 
-    def earlier(self, job: Counted, rest: Counted) -> tuple[int, int]:
+    def done_before(self, job: Counted, rest: Counted) -> tuple[int, int]:
         """Return (pairs, work) that earlier runs have done of a job. rest: the job that remains for this run."""
         if self.done <= self.query_range.span[0]:
             return 0, 0
         whole = self.query_range.cut(job)
         return whole.pairs - rest.pairs, whole.work - rest.work
 
-    def rest(self, job: J) -> J:
+    def remaining(self, job: J) -> J:
         """Return the part of the whole job that remains to be done."""
         return self.query_range.cut(job, self.done)
 

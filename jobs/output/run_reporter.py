@@ -27,7 +27,7 @@ class RunReporter(Reporter, Protocol):
         """The running command, as the user gave it."""
 
     @property
-    def of_run(self) -> RunSummary:
+    def run_summary(self) -> RunSummary:
         """The summary of the run."""
 
     @property

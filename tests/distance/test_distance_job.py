@@ -36,7 +36,7 @@ def job_of(content, options, notes=None):
 @pytest.mark.parametrize("metric", ["hamming", "fraction", "tn93"])
 @pytest.mark.parametrize("least", [1, 15, Fraction("0.9")])
 def test_what_the_command_writes(tmp_path, metric, least):
-    options = DistOptions(metric=metric, least=least, compared=True)
+    options = DistOptions(metric=metric, min_compared=least, compared=True)
     job = job_of(CORE.read_bytes(), options)
     sink = MatrixSink(job.dtype, MemoryArray, MemoryArray)
     totals = job.run(sink, Discard())

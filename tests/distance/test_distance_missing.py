@@ -176,7 +176,7 @@ def test_arrays_stay_whole_numbers_where_every_pair_is_compared(tmp_path):
 def test_phylip_is_refused_where_a_distance_is_not_defined(tmp_path):
     done = dist("-", "-o", tmp_path / "m.phy", stdin=FAILED, check=False)
     assert done.returncode == 2
-    assert b"that of 's1' and 'bad' is not" in done.stderr
+    assert b"that of 's1' and 'bad' is undefined" in done.stderr
     assert b"leave out samples with few calls by --min-called 0.5, or this one by --exclude" in done.stderr
     dist("-", "--min-called", "0.5", "--exclude", "other", "-o", tmp_path / "m.phy", stdin=FAILED)
     (tmp_path / "m.phy").unlink()

@@ -43,7 +43,7 @@ def plain_pairs(queries, targets, bound, pairing):
     out = {}
     for i, a in enumerate(ours):
         for j in range(pairing.first_target(i), len(theirs)):
-            most = int(bound.most(np.array([len(a)]), np.array([len(theirs[j])]))[0])
+            most = int(bound.max_edits(np.array([len(a)]), np.array([len(theirs[j])]))[0])
             if (found := distance(a, theirs[j])) <= most:
                 out[i, j] = found
     return out
@@ -71,7 +71,7 @@ def check(queries, targets, bound, pairing, *devices):
     m, n = queries.lengths[:, None], targets.lengths[None, :]
     wanted = np.arange(len(targets))[None, :] >= np.array([pairing.first_target(i) for i in range(len(queries))])[:, None]
     assert left["pairs"] == wanted.sum()
-    assert left["lengths"] == (wanted & (np.abs(m - n) <= bound.most(m, n))).sum()
+    assert left["lengths"] == (wanted & (np.abs(m - n) <= bound.max_edits(m, n))).sum()
     assert list(left.values()) == sorted(left.values(), reverse=True)
     assert left["edit distance"] == len(expected)
     return found, left
@@ -238,7 +238,7 @@ def test_what_a_screen_keeps_by_a_coverage(rng, device, use, bound, pairing):
     m, n = queries.lengths[:, None], targets.lengths[None, :]
     common = ours @ theirs.T
     near = (ours.sum(axis=1)[:, None] - common <= bound.grams(4, m, n)) & (theirs.sum(axis=1)[None, :] - common <= bound.grams(4, n, m))
-    near &= np.abs(m - n) <= bound.most(m, n)
+    near &= np.abs(m - n) <= bound.max_edits(m, n)
     near &= np.arange(len(targets))[None, :] >= np.array([pairing.first_target(i) for i in range(len(queries))])[:, None]
     assert left["q-grams"] == near.sum() < left["lengths"]
     plain = plain_pairs(queries, targets, bound, pairing)
@@ -260,7 +260,7 @@ def test_sketches_of_the_host_are_sets_of_q_grams(rng):
 def test_columns_that_fit(rng, bound):
     ours, theirs = np.unique(rng.integers(1, 60, 30)), np.sort(rng.integers(1, 60, 50))
     first, stop = fitting_columns(ours, theirs, bound)
-    fits = np.abs(ours[:, None] - theirs[None, :]) <= bound.most(ours[:, None], theirs[None, :])
+    fits = np.abs(ours[:, None] - theirs[None, :]) <= bound.max_edits(ours[:, None], theirs[None, :])
     places = np.arange(len(theirs))[None, :]
     np.testing.assert_array_equal((places >= first[:, None]) & (places < stop[:, None]), fits)
 

@@ -42,7 +42,7 @@ def test_near_pairs_with_few_sites_are_kept_and_that_is_said(engine):
 
     calls = np.array([[0, 1, 2, 0, 1], [0, 1, 2, 0, 2], [0, 1, -9, -9, -9]])
     for some, least, told in ((calls, None, True), (calls, 1, False), (calls[:2], None, False)):
-        options, heard = DistOptions(most=1.0, least=least, kernel="naive"), Heard()
+        options, heard = DistOptions(max_distance=1.0, min_compared=least, kernel="naive"), Heard()
         with TemporaryFiles() as files:
             job = prepare(options, read_arrays([CallArray(some)], CallOptions(), heard.warn), engine, files.scratch, heard)
             assert job.prepared.few is None

@@ -28,7 +28,7 @@ def statistics(query, target, scoring, end_gaps):
 
 
 def most(bound, query, target):
-    return int(bound.most(np.array([len(query)]), np.array([len(target)]))[0])
+    return int(bound.max_edits(np.array([len(query)]), np.array([len(target)]))[0])
 
 
 @settings(max_examples=300, deadline=None)

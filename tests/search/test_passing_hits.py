@@ -78,7 +78,7 @@ def expected(queries, targets, scheme, filter, space=None, strand="plus"):
         order = [t for t in sorted(range(len(targets)), key=lambda t, row=row: (-row[t], t)) if row[t] >= max(1, filter.min_score)]
         if filter.without_self:
             order.remove(record)
-        for target in order[: filter.most]:
+        for target in order[: filter.max_hits]:
             lengths = np.array([queries.lengths[record]]), np.array([targets.lengths[target]])
             if filter.max_evalue is None or space.evalues(row[[target]], *lengths)[0] <= filter.max_evalue:
                 rows.append((record, target, int(row[target])))
