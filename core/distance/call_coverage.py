@@ -43,7 +43,7 @@ class Coverage:
 
     @property
     def suffices(self) -> bool:
-        """Whether no pair, and no sample with itself, can have fewer than `least` sites in common."""
+        """Whether no pair, and no sample with itself, can have fewer than `min_sites` sites in common."""
         return self._always(self.queries, self.targets)
 
     @property
@@ -52,7 +52,7 @@ class Coverage:
         return self._always(self.queries[self.queries >= self.min_sites], self.targets[self.targets >= self.min_sites])
 
     def lacking(self, queries: slice, targets: slice) -> npt.NDArray[np.bool_]:
-        """Return the pairs of which a sample by itself has fewer than `least` calls: bool[queries][targets]."""
+        """Return the pairs of which a sample by itself has fewer than `min_sites` calls: bool[queries][targets]."""
         lacking: npt.NDArray[np.bool_] = (self.queries[queries] < self.min_sites)[:, None] | (self.targets[targets] < self.min_sites)[
             None, :
         ]
@@ -60,7 +60,7 @@ class Coverage:
 
     @property
     def lacking_pairs(self) -> int:
-        """Number of pairs of which a sample by itself has fewer than `least` calls; in the upper triangle without pairs of a sample with
+        """Number of pairs of which a sample by itself has fewer than `min_sites` calls; in the upper triangle without pairs of a sample and
         itself."""
         queries, targets = (int(np.count_nonzero(called >= self.min_sites)) for called in (self.queries, self.targets))
         return count_pairs(len(self.queries), len(self.targets), self.upper_triangle) - count_pairs(queries, targets, self.upper_triangle)

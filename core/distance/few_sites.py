@@ -1,11 +1,11 @@
 """Finds near pairs that were compared at too few sites to be meaningful.
 
-Of n sites, samples with calls at p and q have at least p + q - n in common. So if every sample has calls at (n + least) / 2 sites or more,
-every pair has (n + least) / 2 + (n + least) / 2 - n = least in common, and nothing needs to be count_few_sites: if half of the sites are
-required,
-calls at three quarters of them are enough. A sample with fewer than `least` calls has no pair with as many in common. There remain pairs of
-samples with `least` calls or more for which p + q - n < least; the smaller of p and q is then below (n + least) / 2. So it is enough to
-count the sites that samples with between `least` and (n + least) / 2 calls have in common with all others.
+Of n sites, samples with calls at p and q have at least p + q - n in common. So if every sample has calls at (n + c) / 2 sites or more,
+every
+pair has (n + c) / 2 + (n + c) / 2 - n = c in common, and nothing needs to be counted: if c is half of the sites, calls at three quarters of
+them are enough. A sample with fewer than c calls has no pair with as many in common. There remain pairs of samples with c calls or more for
+which p + q - n < c; the smaller of p and q is then below (n + c) / 2. So it is enough to count the sites that samples with between c and
+(n + c) / 2 calls have in common with all others. c is `FewSites.min_sites`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.pair_selection import COMPARED
 
 _SHARE = 8
-"""If more than one in this many samples has to be count_few_sites with all others, counting along with the distances takes less."""
+"""If more than one in this many samples has to be counted with all others, counting along with the distances takes less."""
 
 
 @dataclass(frozen=True)
 class FewSites:
-    """Decides which pairs have fewer than `least` sites in common.
+    """Decides which pairs have fewer than `min_sites` sites in common.
 
     called: sites at which each sample has a call, int64[samples]
     min_sites: sites that a pair should have in common
@@ -47,7 +47,7 @@ class FewSites:
         """Return a mask of the pairs that have too few: bool[pairs].
 
         queries, targets: numbers of samples, int64[pairs]
-        compared: sites that they have in common, if these were count_few_sites
+        compared: sites that they have in common, if these were counted
         """
         if compared is not None:
             return compared < self.min_sites

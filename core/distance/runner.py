@@ -55,7 +55,7 @@ class DistanceTask:
     max_distance: only pairs at this distance or nearer are computed, each pair of one set once; None: all pairs
     added: whether the queries of two sets are also compared with each other
     min_kinship: only pairs of this kinship or more are computed, for a metric that is a kinship; None: no threshold
-    believed: pairs at `most` or nearer that were compared at less than this fraction of the sites are left out, and counted;
+    believed: pairs at `max_distance` or nearer that were compared at less than this fraction of the sites are left out, and counted;
         None: no pairs are left out
     """
 

@@ -53,7 +53,7 @@ class Prepared(Protocol):
 
     @property
     def limits(self) -> TileLimits:
-        """TileLimits by which the task is cut into tiles."""
+        """Limits by which the task is cut into tiles."""
 
     @property
     def kernel(self) -> str:

@@ -49,7 +49,7 @@ class GroupedPrepared:
 
     @property
     def limits(self) -> TileLimits:
-        """TileLimits of the inner engine. All pairs of the rectangles that it gets are selected."""
+        """Limits of the inner engine. All pairs of the rectangles that it gets are selected."""
         return replace(self.inner.limits, diagonal_group=0)
 
     @property

@@ -53,7 +53,8 @@ class EditBound:
         return np.floor(self.per_letter * both + self.per_shorter * shorter + self.constant).astype(np.int64)
 
     def grams(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return the largest number of different q-grams of a sequence that the other lacks: int64, at least 0, for arrays as in `most`.
+        """Return the largest number of different q-grams of a sequence that the other lacks: int64, at least 0, for arrays as in
+        `max_edits`.
 
         An edit changes at most q q-grams of a sequence, so q k is one bound (Jokinen & Ukkonen 1991). The alignment gives another one.
         Let s' be the letters of s from the first to the last one that is in a pair, t' those of t, and k' = floor(inside min(m, n)).

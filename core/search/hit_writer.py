@@ -60,7 +60,7 @@ NOTABLE = 1e-3
 class SuppressedHits:
     """Counts of queries with hits that were not written.
 
-    queries: queries with more than the filter's `most` hits that score enough and have a small enough E-value
+    queries: queries with more than the filter's `max_hits` hits that score enough and have a small enough E-value
     notable: of them, if there is no threshold of E-values, those whose first unwritten hit has an E-value up to `NOTABLE`
     """
 
