@@ -428,7 +428,7 @@ def test_a_worker_with_many_processors_and_little_memory_takes_fewer_threads(set
         small = Resources(device="cpu", memory=200 << 20, sharing=sharing)
         prepared = nodes._open_task(task, nodes._here(small))
         assert 1 <= prepared.threads < 64 // sharing
-    with pytest.raises(RunError, match="lower --threads"):
+    with pytest.raises(RunError, match="lower threads"):
         nodes._open_task(task, nodes._here(Resources(device="cpu", threads=os.cpu_count(), memory=30 << 20)))
     roomy = nodes._open_task(task, nodes._here(Resources(device="cpu", memory=16 << 30, sharing=4)))
     assert roomy.threads == 16

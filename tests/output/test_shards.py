@@ -306,7 +306,7 @@ def stopped_at_the_end(monkeypatch, *words):
 @pytest.mark.parametrize(
     ("words", "digest"),
     [
-        (["nw", "genes.fa"], "core.alignment.fingerprint.digest_of"),
+        (["nw", "genes.fa"], "core.alignment.task_fingerprint.fingerprint"),
         (["dist", "core.aln"], "jobs.output.atomic_files.digest_files"),
     ],
 )

@@ -183,7 +183,7 @@ def test_other_outputs_to_descriptors(folder):
     assert b"cannot write /dev/fd/7: an array needs a file of its own, and this one has content already" in refused.stderr
     refused = shell(f"{GPUALIGN} index -q z.fa -o /dev/stdout > x.gpa", cwd=folder)
     assert refused.returncode == 2
-    assert b"an index is a file" in refused.stderr
+    assert b"an index must be a regular file" in refused.stderr
 
 
 def test_a_link_to_standard_output_tells_the_format(folder):

@@ -315,7 +315,7 @@ def test_command(tmp_path, small_16s):
     [
         (["no.fa", "-o", "x.gpa"], 2, "no.fa: no such file"),
         (["bad.fa", "-o", "x.gpa"], 2, "bad.fa: record 'a': '!'"),
-        (["bad.fa", "-o", "-"], 2, "-o -: an index is a file"),
+        (["bad.fa", "-o", "-"], 2, "-o -: an index must be a regular file"),
         (["good.fa", "-o", "no/x.gpa"], 1, "cannot write no/x.gpa"),
         (["good.fa"], 2, "Missing option '-o'"),
     ],
