@@ -75,8 +75,7 @@ def plot(
     have colours of their own. Values are shown for up to 30 records, ids for up to 150. Memory: about 40 bytes per pair of records; a
     matrix that is too large for the machine is refused.
 
-    Rows are ordered by their tree, which is drawn beside them, unless --order says otherwise. Scores and identities s are large for
-    similar
+    Rows are ordered by their tree, which is drawn beside them, unless --order says otherwise. Scores and identities s are large for similar
     records; their tree is built from (s_ii + s_jj) / 2 - s_ij. The rows and columns of a matrix of two inputs are each ordered by their
     profiles, without a tree. If cells show no numbers, a histogram beside the colour bar shows the distribution of the values.
 

@@ -51,7 +51,7 @@ def cuda_seconds(task: Task, started: bool) -> float:
 
 def _has_started() -> bool:
     start = sys.modules.get("gpualign.gpu.runtime.prestart")  # not loaded for this alone
-    return start is not None and start.has_begun()
+    return start is not None and start.has_started()
 
 
 class AutoDeviceEngine:

@@ -68,7 +68,7 @@ def test_much_work_is_cudas(small, slow, detail):
 
 
 @pytest.mark.parametrize(("begun", "taken"), [(False, "cpu"), (True, "cuda")])
-def test_cuda_that_has_begun_is_taken_for_less_work(small, monkeypatch, begun, taken):
+def test_cuda_that_has_started_is_taken_for_less_work(small, monkeypatch, begun, taken):
     """Its start is spent already, and would be in vain."""
     monkeypatch.setattr(start, "_started", {0} if begun else set())
     monkeypatch.setattr(
