@@ -83,3 +83,16 @@ def test_files_that_guides_name_exist(page):
     folders = "|".join(FOLDERS)
     named = set(re.findall(rf"`((?:{folders})/[\w./]*)`", (ROOT / page).read_text()))
     assert sorted(name for name in named if not (ROOT / name).exists()) == []
+
+
+def test_headers_are_included_from_the_same_room_of_the_core_or_one_below():
+    """As import-linter has it for Python."""
+    contract = re.search(r'name = "rooms of the core".*?layers = \[(.*?)\]', (ROOT / "pyproject.toml").read_text(), re.DOTALL)
+    level = {room: -number for number, rooms in enumerate(re.findall(r'"(.*?)"', contract[1])) for room in rooms.split(" | ")}
+    climbing = [
+        f"{path.relative_to(ROOT)}: {included}"
+        for path in sorted((ROOT / "core").rglob("*.[ch]pp"))
+        for included in re.findall(r'#include "core/(\w+)/', path.read_text())
+        if level[included] >= level[path.relative_to(ROOT).parts[1]]
+    ]
+    assert climbing == []

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "core/results/src/row_codes.hpp"
+#include "row_codes.hpp"
 
 namespace gpualign {
 

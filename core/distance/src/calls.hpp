@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/results/src/row_codes.hpp"
+#include "row_codes.hpp"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

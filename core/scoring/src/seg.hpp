@@ -22,7 +22,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/distance/src/intervals.hpp"
+#include "core/common/src/intervals.hpp"
 
 namespace gpualign {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/distance/src/alignment_reader.hpp"
+#include "alignment_reader.hpp"
 
 namespace gpualign {
 
