@@ -146,11 +146,7 @@ def sample_near(job: NearWork) -> SampledPairs:
         whole = time.perf_counter() - start
         taken, start_up = max(0.0, whole - start_up), min(start_up, whole)
         looked_at, records = len(rows) * len(columns), len(rows) + len(columns)
-        # A larger set may take other steps, which cost less for each pair: scale by the engine's estimates for both.
-        times = task.pairs_about / looked_at
-        if isinstance(prepared, Timed) and isinstance(job.prepared, Timed):
-            times = job.prepared.seconds / max(prepared.seconds, 1e-12)
-        seconds = taken * times * job.work / max(1.0, task.pairs_about)
+        seconds = taken * _times_longer(job, prepared, looked_at) * job.work / max(1.0, task.pairs_about)
         found = NearPairs(rows[near.queries], columns[near.targets], near.distances)
         everything = len(rows) < size and len(columns) < size
         large = max(int(sample.queries.offsets[-1]), int(sample.targets.offsets[-1])) * _GROWTH > _LETTERS
@@ -170,6 +166,20 @@ def sample_near(job: NearWork) -> SampledPairs:
         seconds += (time.perf_counter() - start) / len(subset) * job.work * share * count / looked_at
     placed = _PLACED_AMONG_EQUAL if any(duplicates.repeated for duplicates in job.duplicates) else _PLACED
     return replace(sampled, seconds=seconds + placed * sampled.expected(job.pairs, len(subset)))
+
+
+def _times_longer(job: NearWork, sample: Prepared, pairs: int) -> float:
+    """Return how many times as long as a sample all pairs take. pairs: of the sample.
+
+    A larger set may take other steps, which cost less for each pair: scale by estimates for both. Workers of a cluster give none; those of
+    this machine's CPU, which aligns the survivors, tell as well which steps a larger set takes.
+    """
+    whole: Prepared = job.prepared
+    if not (isinstance(whole, Timed) and isinstance(sample, Timed)):
+        whole, sample = (job.engines.aligner.prepare(one.task, job.budget) for one in (whole, sample))
+    if isinstance(whole, Timed) and isinstance(sample, Timed):
+        return whole.seconds / max(sample.seconds, 1e-12)
+    return job.prepared.task.pairs_about / pairs
 
 
 def _of_records(job: NearWork, found: NearPairs) -> NearPairs:
