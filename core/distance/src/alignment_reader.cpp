@@ -368,8 +368,8 @@ void AlignmentReader::end_record() {
   }
   if (sites != length_)
     refuse(" has " + std::to_string(sites) + " sites, the first record has " + std::to_string(length_) +
-           "; rows of an alignment are equally long: align the sequences first, for instance with mafft, or compare them as they are with"
-           " gpualign nw --edit");
+           "; rows of an alignment are equally long: align the sequences first, for instance with mafft, or compare them as they are by"
+           " edit distance (gpualign nw)");
   Row row;
   row.reader = number_;
   if (translates_)

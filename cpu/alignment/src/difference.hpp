@@ -14,9 +14,9 @@
 //
 // Bounds. With S = max(0, largest s'): -2o <= z <= S + o, -o <= u, v <= S + o, -2o <= x, y <= S + o, -3o <= z - o. So the element type
 // depends on the scoring alone, not on the lengths: signed bytes if 3o <= 128 and S + o <= 127. With linear gaps nothing is negative, and
-// bytes are unsigned: S <= 255 (core/scoring/recurrence_forms.py; tests/scoring/test_recurrence_forms.py checks every value that the recurrence forms).
-// Elements lie in unsigned vectors, whose sums have the same bits; maxima and comparisons treat them as signed if gaps are affine.
-// The score follows from H'(m,n) = -o + sum over j <= n of v(m,j).
+// bytes are unsigned: S <= 255 (core/scoring/recurrence_forms.py; tests/scoring/test_recurrence_forms.py checks every value that the
+// recurrence forms). Elements lie in unsigned vectors, whose sums have the same bits; maxima and comparisons treat them as signed if gaps
+// are affine. The score follows from H'(m,n) = -o + sum over j <= n of v(m,j).
 //
 // Layout: target codes [column][lane]. A strip of kRows query rows keeps u and x in L1; v, y of its last row are stored for every column
 // between strips. Within a strip kColumns columns advance together, so that their dependency chains (three operations per row) overlap;
