@@ -1,1 +1,1 @@
-"""Running of planned work: the engine interface, workers, load balancing, several devices, remote workers."""
+"""Runs planned work: the engine interface, workers, load balancing, multiple devices, remote workers."""

@@ -1,4 +1,4 @@
-"""Assembles tiles, which arrive in any order, into bands of results in the order of the plan."""
+"""Assembles tiles, which arrive in any order, into result bands in plan order."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Assembly(Protocol[Whole]):
 
 
 def bands_in_order(plan: Plan, results: Iterator[TileResult], begin: Callable[[Band], Assembly[T]], progress: Progress) -> Iterator[T]:
-    """Yield each band as soon as all its tiles and all earlier bands are complete. begin: makes an empty band.
+    """Yield each band as soon as all its tiles and all earlier bands are complete. begin: creates an empty band.
 
-    `results` is always closed. Raises `RuntimeError` if a band stays incomplete because an engine lost a tile.
+    `results` is always closed. Raises `RuntimeError` if a band remains incomplete because an engine lost a tile.
     """
     open_bands: dict[int, tuple[Assembly[T], int]] = {}
     following = 0
@@ -52,11 +52,11 @@ def bands_in_order(plan: Plan, results: Iterator[TileResult], begin: Callable[[B
 
 
 _FEW_BYTES = 1 << 20
-"""NumPy copies fewer bytes of scores to their places: loading the compiled module would take as long."""
+"""Scores smaller than this are copied with NumPy, because loading the compiled module would take as long."""
 
 
 class PairAssembly:
-    """Collects the results of every pair of a band, with `threads` threads."""
+    """Collects the results of all pairs in a band, using `threads` threads."""
 
     def __init__(self, task: Task, threads: int, band: Band) -> None:
         self._band = band
@@ -100,7 +100,7 @@ class PairAssembly:
 
 
 def _place(tile_columns: npt.NDArray[np.int64]) -> slice | npt.NDArray[np.int64]:
-    """Index of these columns: a slice if they are consecutive, which is several times as fast."""
+    """Index for these columns: a slice if they are consecutive, because slices are several times as fast."""
     first = int(tile_columns[0])
     if np.array_equal(tile_columns, np.arange(first, first + len(tile_columns))):
         return slice(first, first + len(tile_columns))

@@ -1,14 +1,14 @@
 """Engine wrapper that aligns both strands of each query globally and keeps the better one.
 
-The better strand of a pair is the one with the higher score, or the smaller edit distance; plus if they tie. On the minus strand, the
-query's reverse complement is aligned with the target as it is.
+The better strand of a pair is the one with the higher score or the smaller edit distance; ties go to the plus strand. On the minus strand,
+the query's reverse complement is aligned with the unchanged target.
 
-Which of the two records is reverse-complemented does not change the score if s(a, b) = s(a', b'), where a' is the complement of a, as for
-DNA: read an alignment of x' and y backwards and exchange all letters for their complements, and it is an alignment of x and y' with the
-same columns, gaps and ends. With s(a, b) = s(b, a) it is an alignment of y' and x as well. So for one set the pairs (i, j) and (j, i) are
-the same, and those above the diagonal are enough.
+If s(a, b) = s(a', b'), where a' is the complement of a, as for DNA, the score does not depend on which of the two records is
+reverse-complemented: an alignment of x' and y, read backwards with all letters complemented, is an alignment of x and y' with the same
+columns, gaps and ends. If also s(a, b) = s(b, a), it is an alignment of y' and x as well. Within one set the pairs (i, j) and (j, i) are
+therefore equivalent, and the pairs above the diagonal are enough.
 
-The two strands of a query are neighbours in the inner engine's task, so that a rectangle of queries becomes one of twice as many rows.
+The two strands of a query are adjacent in the inner engine's task, so a rectangle of queries becomes a rectangle with twice as many rows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gpualign.core.scoring.scoring import Scoring
 
 
 class BothStrandsEngine:
-    """Implements `gpualign.core.execution.engine.Engine` for tasks with `Task.both_strands`, with an engine that aligns one strand."""
+    """Implements `gpualign.core.execution.engine.Engine` for `Task.both_strands`, using an engine that aligns a single strand."""
 
     def __init__(self, inner: Engine) -> None:
         self.inner = inner
@@ -47,7 +47,7 @@ class BothStrandsEngine:
         return replace(self.inner.capabilities, strands=True)
 
     def prepare(self, task: Task, budget: Budget) -> BothStrandsPrepared:
-        """Prepare the inner engine for both strands. Raises `RunError` as the inner engine does."""
+        """Prepare the inner engine for both strands. Raises the same `RunError` as the inner engine."""
         ambiguous = None if task.ambiguous is None else task.ambiguous.of_strands()
         one = replace(task, queries=task.strands.sequences, both_strands=False, ambiguous=ambiguous)
         inner = self.inner.prepare(one, budget)
@@ -63,7 +63,7 @@ class BothStrandsEngine:
 
 
 def with_both_strands(engine: Engine) -> BothStrandsEngine:
-    """Wrap an engine for tasks with both strands. Returns it unchanged if it is such a wrapper already."""
+    """Wrap an engine for tasks with both strands. An engine that is already wrapped is returned unchanged."""
     return engine if isinstance(engine, BothStrandsEngine) else BothStrandsEngine(engine)
 
 
@@ -111,8 +111,8 @@ class BothStrandsPrepared:
 class _Rectangle:
     """Queries [start, stop) of a tile against some of its targets.
 
-    columns: positions of these among the tile's targets; None: all of them
-    cells: DP cells of both strands
+    columns: indices into the tile's targets; None: all targets
+    cells: DP cells for both strands
     """
 
     start: int
@@ -121,7 +121,7 @@ class _Rectangle:
     cells: int
 
     def stranded(self, tile: Tile, number: int, index: int, left: int) -> Tile:
-        """Tile of the inner task."""
+        """Corresponding tile of the inner task."""
         rows = 2 * self.start, 2 * self.stop
         if self.columns is None:
             band = Band(*rows, tile.band.first_target, tile.band.target_stop, index, 1)
@@ -138,7 +138,7 @@ def _whole(tile: Tile) -> _Rectangle:
 def _rectangles(task: Task, limits: TileLimits, tile: Tile) -> Iterator[_Rectangle]:
     """Rectangles that cover all selected pairs of a tile.
 
-    Engines select the pairs of a set with itself by record numbers, which strands do not have.
+    Engines select the pairs of a set with itself from record numbers, and strands have none.
     """
     if tile.pairing is Pairing.ALL or tile.pairing.first_target(tile.query_stop - 1) <= tile.band.first_target:
         yield _whole(tile)
@@ -151,7 +151,7 @@ def _rectangles(task: Task, limits: TileLimits, tile: Tile) -> Iterator[_Rectang
 
 
 class _OpenTile:
-    """Collects the better strands of a tile. rectangles: those without a result yet, by the numbers of the inner tiles."""
+    """Collects the better strands for a tile. rectangles: rectangles still without a result, keyed by inner tile number."""
 
     def __init__(self, task: Task, tile: Tile, count: int) -> None:
         self.rectangles: dict[int, _Rectangle] = {}
@@ -196,18 +196,18 @@ class _OpenTile:
                 self._whole = TileAlignments(self._tile, self._scores, self._statistics, runs, self._is_reverse_complement)
 
     def result(self) -> TileResult:
-        """Result of the whole tile, after every rectangle has been added."""
+        """Result for the whole tile. Available once every rectangle has been added."""
         assert self._whole is not None
         return self._whole
 
 
 def is_better(scoring: Scoring, minus: npt.NDArray[np.signedinteger], plus: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.bool_]:
-    """Return a mask of the pairs whose minus strand is better, given the scores of the minus and the plus strands."""
+    """Return a mask of the pairs whose minus strand is better, given the scores on both strands."""
     return minus < plus if scoring.edit else minus > plus
 
 
 def _better(task: Task, tile: Tile, result: TileScores | TileAlignments) -> TileScores | TileAlignments:
-    """Better strand of each query, from rows that alternate between plus and minus strands."""
+    """Results on the better strand of each pair, from rows that alternate between plus and minus strands."""
     plus, minus = result.scores[0::2], result.scores[1::2]
     is_minus = is_better(task.scoring, minus, plus)
     scores = np.where(is_minus, minus, plus)
@@ -223,7 +223,7 @@ def _better(task: Task, tile: Tile, result: TileScores | TileAlignments) -> Tile
 
 
 def _better_pairs(tile: Tile, result: TilePairs) -> TilePairs:
-    """Near pairs of records, from near pairs of strands: each pair once, by its better strand, with distances for `decode_distances`."""
+    """Near pairs of records, from near pairs of strands: each pair once, on its better strand, with distances for `decode_distances`."""
     strands, targets = result.pairs.queries, result.pairs.targets
     queries, distances = strands // 2, 2 * result.pairs.distances + strands % 2
     pairs = NearPairs(queries, targets, distances).part(targets >= tile.pairing.first_targets(queries))
@@ -235,5 +235,5 @@ def _better_pairs(tile: Tile, result: TilePairs) -> TilePairs:
 
 
 def decode_distances(distances: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
-    """Decode the distances of near pairs that `BothStrandsEngine` yields: (edit distances, mask of the minus strands)."""
+    """Decode the near-pair distances yielded by `BothStrandsEngine`. Returns (edit distances, minus-strand mask)."""
     return distances // 2, distances % 2 == 1

@@ -1,7 +1,7 @@
 """Engine interface, between the work and the hardware.
 
-An engine turns tiles into results. All engines give the same numbers for the same task, also if alignments tie: they prefer the diagonal,
-then a gap in the target, then one in the query, from the end of the alignment backwards; a gap is as short as possible.
+An engine turns tiles into results. All engines give the same numbers for the same task, even if alignments tie. Ties are resolved from the
+end of the alignment backwards: the diagonal is preferred, then a gap in the target, then a gap in the query; gaps are as short as possible.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Capabilities:
 
     paths: paths, statistics and free end gaps of global alignments
     near: global alignments of pairs within a bound
-    strands: global alignments of the better of both strands
+    strands: global alignments on the better of the two strands
     """
 
     modes: frozenset[Mode]
@@ -31,7 +31,7 @@ class Capabilities:
     strands: bool = False
 
     def refusal(self, task: Task) -> str | None:
-        """Reason why an engine with these capabilities cannot do the task, or None."""
+        """Reason why an engine with these capabilities cannot perform the task, or None."""
         if task.mode not in self.modes:
             return f"{task.mode.value} alignment is not among its modes"
         if task.needs_paths and task.mode is not Mode.GLOBAL:
@@ -46,44 +46,44 @@ class Capabilities:
 
 
 class Prepared(Protocol):
-    """Task that an engine is ready to do: everything has been decided, and nothing changes any more."""
+    """Task that an engine is ready to perform: all decisions have been made and are final."""
 
     @property
     def task(self) -> Task: ...
 
     @property
     def limits(self) -> TileLimits:
-        """Limits by which the task is cut into tiles."""
+        """Limits for splitting the task into tiles."""
 
     @property
     def kernel(self) -> str:
-        """Human-readable name of the kernel that runs."""
+        """Human-readable name of the kernel."""
 
     @property
     def hardware(self) -> str:
-        """Human-readable name of the hardware that does the work."""
+        """Human-readable name of the hardware that performs the work."""
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         """Yield results in any order. Tiles are pulled one by one as workers become free.
 
-        Closing the iterator, or an exception at its consumer, stops all work within a second and frees everything.
+        Closing the iterator, or an exception in the consumer, stops all work within a second and frees all resources.
         """
 
 
 class Engine(Protocol):
-    """Computes tasks on one kind of hardware. It may prepare any number of tasks, from any thread."""
+    """Computes tasks on one kind of hardware. Can prepare any number of tasks, from any thread."""
 
     @property
     def capabilities(self) -> Capabilities:
         """Modes and features that the engine supports."""
 
     def prepare(self, task: Task, budget: Budget) -> Prepared:
-        """Decide how to do a task. Raises `RunError` if the budget is too small or the engine cannot do the task."""
+        """Decide how to perform a task. Raises `RunError` if the budget is too small or the engine cannot perform the task."""
 
 
 @runtime_checkable
 class Timed(Prepared, Protocol):
-    """Prepared task with an estimate of how long it takes."""
+    """Prepared task with a time estimate."""
 
     @property
     def seconds(self) -> float:
@@ -91,7 +91,7 @@ class Timed(Prepared, Protocol):
 
 
 class TimedEngine(Protocol):
-    """Engine that estimates how long its tasks take."""
+    """Engine that estimates the duration of its tasks."""
 
     @property
     def capabilities(self) -> Capabilities: ...

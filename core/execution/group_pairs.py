@@ -1,6 +1,7 @@
-"""Engine wrapper that computes only the pairs that groups of records select, with the records in the order of their groups.
+"""Engine wrapper that computes only the pairs selected by record groups, with the queries sorted by group.
 
-Queries of one group are neighbours in the inner task, so those of a tile are a range there, and a rectangle with their selected targets.
+Queries of one group are adjacent in the inner task, so a tile's queries from one group form a range there, and a rectangle with their
+selected targets.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from gpualign.core.planning.tile_plan import Band, Pairing, Tile, TileLimits
 
 
 def prepare_group_pairs(engine: Engine, task: Task, budget: Budget, groups: GroupPairs) -> GroupedPrepared:
-    """Prepare a task for the pairs that `groups` selects. Raises `RunError` as `Engine.prepare` does."""
+    """Prepare a task for the pairs that `groups` selects. Raises the same errors as `Engine.prepare`."""
     order = np.argsort(groups.queries, kind="stable")
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
@@ -37,9 +38,9 @@ def prepare_group_pairs(engine: Engine, task: Task, budget: Budget, groups: Grou
 
 @dataclass(frozen=True)
 class GroupedPrepared:
-    """Implements `gpualign.core.execution.engine.Prepared`. Tiles of results have the cells of the selected pairs.
+    """Implements `gpualign.core.execution.engine.Prepared`. Result tiles count only the DP cells of selected pairs.
 
-    places: positions of the queries in the inner task
+    places: index of each query in the inner task
     """
 
     task: Task
@@ -49,7 +50,7 @@ class GroupedPrepared:
 
     @property
     def limits(self) -> TileLimits:
-        """Limits of the inner engine. All pairs of the rectangles that it gets are selected."""
+        """Limits of the inner engine, which receives only rectangles whose pairs are all selected."""
         return replace(self.inner.limits, diagonal_group=0)
 
     @property
@@ -86,7 +87,7 @@ class GroupedPrepared:
             yield empty.popleft().result()
 
     def _rectangles(self, tile: Tile, numbers: Iterator[int], index: int, open_tile: _OpenTile) -> Iterator[Tile]:
-        """Yield tiles of the inner task."""
+        """Yield the inner task's tiles for a tile."""
         task, lanes = self.task, self.limits.lanes
         lengths = task.queries.lengths, task.targets.lengths
         query_groups, target_groups = self.groups.queries[tile.query_start : tile.query_stop], self.groups.targets[tile.targets]
@@ -113,9 +114,9 @@ def _selected_cells(task: Task, tile: Tile, query_groups: Integers, target_group
 
 
 class _OpenTile:
-    """Collects the results of a tile.
+    """Collects the results for a tile.
 
-    rectangles: (rows, columns) of those without a result yet, by the numbers of the inner tiles; left: how many these are
+    rectangles: (rows, columns) of the rectangles still without a result, keyed by inner tile number; left: number of these
     """
 
     def __init__(self, task: Task, tile: Tile) -> None:
@@ -150,7 +151,7 @@ class _OpenTile:
         return not self.left
 
     def result(self) -> TileResult:
-        """Result of the whole tile, after every rectangle has been added."""
+        """Result for the whole tile. Available once every rectangle has been added."""
         if not self._is_allocated:
             self._allocate()
         tile = replace(self._tile, cells=self.cells)

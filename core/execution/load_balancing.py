@@ -1,8 +1,8 @@
-"""Decides which workers may take more work, so that none keeps the others waiting at the end. Pure: the caller passes the time.
+"""Decides which workers may take more work, so that none keeps the rest waiting at the end. Pure: the caller passes the time.
 
-Workers of any speed pull pieces of one job. A slow worker that takes a piece near the end might still compute it when the others have done
-everything else. So it may take a piece only if it will finish it before the others could do all that is left, this piece included. The
-fastest worker may always take a piece, so that none is left undone. Then no run ends later than with the fastest worker alone.
+Workers of any speed pull pieces of one job. If a slow worker took a piece near the end, it might still be computing when the rest have
+finished everything else. A worker may therefore take a piece only if it will finish before the rest could do all remaining work, including
+this piece. The fastest worker may always take a piece, so no piece remains undone and no run ends later than with the fastest worker only.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 ESTIMATE_SAFETY_FACTOR = 2
-"""Factor by which a worker may exceed its estimated time, until it has delivered something: a processor has other things to do."""
+"""Factor by which a worker may exceed its estimated time until its first delivery: the processor may be busy with other work."""
 
 
 class _Worker:
-    """Measured state of a worker. held: cells that it has taken and not delivered."""
+    """Measured state of a worker. held: cells taken but not yet delivered."""
 
     def __init__(self, estimate: float) -> None:
         self._estimate = estimate
@@ -26,13 +26,13 @@ class _Worker:
 
     @property
     def safety_factor(self) -> int:
-        """Factor for its estimated time of a piece."""
+        """Factor applied to the estimated time per piece."""
         return 1 if self._delivered else ESTIMATE_SAFETY_FACTOR
 
     def rate(self, now: float) -> float:
-        """Cells per second: estimated until something has been delivered, then measured.
+        """Cells per second: estimated until the first delivery, then measured.
 
-        At most the rate that it would have if it delivered all that it holds at this moment.
+        At most the rate that would result if the worker delivered all cells it holds now.
         """
         waited = now - self._since if self.held else 0.0
         seconds = self._worked + waited
@@ -42,7 +42,7 @@ class _Worker:
         return min(self._estimate, max_rate) if self.held else self._estimate
 
     def busy(self, now: float) -> float:
-        """Seconds until it has finished all that it holds."""
+        """Seconds until the worker finishes the cells it holds."""
         return max(0.0, self.held / self.rate(now) - (now - self._since)) if self.held else 0.0
 
     def take(self, cells: int, now: float) -> None:
@@ -60,9 +60,9 @@ class _Worker:
 class LoadBalancer:
     """Decides which workers of one job may take more work.
 
-    rates: estimated cells per second of each worker; corrected by measurements
+    rates: estimated cells per second for each worker; corrected by measurements
 
-    Times are seconds of any monotonic clock.
+    Times are in seconds, from any monotonic clock.
     """
 
     def __init__(self, rates: Sequence[float]) -> None:
@@ -73,8 +73,8 @@ class LoadBalancer:
     def may_take(self, worker: int, cells: int, left: int, now: float) -> bool:
         """Return whether a worker may take the next piece.
 
-        cells: cells of the piece; left: cells that are not taken yet, this piece included, as far as others may take them before this
-        piece is delivered
+        cells: cells in the piece; left: cells not yet taken, including this piece, that other workers may take before this piece is
+        delivered
         """
         others = [(w.busy(now), w.rate(now)) for k, w in enumerate(self._workers) if k != worker and not w.lost]
         own = self._workers[worker]
@@ -92,15 +92,15 @@ class LoadBalancer:
         self._workers[worker].deliver(cells, now)
 
     def lose(self, worker: int) -> None:
-        """Record that a worker has failed. Its pieces are left to the others."""
+        """Record that a worker has failed. The remaining workers take over its pieces."""
         self._workers[worker].lost = True
         self._workers[worker].held = 0
 
 
 def _seconds_of(workers: Sequence[tuple[float, float]], cells: int, left: int) -> float:
-    """Seconds until workers have done all that they hold and `left` cells, the next `cells` of these in one piece.
+    """Seconds until the workers finish their current work plus `left` more cells, of which the next `cells` form a single piece.
 
-    workers: (seconds busy, cells per second) of each
+    workers: (seconds busy, cells per second) for each worker
     """
     with_piece = min(busy + cells / rate for busy, rate in workers)
     ready, speed, done, at = sorted(workers), 0.0, 0.0, 0.0
@@ -113,9 +113,9 @@ def _seconds_of(workers: Sequence[tuple[float, float]], cells: int, left: int) -
 
 
 class BandWindow:
-    """Limits how far work may run ahead of the oldest unfinished band: results of later bands wait for it in memory.
+    """Limits how far work may run ahead of the oldest unfinished band, because results of later bands have to wait in memory.
 
-    bands: number of bands that may be in progress, at least 1
+    bands: maximum number of bands in progress, at least 1
 
     Bands are started in order, each with a known number of pieces.
     """
@@ -125,11 +125,11 @@ class BandWindow:
         self._open: dict[int, int] = {}  # undelivered pieces of the bands in progress
 
     def room(self, band: int) -> int:
-        """Number of bands that may be started from this one on, itself included."""
+        """Number of bands that may be started, counting from this one."""
         return min(self._open, default=band) + self._bands - band
 
     def take(self, band: int, pieces: int) -> None:
-        """Record that a piece of a band is taken; it may be taken again after its worker has failed."""
+        """Record that a piece of a band has been taken. After a worker fails, its pieces may be taken again."""
         self._open.setdefault(band, pieces)
 
     def deliver(self, band: int) -> None:

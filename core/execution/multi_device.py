@@ -23,12 +23,12 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import MAX_TILES_PER_WORKER, Tile, TileLimits, row_bytes
 
 _PLANNED = 4
-"""The plan uses 1 / `_PLANNED` of the memory for results, so that bands are small. As much again is for putting tiles together, and the
-remainder for bands that wait for a slower engine."""
+"""The plan uses 1 / `_PLANNED` of the result memory, so that bands are small. An equal amount is for assembling tiles, and the remainder
+for bands that wait for a slower engine."""
 
 _PLANNER = 4
-"""The engine that plans gets 1 / `_PLANNER` of the scratch memory. It is a GPU, which takes little of the host's memory; a CPU takes some
-for each thread."""
+"""The planning engine gets 1 / `_PLANNER` of the scratch memory. It is a GPU, which needs little host memory; a CPU needs some per
+thread."""
 
 _WAITING, _WAITING_HITS = 2, 64  # results of each engine that wait for the consumer; hits are small
 
@@ -37,9 +37,9 @@ _WAITING, _WAITING_HITS = 2, 64  # results of each engine that wait for the cons
 class MultiDevicePrepared:
     """Implements `gpualign.core.execution.engine.Prepared`.
 
-    parts: the task as each engine has prepared it; the tiles of the first one are those of the plan
+    parts: the task as prepared by each engine; the first engine runs the plan's tiles unchanged
     waiting_bytes: memory for bands in progress
-    lost: called with the number and the error of an engine that fails while others are left
+    lost: called with the number of a failed engine and its error while other engines remain
     """
 
     task: Task
@@ -73,7 +73,7 @@ class MultiDevicePrepared:
             yield from results
 
     def _bands(self, tile: Tile) -> int:
-        """Number of bands of this tile's shape that may be in progress: at least as many as workers hold if each tile is a whole band."""
+        """Maximum number of bands like this tile's in progress: at least the number that workers hold if each tile is a whole band."""
         rows, targets = tile.band.shape
         bytes_per_row = row_bytes(self.limits, self.task.queries.lengths, self.task.targets.lengths, targets)
         return max(MAX_TILES_PER_WORKER * self.limits.sharing, self.waiting_bytes // max(1, rows * bytes_per_row))
@@ -92,12 +92,12 @@ class MultiDeviceEngine:
     """Implements `gpualign.core.execution.engine.Engine` with engines that pull tiles from one plan, each at its own speed
     (core/execution/load_balancing.py).
 
-    engines: the first one that can do a task plans it; the others cut its tiles to their own size
-    note: is notified of engines that fail
-    detail: is notified of engines that are not worth using
+    engines: the first engine that can perform a task plans it; the rest split the planned tiles to their own size
+    note: receives notes on engines that fail
+    detail: receives notes on engines that are not worth using
 
-    An engine is left out if it would take longer for one tile than the first one for everything, has too little memory, or fails, as long
-    as there are others. Near pairs (`Task.within`) are computed by one engine alone, because joins need whole bands.
+    As long as other engines remain, an engine is left out if it would take longer for one tile than the first engine for everything, has
+    too little memory, or fails. Near pairs (`Task.within`) are computed by a single engine, because joins need whole bands.
     """
 
     def __init__(self, engines: Sequence[TimedEngine], note: Callable[[str], None], detail: Callable[[str], None]) -> None:
@@ -109,14 +109,14 @@ class MultiDeviceEngine:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Modes and features that at least one of the engines supports."""
+        """Modes and features supported by at least one of the engines."""
         each = [engine.capabilities for engine in self._engines]
         return Capabilities(frozenset().union(*(c.modes for c in each)), any(c.paths for c in each), any(c.near for c in each))
 
     def prepare(self, task: Task, budget: Budget) -> Timed:
         """Prepare a task for all engines that are worth using.
 
-        Raises `RunError` if no engine can do the task, or none has enough memory even alone.
+        Raises `RunError` if no engine can perform the task, or if none has enough memory even as the only engine.
         """
         able = [engine for engine in self._engines if not engine.capabilities.refusal(task)]
         if not able:
@@ -160,7 +160,7 @@ class MultiDeviceEngine:
 
 
 def _first_of(engines: Sequence[TimedEngine], task: Task, budget: Budget) -> Timed:
-    """Prepare the task with the first engine that has enough memory. Raises `RunError` if none has."""
+    """Prepare the task with the first engine that has enough memory. Raises `RunError` if no engine does."""
     *others, last = engines
     for engine in others:
         try:

@@ -1,4 +1,4 @@
-"""Assembles the near pairs of tiles into those of bands, or of larger tiles."""
+"""Assembles the near pairs of tiles into bands or larger tiles."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gpualign.core.planning.tile_plan import Band
 class NearBand:
     """Near pairs of a band.
 
-    pairs: all near pairs of its tiles, in any order
-    left: how many pairs each step has left, as in `TilePairs`
+    pairs: all near pairs in the band's tiles, in any order
+    left: number of pairs that survive each step, as in `TilePairs`
     """
 
     band: Band
@@ -25,7 +25,7 @@ class NearBand:
 
 
 class NearAssembly:
-    """Collects the near pairs of a band, or of one of its tiles."""
+    """Collects the near pairs of a band or a single tile."""
 
     def __init__(self, band: Band) -> None:
         self._band = band

@@ -1,4 +1,4 @@
-"""Feeds ordered bands of results into a sink, and sums up the run."""
+"""Feeds ordered result bands into a sink, and totals up the run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Band = TypeVar("Band", contravariant=True)
 
 
 class Sink(Protocol[Plan, Band]):
-    """Receives all bands of a plan, one after the other in the plan's order."""
+    """Receives all bands of a plan, one at a time in plan order."""
 
     def begin(self, plan: Plan, /) -> None:
         """Called once, before the first band."""
@@ -21,25 +21,25 @@ class Sink(Protocol[Plan, Band]):
     def write(self, band: Band, /) -> None: ...
 
     def finish(self) -> None:
-        """Called once, when every band has been written."""
+        """Called once, after every band has been written."""
 
 
 class CheckpointListener(Protocol):
-    """Is notified how far an output has come, so that a later run can resume it."""
+    """Receives notifications of an output's progress, so that a later run can resume it."""
 
     def counting(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
-        """Register a function that returns the counts of the summary for all that has been written; it may be called at any mark.
+        """Register a function that returns the summary counts for everything written so far; it may be called at any mark.
 
-        Returns the counts of the earlier runs that this one resumes, {} if there are none.
+        Returns the counts of the earlier runs that this run resumes, or {}.
         """
 
     def header_written(self) -> None:
-        """Called when all that precedes the first band has been written."""
+        """Called when everything before the first band has been written."""
 
     def mark(self, rows: int) -> None:
-        """Called when all pairs of the queries before query `rows`, and no others, have been written.
+        """Called when exactly the pairs of the queries before query `rows` have been written.
 
-        rows: 0 if that holds for no query. The same number may be passed again.
+        rows: 0 if there is no such query. The same number may be passed repeatedly.
         """
 
 
@@ -59,7 +59,7 @@ NO_CHECKPOINTS: CheckpointListener = _Unmarked()
 
 
 class Progress(Protocol):
-    """Is notified of finished work: DP cells, or comparisons of calls."""
+    """Receives notifications of finished work, in DP cells or call comparisons."""
 
     def advance(self, work: int, /) -> Any: ...
 
@@ -68,7 +68,7 @@ class Progress(Protocol):
 class Totals:
     """Totals of a run, for its summary.
 
-    work: DP cells, or comparisons of calls
+    work: DP cells or call comparisons
     """
 
     pairs: int
@@ -82,11 +82,11 @@ class Totals:
 
     @property
     def figures(self) -> dict[str, object]:
-        """Machine-readable totals, by the names of docs/formats/summary.md."""
+        """Machine-readable totals, keyed by the names in docs/formats/summary.md."""
         return {"pairs": self.pairs, "cells": self.work, "seconds": round(self.seconds, 6), "cells_per_second": round(self.rate)}
 
     def with_earlier(self, pairs: int, work: int) -> dict[str, object]:
-        """Return `figures`, with the pairs and the work of the earlier runs that this one resumes added."""
+        """Return `figures` plus the pairs and work of the earlier runs that this run resumes."""
         figures = dict(self.figures)
         if pairs:
             figures |= {"pairs": self.pairs + pairs, "pairs_in_this_run": self.pairs}
@@ -95,7 +95,7 @@ class Totals:
 
 
 class Closable(Protocol):
-    """Generator that is declared as an iterator."""
+    """Generator declared as an iterator."""
 
     def close(self) -> None: ...
 
@@ -109,10 +109,10 @@ def run_pipeline(
 ) -> None:
     """Write every band to the sink.
 
-    rows: returns, for a band that has been written, the query before which all pairs are written, and no others; 0 if there is none.
-    marks: is notified of that.
+    rows: returns, for a written band, the query before which all pairs, and no others, have been written; 0 if there is none.
+    marks: receives the numbers that `rows` returns.
 
-    `bands` is always closed, so that an error in the sink stops the engine's workers at once.
+    `bands` is always closed, so an error in the sink stops the engine's workers at once.
     """
     sink.begin(plan)
     marks.header_written()

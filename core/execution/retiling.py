@@ -1,6 +1,6 @@
-"""Cuts a tile of one plan into tiles of another engine's size, and assembles their results again.
+"""Splits a tile of one plan into tiles sized for a different engine, and reassembles their results.
 
-So one engine can work within the plan of another: the CPU beside a GPU, or a node of a cluster for the coordinator.
+This lets an engine work within a different engine's plan: the CPU alongside a GPU, or a cluster node for the coordinator.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from gpualign.core.planning.tile_plan import Band, Plan, Tile, TileLimits
 
 
 class TileAssembly(Protocol):
-    """Collects the results of one tile."""
+    """Collects the results for one tile."""
 
     def add(self, part: TileResult, row: int, column: int) -> None:
-        """Add results of pairs from (row, column) of the tile on."""
+        """Add the results for a part of the tile that starts at (row, column)."""
 
     def result(self) -> TileResult:
-        """Return the result of the whole tile. Called once, after every part has been added."""
+        """Return the result for the whole tile. Called once, after every part has been added."""
 
 
 class _Scores:
@@ -105,9 +105,9 @@ def _empty(task: Task, tile: Tile) -> TileAssembly:
 class TileSplit:
     """Splits a tile into tiles of approximately the size that `limits` asks for, and assembles their results.
 
-    first: number of the first of these tiles, which form one band; index: number of this band in its run
+    first: number of the first new tile; index: number, within the run, of the band that the new tiles form
 
-    If workers share the tiles, these shrink near the end of the tile, or of the work that follows it (`Tile.left`).
+    If workers share the tiles, tiles shrink near the end of the original tile or of the work that follows it (`Tile.left`).
     """
 
     def __init__(self, task: Task, tile: Tile, limits: TileLimits, first: int = 0, index: int = 0) -> None:
@@ -137,14 +137,14 @@ class TileSplit:
         return not self._places
 
     def result(self) -> TileResult:
-        """Result of the whole tile, after all results have been added."""
+        """Result for the whole tile. Available once all results have been added."""
         return self._whole.result()
 
 
 def run_resplit(prepared: Prepared, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-    """Compute tiles of any plan with an engine that cuts them to its own size, and yield their results in any order.
+    """Compute tiles of any plan with an engine that splits them to its own size. Yields their results in any order.
 
-    tiles: each with at least one selected pair; the next one is pulled after all parts of the one before have been taken
+    tiles: each with at least one selected pair; the next tile is pulled after all parts of the previous tile have been taken
 
     Closing the iterator stops all work.
     """

@@ -42,9 +42,9 @@ def plan_task(prepared: Prepared, pairing: Pairing, together: int = 1) -> Plan:
 
 
 def pair_bands(plan: Plan, prepared: Prepared, progress: Progress, threads: int = 1) -> Iterator[BandResults]:
-    """Compute every tile of the plan, and yield whole bands in order. Closing the iterator stops all work.
+    """Compute every tile of the plan and yield whole bands in order. Closing the iterator stops all work.
 
-    threads: number of threads that copy results to their places in a band
+    threads: number of threads for copying results into a band
     """
     return bands_in_order(plan, prepared.run(plan.tiles()), partial(PairAssembly, prepared.task, threads), progress)
 
@@ -69,7 +69,7 @@ def run_plan(
 
 
 def estimate_rate(task: Task, engine: Engine, budget: Budget, longest: int = 2000) -> float:
-    """Measure DP cells per second on a small sample of the task: its first records, cut at `longest` letters."""
+    """Measure DP cells per second on a small sample of the task: its first records, truncated to `longest` letters."""
 
     def sample(sequences: SequenceSet, letters: int) -> SequenceSet:
         lengths = np.minimum(sequences.lengths, longest)

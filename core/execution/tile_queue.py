@@ -1,4 +1,7 @@
-"""Queue of tiles that decides which worker gets which tile of a run. Pure: callers pass the time, and call it one at a time."""
+"""Queue of tiles that decides which worker gets which tile of a run.
+
+Has no clock and no locks: callers pass the time and must serialise their calls.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ from gpualign.core.planning.tile_plan import Tile
 class LoadBalancing:
     """How workers of unequal speed share tiles.
 
-    rates: estimated cells per second of each worker
-    bands: number of bands that may be in progress at a time
+    rates: estimated cells per second for each worker
+    bands: maximum number of bands in progress at a time
     """
 
     rates: Sequence[float]
@@ -29,7 +32,7 @@ class _Rules:
         self._balancer, self._window = LoadBalancer(sharing.rates), BandWindow(sharing.bands)
 
     def allow(self, worker: int, tile: Tile, left: int, now: float) -> bool:
-        """Return whether a worker may take a tile. left: cells that are not taken yet."""
+        """Return whether a worker may take a tile. left: cells not yet taken."""
         room = self._window.room(tile.band.index)
         left = min(left, tile.cells * tile.band.tiles * room)  # approximate cells of the bands that others may take meanwhile
         return room > 0 and self._balancer.may_take(worker, tile.cells, left, now)
@@ -47,12 +50,12 @@ class _Rules:
 
 
 class TileQueue:
-    """Queue of the tiles that are not taken yet, for `workers` workers.
+    """Queue of tiles not yet taken, for `workers` workers.
 
-    sharing: for workers of unequal speed. A worker that would keep the others waiting gets no more tiles
+    sharing: for workers of unequal speed. A worker that would keep the rest waiting gets no more tiles
     (core/execution/load_balancing.py). None: every worker that asks gets a tile.
 
-    Times are seconds of any monotonic clock.
+    Times are in seconds, from any monotonic clock.
     """
 
     def __init__(self, tiles: Iterator[Tile], workers: int, sharing: LoadBalancing | None) -> None:
@@ -75,13 +78,13 @@ class TileQueue:
         return tile
 
     def deliver(self, worker: int, tile: Tile, now: float) -> None:
-        """Record that a tile that was taken is done."""
+        """Record that a tile has been finished."""
         self._open -= 1
         if self._rules is not None:
             self._rules.deliver(worker, tile, now)
 
     def lose(self, worker: int, tiles: Sequence[Tile]) -> bool:
-        """Put the tiles of a failed worker back. Returns whether other workers are left."""
+        """Put a failed worker's tiles back in the queue. Returns whether any workers are left."""
         self._workers_left -= 1
         self._returned += tiles
         self._open -= len(tiles)
@@ -90,7 +93,7 @@ class TileQueue:
         return self._workers_left > 0
 
     def more(self, worker: int, now: float) -> bool | None:
-        """Return whether there are tiles for a worker that got none; None if there are none now, but others may return some."""
+        """Return whether there are tiles for a worker that got none; None if there are none now but other workers may return some."""
         if self._rules is not None and self._allowed(self._rules, worker, now):
             return True
         if self._rules is None and self._returned:
@@ -102,7 +105,7 @@ class TileQueue:
         return next(self._tiles, None) if tile is None else tile
 
     def _allowed(self, rules: _Rules, worker: int, now: float) -> bool:
-        """Return whether there is a tile that this worker may take."""
+        """Return whether this worker may take a tile."""
         following = self._next = self._pulled()
         tile = self._returned[0] if self._returned else following
         left = sum(tile.cells for tile in self._returned) + (following.left if following is not None else 0)

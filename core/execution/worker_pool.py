@@ -1,4 +1,4 @@
-"""Runs the workers of an engine in threads that pull tiles from one queue, and yields their results as one stream."""
+"""Runs an engine's workers in threads that pull tiles from one queue, and yields their results as one stream."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ Result = TypeVar("Result", bound=OfTile)
 
 @dataclass(frozen=True)
 class _WorkerFailed:
-    """Failure of a worker while others continue."""
+    """Failure of a worker while the rest continue."""
 
     worker: int
     error: RunError
 
 
 class _BoundedBuffer:
-    """Bounds the results that wait for the consumer: they hold at most `waiting` times the cells of the largest tile so far.
+    """Limits the results waiting for the consumer to `waiting` times the cells of the largest tile so far.
 
-    Cells are counted rather than results, because the memory of a result grows with the cells of its tile. So the many small tiles near
-    the end of a run do not make workers wait while a whole band is written.
+    Cells are counted rather than results, because the memory per result grows with the tile's cells. The many small tiles near the end of
+    a run therefore do not make workers wait while a whole band is written.
     """
 
     def __init__(self, waiting: int) -> None:
@@ -48,7 +48,7 @@ class _BoundedBuffer:
         self._changed = threading.Condition()
 
     def take(self, cells: int, seconds: float) -> bool:
-        """Reserve room for a result, and return True. Returns False if there is none within `seconds`. One result always has room."""
+        """Reserve room for a result. Returns False if no room becomes free within `seconds`. A single result always fits."""
         with self._changed:
             self._largest = max(self._largest, cells)
             has_room = self._changed.wait_for(lambda: not self._held or self._held + cells <= self._waiting * self._largest, seconds)
@@ -56,14 +56,14 @@ class _BoundedBuffer:
             return has_room
 
     def give(self, cells: int) -> None:
-        """Free the room of a result that the consumer has received."""
+        """Free the room reserved for a result that the consumer has received."""
         with self._changed:
             self._held -= cells
             self._changed.notify_all()
 
 
 class _Work(Generic[Result]):
-    """State that all workers of a run share: tiles that are not taken yet, and results that are not consumed yet."""
+    """State shared by all workers of a run: tiles not yet taken and results not yet consumed."""
 
     def __init__(self, tiles: Iterator[Tile], workers: int, waiting: int, sharing: LoadBalancing | None) -> None:
         self._tile_queue = TileQueue(tiles, workers, sharing)
@@ -73,27 +73,30 @@ class _Work(Generic[Result]):
         self.events: queue.SimpleQueue[Result | BaseException | _WorkerFailed | None] = queue.SimpleQueue()
 
     def take(self, worker: int) -> Tile | None:
-        """Return a tile, or None if there is none for this worker at the moment or the run stops."""
+        """Return a tile, or None if there is none for this worker at the moment or the run is stopping."""
         if self.stopped():
             return None
         with self._changed:
             return self._tile_queue.take(worker, time.monotonic())
 
     def close_one(self, worker: int, tile: Tile) -> None:
-        """Record that a tile that was taken has been delivered."""
+        """Record that a tile has been delivered."""
         with self._changed:
             self._tile_queue.deliver(worker, tile, time.monotonic())
             self._changed.notify_all()
 
     def lose(self, worker: int, tiles: Sequence[Tile]) -> bool:
-        """Return the tiles of a failed worker to the queue. Returns whether other workers are left."""
+        """Put a failed worker's tiles back in the queue. Returns whether any workers are left."""
         with self._changed:
             others = self._tile_queue.lose(worker, tiles)
             self._changed.notify_all()
             return others
 
     def more(self, worker: int) -> bool:
-        """Return whether there are more tiles for this worker. Waits as long as other workers may return some."""
+        """Return whether there are more tiles for this worker. Waits as long as other workers may return tiles.
+
+        Returns False if the run is stopped first.
+        """
         with self._changed:
             while not self.stopped():
                 if (has_more := self._tile_queue.more(worker, time.monotonic())) is not None:
@@ -105,46 +108,46 @@ class _Work(Generic[Result]):
         return self._stop.is_set()
 
     def stop(self) -> None:
-        """Stop the run: the consumer takes no more results."""
+        """Stop the run: the consumer accepts no more results."""
         self._stop.set()
 
 
 class WorkerPort(Generic[Result]):
-    """A worker's end of the shared queue: take the next tile, deliver its result.
+    """A worker's interface to the shared queue: takes the next tile and delivers its result.
 
-    A slow sink slows workers down rather than filling memory.
+    A slow sink slows workers down instead of filling memory.
     """
 
     def __init__(self, work: _Work[Result], worker: int) -> None:
         self._work = work
         self._worker = worker
         self.taken: dict[int, Tile] = {}
-        """Tiles that are taken and not delivered, by their numbers."""
+        """Tiles taken but not yet delivered, by number."""
 
     def next_tile(self) -> Tile | None:
-        """Return the next tile, or None if there is none or the run stops."""
+        """Return the next tile, or None if there is none or the run is stopping."""
         if (tile := self._work.take(self._worker)) is not None:
             self.taken[tile.number] = tile
         return tile
 
     def deliver(self, result: Result) -> None:
-        """Hand a result to the consumer. Waits for room, unless the run stops."""
+        """Pass a result to the consumer. Waits for room unless the run is stopping."""
         self.deliver_part(result)
         self._work.close_one(self._worker, self.taken.pop(result.tile.number))
 
     def deliver_part(self, result: Result) -> None:
-        """Hand a part of a result to the consumer; more of it follows. A part takes as much room as the whole result."""
+        """Pass part of a result to the consumer, with more parts to follow. A part takes as much room as the whole result."""
         while not self.stopped():
             if self._work.buffer.take(result.tile.cells, _POLL_SECONDS):
                 self._work.events.put(result)
                 return
 
     def report(self, event: BaseException | _WorkerFailed | None) -> None:
-        """Report an error, or the end of this worker (None)."""
+        """Report an error or, if None, the end of this worker."""
         self._work.events.put(event)
 
     def stopped(self) -> bool:
-        """Return whether the run stops: the consumer takes no more results."""
+        """Return whether the run is stopping: the consumer accepts no more results."""
         return self._work.stopped()
 
 
@@ -152,7 +155,7 @@ WorkerFunction = Callable[[WorkerPort[Result]], None]
 
 
 class _Thread(threading.local):
-    """State of a thread. port: its own, if it is a worker's thread."""
+    """Thread-local state. port: the worker's port, None outside worker threads."""
 
     port: WorkerPort[OfTile] | None = None
 
@@ -169,16 +172,16 @@ def run_workers(
     lost: Callable[[int, RunError], None] | None = None,
     sharing: LoadBalancing | None = None,
 ) -> Iterator[Result]:
-    """Yield the results of all tiles in any order. Each worker runs in a thread of its own.
+    """Yield the results for all tiles in any order. Each worker runs in its own thread.
 
-    waiting: results that may wait for the consumer; more of them if tiles are small, see `_BoundedBuffer`.
-    stop: called when the iterator is closed, finished or fails, to end what workers are doing; then all threads are joined.
-    lost: called with the number and the error of a worker whose hardware fails (`RunError`) while others are left. Those do its tiles as
-    well, and may be called again for them.
-    sharing: for workers of unequal speed. A worker that would keep the others waiting gets no more tiles
+    waiting: maximum number of results waiting for the consumer; more if tiles are small, see `_BoundedBuffer`.
+    stop: called to end the workers' current work when the iterator is closed, finishes or fails; all threads are then joined.
+    lost: called with the number of a worker whose hardware fails and its error (`RunError`) while other workers remain. The remaining
+    workers take over its tiles, and may be called again for them.
+    sharing: for workers of unequal speed. A worker that would keep the rest waiting gets no more tiles
     (core/execution/load_balancing.py), and may be called again later. None: every worker that asks gets a tile.
 
-    Raises the first error of a worker. A worker may itself call this function; the inner run ends when the outer one is closed.
+    Raises the first error raised by a worker. A worker may itself call this function; closing the outer run ends the inner run.
     """
     outer = _THREAD.port
     shared = _Work[Result](tiles, len(workers), waiting, sharing)

@@ -1,1 +1,1 @@
-"""Runs work on the workers of a `concurrent.futures.Executor`, on this machine or on others."""
+"""Runs work on the workers of a `concurrent.futures.Executor`, on this machine or remote ones."""

@@ -1,4 +1,4 @@
-"""Coordinator's side: calls the workers of an executor, with a bounded number of calls in flight."""
+"""Coordinator side: calls the workers of an executor, with a bounded number of calls in flight."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from gpualign.core.execution.remote.protocol import Answer, Call, Done, Failed, 
 Item = TypeVar("Item")
 
 CALLS_A_WORKER = 3
-"""Calls in flight for each worker: one that it is computing, the next one, and one whose answer is in transit."""
+"""Calls in flight per worker: the call being computed, the next call, and a call whose answer is in transit."""
 
 MAX_LEAD_FACTOR = 2
-"""The next call may be at most `MAX_LEAD_FACTOR` times the calls in flight ahead of the oldest of these: later answers wait for that
-one."""
+"""Factor that limits how far the next call may be ahead of the oldest call in flight, as a multiple of the number of calls in flight. Later
+answers have to wait for the oldest."""
 
 _UNKNOWN_WORKERS = 16
-"""Number of workers that is assumed if an executor does not report it."""
+"""Number of workers assumed if an executor does not report it."""
 
 _MAX_LOSSES = 3
-"""Times that a call may get lost together with a worker before the run fails. A call that fails on a worker is tried twice."""
+"""Number of times a call may get lost together with a worker before the run fails. A call that fails on a worker is tried twice."""
 
 _POLL_SECONDS = 5.0  # how often workers are counted
 
 
 class CachedArgument:
-    """Argument that workers cache. It is pickled when the first worker lacks it."""
+    """Argument that workers cache. Pickled when the first worker lacks it."""
 
     def __init__(self, content: object) -> None:
         self.name = uuid.uuid4().hex
@@ -41,7 +41,7 @@ class CachedArgument:
         self._shared: Any = None
 
     def argument(self, share: Callable[[bytes], Any] | None) -> Any:
-        """Value that stands for it among the arguments of a call: its bytes, or what `share` has returned for them."""
+        """Value passed in place of the argument in a call: its bytes, or what `share` returned for them."""
         if self._shared is None:
             pickled = self._pickled or pickle.dumps(self._content, protocol=pickle.HIGHEST_PROTOCOL)
             if share is None:
@@ -51,13 +51,13 @@ class CachedArgument:
         return self._shared
 
     def lose(self) -> None:
-        """Forget where it was shared: it may be lost there."""
+        """Forget the shared copy, which may have been lost."""
         self._shared = None
 
 
 @dataclass(frozen=True)
 class SharedArguments:
-    """Arguments that all calls of a run share and workers cache, under a unique name."""
+    """Arguments shared by all calls of a run and cached by workers under a unique name."""
 
     name: str
     parts: tuple[CachedArgument, ...]
@@ -70,8 +70,8 @@ class SharedArguments:
 class _Sent(Generic[Item]):
     """Call that has no answer yet.
 
-    place: its position in the stream
-    parts: names of the parts to send with it
+    place: position in the stream
+    parts: names of the parts to send with the call
     """
 
     def __init__(self, place: int, item: Item, request: Any, parts: set[str]) -> None:
@@ -88,14 +88,14 @@ def _unchecked() -> None:
 
 @dataclass(frozen=True)
 class WorkerPoolClient:
-    """Client of a pool of workers that serve calls.
+    """Client for a pool of workers that serve calls.
 
-    serve: function that workers run, as `Node.answer`; a worker must be able to import it by its name
-    workers: counts the workers; returns None if the number is not known
-    share: stores bytes where workers find them, and returns what stands for them among the arguments of a call; None: bytes go with
-        the call
+    serve: function that workers run, with the signature of `WorkerNode.answer`; a worker must be able to import it by name
+    workers: counts the workers; returns None if the number is unknown
+    share: stores bytes where workers can find them, and returns the value that replaces them in a call's arguments; None: bytes are sent
+        with the call
     check: raises `RunError` if the executor has lost its workers for good
-    note: is notified of what a user should know
+    note: receives notes for the user
     """
 
     executor: Executor
@@ -111,7 +111,7 @@ class WorkerPoolClient:
         return _UNKNOWN_WORKERS if workers is None else max(1, workers)
 
     def ask(self, parcel: SharedArguments, request: Any) -> Any:
-        """Return the answer of one worker to a request. Raises `RunError` as `stream` does."""
+        """Return one worker's answer to a request. Raises the same errors as `stream`."""
         return next(self.stream(parcel, [request], lambda item: item, first=True))[1]
 
     def stream(
@@ -119,10 +119,10 @@ class WorkerPoolClient:
     ) -> Iterator[tuple[Item, Any]]:
         """Yield (item, a worker's answer to its request) in the order of the answers.
 
-        first: send the shared arguments with the calls at once, rather than when a worker lacks them
+        first: send the shared arguments with the calls right away, instead of when a worker lacks them
 
-        Items are taken as workers become free, and none long before earlier ones are answered. When the iterator is closed, finished or
-        fails, calls that no worker has started are cancelled, and the others are not waited for.
+        Items are consumed as workers become free, and never far ahead of unanswered items. When the iterator is closed, finishes or fails,
+        calls not yet started by a worker are cancelled; calls already started are not waited for.
 
         Raises `RunError` if a call fails twice on a worker, a worker has different software, or the executor fails.
         """
@@ -173,7 +173,7 @@ class WorkerPoolClient:
             raise RunError(f"the cluster accepts no more work: {_described(error)}") from error
 
     def _answer(self, future: Future[Answer], parcel: SharedArguments, sent: _Sent[Item]) -> Done | None:
-        """Return the answer of a call, or None if the call has to be sent again. Raises `RunError`."""
+        """Return the answer to a call, or None if the call has to be sent again. Raises `RunError`."""
         try:
             answer = future.result()
         except CancelledError as error:  # by the executor: it has lost what the call needs together with a worker, or everything
@@ -206,7 +206,7 @@ _numbers = count()
 
 
 def _described(error: BaseException) -> str:
-    """Human-readable description of an error that other code has raised."""
+    """Human-readable description of an error raised by third-party code."""
     text = str(error).strip()
     if isinstance(error, (ImportError, AttributeError)):
         text += "; workers need the same version of gpualign as this machine"

@@ -1,4 +1,4 @@
-"""Presents the workers of an executor as one alignment engine."""
+"""Presents an executor's workers as one alignment engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 _SETS_KEPT = 3
-"""Sequence sets whose parts are kept for the next task: a search aligns one part of its queries after the other with the same targets."""
+"""Number of sequence sets kept for the next task: a search aligns successive parts of its queries with the same targets."""
 
 _SETS = ("queries", "targets")
 _BLOCK_FIELDS = ("ambiguous",)
@@ -30,11 +30,11 @@ _BLOCK_FIELDS = ("ambiguous",)
 
 @dataclass(frozen=True)
 class TaskOrder:
-    """First part of a task's shared arguments; its sequence sets are the other parts.
+    """First part of a task's shared arguments; the task's sequence sets are the remaining parts.
 
-    settings: by which a worker picks its engine
-    other_fields: the task without its sets, by the names of its fields
-    digest: of the whole task
+    settings: settings from which a worker picks its engine
+    other_fields: the task's fields, except its sequence sets, by name
+    digest: digest of the whole task
     """
 
     settings: Any
@@ -42,7 +42,7 @@ class TaskOrder:
     digest: str
 
     def task(self, sets: list[SequenceSet]) -> Task:
-        """Assemble the task. Raises `RunError` if it differs from the task that was sent."""
+        """Assemble the task. Raises `RunError` if the result differs from the task that was sent."""
         task = Task(sets[0], sets[-1], **self.other_fields)
         if fingerprint(task) != self.digest:
             raise RunError("the sequences that arrived are not what was sent")
@@ -67,9 +67,9 @@ class RemotePrepared:
 
 
 class RemoteEngine:
-    """Implements `gpualign.core.execution.engine.Engine`: remote workers compute the tiles, each with the engine that it picks.
+    """Implements `gpualign.core.execution.engine.Engine`: remote workers compute the tiles, each with an engine of its choice.
 
-    settings: by which a worker picks its engine, beside the task; they are pickled
+    settings: pickled settings from which, together with the task, a worker picks its engine
     """
 
     # A worker whose own hardware cannot do a task has a CPU that can.
@@ -81,7 +81,7 @@ class RemoteEngine:
         self._parts: list[tuple[SequenceSet, CachedArgument]] = []
 
     def prepare(self, task: Task, budget: Budget) -> RemotePrepared:
-        """Let one worker prepare the task. Waits for the first worker if there is none. Raises `RunError` if it cannot do the task."""
+        """Let one worker prepare the task. Waits for a worker if there is none. Raises `RunError` if the worker cannot perform the task."""
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"a cluster cannot do this: {refusal}")
         other_fields = {one.name: getattr(task, one.name) for one in fields(task) if one.name not in (*_SETS, *_BLOCK_FIELDS)}
@@ -103,6 +103,6 @@ class RemoteEngine:
 
 
 def describe_pool(fleet: WorkerPoolClient) -> str:
-    """Human-readable number of workers, to be followed by what each of them has."""
+    """Human-readable number of workers, to be followed by the hardware of each."""
     workers = fleet.workers()
     return "workers, each" if workers is None else "1 worker," if workers == 1 else f"{workers} workers, each"

@@ -1,7 +1,7 @@
-"""Messages between the coordinator and the workers, through any executor that pickles calls and answers.
+"""Messages between the coordinator and the workers, sent through any executor that pickles calls and answers.
 
-The arguments that all calls of a run share are a parcel of a few parts, each pickled once. A call names its parcel. A worker that lacks
-some of the parts answers `MissingArguments`, and the call is sent again together with these.
+The arguments shared by all calls of a run form a parcel of a few parts, each pickled once. A call names its parcel. A worker that lacks
+some parts answers `MissingArguments`, and the call is sent again together with the missing parts.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gpualign.core.common.dataclass import dataclass
 class Call:
     """Request to any worker.
 
-    software: software of the coordinator, as `software()` describes it
-    number: unique, because Dask computes equal calls only once
+    software: software of the coordinator, as returned by `software()`
+    number: unique number, because Dask computes equal calls only once
     parcel: name of the shared arguments
-    parts: names of their parts
-    sent: names of those parts that are sent with the call as further arguments, pickled
+    parts: names of the parts of the shared arguments
+    sent: names of the parts sent with the call as additional, pickled arguments
     """
 
     software: str
@@ -53,7 +53,7 @@ class Failed:
     """Failure of a worker to serve a request.
 
     text: human-readable reason
-    again: whether another try may succeed
+    again: whether a retry may succeed
     """
 
     worker: str
@@ -65,7 +65,7 @@ Answer: TypeAlias = Done | MissingArguments | Failed
 
 
 def software() -> str:
-    """Version of the software, which must be the same for the coordinator and all workers of a run."""
+    """Software version, which must be the same on the coordinator and all workers of a run."""
     return f"gpualign {__version__} (plans of version {VERSION})"
 
 

@@ -1,4 +1,4 @@
-"""Serializes tiles and their results as numbers and arrays, in the narrowest integers that hold them."""
+"""Serializes tiles and their results as numbers and arrays, in the narrowest sufficient integer types."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ _WIDTHS = (np.int8, np.int16, np.int32)
 
 @dataclass(frozen=True)
 class PackedTile:
-    """Tile in a form that is sent to workers.
+    """Tile in the form sent to workers.
 
     queries: [start, stop)
-    targets: int32[targets]; or the arguments from which `ordered_targets` makes them, if they are all targets of the band in the plan's
-        order
+    targets: int32[targets]; if the tile has all targets of its band in plan order, the arguments for `ordered_targets` instead
     """
 
     queries: tuple[int, int]
@@ -36,7 +35,7 @@ class PackedTile:
 
 
 def pack_tile(tile: Tile) -> PackedTile:
-    """Pack a tile, for `TileMaker.unpack` of the same task."""
+    """Pack a tile for `TileMaker.unpack` with the same task."""
     band = tile.band
     queries, pairing = (tile.query_start, tile.query_stop), tile.pairing.value
     if band.group is None or tile.target_count < band.target_stop - band.first_target:
@@ -45,13 +44,13 @@ def pack_tile(tile: Tile) -> PackedTile:
 
 
 class TileMaker:
-    """Unpacks tiles of one task."""
+    """Unpacks the tiles of one task."""
 
     def __init__(self, task: Task) -> None:
         self._by_length = by_length(task.targets.lengths)
 
     def unpack(self, packed: PackedTile) -> Tile:
-        """Return the tile, with the number 0 and in a band of its own."""
+        """Return the tile, numbered 0 and in its own band."""
         pairing = Pairing(packed.pairing)
         if isinstance(packed.targets, tuple):
             first, stop, *_ = packed.targets
@@ -64,7 +63,7 @@ class TileMaker:
 
 
 def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the integers in the narrowest type that holds them, or the array itself if none does."""
+    """Return the integers in the narrowest of int8, int16 and int32 that can hold them, or the array itself if none can."""
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     for width in _WIDTHS:
         limits = np.iinfo(width)
@@ -74,7 +73,7 @@ def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def pack_result(result: TileResult) -> Packed:
-    """Pack a result, for `unpack_result` of the same task."""
+    """Pack a result for `unpack_result` with the same task."""
     if isinstance(result, TilePairs):
         pairs = result.pairs
         return narrow(pairs.queries), narrow(pairs.targets), narrow(pairs.distances), dict(result.left)
@@ -89,7 +88,7 @@ def pack_result(result: TileResult) -> Packed:
 
 
 def unpack_result(task: Task, tile: Tile, packed: Packed) -> TileResult:
-    """Unpack the result of a tile, of a task of the same kind."""
+    """Unpack the result for a tile. task: a task of the same kind."""
     if task.within is not None:
         queries, targets, distances, left = packed
         return TilePairs(tile, NearPairs(*(column.astype(np.int64) for column in (queries, targets, distances))), left)

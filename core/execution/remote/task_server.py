@@ -1,4 +1,4 @@
-"""Worker's side of a task: serves the tiles of several calls in one run of an engine."""
+"""Worker side of a task: serves the tiles of several calls in one engine run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpualign.core.planning.tile_plan import Tile
 
 
 class TaskServer:
-    """Answers the request for a tile with its result, and the request None with `WorkerCapabilities`. rate: as there."""
+    """Answers a tile request with the tile's result, and the request None with `WorkerCapabilities`. rate: as in `WorkerCapabilities`."""
 
     def __init__(self, prepared: Prepared, rate: float) -> None:
         self._capabilities = WorkerCapabilities(prepared.limits, prepared.kernel, prepared.hardware, rate)
@@ -34,10 +34,10 @@ class TaskServer:
 
 
 class _Run:
-    """Run of an engine that continues from one caller's tile to the next one's.
+    """Engine run that continues from one caller's tile to the next caller's.
 
-    So the engine does not drain, end its threads and copy sequences to a GPU for each tile. The run ends when there is no tile for it,
-    because an engine may ask for the next tile before it yields a result.
+    This saves the engine from draining, ending its threads and copying sequences to a GPU for each tile. The run ends when no tile is
+    waiting, because an engine may ask for the next tile before it yields a result.
     """
 
     def __init__(self, prepared: Prepared) -> None:
@@ -47,7 +47,7 @@ class _Run:
         self._is_running = False
 
     def result_of(self, tile: Tile) -> TileResult:
-        """Wait for the result of a tile, and return it. Raises what the engine raises."""
+        """Wait for the result of a tile and return it. Raises the same errors as the engine."""
         answer: Future[TileResult] = Future()
         with self._lock:
             self._asked.append((tile, answer))
@@ -68,7 +68,7 @@ class _Run:
                     answer.set_exception(error)
 
     def _take_all(self) -> list[Future[TileResult]]:
-        """Remove all calls whose tiles are not taken yet: a run that fails before it takes one would fail again and again."""
+        """Remove all calls whose tiles have not been taken: a run that fails before taking a tile would fail again and again."""
         with self._lock:
             answers = [answer for _, answer in self._asked]
             self._asked.clear()

@@ -10,13 +10,13 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import TileLimits
 
 TILE_SECONDS = 2.0
-"""Seconds that a worker computes a tile: some hundred times the time of its transfer."""
+"""Compute time per tile, seconds: on the order of a hundred times the transfer time."""
 
 _TILE_BYTES = 128 << 20
-"""Upper bound for the results of a tile, which come back in one piece; paths take a fifth of their upper bound."""
+"""Upper bound for a tile's results, bytes; they come back in one piece. Paths take a fifth of their upper bound."""
 
 _BANDS_A_WORKER = 4
-"""Minimum number of bands for each worker, so that all have something to do."""
+"""Minimum number of bands per worker, so that every worker stays busy."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class WorkerCapabilities:
 def remote_limits(task: Task, worker: WorkerCapabilities, workers: int, ahead: int, budget: Budget) -> TileLimits:
     """Return limits for `workers` workers of this kind.
 
-    ahead: number of tile results that the coordinator holds at most. They fit into a third of the budget's results, beside the bands
-    that are being filled.
+    ahead: maximum number of tile results held by the coordinator. They fit into a third of the budget's result memory, alongside the bands
+    being filled.
     """
     tile_bytes = max(1, min(_TILE_BYTES, budget.results // (3 * ahead)))
     cells_per_tile = max(1, int(TILE_SECONDS * worker.rate))

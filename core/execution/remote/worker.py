@@ -1,4 +1,4 @@
-"""Worker's side: answers calls, and caches their shared arguments between calls."""
+"""Worker side: answers calls and caches shared arguments between calls."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gpualign.core.common.errors import GpualignError
 from gpualign.core.execution.remote.protocol import Answer, Call, Done, Failed, MissingArguments, software, this_worker
 
 _KEPT = 2
-"""Shared arguments that a worker caches: a search alternates between two."""
+"""Number of shared-argument sets that a worker caches: a search alternates between two."""
 
 RequestHandler = Callable[[Any], Any]
-"""Function that answers requests, made of the contents of shared arguments."""
+"""Function that answers requests, built from the contents of shared arguments."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class _Cached:
 class WorkerNode:
     """Answers calls, from any thread.
 
-    open: makes, from the parts of shared arguments, a function that answers requests from any thread; both may raise `GpualignError`
+    open: builds, from the parts of shared arguments, a function that answers requests from any thread; both may raise `GpualignError`
     """
 
     def __init__(self, open: Callable[[list[Any]], RequestHandler]) -> None:
@@ -37,7 +37,7 @@ class WorkerNode:
         self._cached: dict[str, _Cached] = {}  # by name, least recently used first
 
     def answer(self, call: Call, *payload: bytes) -> Answer:
-        """Answer a call. payload: the parts that the call names as sent, pickled."""
+        """Answer a call. payload: the pickled parts that the call lists as sent."""
         if call.software != (own := software()):
             return Failed(this_worker(), f"has {own}, but this is {call.software}; install the same version there", again=False)
         try:
@@ -54,7 +54,7 @@ class WorkerNode:
             return Failed(this_worker(), "out of memory", again=True)
 
     def _take(self, call: Call, payload: tuple[bytes, ...]) -> tuple[str, ...]:
-        """Evict old shared arguments and keep the parts that were sent. Returns the names of the parts that are still missing."""
+        """Evict old shared arguments and store the parts that were sent. Returns the names of the parts still missing."""
         for parcel in list(self._cached)[: 1 - _KEPT]:
             del self._cached[parcel]
         used = {*call.parts, *(name for cached in self._cached.values() for name in cached.parts)}
@@ -66,7 +66,7 @@ class WorkerNode:
 
 
 def serialized(serve: RequestHandler) -> RequestHandler:
-    """Wrap a function so that it answers one request at a time."""
+    """Wrap a request handler so that it answers one request at a time."""
     lock = threading.Lock()
 
     def serve_alone(request: Any) -> Any:
