@@ -1,1 +1,1 @@
-"""Errors, text, numbers, threads and signals, which every other package of the core may use."""
+"""Errors, text, numbers, threads and signals, for use by every package in the core."""

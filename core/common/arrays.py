@@ -1,6 +1,6 @@
-"""Types of arrays, and functions that replace slow-loading parts of NumPy. Pure.
+"""Array types, and replacements for slow-loading parts of NumPy. Pure.
 
-Those parts take as long to load as all modules of a short run.
+The replaced parts take as long to load as all modules of a short run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 def distinct(values: npt.NDArray[T]) -> npt.NDArray[T]:
-    """Distinct values of a vector, ascending. (`np.unique` would load masked arrays, only to check that the values are none.)"""
+    """Distinct values of a vector, ascending. (`np.unique` would load masked arrays only to check that the vector is not one.)"""
     ordered = np.sort(values)
     first = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])

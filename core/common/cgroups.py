@@ -1,7 +1,7 @@
-"""Reads the limits that Linux's control groups set to this process: containers, batch systems and systemd limit CPUs and memory by them.
+"""Reads the limits that Linux control groups impose on this process: containers, batch systems and systemd use them for CPUs and memory.
 
-Supports cgroup v2 (https://docs.kernel.org/admin-guide/cgroup-v2.html) and v1. The limits of a group hold for all that is in it, so the
-tightest one on the way to the root applies. Without control groups, or if they cannot be read, there is no limit.
+Supports cgroup v2 (https://docs.kernel.org/admin-guide/cgroup-v2.html) and v1. A group's limits apply to everything in the group, so the
+tightest limit on the path to the root counts. Without control groups, or if they cannot be read, there is no limit.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _UNIFIED = ""
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of the control groups of this process. None: no limit.
+    """Limits from this process's control groups. None: no limit.
 
     cpus: CPU seconds per second
-    memory: bytes
-    free: bytes of the memory that are left to this process, at most. Other processes of a group, and this one when it was asked, take the
-        remainder. The kernel's cache of files counts as free.
+    memory: memory limit, bytes
+    free: maximum number of bytes still available to this process. The rest was in use, by this process and the group's other processes,
+        when the limits were read. The kernel's file cache counts as free.
     """
 
     cpus: float | None = None
@@ -40,7 +40,7 @@ class Limits:
 
 @cache
 def own_limits() -> Limits:
-    """Limits of this process at the first call."""
+    """Limits of this process, as read at the first call."""
     return find_limits(_read)
 
 
@@ -53,7 +53,7 @@ def _read(path: str) -> str | None:
 
 
 def find_limits(read: Read) -> Limits:
-    """Find the limits of this process. read: returns the content of files of /proc and of the control groups."""
+    """Find the limits of this process. read: returns the content of files under /proc and in the control groups."""
     groups = _groups(read("/proc/self/cgroup") or "")
     mounts = _mounts(read("/proc/self/mountinfo") or "")
     quotas = [*_each(groups, mounts, _UNIFIED, read, _quota), *_each(groups, mounts, "cpu", read, _quota_of_v1)]
@@ -75,7 +75,7 @@ def _groups(text: str) -> dict[str, str]:
 
 
 def _mounts(text: str) -> list[tuple[frozenset[str], str, str]]:
-    """Parse /proc/PID/mountinfo: (controllers, group at the root of the mount, mount point) of each hierarchy that is mounted."""
+    """Parse /proc/PID/mountinfo: (controllers, group at the root of the mount, mount point) for each mounted hierarchy."""
     mounts = []
     for line in text.splitlines():
         fields, _, types = line.partition(" - ")
@@ -89,7 +89,7 @@ def _mounts(text: str) -> list[tuple[frozenset[str], str, str]]:
 
 
 def _unescaped(field: str) -> str:
-    """Replace the octal codes of spaces and the like."""
+    """Replace octal escapes, such as those for spaces."""
     return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), field) if "\\" in field else field
 
 
@@ -100,7 +100,7 @@ def _each(
     read: Read,
     parse: Callable[[Read, PurePosixPath], T | None],
 ) -> Iterator[T]:
-    """Yield what `parse` finds in the folders of a controller's groups, from this process's own to the topmost visible one."""
+    """Yield what `parse` finds in the folders of a controller's groups, from this process's own group to the topmost visible group."""
     group = groups.get(controller)
     if group is None:
         return
@@ -130,13 +130,13 @@ def _share(quota: int | None, period: int | None) -> float | None:
 
 
 def _memory(read: Read, folder: PurePosixPath) -> tuple[int, int] | None:
-    """Read (limit, free bytes of it). Above "high" the kernel slows processes down and takes nearly all their memory from them."""
+    """Read (limit, free bytes within the limit). Above "high" the kernel throttles processes and reclaims nearly all their memory."""
     limits = [limit for name in ("max", "high") if (limit := _number(read(f"{folder}/memory.{name}"))) is not None]
     return _free(min(limits, default=None), _number(read(f"{folder}/memory.current")), read(f"{folder}/memory.stat"), "")
 
 
 def _memory_of_v1(read: Read, folder: PurePosixPath) -> tuple[int, int] | None:
-    """Read (limit, free bytes of it). v1 writes a number larger than the memory of any machine if there is no limit."""
+    """Read (limit, free bytes within the limit). If there is no limit, v1 reports a number larger than any machine's memory."""
     limit, used = (_number(read(f"{folder}/memory.{name}_in_bytes")) for name in ("limit", "usage"))
     return _free(limit if limit and limit < 1 << 60 else None, used, read(f"{folder}/memory.stat"), "total_")
 
@@ -152,6 +152,6 @@ def _free(limit: int | None, used: int | None, statistics: str | None, prefix: s
 
 
 def _number(text: str | None) -> int | None:
-    """Parse a number. Returns None for other text, such as "max", and for -1, which v1 writes instead."""
+    """Parse a number. Returns None for any other text, such as "max" or v1's equivalent, -1."""
     digits = (text or "").strip()
     return int(digits) if digits.isdecimal() else None

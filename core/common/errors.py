@@ -1,6 +1,6 @@
-"""Errors that a user can cause or meet. Each message says what is wrong and where, the value found, and what to do.
+"""Errors that a user can cause or encounter. Each message says what is wrong and where, the value found, and what to do.
 
-Messages name parameters through `parameter`, because the command line and Python spell them in different ways.
+Messages name parameters using `parameter`, because the command line and Python spell them differently.
 """
 
 from __future__ import annotations
@@ -8,21 +8,21 @@ from __future__ import annotations
 import re
 
 _START, _END = "\ue000", "\ue001"
-"""Characters around a parameter in a message. They are for private use in Unicode, so no file has them."""
+"""Characters around a parameter in a message. They are private-use characters in Unicode, so no file contains them."""
 
 _PARAMETER = re.compile(f"{_START}([^={_END}]*)(?:=([^{_END}]*))?{_END}")
 
 _IN_PYTHON = {"edit": "Scoring(edit=True)", "no_traceback": "traceback=False", "self": "with_self"}
-"""Python's counterparts of options whose names differ."""
+"""Python counterparts of options with different names."""
 
 
 def parameter(name: str, value: str | int | None = None) -> str:
-    """Reference to a parameter, or to one of its values, for a message: `for_command_line` and `for_python` spell it."""
+    """Reference to a parameter or parameter value, for use in messages. `for_command_line` and `for_python` spell it out."""
     return f"{_START}{name}{_END}" if value is None else f"{_START}{name}={value}{_END}"
 
 
 def for_command_line(message: str) -> str:
-    """Return the message with parameters as options: two hyphens, hyphens instead of underscores, and the value after a blank."""
+    """Return the message with parameters as options: two leading hyphens, hyphens for underscores, and a space before the value."""
 
     def spell(match: re.Match[str]) -> str:
         name, value = match.groups()
@@ -44,13 +44,13 @@ def for_python(message: str) -> str:
 
 
 class GpualignError(Exception):
-    """Base class of the expected errors. The command line prints its text and exits with `exit_code`."""
+    """Base class for expected errors. The command line prints the message and exits with `exit_code`."""
 
     exit_code = 1
 
     @property
     def message(self) -> str:
-        """Text as it was raised, for the interface that reports it."""
+        """Original text of the error, for the interface that reports it."""
         return super().__str__()
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class InputError(GpualignError, ValueError):
 
 
 class RunError(GpualignError, RuntimeError):
-    """Failure of the work itself: device, memory, disk."""
+    """Failure during the work itself: device, memory, disk."""
 
     exit_code = 1
 
@@ -73,10 +73,10 @@ class TooLittleMemory(RunError):
     """Failure of a run to fit into its memory budget.
 
     problem: what does not fit
-    needed: bytes that it takes, 0 if that is not known
+    needed: bytes required, 0 if unknown
     advice: what to do
 
-    The message ends with the advice, and with the limit of this process if that may prevent following it.
+    The message ends with the advice and, if it might prevent following that advice, this process's memory limit.
     """
 
     def __init__(self, problem: str, needed: int = 0, advice: str = f"raise {parameter('memory')}") -> None:
@@ -93,9 +93,9 @@ class TooLittleMemory(RunError):
 
 
 class InputWarning(UserWarning):
-    """Warning of a guess about an input, or of something in it that looks like a mistake."""
+    """Warning about a guess made for an input, or about input that looks like a mistake."""
 
 
 def quoted(text: str) -> str:
-    """Quote a cell or an id of a file for a message. A long one is cut after 39 characters."""
+    """Quote a cell or id from a file for a message. Long text is truncated after 39 characters."""
     return ascii(text) if len(text) <= 40 else ascii(text[:39] + "…")

@@ -1,4 +1,4 @@
-"""Checks and parses fractions that a user enters, by one rule for all of them."""
+"""Checks and parses user-entered fractions, under a single rule."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 _NUMBER = re.compile(r"(?=.{1,24}$)([0-9]+\.?[0-9]*|\.[0-9]+)(e-[0-9]{1,2})?")
-"""Number as users and Python write it."""
+"""Number as written by users and Python."""
 
 _PERCENTAGE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,9})?) ?%")
 
 
 def check_fraction(name: str, value: float | None, maximum: float = 1, meaning: str = "a fraction") -> None:
-    """Raise `InputError` if a parameter is no fraction from 0 to `maximum`. The message for a percentage shows how to write it."""
+    """Raise `InputError` if a parameter is not a fraction from 0 to `maximum`. For a percentage, the message shows how to write it."""
     if value is None or 0 <= value <= maximum:
         return
     hint = f" ({_as_fraction(value)})" if maximum < value <= 100 * maximum else ""
@@ -25,9 +25,9 @@ def check_fraction(name: str, value: float | None, maximum: float = 1, meaning: 
 
 
 def exact_fraction(name: str, value: str | float, maximum: float = 1) -> Fraction:
-    """Return the exact fraction that a parameter's text or number is as it is written: 0.1 is a tenth.
+    """Return a parameter's text or number as an exact fraction, as written: 0.1 is one tenth.
 
-    Raises `InputError` as `check_fraction` does.
+    Raises the same errors as `check_fraction`, and `InputError` for text that is not a number.
     """
     from fractions import Fraction
 
@@ -39,9 +39,9 @@ def exact_fraction(name: str, value: str | float, maximum: float = 1) -> Fractio
 
 
 def sites_or_fraction(name: str, value: str | float) -> int | Fraction:
-    """Return a number of sites if the value is an integer (50), or a fraction of them if it has a point (0.5), exactly as written.
+    """Return a number of sites if the value is an integer (50), or an exact fraction of the sites if it has a decimal point (0.5).
 
-    Raises `InputError` for other values.
+    Raises `InputError` for any other value.
     """
     text = str(value)
     if re.fullmatch(r"0*[1-9][0-9]*", text):
@@ -54,12 +54,12 @@ def sites_or_fraction(name: str, value: str | float) -> int | Fraction:
 
 
 def describe_percentage(name: str, value: float) -> str:
-    """Return the text of a warning for a threshold above 1, which hardly any value exceeds."""
+    """Return a warning for a threshold above 1, which hardly any value exceeds."""
     return f"{parameter(name, f'{value:g}')} keeps nearly every pair; {_as_fraction(value)}"
 
 
 def _hint(text: str) -> str:
-    """Hint how to write a percentage as a fraction, "" for other text."""
+    """Hint on how to write a percentage as a fraction; "" for any other text."""
     match = _PERCENTAGE.fullmatch(text)
     return f" ({_as_fraction(float(match[1]))})" if match and float(match[1]) <= 100 else ""
 

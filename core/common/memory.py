@@ -1,4 +1,4 @@
-"""Memory that this process may use: that of the machine, or the limit of its control group."""
+"""Memory available to this process: the machine's memory or the limit of its control group."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def physical_memory() -> int | None:
 
 
 def usable_memory() -> int | None:
-    """Bytes of RAM, or the limit of this process's control group if that is less; None if neither is known."""
+    """Bytes of RAM or the limit of this process's control group, whichever is smaller; None if neither is known."""
     return min((size for size in (physical_memory(), own_limits().memory) if size is not None), default=None)
 
 
 def free_memory() -> int | None:
-    """Bytes of RAM, or of what is free in this process's control group if that is less; None if neither is known."""
+    """Bytes of RAM or bytes free in this process's control group, whichever is smaller; None if neither is known."""
     return min((size for size in (physical_memory(), own_limits().free) if size is not None), default=None)
 
 
 def describe_limit() -> str:
-    """Human-readable memory that this process may use, and whose limit that is; "" if nothing is known."""
+    """Human-readable amount of memory that this process may use, and the source of the limit; "" if unknown."""
     usable, physical = usable_memory(), physical_memory()
     if usable is None:
         return ""
@@ -36,6 +36,6 @@ def describe_limit() -> str:
 
 
 def is_scarce(needed: int) -> bool:
-    """Return whether `needed` bytes are more than half of the free memory, so that raising the budget for them may meet the limit."""
+    """Return whether `needed` bytes exceed half of the free memory, so that raising the budget for them may hit the limit."""
     free = free_memory()
     return free is not None and needed > free // 2

@@ -1,4 +1,4 @@
-"""Copies results of tiles, whose columns are in any order, to their places in a band."""
+"""Copies tile results, whose columns are in any order, into a band."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gpualign.core.common._placing import put_columns
 def put(band: npt.NDArray[Any], first_row: int, columns: npt.NDArray[np.int64], values: npt.NDArray[Any], threads: int = 1) -> None:
     """Set band[first_row : first_row + rows, columns] = values.
 
-    band: contiguous
+    band: contiguous array
     values: [rows][columns], of the same type
 
-    NumPy copies structured arrays field by field, which takes ten times as long, and numbers with one thread, some ns each.
+    NumPy copies structured arrays field by field, which takes ten times as long, and copies numbers with one thread, at some ns each.
     """
     assert values.dtype == band.dtype
     put_columns(_bytes(band), first_row, columns, _bytes(np.ascontiguousarray(values)), threads)

@@ -1,13 +1,13 @@
-"""Handles signals that end a run: at any moment with a message and an exit code, and with nothing half-written.
+"""Handles signals that end a run: at any moment, with a message and an exit code, and without leaving anything half-written.
 
-SIGINT exits with 130, SIGTERM and SIGHUP with 143. As long as there is nothing to clean up the process ends at once, because an exception
-in the middle of an import, or of a library's code, can be swallowed or come out as another one. Within `cleaning_up()` a signal raises the
-exception `Stopped` instead. It may come in the first step of the very function that cleans up, so the end of the command calls
-`run_cleanups()` for what is left. A second signal is accepted when the first is some seconds old, and ends the cleanup. A signal that the
-process was started to ignore (`nohup`, a background job) stays ignored. Python itself handles signals before `install()`, in the few
-milliseconds in which it starts.
+SIGINT exits with 130, SIGTERM and SIGHUP with 143. As long as there is nothing to clean up, the process ends at once, because an exception
+during an import or in library code can be swallowed or turned into a different one. Within `cleaning_up()`, a signal raises the exception
+`Stopped` instead. The signal may arrive in the first step of the function that cleans up, so the end of the command calls
+`run_cleanups()` for the remaining cleanups. A second signal is accepted once the first is a few seconds old, and ends the cleanup. A signal
+that the process was started to ignore (`nohup`, a background job) remains ignored. Before `install()`, in the few milliseconds of startup,
+Python itself handles signals.
 
-SIGUSR1 does not end the run: it asks how far the run is (`ask`), and is ignored as long as there is nothing to report.
+SIGUSR1 does not end the run: it asks for the run's progress (`ask`), and is ignored as long as there is nothing to report.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 _CODES = {"SIGINT": 130, "SIGHUP": 143, "SIGTERM": 143}
 _ASKING = getattr(signal, "SIGUSR1", None)  # not every system has it
 _GRACE_SECONDS = 2.0
-"""Seconds in which a second signal does not disturb the cleanup after the first."""
+"""Seconds after the first signal during which a second signal does not disturb the cleanup."""
 
 
 class Stopped(BaseException):
-    """Raised by a signal that ends the run. It is no error: code that handles errors must not catch it."""
+    """Raised by a signal that ends the run. Not an error: code that handles errors must not catch it."""
 
 
 class _State:
@@ -46,7 +46,7 @@ class _State:
 
 
 def install() -> None:
-    """Make signals end the run as described above. For the main thread, before slow imports."""
+    """Make signals end the run as described above. Call in the main thread, before slow imports."""
     for name in _CODES:
         number = getattr(signal, name, None)  # not every system has SIGHUP
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
@@ -58,9 +58,9 @@ def install() -> None:
 
 
 def ask(answer: Callable[[], None] | None) -> None:
-    """Set the function that SIGUSR1 calls, in the main thread between any two of its steps; None: none.
+    """Set the function that SIGUSR1 calls, in the main thread between any two steps; None removes it.
 
-    It has no effect before `install`, or if the process was started to ignore the signal.
+    Has no effect before `install`, or if the process was started to ignore the signal.
     """
     _State.answer = answer
     if answer is not None and _ASKING is not None and _State.can_ask and signal.getsignal(_ASKING) is signal.SIG_IGN:
@@ -75,8 +75,8 @@ def _answer(number: int, frame: FrameType | None) -> None:
 def finished() -> None:
     """Ignore signals from now on: the exit code is known.
 
-    (While Python ends, it restores the default of every signal that a function handles, and a signal that comes then would kill the
-    process.)
+    (While shutting down, Python restores the default action for every signal with a handler function, so a signal arriving then would kill
+    the process.)
     """
     for name in (*_CODES, "SIGUSR1"):
         number = getattr(signal, name, None)
@@ -111,10 +111,10 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def cleaning_up(cleaner: Callable[[], object]) -> Iterator[None]:
-    """Register a cleanup for signals that come within this context, where they raise `Stopped`.
+    """Register a cleanup for signals that arrive within this context, where they raise `Stopped`.
 
-    cleaner: cleans up, or does what is left of that. The signal may have stopped the caller's own cleanup, or come before its first step,
-    so `run_cleanups` calls the cleaner afterwards.
+    cleaner: cleans up, or finishes an interrupted cleanup. A signal may arrive during the caller's own cleanup or before its first step, so
+    `run_cleanups` calls the cleaner afterwards.
     """
     _State.cleaners.append(cleaner)
     try:
@@ -125,9 +125,9 @@ def cleaning_up(cleaner: Callable[[], object]) -> Iterator[None]:
 
 
 def run_cleanups() -> None:
-    """Run the cleanups that are left when a signal has ended the run. A signal that comes meanwhile ends the process at once.
+    """Run the remaining cleanups after a signal has ended the run. A signal that arrives meanwhile ends the process at once.
 
-    They are skipped if a second signal has come: the user does not want to wait for them.
+    The cleanups are skipped if a second signal has arrived, because the user does not want to wait.
     """
     if _State.name is None:
         return
@@ -141,7 +141,7 @@ def run_cleanups() -> None:
 
 @contextmanager
 def signals_deferred() -> Iterator[None]:
-    """Defer signals until the end of this context, for steps that belong together."""
+    """Defer signals until the end of this context, for steps that must not be separated."""
     _State.deferring += 1
     try:
         yield
@@ -154,7 +154,7 @@ def signals_deferred() -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Block signals in this context, in which finished files are renamed into place: all of them are, and later signals are ignored."""
+    """Block signals while finished files are renamed into place, so that all of them are. Later signals are ignored."""
     numbers = [getattr(signal, name) for name in _CODES if hasattr(signal, name)]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
@@ -166,7 +166,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def ending() -> tuple[str, int] | None:
-    """(message, exit code) of the signal that ended the run, or None. It holds whatever exception the signal has turned into meanwhile."""
+    """(message, exit code) for the signal that ended the run, or None. Valid whatever exception the signal has turned into since."""
     if _State.name is None:
         return None
     advice = _State.advice or "no output file was written. Run the same command to start again."
@@ -179,10 +179,10 @@ def set_exit_message_hook(hook: Callable[[str], None]) -> None:
 
 
 def advise(text: str) -> None:
-    """Set the resume hint for the exit message: how to resume what this run leaves."""
+    """Set the resume hint for the exit message: how to resume from the files that this run leaves."""
     _State.advice = text
 
 
 def advice() -> str:
-    """Resume hint as a suffix for another message, or ""."""
+    """Resume hint as a suffix for a message, or ""."""
     return f"; {_State.advice}" if _State.advice else ""

@@ -1,20 +1,20 @@
-"""Suggests names for a mistyped one."""
+"""Suggests corrections for mistyped names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 _MIN_RATIO = 0.62
-"""Minimum of difflib's ratio: one wrong letter of three gives 0.67; `blast` and `fasta` have 0.6."""
+"""Minimum difflib ratio: one wrong letter out of three gives 0.67; `blast` and `fasta` have 0.6."""
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
-    """Return the name nearest to `word`, or None if none is near. Case and leading dashes are ignored."""
+    """Return the name closest to `word`, or None if none is close. Case and leading dashes are ignored."""
     return next(iter(several_nearest(word, names, 1)), None)
 
 
 def several_nearest(word: str, names: Iterable[str], most: int) -> list[str]:
-    """Return at most `most` names that are near as in `nearest`, nearest first. Equally near ones stay in the order of `names`."""
+    """Return up to `most` close names, closest first, with `nearest`'s criterion. Ties remain in the order of `names`."""
     from difflib import SequenceMatcher  # only errors need it
 
     typed = _bare(word)
@@ -36,6 +36,6 @@ def _bare(name: str) -> str:
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Question to append to a message, "" if no name is near."""
+    """Question to append to a message, "" if no name is close."""
     name = nearest(word, names)
     return "" if name is None else f"; did you mean {name}?"

@@ -1,4 +1,4 @@
-"""Runs work in other threads: one action at a time, actions one after the other, or items whose results come in order."""
+"""Runs work in background threads: one action at a time, a queue of actions, or items with results in order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Made = TypeVar("Made")
 
 
 class BackgroundTask:
-    """Runs one action at a time in another thread. alone: lock that either thread holds while it does what both do."""
+    """Runs one action at a time in a background thread. alone: lock that either thread holds while it does work common to both."""
 
     def __init__(self) -> None:
         self.alone = threading.Lock()
@@ -30,7 +30,7 @@ class BackgroundTask:
         return self._thread is not None and self._thread.is_alive()
 
     def begin(self, action: Callable[[], None]) -> None:
-        """Start an action. Waits for the one before, and raises what that has raised."""
+        """Start an action. Waits for the previous action, and raises any error it raised."""
         self.wait()
 
         def act() -> None:
@@ -43,7 +43,7 @@ class BackgroundTask:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait until no action is running. Raises what the action has raised, once."""
+        """Wait until no action is running. Raises any error from the action, once."""
         if self._thread is not None:
             self._thread.join()
             self._thread = None
@@ -53,14 +53,14 @@ class BackgroundTask:
 
 
 WAITING = 2
-"""Items in flight for each thread of `OrderedThreadPool`: one that it is working on, and one that waits for its turn."""
+"""Items in flight per thread of `OrderedThreadPool`: one in progress and one waiting."""
 
 
 class OrderedThreadPool:
-    """Threads that map items, and yield the results in the order of the items.
+    """Threads that map items and yield the results in item order.
 
-    The threads start with the first `map` of several items, except if there is to be one thread alone, and stay until `close`: starting
-    sixteen threads takes as long as making some megabytes of text.
+    The threads start at the first `map` over several items, unless there is only one thread, and stay until `close`: starting sixteen
+    threads takes as long as formatting some megabytes of text.
     """
 
     def __init__(self, threads: int) -> None:
@@ -68,10 +68,10 @@ class OrderedThreadPool:
         self._pool: ThreadPoolExecutor | None = None
 
     def map(self, make: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
-        """Yield `make(item)` for each item. Items are taken in the caller's thread.
+        """Yield `make(item)` for each item. Items are consumed in the caller's thread.
 
-        Each thread has `WAITING` items in flight, which bounds memory. If the iterator fails, or is closed before its end, no more items
-        are started, those in progress are waited for, and the threads end.
+        Each thread has `WAITING` items in flight, which bounds memory. If the iterator fails or is closed early, no more items are started,
+        items in progress are waited for, and the threads end.
         """
         try:
             source = iter(items)
@@ -95,23 +95,23 @@ class OrderedThreadPool:
             raise
 
     def close(self) -> None:
-        """End the threads after the items in progress."""
+        """Stop the threads after the items in progress."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
 
 def in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
-    """Yield `make(item)` for each item, in their order, with at most `threads` threads, which end after the last item."""
+    """Yield `make(item)` for each item, in order, using at most `threads` threads, which end after the last item."""
     pool = OrderedThreadPool(threads)
     yield from pool.map(make, items)
     pool.close()
 
 
 class SerialExecutor:
-    """Thread that runs actions one after the other. begin, end: its first and its last action.
+    """Thread that runs actions one after another. begin, end: first and last action of the thread.
 
-    The thread is not joined when the program ends: an action may be waiting for something that is gone.
+    The thread is not joined when the program ends, because an action may be waiting for something that no longer exists.
     """
 
     def __init__(self, name: str, begin: Callable[[], None] = lambda: None, end: Callable[[], None] = lambda: None) -> None:
@@ -122,7 +122,7 @@ class SerialExecutor:
         self._thread.start()
 
     def submit(self, action: Callable[[], Made]) -> Future[Made]:
-        """Return a future of what the action returns or raises, or of what `begin` has raised."""
+        """Return a future for the action's result or error, or for the error raised by `begin`."""
         from concurrent.futures import Future
 
         future: Future[Made] = Future()
@@ -139,11 +139,11 @@ class SerialExecutor:
         return future
 
     def stop(self) -> None:
-        """End the thread after the actions that are submitted already, without waiting for it."""
+        """Stop the thread after the actions already submitted, without waiting for it."""
         self._actions.put(None)
 
     def close(self) -> None:
-        """End the thread after the actions that are submitted already, and wait for it."""
+        """Finish the actions already submitted, then stop the thread and wait for it."""
         self.stop()
         self._thread.join()
 

@@ -16,5 +16,5 @@ def format_bytes(count: int) -> str:
 
 
 def fitting_unit(number: float) -> tuple[float, str]:
-    """Return the largest of 1, 10^3, 10^6, 10^9 and 10^12 that is not above a number, and its prefix: "", "k", "M", "G" or "T"."""
+    """Return the largest of 1, 10^3, 10^6, 10^9 and 10^12 that does not exceed a number, and its prefix: "", "k", "M", "G" or "T"."""
     return next(((size, prefix) for size, prefix in _PREFIXES if number >= size), (1.0, ""))
