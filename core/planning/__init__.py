@@ -1,1 +1,1 @@
-"""Planning of all-vs-all work: tiles, bands, costs, memory budgets, shards."""
+"""Plans all-vs-all work: tiles, bands, costs, memory budgets, shards."""

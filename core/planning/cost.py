@@ -1,4 +1,4 @@
-"""Cost of computing pairs, in DP cells or another measure of work, by their lengths. Pure."""
+"""Cost of computing pairs of given lengths, in DP cells or a different measure of work. Pure."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ Lengths = npt.NDArray[np.int64]
 
 
 class Cost(Protocol):
-    """Cost of the pairs of one kind of task. by_number: whether it depends only on the number of records, not on their lengths."""
+    """Cost of pairs for one kind of task. by_number: whether the cost depends only on the number of records, not on their lengths."""
 
     by_number: bool
 
     def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
-        """Approximate cells of all the queries with each target: float64[targets]. They decide where tiles are cut."""
+        """Approximate cells for all queries with each target: float64[targets]. Used to split the work into tiles."""
 
     def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> npt.NDArray[np.float64]:
-        """Approximate cells of each query with every target, or with targets firsts[q] .. only: float64[queries]."""
+        """Approximate cells for each query q with all targets, or only with targets from firsts[q] on: float64[queries]."""
 
     def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
-        """Exact cells of every query with every target, or of query q with targets firsts[q] .. only (0 <= firsts[q] <= targets)."""
+        """Exact cells for all queries with all targets, or for each query q with targets from firsts[q] on (0 <= firsts[q] <= targets)."""
 
 
 class WholeMatrix:
-    """Every cell of the matrix of each pair: query length x target length."""
+    """All cells of each pair's matrix: query length x target length."""
 
     by_number = False
 
@@ -46,7 +46,7 @@ class WholeMatrix:
 
 
 def _letters_from(lengths: Lengths) -> Lengths:
-    """Letters of each record and all later ones together, and 0 after the last: int64[records + 1]."""
+    """Suffix sums of the lengths, ending with 0: int64[records + 1]."""
     return np.concatenate((np.cumsum(lengths[::-1])[::-1], [0]))
 
 
@@ -54,7 +54,7 @@ WHOLE_MATRIX = WholeMatrix()
 
 
 class OnePerPair:
-    """1 for each pair: the work is to look at pairs, most of which are rejected at once."""
+    """Cost of 1 per pair, for work that examines pairs and rejects most of them immediately."""
 
     by_number = True
 
@@ -74,7 +74,7 @@ ONE_PER_PAIR = OnePerPair()
 
 
 class BothStrandsCost:
-    """Twice another cost, for both strands of each query."""
+    """Twice a given cost, for both strands of each query."""
 
     def __init__(self, one: Cost) -> None:
         self._one = one

@@ -1,4 +1,4 @@
-"""Selection of pairs by groups of records: those within one group, or between two. Pure."""
+"""Selects pairs by record group: pairs within a group, or pairs between groups. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True, eq=False)
 class GroupPairs:
-    """Selects pairs of records by their groups.
+    """Selects record pairs by group.
 
-    queries, targets: int64[records], the group of each
-    within: select pairs of the same group; otherwise those of two groups
+    queries, targets: group of each record, int64[records]
+    within: whether to select pairs within a group; otherwise pairs between groups
     """
 
     queries: Integers = field(repr=False)
@@ -24,12 +24,12 @@ class GroupPairs:
     within: bool
 
     def selects(self, queries: Integers, targets: Integers) -> npt.NDArray[np.bool_]:
-        """Return a mask of the selected pairs among pairs of record numbers, arrays that broadcast."""
+        """Return a mask of the pairs (queries, targets) that are selected; the two arrays of record numbers broadcast."""
         mask: npt.NDArray[np.bool_] = (self.queries[queries] == self.targets[targets]) == self.within
         return mask
 
     def sums(self, weights: Integers, firsts: Integers | None) -> Integers:
-        """Return, for each query, the sum of the weights of its selected targets, or of those from firsts[query] on: int64[queries]."""
+        """Return the total weight of each query's selected targets, or only of targets from firsts[query] on: int64[queries]."""
         if firsts is None:
             firsts = np.zeros(len(self.queries), dtype=np.int64)
         order = np.argsort(self.targets, kind="stable")
@@ -46,7 +46,7 @@ class GroupPairs:
 
     @property
     def digest(self) -> str:
-        """SHA-256, in hexadecimal, of the groups and of `within`."""
+        """Hexadecimal SHA-256 of the groups and `within`."""
         import hashlib
 
         digest = hashlib.sha256(b"within" if self.within else b"between")

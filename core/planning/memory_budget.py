@@ -1,4 +1,4 @@
-"""Memory that a run may take in addition to the data that it compares. Pure."""
+"""Memory that a run may use in addition to the data being compared. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Budget:
-    """Memory budget of a run, in bytes.
+    """Memory budget for a run, in bytes.
 
-    results: for results in transit from an engine to the output
-    scratch: for the engine itself
-    text: for the text that several threads make of results (core/output/table.py)
+    results: memory for results in transit from an engine to the output
+    scratch: memory for the engine itself
+    text: memory for results formatted as text by several threads (core/output/table.py)
     """
 
     results: int
@@ -20,6 +20,6 @@ class Budget:
 
     @classmethod
     def of(cls, memory: int) -> Budget:
-        """Divide `memory` bytes among the purposes. No other code decides on this."""
+        """Divide `memory` bytes among the purposes. This is the only code that decides how."""
         scratch, text = memory // 2, memory // 16
         return cls(memory - scratch - text, scratch, text)

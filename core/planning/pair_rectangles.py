@@ -1,6 +1,6 @@
-"""Covers the selected pairs of a tile with rectangles, for engines that get other record numbers than those of the tile's set. Pure.
+"""Covers a tile's selected pairs with rectangles, for engines whose record numbers differ from those in the tile's set. Pure.
 
-Engines select the pairs of a set with itself by record numbers, which they cannot do after these have changed.
+Engines select the pairs of a set with itself from record numbers, so they cannot do so after renumbering.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gpualign.core.planning.cost import Cost
 from gpualign.core.planning.tile_plan import Tile
 
 _SPLIT_CELLS = 30_000_000
-"""A millisecond's work: fewer cells of pairs near the diagonal are not worth a rectangle of their own."""
+"""Minimum number of cells near the diagonal that justifies a separate rectangle: one millisecond of work."""
 
 
 def selected_rectangles(
@@ -20,12 +20,12 @@ def selected_rectangles(
 ) -> Iterator[tuple[int, int, Integers]]:
     """Yield (start, stop, columns): rows[start : stop] with the targets at these columns of a tile.
 
-    rows: queries of the tile, ascending
-    columns: positions among its targets
+    rows: the tile's queries, ascending
+    columns: indices into the tile's targets
     lengths: lengths of all queries and of all targets
 
-    Each pair of `rows` and `columns` that the tile's pairing selects is in one of the rectangles. A triangle on the diagonal is cut if its
-    pairs that are not selected would take long. They do not if its targets fill the `lanes` of a vector anyway.
+    Each pair of `rows` and `columns` that the tile's pairing selects is in one of the rectangles. A triangle on the diagonal is split if
+    its unselected pairs would take too long, unless its targets fill the `lanes` of a vector anyway.
     """
 
     def cells(start: int, stop: int, some: Integers) -> int:

@@ -1,4 +1,4 @@
-"""Rectangle of the matrix of pairs."""
+"""Rectangle in the pair matrix."""
 
 from __future__ import annotations
 

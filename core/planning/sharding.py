@@ -1,4 +1,4 @@
-"""Cuts the rows of a job into shards of approximately equal work. Pure: the same input gives the same shards, whatever the engine."""
+"""Splits a job's rows into shards of approximately equal work. Pure: the same input gives the same shards, whatever the engine."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_SHARDS = 100_000
-"""Maximum number of shards of a job."""
+"""Maximum number of shards per job."""
 
 
 def row_bounds(work: npt.NDArray[np.float64], shares: int, together: int = 1) -> list[int]:
-    """Return the boundaries of the shards: `shares` + 1 row numbers, ascending. Some shards are empty if there are few rows.
+    """Return the shard boundaries: `shares` + 1 row numbers, ascending. If there are few rows, some shards are empty.
 
-    work: work of each row, float64[rows], 0 or more
-    together: groups of this many consecutive rows, from row 0 on, stay in one shard; len(work) is a multiple of it
+    work: work per row, float64[rows], 0 or more
+    together: size of the groups of consecutive rows, from row 0 on, that must stay in one shard; len(work) is a multiple of this size
     """
     before = np.concatenate(([0.0], np.cumsum(work.reshape(-1, together).sum(axis=1))))
     ideal = before[-1] * np.arange(1, shares) / shares

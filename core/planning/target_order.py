@@ -1,4 +1,4 @@
-"""Order in which a band takes its targets. Pure."""
+"""Order of the targets within a band. Pure."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ Records = npt.NDArray[np.int64]
 
 
 def by_length(lengths: Records) -> Records:
-    """Record numbers in ascending order of length; records of one length stay in ascending order."""
+    """Record numbers in ascending order of length; records of equal length remain in ascending order."""
     return np.argsort(lengths, kind="stable").astype(np.int64)
 
 
 def records_between(order: Records, first: int, stop: int) -> Records:
-    """Records [first, stop) in the order that `by_length` made."""
+    """Records [first, stop) in the order returned by `by_length`."""
     if stop == len(order):
         return order if first == 0 else order[order >= first]
     return order[(order >= first) & (order < stop)]
 
 
 def ordered_targets(order: Records, first: int, stop: int, diagonal_stop: int, group: int) -> Records:
-    """Targets [first, stop) of a band, in the order that `by_length` made, or in groups of `group` targets (0: in that order).
+    """Targets [first, stop) of a band, in the order returned by `by_length` if `group` is 0, else in groups of `group` targets.
 
-    Targets before `diagonal_stop` are on the diagonal: each is selected only for queries before it. A group of neighbours can be skipped
-    for all later queries, whereas a group of targets of one length, from everywhere on the diagonal, is needed by nearly all queries. So on
-    the diagonal neighbours share a group, although their lengths differ more. Groups are in the order of their longest targets, which are
-    their last ones. Targets that do not fill a group are at the end.
+    Targets before `diagonal_stop` are on the diagonal: each is selected only for earlier queries. A group of adjacent targets can be
+    skipped for all later queries, whereas a group of equally long targets, from anywhere on the diagonal, is needed by nearly all queries.
+    On the diagonal, adjacent targets therefore share a group, although their lengths differ more. Groups are ordered by their longest
+    target, which is the last in each group. Targets that do not fill a group are at the end.
     """
     targets = records_between(order, first, stop)
     if group == 0 or (neighbours := (min(diagonal_stop, stop) - first) // group * group) <= 0:

@@ -1,8 +1,8 @@
-"""Cuts the pair space into tiles. Pure: the same lengths, pairing and limits give the same plan.
+"""Splits the pair space into tiles. Pure: the same lengths, pairing and limits give the same plan.
 
-The pair matrix is cut into *bands* of consecutive queries in input order, so that results can be written in input order while only a few
-bands are held. Within a band the targets that any of its queries needs are sorted by length (target_order.py) and cut into *tiles*, so that
-targets of similar length share the lanes of a vector. Tiles are the units that threads, devices and nodes pull.
+The pair matrix is split into *bands* of consecutive queries in input order, so that results can be written in input order with only a few
+bands held in memory. Within a band, the targets needed by any query are sorted by length (target_order.py) and split into *tiles*, so that
+targets of similar length share the lanes of a vector. Tiles are the units of work that threads, devices and nodes pull.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ MAX_BAND_ROWS = 256
 """Maximum number of queries in a band, unless an engine asks for more. Results are written one band at a time."""
 
 MIN_BAND_ROWS = 32
-"""Minimum number of queries in a band: packing its targets costs approximately as much as aligning one query with them."""
+"""Minimum number of queries in a band: packing the band's targets costs approximately as much as aligning one query with them."""
 
 DIAGONAL_BANDS = 16
-"""Minimum number of bands of one set. A band computes the whole square on its diagonal and uses half of it, so a band of 1/16 of the
-queries wastes 1/16. Engines for which a band costs little ask for more bands."""
+"""Minimum number of bands for one set. A band computes the whole square on its diagonal but uses only half of it, so a band with 1/16 of
+the queries wastes 1/16. Engines with a low cost per band ask for more bands."""
 
 BANDS_IN_FLIGHT = 3
-"""Bands whose results are held at once: one being written, one being filled, one that faster workers have started."""
+"""Number of bands whose results are held at once: one being written, one being filled, one started by faster workers."""
 
 
 MAX_TILES_PER_WORKER = 4
-"""Maximum number of tiles that a worker has taken: those in flight, and those laid out to follow them."""
+"""Maximum number of tiles held by a worker: tiles in flight and tiles prepared to follow them."""
 
 _MAX_SHRINKAGE = 16
-"""Near the end of shared work, tiles shrink to 1 / `_MAX_SHRINKAGE` of their size at most: kernels would be slow for smaller ones."""
+"""Near the end of shared work, tiles shrink to no less than 1 / `_MAX_SHRINKAGE` of their size: kernels would be slow on smaller tiles."""
 
 MIN_PANEL = 16
 """Minimum number of targets in a band; fewer would be too slow."""
@@ -51,7 +51,7 @@ MIN_PANEL = 16
 class Pairing(Enum):
     """Selects pairs (query i, target j): all, j > i, or j >= i.
 
-    All but ALL are for a set with itself, or with itself and more: the queries are the first of the targets.
+    All pairings except ALL require that the queries are the first targets: a set with itself, or with itself and additional records.
     """
 
     ALL = "all"
@@ -59,7 +59,7 @@ class Pairing(Enum):
     ABOVE_OR_EQUAL = "above-or-equal"
 
     def first_target(self, query: int) -> int:
-        """First target selected for a query; all later ones are selected too."""
+        """First target selected for a query; all later targets are selected too."""
         return {Pairing.ALL: 0, Pairing.ABOVE: query + 1, Pairing.ABOVE_OR_EQUAL: query}[self]
 
     def first_targets(self, queries: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -67,7 +67,7 @@ class Pairing(Enum):
         return np.zeros_like(queries) if self is Pairing.ALL else queries + self.first_target(0)
 
     def count(self, queries: int, targets: int) -> int:
-        """Number of pairs selected of `queries` queries and `targets` targets."""
+        """Number of pairs selected among `queries` queries and `targets` targets."""
         if self is Pairing.ALL:
             return queries * targets
         left_out = queries * (queries + 1) // 2
@@ -76,23 +76,23 @@ class Pairing(Enum):
 
 @dataclass(frozen=True)
 class TileLimits:
-    """How an engine and a budget want the work cut.
+    """How the work should be split for an engine and a budget.
 
-    result_bytes: memory for bands of results, bytes
-    scratch_bytes: memory of the engine itself, bytes
-    item_bytes: result of one pair, bytes
-    lanes: targets that share one pass of the engine
+    result_bytes: memory for result bands, bytes
+    scratch_bytes: memory for the engine itself, bytes
+    item_bytes: result size per pair, bytes
+    lanes: number of targets that share one pass of the engine
     tile_cells: approximate size of a tile, DP cells
     band_rows: maximum number of queries in a band
-    letter_bytes: addition to `item_bytes` for each letter of the pair
-    query_bytes: addition for each query
-    sharing: number of workers that share the work; tiles shrink near its end, so that none waits long for another
-    first_rows: queries of the first band, so that the first rows are ready soon; each later band has twice as many as the one before,
-        up to `band_rows` (0: all bands are alike)
-    diagonal_bands: minimum number of bands of one set
-    diagonal_group: targets that the engine skips together if none is selected for a query, so that neighbours should share a group if
-        they are not selected for all queries (0: it skips none)
-    query_lanes: queries that may share one pass of the engine; a tile of more queries should have a multiple of this number
+    letter_bytes: extra bytes per letter of the pair, on top of `item_bytes`
+    query_bytes: extra bytes per query
+    sharing: number of workers; tiles shrink towards the end so that no worker waits long for another
+    first_rows: queries in the first band, so that the first rows are ready soon; each later band has twice as many as the previous band,
+        up to `band_rows` (0: all bands have equal size)
+    diagonal_bands: minimum number of bands for one set
+    diagonal_group: size of the groups of targets that the engine skips if no target is selected for a query; adjacent targets should share
+        a group unless selected for all queries (0: the engine skips none)
+    query_lanes: number of queries that may share one pass of the engine; larger tiles should have a multiple of this number of queries
     """
 
     result_bytes: int
@@ -110,7 +110,7 @@ class TileLimits:
     query_lanes: int = 1
 
     def cells_of_tile(self, left: int) -> int:
-        """DP cells of a tile if `left` cells are left: no worker takes more than its share of these ahead of the others."""
+        """DP cells for a tile when `left` cells remain, small enough that no worker takes more than its share of these in advance."""
         if self.sharing == 1:
             return self.tile_cells
         return max(1, self.tile_cells // _MAX_SHRINKAGE, min(self.tile_cells, left // (MAX_TILES_PER_WORKER * self.sharing)))
@@ -120,9 +120,9 @@ class TileLimits:
 class Band(Rect):
     """Rectangle of the plan that is computed in tiles.
 
-    index: its position in the plan
-    tiles: number of its tiles
-    group: argument of `ordered_targets` that gave the order of its targets; None: they are in another order
+    index: position in the plan
+    tiles: number of tiles
+    group: `group` argument of `ordered_targets` that gave the order of the targets; None: a different order
     """
 
     index: int
@@ -132,13 +132,13 @@ class Band(Rect):
 
 @dataclass(frozen=True)
 class Tile:
-    """Queries [query_start, query_stop) against some targets. Engines may leave out pairs that `pairing` does not select.
+    """Queries [query_start, query_stop) against some targets. Engines may skip pairs that `pairing` does not select.
 
-    number: its position among the tiles of the plan; it is the same in every process that makes the same plan
+    number: index among the plan's tiles; the same in every process that builds the same plan
     target_count: number of targets
-    make_targets: makes `targets`
+    make_targets: builds `targets`
     cells: cost of the selected pairs, DP cells for most tasks
-    left: cost of this tile and all that follow, in plans that workers share (`TileLimits.sharing`), else 0
+    left: cost of this tile and all later tiles if workers share the plan (`TileLimits.sharing`), else 0
     """
 
     number: int
@@ -155,12 +155,12 @@ class Tile:
     def against(
         cls, targets: npt.NDArray[np.int64], number: int, band: Band, queries: tuple[int, int], pairing: Pairing, cells: int, left: int = 0
     ) -> Tile:
-        """Make a tile of targets that are already known."""
+        """Create a tile from targets that are already known."""
         return cls(number, band, *queries, len(targets), lambda: targets, pairing, cells, left)
 
     @cached_property
     def targets(self) -> npt.NDArray[np.int64]:
-        """Record numbers in the order of `ordered_targets`: int64[target_count]. Made on first access, because some work needs none."""
+        """Record numbers in the order of `ordered_targets`: int64[target_count]. Built on first access, because some work needs none."""
         return self.make_targets()
 
     @property
@@ -170,12 +170,12 @@ class Tile:
 
 @dataclass(frozen=True)
 class Plan:
-    """Every selected pair, each in exactly one tile; `tiles()` makes the tiles one by one.
+    """Every selected pair, each in exactly one tile; `tiles()` yields the tiles one by one.
 
-    band_rows: queries of a band, except for the first ones (see `TileLimits.first_rows`); a band has all their targets
-    panel: targets of a band of one query, if all of a query's targets are too many
+    band_rows: queries per band, except in the first bands (see `TileLimits.first_rows`); a band has all targets of its queries
+    panel: targets per single-query band if a query has too many targets for one band
     cost: cost of pairs
-    start, stop: queries whose pairs are computed, if the plan is for a part of a job (None: up to the last)
+    start, stop: queries whose pairs are computed if the plan covers part of a job (None: up to the last)
     """
 
     query_lengths: Lengths = field(repr=False)
@@ -189,17 +189,17 @@ class Plan:
     stop: int | None = None
 
     def part(self, start: int, stop: int) -> Plan:
-        """Return the plan for queries [start, stop) alone."""
+        """Return the plan for only queries [start, stop)."""
         return replace(self, start=start, stop=stop)
 
     @property
     def queries(self) -> int:
-        """Number of queries of the whole matrix."""
+        """Number of queries in the whole matrix."""
         return len(self.query_lengths)
 
     @property
     def end(self) -> int:
-        """Number after the last query whose pairs are computed."""
+        """One past the last query whose pairs are computed."""
         return self.queries if self.stop is None else self.stop
 
     @property
@@ -208,26 +208,26 @@ class Plan:
 
     @property
     def pairs(self) -> int:
-        """Number of pairs that are computed."""
+        """Number of pairs to compute."""
         return self.pairing.count(self.end, self.targets) - self.pairing.count(self.start, self.targets)
 
     @cached_property
     def cells(self) -> int:
-        """Cost of the pairs that are computed, DP cells for most tasks."""
+        """Cost of the pairs to compute, DP cells for most tasks."""
         return self.cost.cells(self.query_lengths[self.start : self.end], self.target_lengths, self._firsts(self.start, self.end))
 
     @property
     def row_cells(self) -> npt.NDArray[np.float64]:
-        """Approximate cost of the pairs of each query of the whole matrix: float64[queries]."""
+        """Approximate cost of each query's pairs, for all queries in the whole matrix: float64[queries]."""
         return self.cost.by_query(self.query_lengths, self.target_lengths, self._firsts(0, self.queries))
 
     def _firsts(self, start: int, stop: int) -> Lengths | None:
-        """First selected target of each of these queries, or None if all targets are selected."""
+        """First selected target for each of these queries, or None if all targets are selected."""
         return None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(start, stop, dtype=np.int64))
 
     @property
     def result_bytes(self) -> int:
-        """Upper bound for the memory of the bands in flight, bytes."""
+        """Upper bound on the memory for bands in flight, bytes."""
         rows = min(BANDS_IN_FLIGHT * self.band_rows, max(self.queries, 1))
         return rows * row_bytes(self.limits, self.query_lengths, self.target_lengths, min(self.panel, self.targets))
 
@@ -236,7 +236,7 @@ class Plan:
         return sum(1 for _ in self._bands())
 
     def _bands(self) -> Iterator[tuple[int, int, int, int]]:
-        """Yield rectangles (query start, query stop, first target, target stop) in the order of their rows."""
+        """Yield rectangles (query start, query stop, first target, target stop) in row order."""
         start, rows = self.start, min(self.limits.first_rows or self.band_rows, self.band_rows)
         while start < self.end:
             stop = min(self.end, start + rows)
@@ -245,7 +245,7 @@ class Plan:
             start, rows = stop, min(2 * rows, self.band_rows)
 
     def cuts(self, start: int, stop: int, targets: npt.NDArray[np.int64], left: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yield rectangles (query start, query stop, from, to in `targets`) of approximately `TileLimits.cells_of_tile(left)` cells."""
+        """Yield rectangles of approximately `TileLimits.cells_of_tile(left)` cells: (query start, query stop, from, to in `targets`)."""
         before, at = self._cells_before(start, stop, targets), 0
         while at < len(targets):
             tile_cells = self.limits.cells_of_tile(left - int(before[at]))
@@ -264,11 +264,11 @@ class Plan:
             at = to
 
     def _lengths_of(self, targets: npt.NDArray[np.int64]) -> Lengths:
-        """Lengths of some targets. If the cost ignores lengths, those of as many other targets, which are not read."""
+        """Lengths of some targets. If the cost ignores lengths, a placeholder: the lengths of an equal number of arbitrary targets."""
         return self.target_lengths[: len(targets)] if self.cost.by_number else self.target_lengths[targets]
 
     def _cells_before(self, start: int, stop: int, targets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Cells of queries [start, stop) with the targets before each target, and with all targets: float64[targets + 1]."""
+        """Cumulative cells of queries [start, stop): with the targets before each target, then with all targets. float64[targets + 1]."""
         queries = self.query_lengths[start:stop]
         if self.cost.by_number:
             return np.arange(len(targets) + 1, dtype=np.float64) * self.cost.by_target(queries, self.target_lengths[:1])
@@ -286,13 +286,13 @@ class Plan:
         return cells + self.cost.cells(queries, self._lengths_of(targets[is_after]))
 
     def _cells_between(self, query_start: int, query_stop: int, first: int, stop: int) -> int:
-        """Cost of the selected pairs with targets [first, stop), if it ignores lengths."""
+        """Cost of the selected pairs with targets [first, stop). Only for costs that ignore lengths."""
         firsts = self._firsts(query_start, query_stop)
         places = None if firsts is None else np.clip(firsts - first, 0, stop - first)
         return self.cost.cells(self.query_lengths[query_start:query_stop], self.target_lengths[first:stop], places)
 
     def tiles(self) -> Iterator[Tile]:
-        """Yield every tile that has a selected pair, band by band."""
+        """Yield every tile that contains a selected pair, band by band."""
         order = by_length(self.target_lengths)
         shared, group = self.limits.sharing > 1, 0 if self.pairing is Pairing.ALL else self.limits.diagonal_group
         numbers, left = count(), self.cells if shared else 0
@@ -315,7 +315,7 @@ class Plan:
 
 
 def row_bytes(limits: TileLimits, query_lengths: Lengths, target_lengths: Lengths, targets: int) -> int:
-    """Upper bound for the results of one query against `targets` targets, bytes."""
+    """Upper bound on the result size of one query against `targets` targets, bytes."""
     longest = int(query_lengths.max(initial=0)) + int(target_lengths.max(initial=0))
     letters = targets * longest
     if targets == len(target_lengths):
@@ -326,12 +326,12 @@ def row_bytes(limits: TileLimits, query_lengths: Lengths, target_lengths: Length
 def make_plan(
     query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing, limits: TileLimits, cost: Cost = WHOLE_MATRIX, together: int = 1
 ) -> Plan:
-    """Plan all selected pairs within `limits`. Every length is at least 1.
+    """Plan all selected pairs within `limits`. Every length must be at least 1.
 
-    together: groups of this many consecutive queries, from query 0 on, stay in one band
+    together: size of the groups of consecutive queries, from query 0 on, that must stay in one band
 
-    Raises `TooLittleMemory` if not even the results of a few pairs fit into `limits.result_bytes`, `ValueError` if the pairing does not
-    fit the sets.
+    Raises `TooLittleMemory` if not even the results of a few pairs fit into `limits.result_bytes`, and `ValueError` if the pairing does not
+    match the sets.
     """
     if pairing is not Pairing.ALL and not np.array_equal(query_lengths, target_lengths[: len(query_lengths)]):
         raise ValueError("expected a set with itself: only such a set has pairs above the diagonal")
