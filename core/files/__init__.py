@@ -1,1 +1,1 @@
-"""Files: opening and unpacking, their kinds, delimited text, matrices, scratch files and journals."""
+"""Files: opening and decompression, file kinds, delimited text, matrices, scratch files and journals."""

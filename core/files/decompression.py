@@ -1,4 +1,4 @@
-"""Reads plain and compressed files alike, from a binary stream. The content decides which of them a file is."""
+"""Reads plain and compressed files alike from a binary stream, recognising them by content."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gpualign.core.files.paths import open_file
 
 _PEEK = 4096
 _LARGE = 8 << 20
-"""Size of a compressed file that is worth another thread, bytes: it takes 25 ms or more to unpack, `concurrent.futures` 5 ms to load."""
+"""Compressed size that justifies an additional thread, bytes: decompression takes 25 ms or more, loading `concurrent.futures` 5 ms."""
 _MAX_RATIO = 16
-"""Bytes of text for one byte of a compressed file, a generous estimate: DNA of many species has 4, genes of one family 6 to 9."""
+"""Generous estimate of the compression ratio: DNA of many species reaches 4, genes of one family 6 to 9."""
 _UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
@@ -57,20 +57,20 @@ _COMPRESSIONS: dict[bytes, tuple[str, Callable[[BinaryIO], BinaryIO]]] = {
     b"\xfd7zXZ": ("xz", _xz),
     b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
 }
-"""(name, function that opens a stream) by the first bytes of files. Libraries are imported on use, because each takes time to load."""
+"""(name, function that opens a stream), keyed by a file's first bytes. Libraries are imported on use, because each takes time to load."""
 _MAGIC = 6
-"""Number of bytes that identify a compression."""
+"""Number of bytes needed to identify a compression format."""
 
 
 def compression_of(path: str) -> str | None:
-    """Return "gzip", "bzip2", "xz" or "zstd" if a regular file is compressed with it, otherwise None."""
+    """Return "gzip", "bzip2", "xz" or "zstd" if a regular file is compressed in that format, otherwise None."""
     with open_file(path) as stream:
         first = stream.read(_MAGIC)
     return next((kind for magic, (kind, _) in _COMPRESSIONS.items() if first.startswith(magic)), None)
 
 
 class Prefixed(io.RawIOBase):
-    """Stream with bytes put back in front, for streams that cannot seek."""
+    """Stream with bytes prepended, for streams that cannot seek."""
 
     def __init__(self, first: bytes, remaining: BinaryIO) -> None:
         self._first = first
@@ -94,7 +94,7 @@ class Prefixed(io.RawIOBase):
 
 
 class _Decompressed(io.RawIOBase):
-    """Unpacked content of a compressed stream. Reading raises `InputError` if it is damaged."""
+    """Decompressed content of a stream. Reading raises `InputError` if the compressed data is damaged."""
 
     def __init__(self, stream: BinaryIO, kind: str, source: str) -> None:
         self._stream = cast(io.BufferedIOBase, stream)
@@ -130,7 +130,7 @@ def _peek(stream: BinaryIO) -> tuple[bytes, BinaryIO]:
 
 @dataclass(frozen=True)
 class PlainText:
-    """Text of a regular file that is not compressed: bytes [start, stop) of a descriptor, without the byte order mark of UTF-8."""
+    """Text of an uncompressed regular file: bytes [start, stop) of a descriptor, without a UTF-8 byte order mark."""
 
     descriptor: int
     start: int
@@ -138,7 +138,7 @@ class PlainText:
 
 
 def _in_file(stream: BinaryIO) -> tuple[int, int, int] | None:
-    """Locate the remaining bytes of a stream in its regular file: (descriptor, start, stop). Returns None for other streams."""
+    """Return (descriptor, start, stop) of a stream's remaining bytes if it is backed by a regular file, else None."""
     # Other classes have descriptors too, but of files whose bytes differ from those of the stream.
     if type(stream) is not io.BufferedReader or type(stream.raw) is not io.FileIO:
         return None
@@ -151,7 +151,7 @@ def _in_file(stream: BinaryIO) -> tuple[int, int, int] | None:
 
 
 def is_regular(stream: BinaryIO) -> bool:
-    """Return whether a stream reads a regular file, whose size the file system knows, and not a pipe, socket or device."""
+    """Return whether a stream reads a regular file of known size, as opposed to a pipe, socket or device."""
     try:
         return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
     except OSError:  # the stream has no descriptor
@@ -159,7 +159,7 @@ def is_regular(stream: BinaryIO) -> bool:
 
 
 def text_to_come(stream: BinaryIO) -> int:
-    """Estimate how many bytes of text a stream has left: not less than the remaining bytes of a plain file. Returns 0 if unknown."""
+    """Estimate how many bytes of text remain in a stream; for a plain file, at least the remaining bytes. Returns 0 if unknown."""
     if (location := _in_file(stream)) is None:
         return 0
     descriptor, start, stop = location
@@ -169,14 +169,14 @@ def text_to_come(stream: BinaryIO) -> int:
 
 
 def _addresses_are_free() -> bool:
-    """Return whether memory that is allocated and not used costs nothing. It does under `ulimit -v`."""
+    """Return whether allocated but unused memory is free of cost. Under `ulimit -v` it is not."""
     import resource
 
     return resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
 
 
 def plain_text(stream: BinaryIO) -> PlainText | None:
-    """Return the remaining text of a stream of a regular file, for any number of threads to read; None for other streams.
+    """Return a stream's remaining text, for any number of threads to read, if backed by an uncompressed regular file, otherwise None.
 
     Nothing is read from the stream, which must stay open as long as the descriptor is used.
     """
@@ -196,11 +196,11 @@ def _prefetched(unpacked: io.RawIOBase) -> io.RawIOBase:
 
 
 def unpack(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
-    """Return the first bytes of a file and a stream of all of it, unpacked if it is compressed with gzip, bzip2, xz or zstd.
+    """Return the first bytes of a file and a stream of the whole file, decompressed if compressed with gzip, bzip2, xz or zstd.
 
-    Both are without the byte order mark of UTF-8. Large compressed files are unpacked in a thread of their own.
+    Neither includes a UTF-8 byte order mark. Large compressed files are decompressed in a separate thread.
 
-    Raises `InputError` for zip archives and UTF-16; so does the stream if a compressed file is damaged.
+    Raises `InputError` for zip archives and UTF-16. Reading the stream raises `InputError` if a compressed file is damaged.
     """
     location = _in_file(stream)
     large = location is not None and location[2] - location[1] >= _LARGE

@@ -1,4 +1,4 @@
-"""Opens tables in delimited text, and reads their cells, in the same way for all commands."""
+"""Opens delimited text tables and reads their cells, in the same way for all commands."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from gpualign.core.files.quoting import hide_quoted, is_quoted, unquoted
 from gpualign.core.files.square_matrices import number_of
 
 _DELIMITER_LINE = re.compile(rb'"?sep=([\t,;])"?', re.IGNORECASE)
-"""Line before the header that names the delimiter for Excel."""
+"""Line before the header that tells Excel the delimiter."""
 
 
 @dataclass(frozen=True)
 class DelimitedText:
-    """Table in text, from its first line with cells on.
+    """Text table, starting at its first line with cells.
 
     source: name of the file, for messages
     delimiter: a tab, a comma, a semicolon, or a blank, which stands for any number of blanks
-    first: number of the first line in the file
-    lines: the lines with their line ends; they can be read once
+    first: line number, in the file, of the table's first line
+    lines: lines including line ends; can be read once
     """
 
     source: str
@@ -35,14 +35,14 @@ class DelimitedText:
     lines: Iterator[bytes] = field(repr=False)
 
     def plain_lines(self) -> Iterator[bytes]:
-        """Yield the lines in a form that can be split at the delimiter: quoted delimiters are hidden until `quoting.text_of`."""
+        """Yield the lines in a form that can be split at the delimiter: quoted delimiters stay hidden until `quoting.text_of`."""
         lines = hide_quoted(self.lines, self.delimiter, self.source, self.first)
         return (b" ".join(line.split()) + b"\n" for line in lines) if self.delimiter == BLANK else lines
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number of each line and its cells, without blanks and quotes around them. Blank lines are skipped.
+        """Yield each line's number and its cells, stripped of blanks and quotes. Blank lines are skipped.
 
-        In a table with tabs, quotes are letters of ids, unless all words of the first line have quotes, as R writes them.
+        In a tab-separated table, quotes are part of ids unless every word in the first line is quoted, as R does.
 
         Raises `InputError` for a malformed row, and for a table in which only some words are quoted.
         """
@@ -85,12 +85,12 @@ class DelimitedText:
 
 
 def open_delimited(stream: BinaryIO, source: str) -> DelimitedText:
-    """Determine how the cells of a text are delimited, from Excel's `sep=` line or from the first two lines.
+    """Determine how a text's cells are delimited, from Excel's `sep=` line or from the first two lines.
 
-    stream: unpacked text
+    stream: decompressed text
 
-    Blank lines before the table are skipped. A text without lines gives a table without lines. Raises `InputError` for line ends of old
-    Macs.
+    Blank lines before the table are skipped. A text without lines gives a table without lines. Raises `InputError` for old Mac line
+    endings.
     """
     number, header, named = 0, b"", None
     for number, line in enumerate(stream, 1):

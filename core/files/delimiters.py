@@ -1,4 +1,4 @@
-"""Determines the delimiter of a text table from its first lines, whatever the name of the file."""
+"""Determines a text table's delimiter from its first lines, whatever the file name."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ BLANK = " "
 
 
 def delimiter_of(header: bytes, row: bytes = b"") -> str:
-    """Determine the delimiter of a table: a tab, a comma, a semicolon (spreadsheets whose comma is part of numbers) or blanks.
+    """Determine a table's delimiter: a tab, a comma, a semicolon (spreadsheets with decimal commas) or blanks.
 
     row: the line after the header
 
-    Quoted characters do not delimit, and no cell has a tab. If the header has commas and semicolons, the delimiter is a comma unless all
-    commas are those of decimals, or only semicolons cut both lines into equally many cells, none of them with quotes inside: ids may end in
-    `;size=3;`. Blanks delimit only if none of the others is in either line.
+    Quoted characters do not delimit, and no cell contains a tab. If the header has both commas and semicolons, the delimiter is a comma
+    unless all commas are decimal commas, or only semicolons split both lines into matching numbers of cells with no quotes inside: ids may
+    end in `;size=3;`. Blanks delimit only if neither line contains any of the other delimiters.
     """
     if b"\t" in header:
         return "\t"
@@ -43,10 +43,10 @@ def delimiter_of(header: bytes, row: bytes = b"") -> str:
 
 
 def _fits_header(cells: int, titles: int) -> bool:
-    """Return whether a row of `cells` cells, at least two, can follow a header of `titles` titles: R writes no title over row names."""
+    """Return whether a row of `cells` cells (at least two) fits a header of `titles` titles; R omits the title above the row names."""
     return cells > 1 and cells - titles in (0, 1)
 
 
 def _are_whole(line: bytes, mark: bytes) -> bool:
-    """Return whether every quoted text, of which one quote is left in the line, is a whole cell."""
+    """Return whether every quoted text is a whole cell. line: contains a single quote in place of each quoted text."""
     return re.search(b'[^%b]"|"[^%b]' % (mark, mark), line) is None

@@ -1,4 +1,4 @@
-"""Pieces of a file, by whose checksums it is recognised."""
+"""Pieces of a file, whose checksums identify the file."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Piece:
-    """Evenly spaced stretches of bytes, such as the rows of a matrix from the diagonal on.
+    """Evenly spaced intervals of bytes ("stretches"), such as the rows of a matrix from the diagonal on.
 
     start: first byte of the first stretch
-    length: length of the first stretch
+    length: length of the first stretch, bytes
     count: number of stretches
-    step: bytes from the start of each stretch to the start of the next one
-    less: bytes by which each stretch is shorter than the one before
+    step: bytes from the start of one stretch to the start of the next
+    less: bytes by which each stretch is shorter than the previous stretch
     """
 
     start: int
@@ -26,7 +26,7 @@ class Piece:
     less: int = 0
 
     def stretches(self) -> Iterator[tuple[int, int]]:
-        """Yield (start, length) of each stretch."""
+        """Yield (start, length) for each stretch."""
         for number in range(self.count):
             yield self.start + number * self.step, self.length - number * self.less
 
@@ -37,7 +37,7 @@ class Piece:
 
     @property
     def stop(self) -> int:
-        """Position after the last byte, 0 if there is no stretch."""
+        """Position after the last byte; 0 if the piece is empty."""
         return self.start + (self.count - 1) * self.step + self.shortest if self.count else 0
 
     @property
@@ -46,11 +46,11 @@ class Piece:
         return self.count * (self.length + self.shortest) // 2
 
     def scaled(self, size: int, offset: int) -> Piece:
-        """Convert a piece that counts values to bytes. size: bytes of a value; offset: position of the first value."""
+        """Convert a piece measured in values to bytes. size: bytes per value; offset: position of the first value."""
         return Piece(offset + self.start * size, self.length * size, self.count, self.step * size, self.less * size)
 
     def ending(self, most: int) -> Piece:
-        """Return the last stretches that have at most `most` bytes together, or the last `most` bytes of a longer last stretch."""
+        """Return the last stretches that total at most `most` bytes, or the last `most` bytes of the final stretch if it is longer."""
         first, held = self.count, 0
         while first and (held := held + self.length - (first - 1) * self.less) <= most:
             first -= 1
@@ -59,7 +59,7 @@ class Piece:
         return Piece(self.start + first * self.step, self.length - first * self.less, self.count - first, self.step, self.less)
 
     def checksum(self, descriptor: int) -> int:
-        """CRC-32 of these bytes of an open file. Bytes after its end are left out. Raises `OSError`."""
+        """CRC-32 of these bytes in an open file. Bytes past the end of the file are ignored. Raises `OSError`."""
         import zlib  # short runs do not need it
 
         checksum = 0

@@ -1,27 +1,27 @@
-"""Journal of an output: records line by line how far it is complete, so that another run can resume it. Pure.
+"""Output journal: records line by line how much of an output is complete, so that a later run can resume it. Pure.
 
-A journal is text with one JSON value per line. The first one is the `Identity` of the run: a run that resumes it must write the same bytes.
-Then follow a line for each process that worked on the output, with the boot id of the machine, a line for each mark, and a line for each
-mark that has reached the disk with all the data of its files. Syncing takes a while, in which further marks may be written:
+A journal is text with one JSON value per line. The first line is the run's `Identity`: a later run that resumes must write the same bytes.
+Next come a line for each process that worked on the output, with the machine's boot id, a line for each mark, and a line for each mark that
+has reached the disk with all data in its files. Syncing takes a while, so more marks may be written in the meantime. The fields are:
 
-    rows      all pairs of the queries before this one are written
-    files     for each file that grows: [bytes, text, at]: bytes that the file holds safely, bytes of text that these stand for (not the
-              same if the file is compressed), and bytes of text at which the rows end. A file that has its full size from the beginning has
-              no entry.
-    sums      for each file [size, start, length, count, step, less, CRC-32]: its minimum size (of a file of full size, its size), and the
-              checksum of a `Piece` of what was written since the mark before (of a large piece, of its end)
-    counts    counts of the summary for the rows, by name
+    rows      all pairs of the queries before this query have been written
+    files     for each growing file [bytes, text, at]: bytes that the file holds safely, bytes of text that they represent (different if the
+              file is compressed), and the text position, in bytes, at which the rows end. A file that has its full size from the beginning
+              has no entry.
+    sums      for each file [size, start, length, count, step, less, CRC-32]: the file's minimum size (for a full-size file, its size), and
+              the checksum of a `Piece` of the data written since the previous mark (for a large piece, of the end of the piece)
+    counts    summary counts for the rows, by name
     synced    rows of a mark
 
-When everything is written and on the disk, and before the first file is renamed, the last line follows:
+The last line is written when all data is on the disk and before the first file is renamed:
 
-    complete  for each file [part, name, bytes, time]: its present name and its final name (null: it is deleted), and its size and the time
-              of its last change, in ns since 1970, by which it is recognised under either name
+    complete  for each file [part, name, bytes, time]: current name, final name (null if the file is to be deleted), size, and modification
+              time in ns since 1970; size and time identify the file under either name
 
-Each line ends with a check, a digest of the line and of the check before, so that a journal in which anything was changed is refused.
+Each line ends with a check, a digest of the line and the previous check, so that a journal with any changes is rejected.
 
-What was written before a process was killed is preserved by the system. After a power cut, or a crash of the machine, only what had been
-synced is certain to exist: other marks are trusted only in the same boot of the machine in which they were made.
+The operating system preserves data written before a process was killed. After a power cut or machine crash, only synced data is certain to
+exist, so any other mark is trusted only during the boot in which it was written.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.file_pieces import Piece
 
 LAYOUT = 2
-"""Version of the layout of journals, and of the files beside them."""
+"""Layout version of journals and their accompanying files."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Identity:
     """Identity of a run: runs with equal identities write the same bytes.
 
     version: version of gpualign
-    options: options of the command that the output depends on, by name
+    options: command options that affect the output, by name
     input: digest of the input
-    rows: queries of the whole job
+    rows: number of queries in the whole job
     """
 
     version: str
@@ -59,7 +59,7 @@ class Identity:
     def check(
         self, other: Identity, name: str, advice: str = f"run that again, or start from scratch without {parameter('resume')}"
     ) -> None:
-        """Raise `InputError` if `other`, of the journal or part file `name`, belongs to a run that writes something else."""
+        """Raise `InputError` if `other`, from the journal or part file `name`, belongs to a run with different output."""
         difference = None
         if other.version != self.version:
             difference = f"it was started by gpualign {other.version}, and this is {self.version}"
@@ -75,7 +75,7 @@ class Identity:
 
 
 def identity_of(fields: Mapping[str, Any]) -> Identity:
-    """Return the identity with these fields, which were read from JSON. Raises `ValueError` or `TypeError` for wrong fields."""
+    """Build an identity from fields read from JSON. Raises `ValueError` or `TypeError` for wrong fields."""
     identity = Identity(**fields)
     texts = identity.version, identity.command, identity.input
     if not all(isinstance(text, str) for text in texts) or not isinstance(identity.options, dict) or type(identity.rows) is not int:
@@ -91,15 +91,15 @@ def _spelled(key: str, value: Any) -> str:
 
 
 SUMMED = 1 << 18
-"""Maximum number of bytes of a file over which a mark has a checksum."""
+"""Maximum number of bytes per file that a mark's checksum covers."""
 
 
 @dataclass(frozen=True)
 class Sum:
-    """Checksum by which a file is recognised.
+    """Checksum that identifies a file.
 
-    size: minimum bytes of the file; of a file of full size, its size
-    piece: bytes over which the checksum is
+    size: minimum size of the file, bytes; for a full-size file, its size
+    piece: bytes that the checksum covers
     check: CRC-32 of the piece
     """
 
@@ -110,7 +110,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Mark:
-    """Mark of a journal; for its fields see the docstring of this module."""
+    """Journal mark; for the fields see the module docstring."""
 
     rows: int
     files: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -122,14 +122,14 @@ class Mark:
 class Resumed:
     """Position at which a run resumes an output.
 
-    rows: the queries before this one are complete
-    files: for each file that grows (bytes to keep, bytes of text in these, bytes of that text that belong to rows from `rows` on and will
-        be written again)
-    length: bytes of the journal that are valid
-    synced: rows of the last mark that had reached the disk; None: that is not known of any
+    rows: the queries before this query are complete
+    files: for each growing file (bytes to keep, bytes of text they contain, how many of these bytes of text belong to rows from `rows` on
+        and will be written again)
+    length: number of valid bytes in the journal
+    synced: rows of the last mark known to have reached the disk; None: no such mark
     check: check of the last valid line
-    sums: for each file, the checksums of all valid marks
-    counts: counts of the summary for the rows before `rows`
+    sums: for each file, the checksums from all valid marks
+    counts: summary counts for the rows before `rows`
     """
 
     rows: int
@@ -143,12 +143,12 @@ class Resumed:
 
 @dataclass(frozen=True)
 class Finished:
-    """File of a complete output.
+    """File of a completed output.
 
-    part: its present name in the folder
-    final: its final name in the folder; None: it is deleted
-    size: bytes
-    changed: time of its last change, ns since 1970
+    part: current name in the folder
+    final: final name in the folder, or None if the file is to be deleted
+    size: size, bytes
+    changed: modification time, ns since 1970
     """
 
     part: str
@@ -159,7 +159,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Complete:
-    """Complete output, of which only the files have to be renamed."""
+    """Complete output, whose files only have to be renamed."""
 
     files: Sequence[Finished]
 
@@ -173,24 +173,24 @@ def first_line(identity: Identity) -> bytes:
 
 
 def process_line(boot: str | None) -> bytes:
-    """Line of a process that starts to work on the output. boot: id of the machine's boot, None if it is not known."""
+    """Line for a process that starts to work on the output. boot: the machine's boot id, None if unknown."""
     return _line({"boot": boot})
 
 
 def mark_line(mark: Mark) -> bytes:
-    """Line of a mark."""
+    """Journal line that records a mark."""
     sums = {name: [one.size, *astuple(one.piece), one.check] for name, one in mark.sums.items()}
     files = {name: list(numbers) for name, numbers in mark.files.items()}
     return _line({"rows": mark.rows, "files": files, "sums": sums, "counts": dict(mark.counts)})
 
 
 def synced_line(rows: int) -> bytes:
-    """Line that records that the mark of `rows` rows has reached the disk."""
+    """Line recording that the mark for `rows` rows has reached the disk."""
     return _line({"synced": rows})
 
 
 def last_line(files: Iterable[Finished]) -> bytes:
-    """Last line of the journal of a complete output."""
+    """Last line of a complete output's journal."""
     return _line({"complete": [[one.part, one.final, one.size, one.changed] for one in files]})
 
 
@@ -205,7 +205,7 @@ _CHECKED = re.compile(rb'(\{.*), "check": "([0-9a-f]{16})"\}')
 
 
 def chained(lines: bytes, check: str) -> tuple[bytes, str]:
-    """Append its check to each line. Returns (lines, check of the last line). check: of the line before, "" for the first."""
+    """Append a chained check to each line. Returns (lines, check of the last line). check: check of the previous line, "" for the first."""
     out = []
     for line in lines.splitlines():
         check = _check(line, check)
@@ -232,12 +232,12 @@ def _unchained(lines: Sequence[bytes]) -> tuple[list[bytes], list[str]]:
 
 
 def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | None, Resumed | Complete | None]:
-    """Read a journal: (identity of its run, where to resume the output or the complete output).
+    """Read a journal. Returns (identity of the run, position to resume the output from or complete output).
 
-    boot: id of this machine's boot
+    boot: this machine's boot id
 
-    The identity is None if the journal had only been opened, the second value if nothing of the output is certain to exist. An incomplete
-    last line is ignored: whatever ended the run cut it off. Raises `InputError` if this is no valid journal.
+    The identity is None if the journal had only been opened. The second value is None if no part of the output is certain to exist. An
+    incomplete last line is ignored, because it was truncated when the run ended. Raises `InputError` if the journal is not valid.
     """
     import json
 
@@ -274,7 +274,7 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | No
 
 
 def _complete(line: bytes) -> Complete | None:
-    """Parse a last line. Returns None if it does not record a complete output."""
+    """Parse a last line. Returns None if the line does not record a complete output."""
     import json
 
     value = json.loads(line)
@@ -293,7 +293,7 @@ def _is_held(mark: Mark, files: Mapping[str, Sequence[int]]) -> bool:
 
 
 def _trusted(lines: Sequence[bytes], boot: str | None) -> tuple[list[Mark], int, int | None]:
-    """Find the valid marks: (these marks, number of the last one's line from 1, rows of the last mark that had reached the disk)."""
+    """Find the valid marks. Returns (marks, 1-based line number of the last valid mark, rows of the last mark that reached the disk)."""
     import json
 
     marks: list[Mark] = []

@@ -1,4 +1,4 @@
-"""Recognises kinds of files by their first bytes. Pure."""
+"""Recognises file kinds from their first bytes. Pure."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from enum import Enum
 from gpualign.core.files.delimiters import delimiter_of
 
 PLINK_MAGIC = b"\x6c\x1b"
-"""First bytes of PLINK's .bed and .pgen."""
+"""First bytes of PLINK .bed and .pgen files."""
 
 _CLUSTAL = re.compile(rb"(CLUSTAL|MUSCLE \(|PROBCONS |MSAPROBS |Kalign )")
-"""First words of alignments in the format of CLUSTAL, by the programs that write it."""
+"""First words of alignments in CLUSTAL format, as written by various programs."""
 
 _PHYLIP = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]+[0-9]+([ \t]+[IS])?[ \t]*")
 _COUNT = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]*")
@@ -23,7 +23,7 @@ _NEWICK_END = re.compile(rb"\)[^(),;]*;$")
 
 
 class FileKind(Enum):
-    """Kinds of files that are distinguished, each with its name in messages."""
+    """File kinds that are distinguished, each with its name for messages."""
 
     FASTA = "FASTA"
     FASTQ = "FASTQ"
@@ -43,9 +43,10 @@ class FileKind(Enum):
 
 
 def kind_of(start: bytes) -> FileKind | None:
-    """Return the kind of a file by its first bytes, unpacked; None for a table, a binary file of another kind, or no text at all.
+    """Return a file's kind from its first (decompressed) bytes; None for a table, any other binary file, or an empty file.
 
-    A table whose first id begins like another kind is recognised as a table: FASTA has letters under its first title, Newick no tab.
+    A table whose first id looks like the start of a different format is still recognised as a table, because FASTA has sequence below its
+    first header and Newick contains no tabs.
     """
     if start.startswith(PLINK_MAGIC):
         return FileKind.PLINK
@@ -94,7 +95,7 @@ def _cells(first: bytes, second: bytes) -> list[bytes]:
 
 
 def _is_phylip_row(counts: bytes, second: bytes) -> bool:
-    """Return whether the second line has letters of an alignment, and not a cell for each of two titles that happen to be numbers."""
+    """Return whether the second line contains alignment letters, rather than cells for two titles that happen to be numbers."""
     _, *parts = second.split() or [b""]
     letters, sites = b"".join(parts) or second.strip(), int(counts.split()[1])
     titles, cells = counts.strip().count(b"\t"), second.strip().count(b"\t")
@@ -104,7 +105,7 @@ def _is_phylip_row(counts: bytes, second: bytes) -> bool:
 
 
 def _is_row_under(first: bytes, second: bytes) -> bool:
-    """Return whether the second line has as many cells as a table with this header would have, and so is no sequence."""
+    """Return whether the second line has as many cells as expected under this header, and so is not sequence."""
     delimiter = delimiter_of(first, second).encode()
     if delimiter == b" " or delimiter not in second:
         return False

@@ -1,7 +1,7 @@
-"""Reads matrices in delimited text, with ids in a header, beside the rows, in both places or in neither. Pure.
+"""Reads matrices in delimited text, with ids in the header, in the first column, in both or in neither. Pure.
 
-Words are ids, and numbers may be ids or values. A text is accepted only if exactly one interpretation of it is a matrix: a square of one
-set with itself (`Square.is_of_one_set`), or a rectangle whose ids are words or stand where ids do.
+Words are ids; numbers may be ids or values. A text is accepted only if exactly one interpretation is a matrix: a square of one set with
+itself (`Square.is_of_one_set`), or a rectangle whose ids are words or in the positions of ids.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.files.square_matrices import Cells, Square, filled, number_of, numbers_of, square_of, triangles_of, without_half
 
 Row = tuple[int, list[str]]
-"""Number of a line, and its cells."""
+"""Line number and cells."""
 
 EXPECTED = "expected a matrix: a line of ids after an empty cell, then a row per record with its id first"
 
 _CORNER = re.compile(r"(?:query|target|#?id|ids|names?|.*[ _.-](?:id|name)|.*dists?(?: .*)?)?", re.IGNORECASE)
-"""Title over the ids of rows: empty, a title of ids, or a program and its version."""
+"""Title above the row ids: empty, a title for ids, or a program and its version."""
 
 _ZEROS = "zeros above its diagonal are taken for values that are not written"
 
 
 @dataclass(frozen=True)
 class TextMatrix:
-    """Matrix as its text is interpreted.
+    """Matrix as interpreted from text.
 
-    values: float64[rows][columns], nan where there is none
+    values: float64[rows][columns], nan where missing
     rows, columns: ids, None if the file has none
-    name: name of the values, None if the file does not say
-    assumed: human-readable assumption about the text, None if the file leaves no choice
+    name: name of the values, None if the file does not specify one
+    assumed: human-readable assumption about the text, None if the file is unambiguous
     """
 
     values: Reals
@@ -46,7 +46,7 @@ class TextMatrix:
 
 
 def read_plain_matrix(rows: Iterator[Row]) -> TextMatrix | None:
-    """Read a matrix with ids in its header and beside its rows, without holding its text.
+    """Read a matrix with ids in the header and first column, without keeping its text in memory.
 
     Returns None for any other layout, and if the ids could be values.
     """
@@ -79,9 +79,9 @@ def read_plain_matrix(rows: Iterator[Row]) -> TextMatrix | None:
 def read_matrix_rows(rows: Sequence[Row], source: str, count: int | None = None) -> TextMatrix:
     """Interpret the rows of a text as a matrix.
 
-    count: number of its records, if it is known from a list of ids beside the file
+    count: number of records, if known from a separate id file
 
-    Raises `InputError` that names the line, and both interpretations of a text that has two.
+    Raises `InputError` that names the line and, for ambiguous text, both interpretations.
     """
     rows = _without_empty_cells(rows)
     if not rows:
@@ -104,7 +104,7 @@ def read_matrix_rows(rows: Sequence[Row], source: str, count: int | None = None)
 
 
 def _with_header(rows: Sequence[Row], source: str) -> TextMatrix:
-    """Read rows whose first line has ids: its first cell is empty, or it has words."""
+    """Read rows whose first line contains ids: its first cell is empty, or it contains words."""
     line, first = rows[0]
     body = rows[1:]
     if not body:
@@ -137,7 +137,7 @@ def _with_header(rows: Sequence[Row], source: str) -> TextMatrix:
 
 
 def _words_beside(rows: Sequence[Row], source: str) -> TextMatrix:
-    """Read rows whose first line is a word and numbers: an id and its values, or ids that are numbers."""
+    """Read rows whose first line is a word and numbers: an id and its values, or numeric ids."""
     line, first = rows[0]
     if len(first) == 1:
         raise InputError(f"{source}: line {line} is {quoted(first[0])}; {EXPECTED}")
@@ -154,7 +154,7 @@ def _words_beside(rows: Sequence[Row], source: str) -> TextMatrix:
 
 
 def _number_in_the_corner(rows: Sequence[Row], source: str) -> TextMatrix:
-    """Read rows whose first line is a number and words: ids of columns alone, or of R's header, or ids of both after a count."""
+    """Read rows whose first line is a number and words: column ids only, R's header, or ids for rows and columns after a count."""
     line, first = rows[0]
     cells = [row for _, row in rows[1:]]
     words = not any(map(_is_number, first[1:])) and "" not in first
@@ -167,7 +167,7 @@ def _number_in_the_corner(rows: Sequence[Row], source: str) -> TextMatrix:
 
 
 def _numbers(rows: Sequence[Row], source: str) -> TextMatrix:
-    """Read rows whose first line is all numbers."""
+    """Read rows whose first line contains only numbers."""
     line, first = rows[0]
     cells = [row for _, row in rows]
     longer = len(cells) > 1 and len(cells[1]) == len(first) + 1
@@ -201,7 +201,7 @@ def _numbers(rows: Sequence[Row], source: str) -> TextMatrix:
 
 
 def _titled_square(first: Cells, cells: Sequence[Cells]) -> TextMatrix | None:
-    """Matrix of a square under a header, with the same ids beside its rows; None for other rows."""
+    """Matrix from a square with the same ids in the header and first column; None for any other rows."""
     names = [row[0] for row in cells]
     for columns in (first[1:], first):  # R writes no title over the ids of rows
         if names != list(columns) or "" in names:
@@ -215,7 +215,7 @@ def _titled_square(first: Cells, cells: Sequence[Cells]) -> TextMatrix | None:
 
 
 def _titled_columns(titles: Cells, rows: Sequence[Cells]) -> TextMatrix | None:
-    """Matrix of a header of ids above rows that have none, as pandas writes without an index; None for other rows."""
+    """Matrix from a header of ids above rows without ids, as pandas writes without an index; None for any other rows."""
     if len(rows) != len(titles) or "" in titles:
         return None
     square = square_of(rows)
@@ -226,7 +226,7 @@ def _titled_columns(titles: Cells, rows: Sequence[Cells]) -> TextMatrix | None:
 
 
 def _titled_rows(cells: Sequence[Cells]) -> TextMatrix | None:
-    """Matrix of rows that begin with an id, without a header; None for other rows."""
+    """Matrix from rows that begin with an id, without a header; None for any other rows."""
     ids = [row[0] for row in cells]
     square = square_of([row[1:] for row in cells])
     if square is None or not square.is_of_one_set or len(set(ids)) < len(ids) or "" in ids:
@@ -235,7 +235,7 @@ def _titled_rows(cells: Sequence[Cells]) -> TextMatrix | None:
 
 
 def _values_alone(cells: Sequence[Cells], count: int) -> TextMatrix | None:
-    """Matrix of the values of `count` records, whose ids are elsewhere; None for other cells."""
+    """Matrix from the values of `count` records whose ids are elsewhere; None for any other cells."""
     square = square_of(cells)
     if square is not None and square.shape == "square":
         return _whole(square) if len(cells) == count else None
@@ -244,13 +244,13 @@ def _values_alone(cells: Sequence[Cells], count: int) -> TextMatrix | None:
 
 
 def _whole(square: Square) -> TextMatrix | None:
-    """Matrix of a square of values of one set, None for any other square."""
+    """Matrix from a square of one set's values; None for any other square."""
     whole = filled(square)
     return TextMatrix(whole.values, None, None, _name(whole), _ZEROS if whole is not square else None) if whole.is_of_one_set else None
 
 
 def _triangle_alone(cells: Sequence[Cells], triangles: Sequence[Square], source: str) -> TextMatrix:
-    """Matrix of a triangle of values. Raises `InputError` if its last values may be a diagonal, or its first ones ids."""
+    """Matrix from a triangle of values. Raises `InputError` if the last values may be a diagonal or the first values ids."""
     ids = [row[0] for row in cells]
     with_diagonal = [one for one in triangles if one.has_diagonal and one.is_of_one_set]
     if with_diagonal and not (with_diagonal[0].values.any() and not np.diagonal(with_diagonal[0].values).any() and len(cells) > 2):
@@ -266,7 +266,7 @@ def _triangle_alone(cells: Sequence[Cells], triangles: Sequence[Square], source:
 
 
 def _could_be_header(cells: Sequence[Cells]) -> bool:
-    """Return whether the numbers of the first row and column may be ids: they count up, or the corner has no value and others have."""
+    """Return whether the numbers in the first row and column may be ids: they count up, or of the diagonal only later cells have values."""
     titles = cells[0][1:]
     counting = all(title.isdecimal() for title in titles) and all(int(b) == int(a) + 1 for a, b in pairwise(titles))
     has_value = [number_of(row[k]) == number_of(row[k]) for k, row in enumerate(cells)]
@@ -286,12 +286,12 @@ def _is_id(cell: str) -> bool:
 
 
 def _name(square: Square) -> str | None:
-    """Name of the values: "distance" for a triangle without a diagonal, otherwise None."""
+    """Name for the values: "distance" for a triangle without a diagonal, otherwise None."""
     return None if square.has_diagonal else "distance"
 
 
 def _names(body: Sequence[Row], source: str) -> list[str]:
-    """Ids of rows. Raises `InputError` for an empty one."""
+    """Row ids. Raises `InputError` for an empty id."""
     for number, row in body:
         if not row[0]:
             raise InputError(f"{source}: line {number} has an empty id; {EXPECTED}")
@@ -299,7 +299,7 @@ def _names(body: Sequence[Row], source: str) -> list[str]:
 
 
 def _block(body: Sequence[Row], count: int, source: str) -> Reals:
-    """Values of the rows: float64[rows][count], nan for an empty cell. Raises `InputError` for a wrong number of cells, and for words."""
+    """Values in the rows: float64[rows][count], nan for an empty cell. Raises `InputError` for a wrong number of cells, and for words."""
     block = []
     for number, (_, *cells) in body:
         if len(cells) != count:
@@ -318,7 +318,7 @@ def _no_number(source: str, line: int, cell: str) -> InputError:
 
 
 def _without_empty_cells(rows: Sequence[Row]) -> list[Row]:
-    """Remove rows at the end and columns on the right in which every cell is empty, as spreadsheets leave them."""
+    """Remove trailing rows and columns in which every cell is empty, as left by spreadsheets."""
     used = list(rows)
     while used and not any(used[-1][1]):
         used.pop()
@@ -331,7 +331,7 @@ def _without_empty_cells(rows: Sequence[Row]) -> list[Row]:
 
 
 def _width(row: Cells) -> int:
-    """Number of cells up to the last one that is not empty."""
+    """Number of cells up to the last non-empty cell."""
     count = len(row)
     while count and not row[count - 1]:
         count -= 1

@@ -1,4 +1,4 @@
-"""Opens files that a user names, and recognises an index (core/sequences/database_index.py)."""
+"""Opens files named by the user, and recognises index files (core/sequences/database_index.py)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import BinaryIO
 from gpualign.core.common.errors import InputError
 
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
-"""Number of a descriptor; there are none with larger numbers."""
+"""Descriptor number; larger numbers do not occur."""
 
 _MAX_LINKS = 40
-"""Maximum length of a chain of links, as in the system."""
+"""Maximum length of a chain of symbolic links, as in the operating system."""
 
 INDEX_MAGIC = b"gpualign"
-"""First bytes of every index."""
+"""First bytes of every index file."""
 
 
 def open_file(path: str | PathLike[str]) -> BinaryIO:
@@ -36,7 +36,8 @@ def open_file(path: str | PathLike[str]) -> BinaryIO:
 def descriptor_of(path: str | PathLike[str]) -> int | None:
     """Return the descriptor of this process that a path, or the target of its links, names: /dev/stdin, /dev/fd/3, /proc/self/fd/3.
 
-    Returns None for names of files. In another process such a name means something else, and a temporary file must not be renamed to it.
+    Returns None for file names. In a different process a descriptor name means something else, and a temporary file must not be renamed to
+    a descriptor name.
     """
     descriptor_folders = ("/dev/fd", os.path.realpath("/proc/self/fd"))
     name = os.fspath(path)
@@ -52,7 +53,7 @@ def descriptor_of(path: str | PathLike[str]) -> int | None:
 
 
 def is_index(path: str) -> bool:
-    """Return whether a file begins as an index does. A pipe is no index, and bytes read from it would be lost."""
+    """Return whether a file begins like an index. Pipes are never read: they are not indexes, and bytes read would be lost."""
     if not os.path.isfile(path):
         return False
     try:

@@ -1,7 +1,7 @@
-"""Reads distance matrices in PHYLIP's format: the number of records, then a row per record with its id first.
+"""Reads distance matrices in PHYLIP format: the number of records, then a row per record with its id first.
 
-Rows are those of a square, or of a triangle with or without the diagonal (mash, rapidNJ), and may continue over several lines. Ids may have
-blanks, as PHYLIP pads or cuts them to ten characters. Pure.
+The rows form a square, or a triangle with or without the diagonal (mash, rapidNJ), and may continue over several lines. Ids may contain
+blanks, because PHYLIP pads or truncates ids to ten characters. Pure.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from gpualign.core.files.matrix_text import TextMatrix
 from gpualign.core.files.square_matrices import Square, number_of, square_of
 
 Line = tuple[int, str]
-"""Number of a line, and its text."""
+"""Line number and text."""
 
 _MAX_DIGITS = 9
 _ID_LENGTH = 10
 
 
 def is_count(line: bytes) -> bool:
-    """Return whether a first line is the number of records of a matrix."""
+    """Return whether a first line is the number of records in a matrix."""
     text = line.strip()
     return len(text) <= _MAX_DIGITS and text.isdigit()
 
@@ -31,7 +31,7 @@ def is_count(line: bytes) -> bool:
 def read_phylip_matrix(lines: Sequence[Line], source: str) -> TextMatrix:
     """Read a matrix. Raises `InputError` that names the line.
 
-    lines: without empty ones; the first line is the count
+    lines: non-empty lines; the first line is the count
     """
     number, first = lines[0]
     count = int(first)
@@ -59,13 +59,13 @@ Reading: TypeAlias = tuple[list[str], Square]
 
 
 def _readings(rows: Sequence[list[str]], count: int, names_end_in_numbers: bool) -> list[Reading]:
-    """Return all interpretations of the rows, by the forms that a matrix can have."""
+    """Return all interpretations of the rows under the possible matrix shapes."""
     read = [_read_shape(rows, shape, names_end_in_numbers) for shape in _shapes(count)]
     return [one for one in read if one is not None and (count == 1 or one[1].is_of_one_set or one[1].shape == "square")]
 
 
 def _different(readings: Sequence[Reading]) -> list[Reading]:
-    """Return the readings, each distinct one once."""
+    """Return the readings without duplicates."""
     distinct: list[Reading] = []
     for ids, square in readings:
         if not any(ids == known and np.array_equal(square.values, one.values, equal_nan=True) for known, one in distinct):
@@ -81,18 +81,18 @@ def _cells(line: str, tabs: bool) -> list[str]:
 
 
 def _has_no_blank_after_id(line: str) -> bool:
-    """Return whether values follow an id of ten characters without a blank."""
+    """Return whether values follow a ten-character id without a blank in between."""
     word = line.split(None, 1)[0]
     return line.startswith(word) and len(word) > _ID_LENGTH and number_of(word[_ID_LENGTH:]) is not None
 
 
 def _strict_cells(line: str) -> list[str]:
-    """Split a line into its id, of ten characters, and the values after it."""
+    """Split a line into a ten-character id and the values that follow."""
     return [" ".join(line[:_ID_LENGTH].split()), *line[_ID_LENGTH:].split()]
 
 
 def _shapes(count: int) -> list[list[int]]:
-    """Return the numbers of values in the rows, for each form that a matrix can have."""
+    """Return the number of values in each row, for each possible matrix shape."""
     if count == 1:
         return [[1]]
     triangles = [[i + diagonal for i in range(count)] for diagonal in (0, 1)]
@@ -102,7 +102,7 @@ def _shapes(count: int) -> list[list[int]]:
 def _read_shape(lines: Sequence[list[str]], sizes: Sequence[int], names_end_in_numbers: bool) -> Reading | None:
     """Return (ids, values) if the lines are rows of `sizes` values.
 
-    names_end_in_numbers: every id ends in a number, and all have equally many words
+    names_end_in_numbers: whether every id ends in a number and all ids have the same number of words
     """
     ids: list[str] = []
     rows: list[list[str]] = []
@@ -128,7 +128,7 @@ def _read_shape(lines: Sequence[list[str]], sizes: Sequence[int], names_end_in_n
 
 
 def _are_numbered(names: Sequence[list[str]]) -> bool:
-    """Return whether all names begin with a word and end in a number, and have equally many words: `Strain 1`, `Strain 2`."""
+    """Return whether all names begin with a word, end in a number and have the same number of words: `Strain 1`, `Strain 2`."""
     alike = len({len(words) for words in names}) == 1
     return alike and all(number_of(words[0]) is None and number_of(words[-1]) is not None for words in names)
 

@@ -1,4 +1,4 @@
-"""Prefetches a stream in a thread of its own, so that a file is unpacked while the caller processes what was unpacked before."""
+"""Prefetches a stream in a separate thread, so that a file is decompressed while the caller processes earlier data."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 20
 _BLOCKS = 3
-"""Number of blocks: one that the caller reads from, one that is full, one that is being filled."""
+"""Number of blocks: one being read by the caller, one full, one being filled."""
 
 
 class PrefetchingReader(io.RawIOBase):
     """Reads the remaining bytes of a stream ahead of the caller.
 
-    An error is raised at its position in the stream, after all bytes before it. The thread ends at the end of the stream, or when this
-    object is no longer referenced; it is not joined. For streams that never block: closing the file below a blocked stream would block too.
+    An error is raised at its position in the stream, after all preceding bytes. The thread ends at the end of the stream, or when this
+    object is no longer referenced, and is not joined. For streams that never block: closing the file under a blocked stream would block
+    too.
     """
 
     def __init__(self, stream: io.RawIOBase) -> None:
@@ -57,5 +58,5 @@ class PrefetchingReader(io.RawIOBase):
 
 
 def _filled(stream: io.RawIOBase, block: bytearray) -> tuple[bytearray, int]:
-    """Fill a block with the next bytes of a stream, in the thread. Returns it with the number of bytes, 0 at the end of the stream."""
+    """Fill a block with the next bytes of a stream, in the thread. Returns (block, number of bytes), 0 bytes at the end of the stream."""
     return block, stream.readinto(block) or 0

@@ -1,4 +1,4 @@
-"""Handles quoted cells, as spreadsheets, pandas and R write them (RFC 4180): quoted delimiters are text, a doubled quote is one quote."""
+"""Handles quoted cells, as written by spreadsheets, pandas and R (RFC 4180): quoted delimiters are text, a doubled quote is one quote."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 from gpualign.core.common.errors import InputError
 
 _HIDDEN = {b",": b"\x1e", b";": b"\x1f", b" ": b"\x1d"}
-"""Stand-ins for quoted delimiters until their cell becomes text: control characters, which ids and calls must not contain then."""
+"""Stand-ins for quoted delimiters until their cell becomes text: control characters, which lines with quotes must not contain."""
 
 _QUOTE = ord('"')
 _FEW_QUOTES = 16
-"""Maximum number of quotes up to which splitting a line is faster than scanning it with NumPy."""
+"""Maximum number of quotes at which splitting a line is faster than scanning it with NumPy."""
 
 _PIECE = 1 << 20
-"""Bytes of a line that NumPy scans at a time."""
+"""Number of bytes of a line that NumPy scans at a time."""
 
 
 def hide_quoted(lines: Iterator[bytes], delimiter: str, source: str, first: int) -> Iterator[bytes]:
-    """Hide quoted delimiters until `text_of`, so that all remaining ones delimit. Tabs are never hidden, because no id may contain one.
+    """Hide quoted delimiters until `text_of`, so that all visible ones delimit. Tabs are never hidden, because no id may contain a tab.
 
     first: number of the first line
 
-    Raises `InputError`, with the number of the line, for a line with quotes that contains a stand-in.
+    Raises `InputError`, with the line number, for a line with quotes that contains a stand-in.
     """
     mark = delimiter.encode()
     return _hidden(lines, mark, source, first) if mark in _HIDDEN else lines
@@ -44,7 +44,7 @@ def _hidden(lines: Iterator[bytes], mark: bytes, source: str, first: int) -> Ite
 
 
 def _may_hide(line: bytes, mark: bytes) -> bool:
-    """Return whether a delimiter follows an odd number of quotes, as a quoted one does; doubled quotes change nothing."""
+    """Return whether any delimiter follows an odd number of quotes and may thus be quoted; doubled quotes make no difference."""
     if line.count(b'"') <= _FEW_QUOTES:
         return any(mark in piece for piece in line.split(b'"')[1::2])
     odd = 0
@@ -60,12 +60,12 @@ def _may_hide(line: bytes, mark: bytes) -> bool:
 
 
 def text_of(cell: bytes) -> str:
-    """Text of a cell, without the quotes around it."""
+    """Text of a cell, without surrounding quotes."""
     return unquoted(cell.decode("utf-8", "surrogateescape").strip())
 
 
 def unquoted(text: str) -> str:
-    """Text of a cell without the quotes around it. The cell has no blanks around it."""
+    """Text of a cell, without surrounding quotes. text: must have no surrounding blanks."""
     if is_quoted(text):
         text = text[1:-1].replace('""', '"')
         for mark, hidden in _HIDDEN.items():

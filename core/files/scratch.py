@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import BinaryIO, Protocol, cast
 
 Scratch = Callable[[], BinaryIO]
-"""Function that makes an unnamed file."""
+"""Function that creates an unnamed file."""
 
 
 class ScratchFiles(Protocol):
@@ -19,11 +19,11 @@ class ScratchFiles(Protocol):
         """Return a new unnamed file."""
 
     def named_scratch(self, suffix: str, /) -> tuple[BinaryIO, str]:
-        """Return a new file with a name, for libraries that open files themselves: (file, path)."""
+        """Return (file, path) of a new named file, for libraries that open files themselves."""
 
 
 class TemporaryFiles:
-    """Implements `ScratchFiles` in the system's folder for temporary files. The files exist until its context is left."""
+    """Implements `ScratchFiles` in the system's temporary folder. The files exist until the context is exited."""
 
     def __init__(self) -> None:
         self._stack = ExitStack()

@@ -1,4 +1,4 @@
-"""Interprets cells of text as values of all pairs of one set: a whole square, or one of its triangles. Pure."""
+"""Interprets text cells as values for all pairs of one set: a whole square or one of its triangles. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gpualign.core.common.dataclass import dataclass
 Cells = Sequence[str]
 
 _ROUNDING = 1e-12
-"""Tolerance for values that are 0."""
+"""Absolute tolerance, for values near 0."""
 
 _NO_VALUE = frozenset(("nan", "na", "n/a", "?", "-"))
 
 
 def number_of(cell: str) -> float | None:
-    """Value of a cell, nan for a mark of a missing value; None if the cell is no number."""
+    """Value of a cell, nan for a missing-value marker; None if the cell is not a number."""
     try:
         return None if "_" in cell else float(cell)  # Python accepts underscores as separators of thousands
     except ValueError:
@@ -28,7 +28,7 @@ def number_of(cell: str) -> float | None:
 
 
 def numbers_of(cells: Cells) -> Reals | None:
-    """Values of some cells: float64[cells]; None if one is no number."""
+    """Values of some cells: float64[cells]; None if any cell is not a number."""
     try:
         values = np.array(cells, dtype=np.float64)
     except ValueError:
@@ -39,11 +39,11 @@ def numbers_of(cells: Cells) -> Reals | None:
 
 @dataclass(frozen=True)
 class Square:
-    """Values of all pairs of one set.
+    """Values for all pairs of one set.
 
-    values: float64[records][records], nan if there is none
+    values: float64[records][records], nan where missing
     shape: shape of the values in the file: "square", "lower triangle" or "upper triangle"
-    has_diagonal: whether the file has the values of records with themselves; otherwise they are 0
+    has_diagonal: whether the file contains diagonal values; otherwise the diagonal is 0
     """
 
     values: Reals
@@ -56,22 +56,23 @@ class Square:
 
     @property
     def is_of_one_set(self) -> bool:
-        """True if the values alone show that rows and columns are the same records: they are symmetric, with one value on the diagonal."""
+        """True if the values imply that rows and columns are the same records: they are symmetric, with a constant diagonal."""
         own = np.diagonal(self.values)
         own = own[~np.isnan(own)]
         return len(self.values) > 1 and self.is_symmetric and bool((own == own[:1]).all())
 
 
 def is_symmetric(values: npt.NDArray[Any]) -> bool:
-    """Return whether values[i, j] equals values[j, i], up to the rounding of decimals in text."""
+    """Return whether values[i, j] equals values[j, i], up to rounding of decimal text."""
     square = values.ndim == 2 and values.shape[0] == values.shape[1]
     return square and np.allclose(values, values.T, rtol=1e-9, atol=_ROUNDING, equal_nan=values.dtype.kind == "f")
 
 
 def square_of(rows: Sequence[Cells]) -> Square | None:
-    """Return the values of n records from n rows: n cells each, or those of a triangle with or without the diagonal.
+    """Return the values for n records from n rows: n cells each, or the cells of a triangle with or without the diagonal.
 
-    Cells of the other triangle are empty or missing; rows of an upper triangle may begin at its first value. Returns None for other rows.
+    Cells outside the triangle are empty or missing; rows of an upper triangle may begin at their first value. Returns None for any other
+    rows.
     """
     count = len(rows)
     if all(len(row) == count for row in rows) and not any("" in row for row in rows):
@@ -87,7 +88,7 @@ def square_of(rows: Sequence[Cells]) -> Square | None:
 
 
 def without_half(values: Reals) -> Square:
-    """Return the values as a square, or as a triangle, mirrored, if the other triangle has no values (nan)."""
+    """Return the values as a square or, if one of the triangles has no values (nan), as a mirrored triangle."""
     above = np.triu_indices(len(values), 1)
     halves = values[above], values.T[above]
     if len(values) < 2 or np.isnan(halves[0]).all() == np.isnan(halves[1]).all():
@@ -102,7 +103,7 @@ def without_half(values: Reals) -> Square:
 
 
 def triangles_of(rows: Sequence[Cells]) -> list[Square]:
-    """Return all squares whose triangle the rows can be: with the diagonal, or without it and so without the row that would be empty."""
+    """Return all squares that the rows can be a triangle of: with the diagonal, or without the diagonal and the resulting empty row."""
     squares = []
     for name, upper in (("lower triangle", False), ("upper triangle", True)):
         for diagonal, triangle_rows in ((1, rows), (0, [*rows, []] if upper else [[], *rows])):
@@ -113,7 +114,7 @@ def triangles_of(rows: Sequence[Cells]) -> list[Square]:
 
 
 def filled(square: Square) -> Square:
-    """Fill the upper triangle if the file has only zeros there, as PLINK's `square0` writes. Returns other squares unchanged."""
+    """Fill the upper triangle if the file has only zeros there, as written by PLINK's `square0`. Returns any other square unchanged."""
     values = square.values
     lower = np.tril(values, -1)
     if square.shape != "square" or np.triu(values, 1).any() or square.is_symmetric:
@@ -122,9 +123,9 @@ def filled(square: Square) -> Square:
 
 
 def _triangle(rows: Sequence[Cells], upper: bool, diagonal: int) -> Reals | None:
-    """Read a triangle: float64[n][n]; None for other rows.
+    """Read a triangle: float64[n][n]; None for any other rows.
 
-    Row i has a value for each record before it (upper: after it), and `diagonal` more, 0 or 1.
+    Row i has a value for each earlier record (upper: later record) and `diagonal` more values, 0 or 1.
     """
     count = len(rows)
     out = np.zeros((count, count))
