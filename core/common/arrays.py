@@ -19,7 +19,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 def distinct(values: npt.NDArray[T]) -> npt.NDArray[T]:
-    """Distinct values of a vector, ascending. (`np.unique` would load masked arrays only to check that the vector is not one.)"""
+    """Distinct values of a vector, ascending. (`np.unique` would load masked arrays only to rule out a masked array.)"""
     ordered = np.sort(values)
     first = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])

@@ -154,7 +154,7 @@ def signals_deferred() -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Block signals while finished files are renamed into place, so that all of them are. Later signals are ignored."""
+    """Block signals while finished files are renamed into place, so that all of them are renamed. Later signals are ignored."""
     numbers = [getattr(signal, name) for name in _CODES if hasattr(signal, name)]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:

@@ -17,7 +17,7 @@ Made = TypeVar("Made")
 
 
 class BackgroundTask:
-    """Runs one action at a time in a background thread. alone: lock that either thread holds while it does work common to both."""
+    """Runs one action at a time in a background thread. alone: lock that either thread holds during work that both perform."""
 
     def __init__(self) -> None:
         self.alone = threading.Lock()

@@ -1,6 +1,6 @@
 """Queue of tiles that decides which worker gets which tile of a run.
 
-Has no clock and no locks: callers pass the time and must serialise their calls.
+Pure: has no clock and no locks, so callers pass the time and must serialise their calls.
 """
 
 from __future__ import annotations
