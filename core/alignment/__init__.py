@@ -1,1 +1,1 @@
-"""Alignments: tasks, results of tiles and bands, paths, and definitions of identity."""
+"""Alignments: tasks, tile and band results, paths, and identity definitions."""

@@ -1,4 +1,4 @@
-"""Alignments of a list of pairs."""
+"""Alignments for listed pairs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class PairAlignments:
-    """Results of listed pairs.
+    """Results for listed pairs.
 
     scores: int32 or int64[pairs]
-    statistics: `STATISTICS`[pairs] if the detail of the task includes them
-    runs: of [pairs] if the detail of the task includes paths
+    statistics: `STATISTICS`[pairs] if the task's detail includes statistics
+    runs: runs with shape [pairs] if the task's detail includes paths
     is_reverse_complement: bool[pairs] with `Task.both_strands`, else None
     """
 
@@ -25,7 +25,7 @@ class PairAlignments:
     is_reverse_complement: npt.NDArray[np.bool_] | None = None
 
     def part(self, which: npt.NDArray[np.int64]) -> PairAlignments:
-        """Return the results of the pairs `which`, in which a pair may occur several times."""
+        """Return the results for the pairs `which`, which may contain duplicates."""
         statistics = None if self.statistics is None else self.statistics[which]
         flipped = None if self.is_reverse_complement is None else self.is_reverse_complement[which]
         return PairAlignments(self.scores[which], statistics, self.runs and self.runs.part(which), flipped)

@@ -1,6 +1,6 @@
-"""Rules for ambiguity letters in identities: unequal to other letters, equal to letters that they may stand for, or not counted. Pure.
+"""Rules for ambiguity codes in identities: unequal to other letters, equal to any letter that the code may stand for, or not counted. Pure.
 
-The scoring alone decides how these letters are scored and aligned. Matches, mismatches and the numbers derived from them are recounted.
+Only the scoring decides how ambiguity codes are scored and aligned. Matches, mismatches and values derived from them are recounted.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 
 
 class Rule(Enum):
-    """How a column with an ambiguity letter counts.
+    """How to count a column that contains an ambiguity code.
 
-    UNEQUAL: as a match only if both letters are the same
-    COMPATIBLE: as a match if both letters may stand for the same nucleotide or amino acid, which is vsearch's rule
-    SKIP: not at all
+    UNEQUAL: count a match only if both letters are the same
+    COMPATIBLE: count a match if both letters may stand for the same nucleotide or amino acid, as in vsearch
+    SKIP: do not count the column
     """
 
     UNEQUAL = "unequal"
@@ -33,7 +33,7 @@ class Rule(Enum):
 
     @property
     def option(self) -> str:
-        """Option or parameter that selects the rule, as messages name it."""
+        """Name used in messages for the option or parameter that selects the rule."""
         return parameter("ambiguous", self.value)
 
 
@@ -44,21 +44,21 @@ _STANDS_FOR = {
     },
     "protein": {"B": "ND", "Z": "QE", "J": "IL", "X": "ARNDCQEGHILKMFPSTWYVUO"},
 }
-"""IUPAC's ambiguity letters."""
+"""IUPAC ambiguity codes and the letters they may stand for."""
 
 _AT_ONCE = 16 << 20
-"""Letters that are searched in one step."""
+"""Number of letters searched per step."""
 
 _OF_COLUMNS = (1, 2, 4)
-"""Definitions of identity that divide by columns. Only these allow that columns are skipped."""
+"""Identity definitions that divide by the number of columns. Columns can be skipped only under these definitions."""
 
 
 @dataclass(frozen=True)
 class Ambiguous:
-    """A rule, and the numbers of ambiguity letters to which it applies.
+    """A rule, and the counts of ambiguity codes to which it applies.
 
-    queries, targets: ambiguity letters of each record, int64[records]
-    max_letters: ambiguity letters of any pair, at most
+    queries, targets: number of ambiguity codes in each record, int64[records]
+    max_letters: maximum number of ambiguity codes in any pair
     """
 
     rule: Rule
@@ -67,7 +67,7 @@ class Ambiguous:
     max_letters: int
 
     def counts_as(self, alphabet: Alphabet) -> CountsAs:
-        """Return what each pair of letters counts as: uint8[32][32] by codes."""
+        """Return what each pair of letters counts as: uint8[32][32], indexed by code."""
         table = same_letters(alphabet)
         stand_for = _masks(alphabet)
         size = len(alphabet)
@@ -79,7 +79,7 @@ class Ambiguous:
         return table
 
     def of_strands(self) -> Ambiguous:
-        """Return the rule for a task in which both strands of each query are queries, one after the other."""
+        """Return the rule for a task whose queries are both strands of each original query, consecutively."""
         return Ambiguous(self.rule, np.repeat(self.queries, 2), self.targets, self.max_letters)
 
     def part(self, queries: Integers, targets: Integers) -> Ambiguous:
@@ -88,19 +88,19 @@ class Ambiguous:
 
     @property
     def usual(self) -> int:
-        """Average number of ambiguity letters of a pair."""
+        """Average number of ambiguity codes per pair."""
         return int(self.queries.mean() + self.targets.mean())
 
 
 def default_rule(alphabet: Alphabet) -> Rule:
-    """Return the default rule of an alphabet: vsearch's rule for DNA, BLAST's for proteins."""
+    """Return the default rule for an alphabet: vsearch's rule for DNA, BLAST's rule for proteins."""
     return Rule.COMPATIBLE if alphabet is DNA else Rule.UNEQUAL
 
 
 def check_rule(rule: Rule | None, definition: int) -> None:
-    """Raise `InputError` if the rule contradicts the definition of identity.
+    """Raise `InputError` if the rule is incompatible with the identity definition.
 
-    definition: a number of core/alignment/identity.py
+    definition: identity definition number, see core/alignment/identity.py
     """
     if rule is Rule.SKIP and definition not in _OF_COLUMNS:
         raise InputError(
@@ -110,7 +110,7 @@ def check_rule(rule: Rule | None, definition: int) -> None:
 
 
 def find_ambiguous(rule: Rule, alphabet: Alphabet, queries: SequenceSet, targets: SequenceSet) -> Ambiguous | None:
-    """Count the ambiguity letters of the records. Return None if there are none, or if the rule does not change how they count."""
+    """Count the ambiguity codes in the records. Return None if there are none, or if the rule does not change how they count."""
     if rule is Rule.UNEQUAL:
         return None
     unclear = np.flatnonzero(_is_ambiguous(alphabet))
@@ -122,7 +122,7 @@ def find_ambiguous(rule: Rule, alphabet: Alphabet, queries: SequenceSet, targets
 
 
 def _count(sequences: SequenceSet, alphabet: Alphabet) -> Integers:
-    """Return the number of ambiguity letters of each record: int64[records]."""
+    """Count the ambiguity codes in each record: int64[records]."""
     unclear = np.zeros(256, dtype=np.bool_)
     unclear[: len(alphabet)] = _is_ambiguous(alphabet)
     counts = np.zeros(len(sequences), dtype=np.int64)
@@ -133,11 +133,11 @@ def _count(sequences: SequenceSet, alphabet: Alphabet) -> Integers:
 
 
 def _masks(alphabet: Alphabet) -> npt.NDArray[np.int64]:
-    """Return a bit mask for each letter, with a bit for each letter that it may stand for: int64[letters]."""
+    """Return a bit mask for each letter, with a bit set for each letter it may stand for: int64[letters]."""
     stand_for = _STANDS_FOR[alphabet.name]
     return np.array([sum(1 << alphabet.letters.index(one) for one in stand_for.get(letter, letter)) for letter in alphabet.letters])
 
 
 def _is_ambiguous(alphabet: Alphabet) -> npt.NDArray[np.bool_]:
-    """Return which letters may stand for several others: bool[letters]."""
+    """Return a mask of the letters that may stand for more than one letter: bool[letters]."""
     return np.array([letter in _STANDS_FOR[alphabet.name] for letter in alphabet.letters])

@@ -1,4 +1,4 @@
-"""Results of a band: a range of queries against all of their targets."""
+"""Results for a band: a range of queries against all their targets."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Scores = npt.NDArray[np.signedinteger]
 
 @dataclass(frozen=True)
 class BandResults:
-    """All results of a band: arrays are [queries of the band][targets from band.first_target on], in record order.
+    """All results for a band: arrays are [band queries][targets from band.first_target on], in record order.
 
-    scores, statistics, runs, is_reverse_complement: as in `TileAlignments`; statistics and runs are None if the detail of the task does not
+    scores, statistics, runs, is_reverse_complement: as in `TileAlignments`; statistics and runs are None if the task's detail does not
     include them
     """
 
@@ -29,7 +29,7 @@ class BandResults:
     is_reverse_complement: npt.NDArray[np.bool_] | None = None
 
     def part(self, rows: slice, columns: slice) -> BandResults:
-        """Return the results of some queries and targets as the results of a smaller band. rows, columns: positions within this band."""
+        """Return the results for some queries and targets, as a smaller band. rows, columns: positions within this band."""
         band, part = self.band, (rows, columns)
         band = replace(
             band,

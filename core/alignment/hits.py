@@ -1,6 +1,6 @@
-"""Hits of a search: the best targets of each query. Pure.
+"""Search hits: the best targets for each query. Pure.
 
-Hits are ordered by score, largest first; equal scores, by the position of the target in its file.
+Hits are sorted by descending score; ties are broken by the target's position in its file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Hits:
-    """Pairs of records and their scores, int64[hits] each. Hits of a query are consecutive, best first."""
+    """Pairs of records and their scores, int64[hits] each. Hits for the same query are consecutive, best first."""
 
     queries: Integers = field(repr=False)
     targets: Integers = field(repr=False)
@@ -33,10 +33,10 @@ class Hits:
 
 @dataclass(frozen=True)
 class HitBatch:
-    """Hits of the next query records.
+    """Hits for the next query records.
 
-    hits: of all strands of these records
-    records: with this batch, all records before this number are complete
+    hits: hits for all strands of these records
+    records: all records before this number are complete once this batch is included
     """
 
     hits: Hits
@@ -47,7 +47,7 @@ NO_HITS = Hits(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 
 
 def join_hits(parts: Sequence[Hits]) -> Hits:
-    """Concatenate hits. parts: at least one."""
+    """Concatenate hits. parts: at least one part."""
     if len(parts) == 1:
         return parts[0]
     columns = ([p.queries for p in parts], [p.targets for p in parts], [p.scores for p in parts])
@@ -55,9 +55,9 @@ def join_hits(parts: Sequence[Hits]) -> Hits:
 
 
 class BestTargets:
-    """Collects the best targets of some queries from parts of the database, which may come in any order.
+    """Collects the best targets for some queries from parts of the database, which may arrive in any order.
 
-    scores, targets: [queries][top], best first; targets are record numbers; entries that are still free have a score of 0
+    scores, targets: [queries][top], best first; targets are record numbers; unused entries have a score of 0
     """
 
     def __init__(self, queries: int, top: int, dtype: np.dtype[np.signedinteger], ranks: Integers) -> None:
@@ -66,9 +66,9 @@ class BestTargets:
         self._ranks = ranks
 
     def add(self, rows: slice | Integers, scores: npt.NDArray[np.signedinteger], targets: Integers) -> None:
-        """Add targets of some queries.
+        """Add targets for some queries.
 
-        rows: the queries
+        rows: rows of the queries
         scores, targets: [rows][targets]; targets are record numbers
         """
         all_scores, all_targets = np.hstack((self.scores[rows], scores)), np.hstack((self.targets[rows], targets))
@@ -77,7 +77,7 @@ class BestTargets:
 
 
 def order_best(scores: npt.NDArray[np.signedinteger], ranks: Integers, top: int) -> Integers:
-    """Return the columns of the `top` best entries of each row, best first: int64[rows][min(top, columns)].
+    """Return the column indices of the `top` best entries in each row, best first: int64[rows][min(top, columns)].
 
     scores, ranks: [rows][columns]; ranks are positions in the file, below 2**31
     """
@@ -95,11 +95,11 @@ def order_best(scores: npt.NDArray[np.signedinteger], ranks: Integers, top: int)
 def best_targets(
     scores: npt.NDArray[np.signedinteger], targets: Integers, ranks: Integers, top: int
 ) -> tuple[npt.NDArray[np.signedinteger], Integers]:
-    """Return the scores and records of the `top` best targets of each query, best first: arrays [queries][min(top, targets)].
+    """Return the scores and record numbers of the `top` best targets for each query, best first: arrays [queries][min(top, targets)].
 
     scores: [queries][targets]
-    targets: records, [targets] or [queries][targets]
-    ranks: position in the file of each record
+    targets: record numbers, [targets] or [queries][targets]
+    ranks: each record's position in its file
     """
     records = np.broadcast_to(targets, scores.shape)
     order = order_best(scores, ranks[records], top)

@@ -1,15 +1,14 @@
-"""Identity of two aligned sequences by vsearch's five definitions, under vsearch's numbers (its option --iddef).
+"""Identity of two aligned sequences under vsearch's five definitions, numbered as in vsearch (option --iddef).
 
-Let an alignment have M pairs of equal letters, X pairs of unequal letters, L columns, G gaps, and T columns that are gaps before the first
-or after the last pair of letters:
+Let an alignment have M matches, X mismatches, L columns, G gaps, and T gap columns before the first or after the last pair of letters:
 
 0. M / letters of the shorter sequence
 1. M / L
 2. M / (L - T), the default
 3. 1 - (X + G) / letters of the longer sequence, at least 0
-4. M / L, as BLAST counts
+4. M / L, as in BLAST
 
-An alignment without columns, which free end gaps allow, has an identity of 0 by every definition.
+An alignment without columns, which is possible with free end gaps, has an identity of 0 under every definition.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ DEFAULT = 2
 
 
 def columns(statistics: Statistics) -> Integers:
-    """Return the number of columns of each alignment: int64 of the shape of `statistics`."""
+    """Return the number of columns in each alignment: int64 with the shape of `statistics`."""
     total: Integers = statistics["matches"].astype(np.int64) + statistics["mismatches"] + statistics["gaps"]
     return total
 
 
 def identity(statistics: Statistics, query_lengths: Integers, target_lengths: Integers, definition: int) -> tuple[Integers, Integers]:
-    """Return the numerators and denominators of identities: int64 of the shape of `statistics`.
+    """Return the numerators and denominators of identities: int64 with the shape of `statistics`.
 
-    query_lengths, target_lengths: int64 of shapes that broadcast to that of `statistics`
+    query_lengths, target_lengths: int64 with shapes that broadcast to the shape of `statistics`
 
-    A denominator of 0 means an identity of 0: there is nothing to compare.
+    A denominator of 0 means that there is nothing to compare, and the identity is 0.
     """
     matches = statistics["matches"].astype(np.int64)
     if definition == 0:
@@ -51,7 +50,7 @@ def identity(statistics: Statistics, query_lengths: Integers, target_lengths: In
 
 
 def distance(num: Integers, den: Integers) -> npt.NDArray[np.float64]:
-    """Return 1 - num / den as float64, 1 where den is 0. It is divided once, so that 3 of 100 is the float 0.03 and not 1 - 0.97."""
+    """Return 1 - num / den as float64, 1 where den is 0. Divides only once, so that 97 / 100 gives the float 0.03, not 1 - 0.97."""
     out: npt.NDArray[np.float64] = np.divide(den - num, den, out=np.ones(num.shape), where=den > 0)
     return out
 

@@ -1,4 +1,4 @@
-"""Lists of pairs that remain of the matrix of all pairs when a threshold has been applied."""
+"""Lists of the pairs that remain after a threshold is applied to the matrix of all pairs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NearPairs:
         return NearPairs(self.queries[which], self.targets[which], self.distances[which])
 
     def transposed(self) -> NearPairs:
-        """Return the pairs with queries and targets exchanged."""
+        """Return the pairs with queries and targets swapped."""
         return NearPairs(self.targets, self.queries, self.distances)
 
     def in_order(self) -> NearPairs:

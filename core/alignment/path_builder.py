@@ -1,4 +1,4 @@
-"""Paths of many pairs, assembled from parts."""
+"""Assembles the paths of many pairs from parts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy.typing as npt
 from gpualign.core.alignment.tile_results import Runs
 
 _LARGE = 1 << 20
-"""Bytes from which on a piece is not copied."""
+"""Minimum size, in bytes, of pieces that are not copied."""
 
 
 class RunsBuilder:
-    """Assembles the runs of an array of pairs from parts, which may come in any order. shape: of the array."""
+    """Assembles the runs for an array of pairs from parts, which may arrive in any order. shape: shape of the array."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._starts = np.zeros(shape, dtype=np.int64)
@@ -25,13 +25,13 @@ class RunsBuilder:
         self._held = 0
 
     def add(self, place: Any, runs: Runs) -> None:  # any index of an array
-        """Add the runs of the pairs at `place`, an index of the array."""
+        """Add the runs for the pairs at `place`, an index into the array."""
         self._starts[place] = runs.starts + self._held if self._held else runs.starts
         self._sizes[place] = runs.sizes
         self._take(runs.pieces)
 
     def add_columns(self, first_row: int, columns: npt.NDArray[np.int64], runs: Runs, threads: int) -> None:
-        """Add runs of a tile, those of [first_row + r][columns[c]] for all r and c of an array [rows][columns], with `threads` threads."""
+        """Add a tile's runs [rows][columns], using `threads` threads: entry [r][c] goes to [first_row + r][columns[c]] of the array."""
         from gpualign.core.common.scatter import put
 
         put(self._starts, first_row, columns, runs.starts + self._held if self._held else runs.starts, threads)
@@ -44,7 +44,7 @@ class RunsBuilder:
             self._held += len(piece)
 
     def build(self) -> Runs:
-        """Return all runs. Large pieces are not copied, small ones are joined, so that there are few pieces."""
+        """Return all runs. To limit the number of pieces, small pieces are concatenated; large pieces are not copied."""
         pieces: list[npt.NDArray[np.uint8]] = []
         for large, some in groupby(self._pieces, lambda piece: len(piece) >= _LARGE):
             group = list(some)

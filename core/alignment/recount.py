@@ -1,4 +1,4 @@
-"""Counts statistics of paths again, with another rule for equal letters than the one they were aligned by."""
+"""Recounts path statistics under a different letter-equality rule from the one used for aligning."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 _LETTERS = 32
-"""Number of codes in the tables of the extension."""
+"""Number of codes in the extension's tables."""
 
 MATCH, MISMATCH, NOTHING = 0, 1, 2
-"""What a pair of letters can count as. A letter that counts as nothing with itself is not counted anywhere, not in gaps either."""
+"""What a pair of letters can count as. A letter that counts as nothing when paired with itself is never counted, not even in gaps."""
 
 CountsAs = npt.NDArray[np.uint8]
-"""Table of what each pair of letters counts as, by codes: uint8[32][32]."""
+"""Table of what each pair of letters counts as: uint8[32][32], indexed by code."""
 
 
 def same_letters(alphabet: Alphabet) -> CountsAs:
-    """Return the table by which exactly the pairs of the same letter are matches."""
+    """Return the table that counts only pairs of identical letters as matches."""
     table = np.full((_LETTERS, _LETTERS), MISMATCH, dtype=np.uint8)
     np.fill_diagonal(table[: len(alphabet), : len(alphabet)], MATCH)
     return table
@@ -36,10 +36,10 @@ def recount(
     runs: Runs,
     counts_as: CountsAs,
 ) -> Statistics:
-    """Return the statistics of listed pairs, `STATISTICS`[pairs], as `counts_as` counts.
+    """Recount the statistics of listed pairs, `STATISTICS`[pairs], according to `counts_as`.
 
-    records: query and target of each pair, int64[pairs] each
-    statistics, runs: results of alignment, of [pairs]
+    records: query and target record of each pair, int64[pairs] each
+    statistics, runs: alignment results with shape [pairs]
     """
     return _recount(queries, targets, records, statistics, runs, counts_as, with_runs=False)[0]
 
@@ -52,9 +52,9 @@ def relabel(
     runs: Runs,
     alphabet: Alphabet,
 ) -> tuple[Statistics, Runs]:
-    """Return statistics and runs by the equality of letters of these sequences, if others were aligned in their place.
+    """Recount statistics and runs using the letters of these sequences, if different sequences were aligned in their place.
 
-    Parameters are those of `recount`.
+    Parameters are the same as for `recount`.
     """
     return _recount(queries, targets, records, statistics, runs, same_letters(alphabet), with_runs=True)
 

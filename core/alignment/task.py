@@ -1,4 +1,4 @@
-"""Describes an alignment task: the sequences, their scoring, and how much of each alignment is requested."""
+"""Describes an alignment task: the sequences, the scoring, and how much of each alignment is requested."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Mode(Enum):
 
 
 class Detail(Enum):
-    """How much of each alignment is computed. Each level includes those before it."""
+    """How much of each alignment is computed. Each level includes all previous levels."""
 
     SCORE = "score"
     STATISTICS = "statistics"
@@ -37,9 +37,9 @@ class Detail(Enum):
 
 
 class EndGaps(Enum):
-    """Selects the gaps at the ends of a global alignment that cost nothing; these are not part of the alignment.
+    """Selects the free end gaps of a global alignment. Free gaps are not part of the alignment.
 
-    FREE: gaps in both, so that the sequences overlap
+    FREE: gaps in both sequences, so that the sequences overlap
     QUERY: gaps in the query, so that the whole query lies anywhere in the target
     TARGET: gaps in the target, so that the whole target lies anywhere in the query
     """
@@ -60,15 +60,15 @@ class EndGaps(Enum):
 
 @dataclass(frozen=True)
 class Task:
-    """Everything about a run that an engine needs besides the tiles. If one set is compared with itself, `targets is queries`.
+    """Everything about a run that an engine needs, except the tiles. If a set is compared with itself, `targets is queries`.
 
     top: search only: number of best-scoring targets to keep for each query in a tile
-    within: bound on the edit distance: only pairs within it are computed, with their edit distances (`TilePairs`). If the bound has a
-        coverage, pairs that differ in more q-grams than it allows may be missing. The scoring is that of edit distances, and gaps at the
-        ends count
-    both_strands: report the better strand of each pair, which core/execution/both_strands.py computes. DNA only
-    ambiguous: how ambiguity letters count in statistics, if not as engines count them. Blocks recount the paths, so the detail must include
-        paths. `within` is then valid for pairs with as many ambiguity letters as any pair has
+    within: bound on the edit distance: only pairs within the bound are computed, with their edit distances (`TilePairs`). If the bound
+        has a coverage, pairs that differ in more q-grams than the bound allows may be missing. The scoring is edit distance, and end
+        gaps count
+    both_strands: report the better strand for each pair, computed by core/execution/both_strands.py. DNA only
+    ambiguous: rule for counting ambiguity codes in statistics, if different from the engines' rule. Blocks recount the paths, so the
+        detail must include paths. `within` then allows for the maximum number of ambiguity codes in any pair
     """
 
     queries: SequenceSet
@@ -91,18 +91,18 @@ class Task:
         return make_strands(self.queries, self.alphabet, BOTH)
 
     def within_of(self, letters: int) -> EditBound:
-        """Return `within` for pairs with `letters` ambiguity letters."""
+        """Return `within` for pairs with `letters` ambiguity codes."""
         assert self.within is not None
         return self.within.with_ambiguous(letters, self._shortest) if self.bounds_by_pair else self.within
 
     @property
     def bounds_by_pair(self) -> bool:
-        """True if `within` depends on the ambiguity letters of a pair, and these are known."""
+        """True if `within` depends on a pair's ambiguity codes, and their number is known."""
         return self.ambiguous is not None and self.within is not None and self.within.ambiguous > 0
 
     @property
     def usual_within(self) -> EditBound:
-        """`within` for pairs with the average number of ambiguity letters."""
+        """`within` for pairs with the average number of ambiguity codes."""
         return self.within_of(0 if self.ambiguous is None else self.ambiguous.usual)
 
     @cached_property
@@ -112,13 +112,13 @@ class Task:
 
     @property
     def needs_paths(self) -> bool:
-        """True if more than the corner of the matrix is needed."""
+        """True if more than the final DP cell is needed."""
         return self.detail is not Detail.SCORE or self.end_gaps is not EndGaps.PENALISED
 
     @property
     def item_bytes(self) -> int:
-        """Memory of the result of one pair without its runs, bytes. It is 0 in a search, which keeps nothing for a pair, and with `within`,
-        for which no memory is planned because few pairs are expected."""
+        """Memory for the result of one pair, excluding runs, bytes. 0 in a search, which stores nothing per pair, and with `within`, for
+        which no memory is planned because few pairs are expected."""
         if self.top is not None or self.within is not None:
             return 0
         runs = 12 if self.detail is Detail.PATH else 0
@@ -126,31 +126,31 @@ class Task:
 
     @property
     def query_bytes(self) -> int:
-        """Memory of the result of one query without those of its pairs, bytes."""
+        """Memory for the result of one query, excluding the results of its pairs, bytes."""
         return 0 if self.top is None else self.top * (self.dtype.itemsize + 8)
 
     @property
     def cost(self) -> Cost:
-        """Cost of computing pairs."""
+        """Cost model for computing pairs."""
         one: Cost = WHOLE_MATRIX if self.within is None else ONE_PER_PAIR
         return BothStrandsCost(one) if self.both_strands else one
 
     @property
     def letter_bytes(self) -> int:
-        """Bytes of runs per letter of a pair, at most."""
+        """Maximum bytes of runs per letter of a pair."""
         return 1 if self.detail is Detail.PATH else 0
 
     @property
     def pairs_about(self) -> float:
-        """Approximate number of pairs of a query and a target. If one set is compared with itself, each pair counts once."""
+        """Approximate number of query-target pairs. If a set is compared with itself, each pair counts once."""
         return len(self.queries) * len(self.targets) / (2 if self.targets is self.queries else 1)
 
     @property
     def cells_about(self) -> float:
-        """Approximate number of cells of the whole matrices of these pairs."""
+        """Approximate number of DP cells in these pairs' full matrices."""
         return float(self.queries.offsets[-1]) * float(self.targets.offsets[-1]) / (2 if self.targets is self.queries else 1)
 
     @property
     def dtype(self) -> np.dtype[np.signedinteger]:
-        """Type of the scores: int32, or int64 if a pair of the longest records could need it."""
+        """Score dtype: int32, or int64 if scores of the longest records might not fit int32."""
         return self.scoring.dtype(self.queries.longest, self.targets.longest)

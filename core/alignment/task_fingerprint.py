@@ -1,4 +1,4 @@
-"""Fingerprint of a task, by which coordinator and workers make sure that they compute the same: version of plans, digest of input. Pure."""
+"""Task fingerprint (plan version and input digest), with which coordinator and workers verify that they compute the same task. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from gpualign.core.alignment.task import Task
 
 VERSION = 4
-"""Version of the rules by which records and limits are cut into tiles. A worker must make the same tiles as the process that asks it."""
+"""Version of the rules for splitting records into tiles under given limits. A worker must build the same tiles as the calling process."""
 
 
 def fingerprint(task: Task) -> str:
-    """Return the SHA-256, in hexadecimal, of all that results depend on: records with their ids, scoring, options of the task."""
+    """Return the SHA-256, in hexadecimal, of everything that results depend on: records and their ids, scoring, and task options."""
     sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
     digest = hashlib.sha256(f"{len(sets)} {task.mode.value} {task.detail.value} {task.end_gaps.value} {task.top} {task.within}".encode())
     if task.both_strands:

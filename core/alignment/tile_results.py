@@ -1,4 +1,4 @@
-"""Results of a tile, as every engine returns them: scores, alignments, hits or near pairs."""
+"""Tile results, as returned by every engine: scores, alignments, hits or near pairs."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ STATISTICS = np.dtype(
         )
     ]
 )
-"""Statistics of one alignment.
+"""Statistics for one alignment.
 
-matches, mismatches: pairs of equal and of unequal letters
+matches, mismatches: pairs of equal letters, pairs of unequal letters
 gaps: letters in gaps
 gap_opens: number of gaps
 end_gaps: letters in gaps before the first or after the last pair of letters
@@ -47,13 +47,13 @@ Statistics: TypeAlias = npt.NDArray[np.void]
 
 @dataclass(frozen=True)
 class Runs:
-    """Paths of pairs. The path of pair (i, j) is data[starts[i, j] : starts[i, j] + sizes[i, j]], from the first column on.
+    """Alignment paths. The path of pair (i, j) is data[starts[i, j] : starts[i, j] + sizes[i, j]], from the first column on.
 
-    pieces: uint8 arrays that make up the data when concatenated; no path is split between two of them. Parts of a large result come in
-        pieces of their own, since joining them would take as long as making text of them
+    pieces: uint8 arrays that form the data when concatenated; no path spans two pieces. Parts of a large result stay in separate pieces,
+        because joining the parts would take as long as formatting them as text
 
-    Each byte is a run of columns, (length - 1) << 2 | operation, with the operations 0 equal letters, 1 unequal letters, 2 a letter of the
-    query against a gap, 3 a letter of the target against a gap. A run of more than 64 columns takes several bytes.
+    Each byte encodes a run of columns as (length - 1) << 2 | operation. Operations: 0 match, 1 mismatch, 2 query letter against a gap,
+    3 target letter against a gap. A run of more than 64 columns takes several bytes.
     """
 
     pieces: Sequence[npt.NDArray[np.uint8]] = field(repr=False)
@@ -62,20 +62,20 @@ class Runs:
 
     @property
     def data(self) -> npt.NDArray[np.uint8]:
-        """All pieces as one array, copied if there are several."""
+        """All pieces as one array, copied if there is more than one piece."""
         return self.pieces[0] if len(self.pieces) == 1 else np.concatenate([np.zeros(0, dtype=np.uint8), *self.pieces])
 
     def part(self, which: Any) -> Runs:  # any index of an array
-        """Return the runs of the pairs `which`, in which a pair may occur several times."""
+        """Return the runs for the pairs `which`, which may contain duplicates."""
         return Runs(self.pieces, self.starts[which], self.sizes[which])
 
 
 @dataclass(frozen=True)
 class TileScores:
-    """Scores of a tile. In this and the following classes, values of pairs that were not requested are arbitrary.
+    """Scores for a tile. In this and the following classes, values for pairs that were not requested are arbitrary.
 
     scores: int32 or int64[tile queries][tile targets]; edit distances for unit costs
-    is_reverse_complement: with `Task.both_strands`, pairs that align the reverse complement of the query; bool of the shape of `scores`
+    is_reverse_complement: with `Task.both_strands`, pairs that align the reverse complement of the query; bool with the shape of `scores`
     """
 
     tile: Tile
@@ -85,7 +85,7 @@ class TileScores:
 
 @dataclass(frozen=True)
 class TileAlignments:
-    """Scores and alignments of a tile: arrays are [tile queries][tile targets].
+    """Scores and alignments for a tile: arrays are [tile queries][tile targets].
 
     scores, is_reverse_complement: as in `TileScores`
     statistics: `STATISTICS`
@@ -101,7 +101,7 @@ class TileAlignments:
 
 @dataclass(frozen=True)
 class TileHits:
-    """Hits of a search (`Task.top`): the best targets of a tile for each query, in the order of core/alignment/hits.py.
+    """Search hits (`Task.top`): the best targets in a tile for each query, ordered as in core/alignment/hits.py.
 
     scores: [tile queries][at most `top`]
     targets: record numbers, int64[tile queries][at most `top`]
@@ -114,10 +114,10 @@ class TileHits:
 
 @dataclass(frozen=True)
 class TilePairs:
-    """Pairs of a tile that are within the bound `Task.within`, in any order.
+    """Pairs in a tile that are within the bound `Task.within`, in any order.
 
-    left: number of pairs that remain after each filter step of the engine, by the human-readable name of the step. The steps are in order
-        and the same in every tile
+    left: number of pairs that remain after each of the engine's filter steps, keyed by the step's human-readable name. The steps are
+        listed in execution order and are the same in every tile
     """
 
     tile: Tile
