@@ -1,1 +1,1 @@
-"""Pairs within a threshold, found without computing the others: bounds on the edit distance, filter steps, deduplication of records."""
+"""Finds pairs within a threshold without aligning the rest: edit distance bounds, filter steps, record deduplication."""

@@ -1,4 +1,4 @@
-"""Aligns listed pairs, which remain after a threshold on the edit distance, with an engine that aligns rectangles."""
+"""Aligns the listed pairs that remain after an edit distance threshold, using an engine that aligns rectangles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
 
 def align_pairs(prepared: Prepared, pairs: NearPairs) -> PairAlignments:
-    """Align pairs of records of the prepared task. pairs: in order of their queries."""
+    """Align pairs of the prepared task's records. pairs: sorted by query."""
     task = prepared.task
     scores = np.zeros(len(pairs), dtype=task.dtype)
     statistics = None if task.detail is Detail.SCORE else np.zeros(len(pairs), dtype=STATISTICS)
@@ -43,9 +43,9 @@ def align_pairs(prepared: Prepared, pairs: NearPairs) -> PairAlignments:
 
 
 def _tiles(prepared: Prepared, pairs: NearPairs, places: dict[int, Integers]) -> Iterator[Tile]:
-    """Yield tiles of one query and its targets in order of length.
+    """Yield tiles of a single query and its targets, sorted by target length.
 
-    places: receives the positions in the list of the pairs of each tile, by tile number
+    places: receives each tile's indices into `pairs`, keyed by tile number
     """
     task, limits, numbers = prepared.task, prepared.limits, count()
     lengths = task.targets.lengths[pairs.targets]

@@ -1,4 +1,4 @@
-"""Deduplication: groups of equal records are compared once, and pairs of groups are expanded into pairs of records. Pure."""
+"""Deduplication: compares each group of equal records only once, and expands pairs of groups into pairs of records. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 class DuplicateGroups:
     """Groups of equal records, numbered in the order of their first records.
 
-    of: group of each record, int64[records]
+    of: group number of each record, int64[records]
     firsts: first record of each group, int64[groups]
     """
 
@@ -35,11 +35,11 @@ class DuplicateGroups:
 
     @property
     def repeated(self) -> int:
-        """Number of records that are equal to an earlier one."""
+        """Number of records that are equal to an earlier record."""
         return self.records - len(self)
 
     def first(self, records: int) -> DuplicateGroups:
-        """Return the groups of the first `records` records alone."""
+        """Return the groups for only the first `records` records."""
         return DuplicateGroups(self.of[:records], self.firsts[self.firsts < records])
 
     @cached_property
@@ -50,7 +50,7 @@ class DuplicateGroups:
 
     @cached_property
     def lasts(self) -> Integers:
-        """Last record of each group: int64[groups]."""
+        """Last record in each group: int64[groups]."""
         members, starts = self.members
         return members[starts[1:] - 1]
 
@@ -66,7 +66,7 @@ def group_equal(sequences: SequenceSet) -> DuplicateGroups:
 
 
 def no_duplicates(records: Sized) -> DuplicateGroups:
-    """Return a group for each record, although some may be equal."""
+    """Return one group per record, even if some records are equal."""
     numbers = np.arange(len(records), dtype=np.int64)
     return DuplicateGroups(numbers, numbers)
 
@@ -74,15 +74,16 @@ def no_duplicates(records: Sized) -> DuplicateGroups:
 class DuplicateExpansion:
     """Expands near pairs of groups into near pairs of records, band by band, each query with the targets that the pairing selects.
 
-    queries, targets: groups of either set
-    shared: the queries are the first records of the targets, so the groups of the queries are the first groups of the targets. The targets
-        of a query are then the later records. If False, all records are targets
+    queries, targets: groups for each set
+    shared: the queries are the first records of the targets, so the query groups are the first target groups. A query's targets are then
+        the later records. If False, all records are targets
     with_self: with `shared`, a query is also its own target
-    at_once: pairs of records that are made at a time, at most, or those of one query: copies of a single record can make more pairs than
-        fit in memory
+    at_once: maximum number of record pairs to expand at a time (or the pairs of one query, whichever is larger), because copies of a
+        single record can form more pairs than fit in memory
 
-    A pair of groups is passed in once, with its first query. If a later record equals one of the two, the pair is stored until the last
-    such record has been a query. So memory grows with the near pairs of repeated records; those of other records are not stored.
+    Each pair of groups is passed in once, with its first query. If a later record belongs to either group, the pair is stored until the
+    last such record has been processed as a query. Memory therefore grows with the near pairs of repeated records; near pairs of unique
+    records are not stored.
     """
 
     def __init__(self, queries: DuplicateGroups, targets: DuplicateGroups, shared: bool, with_self: bool, at_once: int) -> None:
@@ -104,11 +105,11 @@ class DuplicateExpansion:
         return self._retained.nbytes
 
     def band(self, start: int, stop: int, matches: NearPairs) -> Iterator[NearPairs]:
-        """Yield the pairs of the queries start .. stop-1, in order, in parts of bounded size. All pairs of a query are in one part.
+        """Yield the pairs for queries start .. stop-1, in order, in parts of bounded size. All pairs of a query are in the same part.
 
-        matches: near pairs of the groups whose first records are in this range; if sets are shared, of each group with later groups only
+        matches: near pairs of the groups whose first records are in this range; if the sets are shared, only pairs with later groups
 
-        Bands must be passed in the order of their records, without gaps, and each must be iterated to its end.
+        Bands must be passed in record order, without gaps, and each iterator must be exhausted.
         """
         if self._unique:
             yield from self._unique_pairs(start, stop, matches)
@@ -128,7 +129,7 @@ class DuplicateExpansion:
         self._retain(stop, known)
 
     def _unique_pairs(self, start: int, stop: int, matches: NearPairs) -> Iterator[NearPairs]:
-        """Yield the pairs of a band if every group is a single record."""
+        """Yield the pairs in a band if every group is a single record."""
         if self._shared and self._offset == 0:
             own = np.arange(start, stop, dtype=np.int64)
             matches = join_pairs([matches, NearPairs(own, own, np.zeros(len(own), dtype=np.int64))])
@@ -141,7 +142,7 @@ class DuplicateExpansion:
             first = last
 
     def _expand(self, start: int, first: Integers, last: Integers, known: NearPairs) -> NearPairs:
-        """Return the pairs of the records from `start` on, in order. known[first : last] are the pairs of the group of each record."""
+        """Return the pairs for the records from `start` on, in order. known[first : last] are the group pairs for each record."""
         rows, at = _ranges(first, last)
         members, starts = self._targets.members
         partners = known.targets[at]
@@ -152,7 +153,7 @@ class DuplicateExpansion:
         return NearPairs(rows[pair] + start, members[place], known.distances[at][pair]).in_order()
 
     def _known(self, start: int, stop: int, matches: NearPairs) -> NearPairs:
-        """Return all pairs of groups that records of a band may need, with the group of the query first."""
+        """Return all group pairs that records in a band may need, with the query's group first."""
         parts = [self._retained, matches]
         if self._shared:
             # A group is a target of another only if it has a record after the first record of the other.
@@ -162,7 +163,7 @@ class DuplicateExpansion:
         return join_pairs(parts)
 
     def _retain(self, stop: int, known: NearPairs) -> None:
-        """Retain the pairs of groups that have records from `stop` on, which may need them."""
+        """Retain the group pairs that records from `stop` on may need."""
         if not self._shared:
             self._retained = known.part(self._queries.lasts[known.queries] >= stop)
             return
@@ -174,7 +175,7 @@ class DuplicateExpansion:
 
 
 def _ranges(starts: Integers, stops: Integers) -> tuple[Integers, Integers]:
-    """Concatenate the ranges starts[i] .. stops[i]-1. Return (i, number): for each number, the range it comes from and the number."""
+    """Concatenate the ranges starts[i] .. stops[i]-1. Return (i, number): for each number, the index of its range and the number itself."""
     counts = stops - starts
     rows = np.repeat(np.arange(len(starts), dtype=np.int64), counts)
     before = np.cumsum(counts) - counts

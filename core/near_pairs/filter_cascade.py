@@ -1,16 +1,16 @@
-"""Chooses the filter steps for near pairs by their cost, estimated from a sample of the records. Pure.
+"""Chooses the filter steps for near pairs based on their cost, estimated from a sample of the records. Pure.
 
-Each step of a `FilterCascade` discards pairs, and none that is within the bound k:
+Each step of a `FilterCascade` discards pairs, but never a pair within the bound k:
 
 - lengths: ed >= |m - n|.
 - letter counts: an edit changes the count of one letter by 1, or the counts of two letters by 1 in opposite directions, so ed is at least
-  the sum of the surpluses of one sequence over the other, and at least the sum of its deficits.
+  the sum of one sequence's surpluses over the other, and at least the sum of its deficits.
 - q-grams (Jokinen & Ukkonen 1991; Ukkonen 1992): let A(s) be the set of hashed substrings of q letters. An edit changes at most q of them,
   so ed(s, t) <= k implies that A(s) has at most k q elements that A(t) lacks, and fewer if there is a threshold on coverage
   (`EditBound.grams`). If two q-grams have the same hash, the sets only become more similar, so no pair is lost. |A(s) without A(t)| =
-  |A(s)| - |A(s) and A(t)| is an AND and a count of bits.
-- neighbours: ed(s, t) <= k implies that the two become equal if at most k letters are deleted from each (for a substitution a letter of
-  both, for an insertion or deletion a letter of one), so joining the strings made by deletions finds all pairs.
+  |A(s)| - |A(s) and A(t)| is an AND and a popcount.
+- neighbours: ed(s, t) <= k implies that s and t become equal after deleting at most k letters from each (one from each for a
+  substitution, one from either for an indel), so joining on the strings left after deletions finds all pairs.
 - distance: a banded computation that stops when the distance exceeds k (Ukkonen 1985; Hyyro 2003).
 """
 
@@ -28,7 +28,7 @@ from gpualign.core.scoring.edit_bounds import EditBound
 
 MAX_NEIGHBOUR_EDITS = 3
 _SHORT = 4096
-"""Length of the longest records, in letters, whose deletion neighbours are listed."""
+"""Maximum record length, in letters, for which deletion neighbours are listed."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class FilterCascade:
 
     counts: compare letter counts
     q, bits: length of the q-grams and size of the sketches; 0 for no sketches
-    neighbours: pairs come from joined neighbourhoods with at most this number of deleted letters; 0: all pairs are examined
-    whole: compute the whole matrix of each pair instead of a band, by kernels for all pairs
+    neighbours: find pairs by joining deletion neighbourhoods with at most this many deleted letters; 0: examine all pairs
+    whole: compute each pair's whole matrix instead of a band, using the kernels for all pairs
     """
 
     counts: bool = False
@@ -60,10 +60,10 @@ class FilterCascade:
 
 @dataclass(frozen=True)
 class Survivors:
-    """Numbers of pairs of a sample.
+    """Number of sample pairs that survive each filter.
 
-    pairs: examined pairs
-    by_length, by_counts, by_sketches: pairs that remain after the filters by length, letter counts and sketches
+    pairs: number of pairs examined
+    by_length, by_counts, by_sketches: pairs that remain after the length, letter-count and sketch filters
     """
 
     pairs: int
@@ -72,7 +72,7 @@ class Survivors:
     by_sketches: int
 
     def describe(self, steps: FilterCascade) -> str:
-        """Return a human-readable description of the fractions of pairs that remain after these steps."""
+        """Return a human-readable description of the fraction of pairs that remains after each of these steps."""
         fractions = [("lengths leave", self.by_length)]
         if steps.counts:
             fractions.append(("letter counts", self.by_counts))
@@ -87,14 +87,14 @@ def _percent(share: float) -> str:
 
 @dataclass(frozen=True)
 class Costs:
-    """Costs of the steps of an engine, in nanoseconds of one of its workers.
+    """Costs of an engine's steps, in nanoseconds on one worker.
 
-    pair: to compare the lengths of a pair
-    counts: to compare the letter counts of two records
-    word: to compare 64 bits of the sketches of two records
-    column: for a column of a word of 64 diagonals
-    cell: for a cell of a whole matrix
-    aligned: for a cell of the alignment of each pair that remains after sketches, if its distance will not discard it
+    pair: comparing the lengths of a pair
+    counts: comparing the letter counts of two records
+    word: comparing 64 bits of the sketches of two records
+    column: computing one column of a word of 64 diagonals
+    cell: computing one cell of a whole matrix
+    aligned: computing one cell of the alignment of a pair that survives the sketches, if its distance will not discard the pair
     """
 
     pair: float
@@ -106,27 +106,27 @@ class Costs:
 
 
 def words(max_edits: int) -> int:
-    """Return the number of words of 64 diagonals that contain all alignments with at most `max_edits` edits.
+    """Return the number of 64-diagonal words needed to cover every alignment with at most `max_edits` edits.
 
-    An alignment of k edits that ends d diagonals from where it began leaves the diagonals in between by at most (k - d) / 2 to either side,
-    which makes at most k + 1 diagonals.
+    An alignment with k edits that ends d diagonals from its start strays at most (k - d) / 2 diagonals beyond either, so at most k + 1
+    diagonals are needed.
     """
     return max_edits // 64 + 1
 
 
 def effective_letters(codes: npt.NDArray[np.uint8]) -> float:
-    """Return the effective number of letters: 2 to the power of their entropy, to which a few ambiguous nucleotides add almost nothing."""
+    """Return the effective alphabet size: 2 to the power of the letter entropy, which a few ambiguous nucleotides barely change."""
     counts = np.bincount(codes)
     frequencies = counts[counts > 0] / max(len(codes), 1)
     return float(np.exp2(-(frequencies * np.log2(frequencies)).sum()))
 
 
 def candidates(mean_length: float, letters: float, grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
-    """Yield the (q, bits) that are worth trying: q-grams rare enough to distinguish records, and enough bits not to be filled by them.
+    """Yield the (q, bits) worth trying: q-grams rare enough to distinguish records, and enough bits that q-grams do not fill the sketches.
 
-    mean_length: mean length of the records
-    letters: effective number of letters
-    grams: returns the number of q-grams that may differ; q is skipped if these can be all
+    mean_length: mean record length
+    letters: effective alphabet size
+    grams: returns the number of q-grams that may differ; q is skipped if all may differ
     """
     min_q = max(2, math.ceil(math.log(max(mean_length, 2)) / math.log(max(letters, 2))))
     full = 1 << max(6, math.ceil(math.log2(max(mean_length, 1))))
@@ -138,11 +138,11 @@ def candidates(mean_length: float, letters: float, grams: Callable[[int], int]) 
 
 
 def cost(steps: FilterCascade, survivors: Survivors, lengths: tuple[float, float], max_edits: int, costs: Costs) -> float:
-    """Return the mean nanoseconds that a pair takes, estimated from a sample.
+    """Return the mean time per pair, in nanoseconds, estimated from a sample.
 
-    survivors: pairs of the sample that remain after each step
-    lengths: usual lengths of queries and of targets
-    max_edits: bound on the edit distance for these lengths
+    survivors: sample pairs that remain after each step
+    lengths: typical query length and target length
+    max_edits: edit distance bound for these lengths
     """
     aligned = costs.aligned * lengths[0] * lengths[1]
     if steps.whole:
@@ -163,7 +163,7 @@ def choose(
     max_edits: int,
     costs: Costs,
 ) -> tuple[FilterCascade, float, Survivors]:
-    """Return the cheapest option, its cost, and the pairs of a sample that remain with it.
+    """Return the cheapest option, its cost, and the sample pairs that survive it.
 
     measure: applies an option to the sample
     lengths, max_edits, costs: as for `cost`
@@ -175,7 +175,7 @@ def choose(
 
 
 def joined_deletions(lengths: Integers, bound: EditBound) -> int:
-    """Return the number of letters to delete if records are short and edits few enough for a join of neighbourhoods, else 0."""
+    """Return the number of letters to delete if records are short enough and edits few enough to join neighbourhoods, else 0."""
     longest = np.array([lengths.max()], dtype=np.int64)
     max_edits = int(bound.max_edits(longest, longest)[0])
     suitable = int(longest[0]) <= _SHORT and 1 <= max_edits <= MAX_NEIGHBOUR_EDITS and bound.per_letter == bound.per_shorter == 0

@@ -1,4 +1,4 @@
-"""Draws a sample of records, which represents a task while its filter steps are chosen."""
+"""Draws a sample of a task's records, from which its filter steps are chosen."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _RECORDS, _LETTERS = 160, 400_000
 
 
 def sample(queries: SequenceSet, targets: SequenceSet) -> tuple[SequenceSet, SequenceSet]:
-    """Draw random records of both sets. The draw is the same every time, so that runs are reproducible.
+    """Draw random records from both sets. The draw is the same every time, so that runs are reproducible.
 
-    If queries and targets are one set, so are their samples.
+    If queries and targets are the same set, so are their samples.
     """
     random = Random(0)
     drawn = _draw(queries, random)

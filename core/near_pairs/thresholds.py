@@ -1,4 +1,4 @@
-"""Derives the bound on the edit distance from the thresholds of a user. Pure; proofs in core/scoring/edit_bounds.py."""
+"""Derives the edit distance bound from the user's thresholds. Pure; proofs in core/scoring/edit_bounds.py."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, covered_
 
 
 def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
-    """Return the bound on the edit distance of pairs that pass, or None if the thresholds do not bound it.
+    """Return the edit distance bound for pairs that pass, or None if the thresholds imply no bound.
 
-    definition: of identity, a number of core/alignment/identity.py
+    definition: identity definition number, see core/alignment/identity.py
 
-    Of several thresholds, the one with the lowest bound for sequences of mean lengths is used.
+    If several thresholds imply bounds, the lowest bound for sequences of mean length is used.
     """
     free_ends = task.end_gaps is not EndGaps.PENALISED
     bounds: list[EditBound | None] = []
@@ -34,7 +34,7 @@ def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
 
 
 def _identity_bounds(identity: float, coverage: float | None, definition: int, free_ends: bool, task: Task) -> list[EditBound]:
-    """Return the bounds that a threshold on identity implies."""
+    """Return the edit distance bounds that an identity threshold implies."""
     bounds = []
     if definition == 0:
         bounds.append(matches_bound(identity))
@@ -49,9 +49,9 @@ def _identity_bounds(identity: float, coverage: float | None, definition: int, f
 
 
 def advice_on_bounds(filter: Filter, task: Task, definition: int) -> str | None:
-    """Return a human-readable reason why a threshold on identity does not bound the edit distance, and what to add.
+    """Return a human-readable reason why an identity threshold does not bound the edit distance, and what to add.
 
-    Return None if there is no such threshold, or if it does bound the distance.
+    Return None if there is no identity threshold, or if the thresholds do bound the distance.
     """
     if filter.identity is None or edit_bound(filter, task, definition) is not None:
         return None
