@@ -1,1 +1,1 @@
-"""Results in the form that writers use: blocks of pairs, columns of the table, filters."""
+"""Results in the form that writers use: blocks of pairs, table columns, filters."""

@@ -1,4 +1,4 @@
-"""Blocks of results, from which columns, filters and sinks take their values. A block is a rectangle of pairs or a list of pairs."""
+"""Result blocks, from which columns, filters and sinks read their values. A block is a rectangle of pairs or a list of pairs."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ Pair: TypeAlias = tuple[int, ...]
 class Block(ABC):
     """Pairs with their results, in the form that writers use.
 
-    Arrays of pairs have the shape of `scores`. Statistics and the numbers derived from them need a task with `Detail.STATISTICS`, paths
-    need one with `Detail.PATH`.
+    Per-pair arrays have the shape of `scores`. Statistics and values derived from them need a task with `Detail.STATISTICS`; paths need a
+    task with `Detail.PATH`.
 
-    identity_definition: a number of core/alignment/identity.py
+    identity_definition: identity definition number, see core/alignment/identity.py
     """
 
     task: Task
@@ -53,125 +53,125 @@ class Block(ABC):
     @property
     @abstractmethod
     def aligned(self) -> Statistics:
-        """Statistics as engines count them: pairs of the same letter are matches."""
+        """Statistics as counted by the engines: pairs of identical letters are matches."""
 
     @cached_property
     def statistics(self) -> Statistics:
-        """Statistics as users see them: ambiguity letters count by the rule of the task, and the ends of a reverse complement or a
-        translation are positions in the input sequence."""
+        """Statistics as users see them: ambiguity codes count according to the task's rule, and start and end positions in a reverse
+        complement or a translation are converted to positions in the input sequence."""
         return self._by_rule
 
     @property
     def _by_rule(self) -> Statistics:
-        """Statistics by the rule of the task for ambiguity letters; `aligned` if it has none."""
+        """Statistics under the task's rule for ambiguity codes; `aligned` if the task has no such rule."""
         ambiguous = self.task.ambiguous
         return self.aligned if ambiguous is None else self._recount(ambiguous)
 
     @abstractmethod
     def _recount(self, ambiguous: Ambiguous) -> Statistics:
-        """Return the statistics as the rule `ambiguous` counts them."""
+        """Recount the statistics under the rule `ambiguous`."""
 
     @property
     @abstractmethod
     def lengths(self) -> tuple[Integers, Integers]:
-        """Lengths of the queries and of the targets as they were aligned: int64 of shapes that broadcast to that of `scores`."""
+        """Lengths of the queries and of the targets as aligned: int64 with shapes that broadcast to the shape of `scores`."""
 
     @property
     def pair_lengths(self) -> tuple[Integers, Integers]:
-        """Lengths of the input records, in shapes as for `lengths`: in nucleotides if their translations were aligned."""
+        """Lengths of the input records, with the same shapes as `lengths`; in nucleotides if translations were aligned."""
         return self.lengths
 
     @property
     def record_lengths(self) -> tuple[Integers, Integers]:
-        """Lengths of the input records, by record of `task.queries` and of `task.targets`: int64[records]."""
+        """Length of the input record for each record in `task.queries` and in `task.targets`: int64[records] each."""
         return self.task.queries.lengths, self.task.targets.lengths
 
     @property
     @abstractmethod
     def query_records(self) -> Integers:
-        """Input record of each query, of which a query may be a strand or reading frame: int64, numbered in input order. Non-decreasing
-        from pair to pair."""
+        """Number of each query's input record, in input order: int64. A query may be a strand or reading frame of its input record. The
+        numbers are non-decreasing from pair to pair."""
 
     @property
     @abstractmethod
     def target_records(self) -> Integers:
-        """Input record of each target: int64 of a shape that broadcasts to that of `scores`."""
+        """Number of each target's input record: int64 with a shape that broadcasts to the shape of `scores`."""
 
     @property
     def is_reverse_complement(self) -> Booleans:
-        """Pairs whose queries are reverse complements of input records, or translations of reverse complements."""
+        """Mask of the pairs whose queries are reverse complements of input records, or translations of reverse complements."""
         return np.broadcast_to(np.False_, self.scores.shape)
 
     @property
     def target_is_reverse_complement(self) -> Booleans:
-        """Pairs whose targets are translations of reverse complements."""
+        """Mask of the pairs whose targets are translations of reverse complements."""
         return np.broadcast_to(np.False_, self.scores.shape)
 
     @property
     def codons(self) -> tuple[int, int]:
-        """Letters of the input queries and targets for which an aligned letter stands: 3 for translations, else 1."""
+        """Number of letters of the input queries and targets that one aligned letter represents: 3 for translations, else 1."""
         return 1, 1
 
     @abstractmethod
     def records(self, pair: Pair) -> tuple[int, int]:
-        """Return the records of a pair: numbers in `task.queries` and `task.targets`."""
+        """Return a pair's record numbers in `task.queries` and `task.targets`."""
 
     def significance(self, pair: Pair) -> tuple[float, float] | None:
-        """Return the bit score and E-value of a pair, or None if they are not known."""
+        """Return the bit score and E-value of a pair, or None if unknown."""
         return None
 
     @abstractmethod
     def selected(self, mask: Booleans | None) -> Booleans:
-        """Return the pairs that are written. mask: the pairs that pass a filter (None: all)."""
+        """Return a mask of the pairs to write. mask: pairs that pass a filter (None: all)."""
 
     def written_records(self, mask: Booleans | None) -> tuple[Integers, Integers]:
-        """Return the input records of the queries and targets of the pairs that are written, in order: int64[pairs] each."""
+        """Return the numbers of the query and target input records for the pairs to write, in order: int64[pairs] each."""
         selected = self.selected(mask)
         queries, targets = (np.broadcast_to(records, selected.shape)[selected] for records in (self.query_records, self.target_records))
         return queries, targets
 
     @abstractmethod
     def query_text(self, texts: StringColumn) -> Column:
-        """Return a column with a text for each query. texts: by record of `task.queries`."""
+        """Return a column with a text for each query. texts: one text per record in `task.queries`."""
 
     @abstractmethod
     def target_text(self, texts: StringColumn) -> Column:
-        """Return a column with a text for each target. texts: by record of `task.targets`."""
+        """Return a column with a text for each target. texts: one text per record in `task.targets`."""
 
     @abstractmethod
     def query_numbers(self, values: Integers) -> Column:
-        """Return a column with a number for each query. values: by record of `task.queries`."""
+        """Return a column with a number for each query. values: one number per record in `task.queries`."""
 
     @abstractmethod
     def target_numbers(self, values: Integers) -> Column:
-        """Return a column with a number for each target. values: by record of `task.targets`."""
+        """Return a column with a number for each target. values: one number per record in `task.targets`."""
 
     @abstractmethod
     def query_letters(self) -> Column:
-        """Return a column with the whole queries, as they were aligned."""
+        """Return a column with the whole query sequences, as aligned."""
 
     def strands(self) -> Column:
-        """Return a column with "-" for pairs of which either the query or the target is a reverse complement, else "+"."""
+        """Return a column with "-" for pairs in which either the query or the target, but not both, is a reverse complement, else "+"."""
         return Column.constant("+")
 
     def bits(self, form: Callable[[float], str], unknown: str) -> Column:
-        """Return a column of bit scores, formatted by `form`; `unknown` if they are not known."""
+        """Return a column of bit scores, formatted with `form`; the text `unknown` if there are none."""
         return Column.constant(unknown)
 
     def evalues(self, form: Callable[[float], str], unknown: str) -> Column:
-        """Return a column of E-values, formatted by `form`; `unknown` if they are not known."""
+        """Return a column of E-values, formatted with `form`; the text `unknown` if there are none."""
         return Column.constant(unknown)
 
     @abstractmethod
     def path_text(self, pair: Pair, kind: str) -> str:
-        """Return the text of one pair in the column `path(kind)`."""
+        """Return the text for one pair in the column `path(kind)`."""
 
     @abstractmethod
     def rows(self, columns: Sequence[Column], mask: Booleans | None, threads: int = 1) -> list[bytearray]:
-        """Return the rows of the pairs that are written, as consecutive pieces of text.
+        """Return the rows for the pairs to write, as consecutive pieces of text.
 
         columns: columns of this block
-        mask: the pairs that pass a filter (None: all)
+        mask: pairs that pass a filter (None: all)
         """
 
     @property
@@ -180,11 +180,11 @@ class Block(ABC):
 
     @abstractmethod
     def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
-        """Return values of pairs in the form that the compiled columns expect: [rows][targets], contiguous."""
+        """Return per-pair values in the form that the compiled columns expect: [rows][targets], contiguous."""
 
     @cached_property
     def identity(self) -> tuple[Integers, Integers]:
-        """Numerators and denominators of the identities, by `identity_definition`."""
+        """Numerators and denominators of the identities, under `identity_definition`."""
         return identity(self.statistics, *self.lengths, self.identity_definition)
 
     @cached_property
@@ -193,43 +193,43 @@ class Block(ABC):
 
     @cached_property
     def distance_fraction(self) -> npt.NDArray[np.float64]:
-        """1 - identity of each pair."""
+        """1 - identity for each pair."""
         return distance(*self.identity)
 
     def covered(self, side: str) -> tuple[Integers, Integers]:
-        """Return the number of aligned letters and of all letters of the input sequences. side: "query" or "target"."""
+        """Return the number of aligned letters and the total number of letters in each input sequence. side: "query" or "target"."""
         spans = self.statistics[f"{side}_end"].astype(np.int64) - self.statistics[f"{side}_start"]
         return spans, np.broadcast_to(self.pair_lengths[0 if side == "query" else 1], spans.shape)
 
     @property
     def paired(self) -> tuple[Integers, Integers]:
-        """Letters that are aligned with a letter, equal or not, and length of the longer sequence, as they were aligned."""
+        """Number of letters aligned with a letter, equal or not, and length of the longer sequence, as aligned."""
         pairs = self.aligned["matches"].astype(np.int64) + self.aligned["mismatches"]
         return pairs, np.broadcast_to(np.maximum(*self.lengths), pairs.shape)
 
     def numbers(self, values: npt.NDArray[np.signedinteger]) -> Column:
-        """Return a column of whole numbers. values: of each pair, int32 or int64."""
+        """Return a column of integers. values: one value per pair, int32 or int64."""
         return Column.pair_numbers(self._grid(values))
 
     def fractions(self, values: npt.NDArray[np.float64], decimals: int) -> Column:
-        """Return a column of real numbers, rounded to `decimals`. values: of each pair."""
+        """Return a column of real numbers, rounded to `decimals` decimals. values: one value per pair."""
         return Column.pair_fixed(self._grid(values), decimals)
 
     def ratio(self, parts: tuple[Integers, Integers], factor: int, decimals: int) -> Column:
-        """Return a column of factor * numerator / denominator of each pair, rounded to `decimals`; 0 where the denominator is 0."""
+        """Return a column of factor * numerator / denominator per pair, rounded to `decimals` decimals; 0 where the denominator is 0."""
         num, den = map(self._grid, parts)
         return Column.pair_ratio(num, den, factor=factor, decimals=decimals)
 
     def path(self, kind: str) -> Column:
-        """Return a column of text made of each path. kind: one that core/results/src/alignments.hpp names."""
+        """Return a column of text built from each path. kind: a kind defined in core/results/src/alignments.hpp."""
         return Column.path(self._alignments, kind)
 
 
 @dataclass(frozen=True)
 class PairBlock(Block):
-    """A rectangle of pairs: arrays are [queries of the band][targets of the band].
+    """A rectangle of pairs: arrays are [band queries][band targets].
 
-    pairing: selects the pairs of the rectangle; values of the others are arbitrary
+    pairing: selects pairs in the rectangle; values for the remaining pairs are arbitrary
     """
 
     results: BandResults
@@ -321,7 +321,7 @@ class PairBlock(Block):
 
     @cached_property
     def _firsts(self) -> list[int]:
-        """First selected target of each query."""
+        """First selected target for each query."""
         targets = self.pairing.first_targets(np.arange(self._queries.start, self._queries.stop, dtype=np.int64))
         firsts: list[int] = np.maximum(targets - self._targets.start, 0).tolist()
         return firsts
@@ -334,12 +334,12 @@ class ListBlock(Block):
     @property
     @abstractmethod
     def listed(self) -> tuple[Integers, Integers]:
-        """Records of each pair, in `task.queries` and in `task.targets`: int64[pairs] each."""
+        """Record numbers of each pair, in `task.queries` and in `task.targets`: int64[pairs] each."""
 
     @property
     @abstractmethod
     def _paths(self) -> tuple[Statistics, Runs]:
-        """Statistics and paths of the sequences that were aligned."""
+        """Statistics and paths for the sequences as aligned."""
 
     def _recount(self, ambiguous: Ambiguous) -> Statistics:
         queries, targets = self.listed
@@ -402,7 +402,7 @@ class ListBlock(Block):
 class NearBlock(ListBlock):
     """A list of near pairs.
 
-    results: include statistics and runs if the detail of the task does
+    results: alignments, with statistics and runs if the task's detail includes them
     """
 
     pairs: NearPairs
@@ -432,10 +432,10 @@ class NearBlock(ListBlock):
 
 
 def _recount_pairs(ambiguous: Ambiguous, task: Task, records: tuple[Integers, Integers], statistics: Statistics, runs: Runs) -> Statistics:
-    """Return the statistics of listed pairs as the rule `ambiguous` counts them.
+    """Recount the statistics of listed pairs under the rule `ambiguous`.
 
-    records: of `task.queries` and of `task.targets`, int64[pairs] each
-    runs: of [pairs]
+    records: record numbers in `task.queries` and in `task.targets`, int64[pairs] each
+    runs: runs with shape [pairs]
     """
     from gpualign.core.alignment.recount import recount
 
@@ -443,15 +443,15 @@ def _recount_pairs(ambiguous: Ambiguous, task: Task, records: tuple[Integers, In
 
 
 def text_column(texts: StringColumn) -> Column:
-    """Return a column with a text for each listed pair. The pairs form a single row, as the targets of one query do."""
+    """Return a column with a text for each listed pair. The pairs form a single row, like the targets of one query."""
     return Column.target_text(texts.text, texts.offsets)
 
 
 def _make_alignments(task: Task, first: tuple[int, int], runs: Runs, counted: Statistics, records: tuple[Integers, Integers]) -> Alignments:
-    """Return the paths of [rows][targets].
+    """Return the paths for [rows][targets].
 
     first: query and target of the first pair
-    records: instead of ranges from `first` on, the queries and targets of a single row
+    records: query and target numbers for a single row, used instead of ranges from `first` on
     """
     queries, targets = task.queries, task.targets
     return Alignments(

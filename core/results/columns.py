@@ -1,4 +1,4 @@
-"""Columns of the table of pairs. A new column is one entry of `FIELDS`."""
+"""Columns of the pair table. To add a column, add an entry to `FIELDS`."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
 
 
 def query_ids(block: Block) -> Column:
-    """Return the column of the ids of the queries."""
+    """Return the column of query ids."""
     return block.query_text(block.task.queries.id_column)
 
 
 def target_ids(block: Block) -> Column:
-    """Return the column of the ids of the targets."""
+    """Return the column of target ids."""
     return block.target_text(block.task.targets.id_column)
 
 
 def described(sequences: SequenceSet) -> StringColumn:
-    """Return the descriptions of records. Raises `InputError` if they were not read."""
+    """Return the records' descriptions. Raises `InputError` if descriptions were not read."""
     if sequences.descriptions is None:
         raise InputError(f"{sequences.source}: descriptions of the records are not known; read them from FASTA or FASTQ")
     return sequences.descriptions
 
 
 def query_lengths(block: Block) -> Column:
-    """Return the column of the lengths of the input queries."""
+    """Return the column of input query lengths."""
     return block.query_numbers(block.record_lengths[0])
 
 
 def target_lengths(block: Block) -> Column:
-    """Return the column of the lengths of the input targets."""
+    """Return the column of input target lengths."""
     return block.target_numbers(block.record_lengths[1])
 
 
@@ -56,37 +56,37 @@ Values = Callable[[Block], npt.NDArray[Any]]
 
 
 def numbers(values: Values) -> Callable[[Block], Column]:
-    """Return a function that makes the column of these whole numbers."""
+    """Return a function that builds the column of these integers."""
     return lambda block: block.numbers(values(block))
 
 
 def counted(name: str, add: int = 0) -> Values:
-    """Return a function that takes a field of `STATISTICS` and adds a constant."""
+    """Return a function that reads a field of `STATISTICS` and adds a constant."""
     return lambda block: block.statistics[name] + np.int32(add)
 
 
 def statistic(name: str, add: int = 0) -> Callable[[Block], Column]:
-    """Return a function that makes the column of a field of `STATISTICS`, plus a constant."""
+    """Return a function that builds the column for a field of `STATISTICS`, plus a constant."""
     return numbers(counted(name, add))
 
 
 def lengths(block: Block) -> Column:
-    """Return the column of the lengths of the alignments, in columns."""
+    """Return the column of alignment lengths, in alignment columns."""
     return block.numbers(columns(block.statistics))
 
 
 def identities(factor: int, decimals: int) -> Callable[[Block], Column]:
-    """Return a function that makes the column of identities times `factor`."""
+    """Return a function that builds the column of identities times `factor`."""
     return lambda block: block.ratio(block.identity, factor, decimals)
 
 
 def coverage(side: str) -> Callable[[Block], Column]:
-    """Return a function that makes the column of the fraction of aligned letters. side: "query" or "target"."""
+    """Return a function that builds the column of fractions of aligned letters. side: "query" or "target"."""
     return lambda block: block.ratio(block.covered(side), 1, DECIMALS)
 
 
 def path(kind: str) -> Callable[[Block], Column]:
-    """Return a function that makes the column of text of paths. kind: one that core/results/src/alignments.hpp names."""
+    """Return a function that builds the column of path text. kind: a kind defined in core/results/src/alignments.hpp."""
     return lambda block: block.path(kind)
 
 
@@ -94,16 +94,16 @@ def path(kind: str) -> Callable[[Block], Column]:
 class Field:
     """A column that users can select.
 
-    name: by which users select it
-    meaning: description of what it holds
-    column: makes the column of a block
+    name: name with which users select the column
+    meaning: description of the contents
+    column: builds the column for a block
     detail: how much of each alignment the column needs
-    of_hits: only searches have it
-    values: its numbers, NaN for missing ones; None for text
-    dtype: type of its numbers; None for text
-    side: "query" or "target" if the text is the id of that record
-    quoted: makes the column for csv; None: the column is the same
-    has_letters: the text consists of letters of a record
+    of_hits: the column exists only in searches
+    values: the column's numbers, NaN if missing; None for text
+    dtype: dtype of the numbers; None for text
+    side: "query" or "target" if the text is that record's id
+    quoted: builds the column for CSV; None if the column is the same
+    has_letters: the text consists of sequence letters
     """
 
     name: str
@@ -118,16 +118,16 @@ class Field:
     has_letters: bool = False
 
     def take(self, block: Block, mask: Booleans | None) -> npt.NDArray[Any] | list[str]:
-        """Return the values of the pairs that are written, in order: an array of numbers, or texts.
+        """Return the values for the pairs to write, in order: an array of numbers, or texts.
 
-        mask: the pairs that pass a filter (None: all)
+        mask: pairs that pass a filter (None: all)
         """
         if self.values is not None:
             return np.broadcast_to(self.values(block), block.scores.shape)[block.selected(mask)]
         return b"".join(block.rows([self.column(block)], mask)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
     def take_text(self, block: Block, mask: Booleans | None) -> StringColumn:
-        """Return the texts of the pairs that are written, as `take` does, but not decoded."""
+        """Return the texts for the pairs to write, as in `take`, but not decoded."""
         rows = b"".join(block.rows([self.column(block)], mask))
         ends = np.flatnonzero(np.frombuffer(rows, dtype=np.uint8) == ord("\n"))
         text = rows.translate(None, b"\n")  # no text contains line ends
@@ -135,7 +135,7 @@ class Field:
 
 
 DECIMALS = 6
-"""Decimals of identities and other fractions."""
+"""Number of decimals in identities and other fractions."""
 
 _STATISTICS, _PATH = Detail.STATISTICS, Detail.PATH
 
@@ -148,19 +148,19 @@ _INT32, _INT64, _REAL = map(_type, ("int32", "int64", "float64"))
 
 
 def _count(name: str, meaning: str, values: Values, dtype: Callable[[Task], np.dtype[Any]] = _INT32) -> Field:
-    """Return a field of whole numbers."""
+    """Return an integer field."""
     return Field(name, meaning, numbers(values), _STATISTICS, values=values, dtype=dtype)
 
 
 def _result(name: str, meaning: str) -> Field:
-    """Return a field of the score or distance that engines compute for every pair."""
+    """Return a field for the score or distance, which engines compute for every pair."""
     return Field(name, meaning, numbers(lambda b: b.scores), values=lambda b: b.scores, dtype=lambda task: task.dtype)
 
 
 def _text(
     name: str, meaning: str, along: Callable[[Block], Callable[[StringColumn], Column]], texts: Callable[[Block], StringColumn]
 ) -> Field:
-    """Return a field of texts that belong to records."""
+    """Return a field for texts that belong to records."""
     return Field(name, meaning, lambda block: along(block)(texts(block)), quoted=lambda block: along(block)(texts(block).quoted))
 
 
@@ -169,14 +169,14 @@ def _coverage(name: str, meaning: str, side: str) -> Field:
 
 
 def _of_hits(name: str, meaning: str, column: Callable[[HitBlock], Column], values: Callable[[HitBlock], Reals]) -> Field:
-    """Return a field that only searches have."""
+    """Return a field that exists only in searches."""
     return Field(
         name, meaning, lambda block: column(as_hits(block)), of_hits=True, values=lambda block: values(as_hits(block)), dtype=_REAL
     )
 
 
 def _frame(name: str, meaning: str, side: int) -> Field:
-    """Return a field of reading frames."""
+    """Return a field for reading frames."""
 
     def frames(block: Block) -> npt.NDArray[np.int32]:
         return as_hits(block).frames[side].astype(np.int32)
@@ -242,14 +242,14 @@ FIELDS: dict[str, Field] = {
 }
 
 _EDITS = _result("distance", "edit distance")
-"""The column `distance` if scores are edit distances."""
+"""Field for the column `distance` if scores are edit distances."""
 
 HIT_FIELDS = "query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov"
 UNTRACED_HIT_FIELDS = "query,target,score,bits,evalue,strand,qlen,tlen"
 
 
 def hit_fields(traced: bool, translated: bool) -> str:
-    """Default columns of a hit table. Translated searches show reading frames instead of the strand."""
+    """Return the default columns of a hit table. Translated searches show reading frames instead of the strand."""
     shown = HIT_FIELDS if traced else UNTRACED_HIT_FIELDS
     return shown.replace("strand", "qframe,tframe") if translated else shown
 
@@ -257,7 +257,7 @@ def hit_fields(traced: bool, translated: bool) -> str:
 def default_fields(
     edit: bool, min_identity: bool = False, max_distance: bool = False, strand: bool = False, min_coverage: bool = False
 ) -> str:
-    """Default columns of a table of pairs: score or distance, the strand if there are two, and the values to which the thresholds apply."""
+    """Return the default columns of a pair table: score or distance, strand if there are two, and the values that thresholds apply to."""
     shown = ["query", "target", "distance" if edit else "score"]
     if max_distance and not edit:
         shown.append("distance")
@@ -267,22 +267,22 @@ def default_fields(
 
 
 def fields_needing_descriptions(text: str | None) -> set[str]:
-    """Return the names in `text`, a comma-separated list of fields, whose columns need the descriptions of records."""
+    """Return the names in `text`, a comma-separated list of fields, whose columns need record descriptions."""
     return {"qtitle", "ttitle"} & {name.strip() for name in (text or "").split(",")}
 
 
 def detail_of(fields: Sequence[Field]) -> Detail:
-    """Return how much of each alignment these fields need together."""
+    """Return how much of each alignment these fields need in total."""
     return max((f.detail for f in fields), key=list(Detail).index)
 
 
 def parse_fields(text: str, of_hits: bool = False, edit: bool = False) -> list[Field]:
     """Parse a comma-separated list of fields.
 
-    of_hits: allow fields that only searches have
+    of_hits: allow fields that exist only in searches
     edit: scores are edit distances
 
-    Raises `InputError` for unknown, repeated or no names.
+    Raises `InputError` for unknown or repeated names, or if there are no names.
     """
     available = [f.name for f in FIELDS.values() if of_hits or not f.of_hits]
     names = [name.strip() for name in text.split(",") if name.strip()]

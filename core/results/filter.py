@@ -1,4 +1,4 @@
-"""Thresholds that select the pairs that are written. Pure."""
+"""Thresholds that select the pairs to write. Pure."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Filter:
-    """Conditions that pairs must meet to be written. None is no bound.
+    """Conditions that pairs must meet to be written. None means no bound.
 
     min_score, max_score: bounds on the score, inclusive
-    min_identity: identity, at least
-    max_distance: 1 - identity, at most
-    min_coverage: fraction of the letters of either sequence that stand in pairs, equal or unequal, at least
-    nearest: number of pairs written for each query, the nearest first: by distance or identity if those are bounded, else by score; ties
-        are broken by the order of the file. Blocks then hold all pairs of their queries
-    same: query i and target i are one record, which is not its own neighbour
-    groups: groups of records, which select pairs
+    min_identity: minimum identity
+    max_distance: maximum 1 - identity
+    min_coverage: minimum fraction of letters in pairs, equal or unequal, in each of the two sequences
+    nearest: number of pairs to write per query, nearest first. Nearness is distance or identity if either is bounded, else score; ties
+        are broken by file order. Blocks must then hold all pairs of their queries
+    same: query i and target i are the same record, which is not its own neighbour
+    groups: record groups that select pairs
     """
 
     min_score: int | None = None
@@ -41,17 +41,17 @@ class Filter:
 
     @property
     def by_statistics(self) -> bool:
-        """True if values other than scores decide."""
+        """True if any condition depends on values other than scores."""
         return any(bound is not None for bound in (self.min_identity, self.max_distance, self.min_coverage))
 
     @property
     def identity(self) -> float | None:
-        """Lowest identity of pairs that pass, or None if identities are not bounded."""
+        """Lowest identity of pairs that pass, or None if identity is not bounded."""
         bounds = [self.min_identity, None if self.max_distance is None else 1 - self.max_distance]
         return max((bound for bound in bounds if bound is not None), default=None)
 
     def mask(self, block: Block) -> Booleans | None:
-        """Return which pairs of a block are written; None if all are."""
+        """Return a mask of the pairs in a block to write; None if all are written."""
         if self == Filter():
             return None
         scores = block.scores
@@ -71,7 +71,7 @@ class Filter:
         return mask if self.nearest is None else self._nearest(block, block.selected(mask), self.nearest)
 
     def _nearest(self, block: Block, mask: Booleans, limit: int) -> Booleans:
-        """Return which pairs of `mask` are among the `limit` nearest of their query."""
+        """Return a mask of the pairs in `mask` that are among the `limit` nearest pairs of their query."""
         queries, targets = block.written_records(mask)
         if self.same:
             mask[mask] = queries != targets

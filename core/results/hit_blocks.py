@@ -1,4 +1,4 @@
-"""Blocks of pairs whose queries or targets are strands or translations of the input records."""
+"""Blocks of pairs whose queries or targets are strands or translations of input records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FrameBlock(ListBlock):
-    """Listed pairs of strands or translations of the input records.
+    """Listed pairs of strands or translations of input records.
 
     sides: strands or frames of the queries and of the targets
     """
@@ -75,7 +75,7 @@ class FrameBlock(ListBlock):
 
     @cached_property
     def frames(self) -> tuple[Integers, Integers]:
-        """Reading frames of the queries and of the targets, -3 to 3: int64[pairs] each; 0 if they were not translated."""
+        """Reading frames of the queries and of the targets, -3 to 3: int64[pairs] each; 0 if not translated."""
         of_queries, of_targets = self.sides.queries, self.sides.targets
         none = np.zeros(len(self.scores), dtype=np.int64)
         queries, targets = self.listed
@@ -91,11 +91,11 @@ class FrameBlock(ListBlock):
 
 @dataclass(frozen=True)
 class BetterStrandBlock(FrameBlock):
-    """Listed pairs, each aligned by its better strand.
+    """Listed pairs, each aligned on its better strand.
 
-    queries: records of `task.queries`, which are strands, int64[pairs]
-    targets: records of `task.targets`, int64[pairs]
-    results: alignments of those strands
+    queries: record numbers in `task.queries`, which holds strands, int64[pairs]
+    targets: record numbers in `task.targets`, int64[pairs]
+    results: alignments of these strands
     """
 
     queries: Integers
@@ -123,10 +123,10 @@ class BetterStrandBlock(FrameBlock):
 
 @dataclass(frozen=True)
 class HitBlock(FrameBlock):
-    """Hits of a search.
+    """Search hits.
 
-    space: search space of the E-values, or None
-    traced: statistics, `STATISTICS`[hits], and paths, runs of [hits]; None if no column needs them
+    space: search space for E-values, or None
+    traced: statistics, `STATISTICS`[hits], and paths, runs with shape [hits]; None if no column needs them
     """
 
     hits: Hits
@@ -158,11 +158,11 @@ class HitBlock(FrameBlock):
         return Column.constant(unknown) if known is None else text_column(StringColumn.of([form(value) for value in known[1].tolist()]))
 
     def bit_scores(self) -> Reals:
-        """Return the bit score of each hit; NaN if it is not known."""
+        """Return the bit score of each hit; NaN if unknown."""
         return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[0]
 
     def chances(self) -> Reals:
-        """Return the E-value of each hit; NaN if it is not known."""
+        """Return the E-value of each hit; NaN if unknown."""
         return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[1]
 
     @property
@@ -179,12 +179,12 @@ class HitBlock(FrameBlock):
 
 
 def hit_evalues(space: SearchSpace, sides: QueryTargetFrames, hits: Hits) -> Reals:
-    """Return the E-values of hits: float64[hits]."""
+    """Return the hits' E-values: float64[hits]."""
     return space.evalues(hits.scores, sides.queries.sequences.lengths[hits.queries], sides.targets.chance_lengths[hits.targets])
 
 
 def as_hits(block: Block) -> HitBlock:
-    """Narrow a block to hits, for columns that only hits have. Raises `TypeError` for other blocks, a mistake of the caller."""
+    """Narrow a block to `HitBlock`, for columns that exist only for hits. Raises `TypeError` for other blocks, which is a caller error."""
     if not isinstance(block, HitBlock):
         raise TypeError("only hits of a search have this column")
     return block

@@ -1,4 +1,4 @@
-"""Near pairs with their alignments, in the form that sinks take."""
+"""Near pairs with their alignments, in the form that sinks accept."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class NearResults:
-    """Pairs of some consecutive queries, in order, and their alignments.
+    """Pairs for consecutive queries, in order, and their alignments.
 
-    rows: with these results, all pairs of the queries before this number are complete
+    rows: all pairs of the queries before this number are complete once these results are included
     """
 
     pairs: NearPairs
@@ -26,7 +26,7 @@ class NearResults:
     def parts(self, pairs: int, run_bytes: int, titles: Integers | None = None) -> Iterator[NearResults]:
         """Split the results into parts of at most `pairs` pairs and `run_bytes` bytes of runs, but at least all pairs of one query.
 
-        titles: bytes of the titles of each pair, which are added to those of its runs
+        titles: bytes of titles per pair, which are added to the bytes of runs
         """
         sizes = np.zeros(len(self.pairs), dtype=np.int64) if self.aligned.runs is None else self.aligned.runs.sizes
         if titles is not None:
