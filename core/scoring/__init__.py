@@ -1,1 +1,1 @@
-"""Scoring: substitution matrices, gap costs, forms of the recurrences, bounds on edit distances, E-values, masking."""
+"""Scoring: substitution matrices, gap costs, recurrence forms, edit distance bounds, E-values, masking."""

@@ -1,7 +1,7 @@
 """Biopython's collection of substitution matrices, as text.
 
-Files are read from the folder where Biopython keeps them, since importing `Bio.Align` loads codon tables and aligners that are not needed
-here, and takes half as long as importing NumPy. If a release keeps them elsewhere, `Bio.Align` is imported and used.
+Matrix files are read directly from Biopython's data folder, because importing `Bio.Align` loads codon tables and aligners that are not
+needed here, and takes half as long as importing NumPy. If a release stores the files elsewhere, `Bio.Align` is imported and used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _folder() -> Path | None:
 
 
 def names() -> list[str]:
-    """Return the names of all matrices, in order."""
+    """Return the names of all matrices, sorted."""
     if (folder := _folder()) is not None:
         return sorted(path.name for path in folder.iterdir() if path.name.isupper())  # there may be a README.txt
     from Bio.Align import substitution_matrices
@@ -29,7 +29,7 @@ def names() -> list[str]:
 
 
 def text(name: str) -> str:
-    """Return the text of a matrix in NCBI's format."""
+    """Return the text of a matrix in NCBI format."""
     if (folder := _folder()) is not None:
         return (folder / name).read_text(encoding="utf-8")
     from Bio.Align import substitution_matrices

@@ -1,12 +1,12 @@
-"""Upper bounds on the edit distance of pairs that pass a threshold. Pure.
+"""Upper bounds on the edit distance between sequences in pairs that pass a threshold. Pure.
 
-Every bound has the form k(m, n) = floor(per_letter (m + n) + per_shorter min(m, n) + constant) for sequences of m and n letters, so that
-kernels need three numbers, and two more if a coverage says which part of the sequences is similar. A bound may let pairs pass that do not
-meet the threshold, but never excludes a pair that does: the threshold itself is applied to the pairs that remain.
+Every bound has the form k(m, n) = floor(per_letter (m + n) + per_shorter min(m, n) + constant) for sequences of m and n letters, so
+kernels need three numbers, plus two if a coverage says which part of the sequences is similar. A bound may let pairs pass that do not
+meet the threshold, but never excludes a pair that does: the threshold itself is applied to the remaining pairs.
 
-In the proofs, S = m + n. In an alignment, M is the number of pairs of equal letters, X that of pairs of unequal letters, P = M + X, and G
-the number of letters that are in no pair, including those in gaps that cost nothing. Then S = 2 M + 2 X + G. Since the alignment turns one
-sequence into the other with X + G edits, ed <= X + G = S - 2 M - X, whatever the alignment was optimal for. In short:
+In the proofs, S = m + n. In an alignment, M is the number of matches, X is the number of mismatches, P = M + X, and G is the number of
+unpaired letters, including letters in free gaps. Then S = 2 M + 2 X + G. The alignment turns one sequence into the other with X + G edits,
+so ed <= X + G = S - 2 M - X, whatever scoring the alignment optimises. In short:
 
     ed <= S - P - M    and    ed <= S - 2 M                                                                             (1)
 """
@@ -21,23 +21,23 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.scoring import Scoring
 
 _ROUNDING = 1e-6
-"""Added to bounds computed from fractions: far more than their rounding error for up to 10^8 letters. A bound may be too large."""
+"""Margin added to bounds computed from fractions: far above the rounding error for up to 10^8 letters. A bound may safely be too large."""
 
 _LARGEST = 2**40
-"""Largest constant of a bound: more than the letters of any two sequences, and small enough for sums in 64 bits."""
+"""Maximum constant in a bound: above the total length of any two sequences, and small enough for 64-bit sums."""
 
 _MIN_IDENTITY_INSIDE = 0.5
-"""Lowest identity that bounds q-grams: below it, a pair may have as many edits as the shorter sequence has letters."""
+"""Lowest identity that bounds q-grams: below this identity, a pair may have as many edits as the shorter sequence has letters."""
 
 
 @dataclass(frozen=True)
 class EditBound:
-    """The bound k(m, n) of the module's docstring. If it is below 0, no pair of such lengths can pass.
+    """The bound k(m, n) in the module docstring. If k(m, n) is below 0, no pair with these lengths can pass.
 
     per_letter, per_shorter, constant: coefficients of k(m, n)
-    inside: edits between the first and the last pair of letters, per letter of the shorter sequence; 0, without meaning, if coverage is 0
-    coverage: fraction of the length of the longer sequence that is in pairs of letters, in either sequence; 0: unknown
-    ambiguous: ambiguity letters of a pair, at most, if they count by another rule; the other numbers are larger on their account
+    inside: edits between the first and the last pair of letters, per letter of the shorter sequence; 0 and meaningless if coverage is 0
+    coverage: minimum number of paired letters, as a fraction of the longer sequence's length; 0: unknown
+    ambiguous: maximum number of ambiguity codes in a pair, if a special rule applies to them; the other values allow for these codes
     """
 
     per_letter: float
@@ -48,32 +48,32 @@ class EditBound:
     ambiguous: int = 0
 
     def max_edits(self, query_lengths: Integers, target_lengths: Integers) -> Integers:
-        """Return k(m, n) for arrays of lengths that broadcast together: int64."""
+        """Return k(m, n) for arrays of lengths, which are broadcast: int64."""
         both, shorter = query_lengths + target_lengths, np.minimum(query_lengths, target_lengths)
         return np.floor(self.per_letter * both + self.per_shorter * shorter + self.constant).astype(np.int64)
 
     def grams(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return the largest number of different q-grams of a sequence that the other lacks: int64, at least 0, for arrays as in
+        """Return the maximum number of distinct q-grams in one sequence that the other sequence lacks: int64, at least 0, for arrays as in
         `max_edits`.
 
-        An edit changes at most q q-grams of a sequence, so q k is one bound (Jokinen & Ukkonen 1991). The alignment gives another one.
-        Let s' be the letters of s from the first to the last one that is in a pair, t' those of t, and k' = floor(inside min(m, n)).
+        An edit changes at most q q-grams of a sequence, so q k is one bound (Jokinen & Ukkonen 1991). The alignment gives a second bound.
+        Let s' be the part of s from the first to the last paired letter, t' the same part of t, and k' = floor(inside min(m, n)).
 
-        - Outside s'. A sequence of l letters has max(0, l - q + 1) q-grams, counted by where they begin. This function of l never falls,
-          and rises by at most 1 per letter. So of the m letters of s, those outside s' are in at most m - |s'| q-grams, also if s' is
-          shorter than q: a cut does not cost q - 1 q-grams. Since s' has all letters of s in pairs, m - |s'| <= m - coverage max(m, n).
-        - Inside s'. The part of the alignment between the first and the last pair turns s' into t' with an edit for each of the X pairs of
-          unequal letters and one for each letter in a gap, at most k' together. A q-gram of s' without unequal letters and letters in
-          gaps, and without a gap of s' between its letters, is opposite the same q letters in a row, so t has it. An unequal letter, or a
-          letter of s' opposite a gap, is in at most q q-grams, and at most q - 1 q-grams span a gap of s'. So at most q k' are lost.
+        - Outside s'. A sequence of l letters has max(0, l - q + 1) q-grams, counted by start position. This function of l never decreases,
+          and increases by at most 1 per letter. So s has at most m - |s'| more q-grams than s', even if s' is shorter than q: cutting s'
+          out of s does not cost q - 1 q-grams. Since s' contains all paired letters of s, m - |s'| <= m - coverage max(m, n).
+        - Inside s'. The part of the alignment between the first and the last pair turns s' into t' with one edit for each of the X
+          mismatches and one for each letter in a gap, at most k' in total. If a q-gram of s' has no mismatched letters, no letters in gaps
+          and no gap of s' between its letters, then it is opposite the same q consecutive letters, so t contains it. A mismatched letter,
+          or a letter of s' opposite a gap, is in at most q q-grams, and at most q - 1 q-grams span a gap of s'. So at most q k' are lost.
 
-        With q = 1 the q-grams are letters, and equal ones are counted one by one: the surplus of a sequence over the other.
+        With q = 1, the q-grams are letters, and equal letters are counted individually: the surplus of one sequence over the other.
         """
         bound: Integers = np.minimum(q * self.max_edits(lengths, other_lengths), self.grams_by_coverage(q, lengths, other_lengths))
         return np.maximum(bound, 0)
 
     def grams_by_coverage(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return the second bound of `grams` alone. Without a coverage it is the length of the sequence, which is true of any pair."""
+        """Return only the second bound in `grams`. Without a coverage, it is the sequence length, which holds for any pair."""
         shorter, longer = np.minimum(lengths, other_lengths), np.maximum(lengths, other_lengths)
         inside = np.floor(self.inside * shorter + _ROUNDING)
         beyond = np.floor(lengths - self.coverage * longer + _ROUNDING)
@@ -81,16 +81,17 @@ class EditBound:
         return bound
 
     def with_ambiguous(self, letters: int, shortest: int) -> EditBound:
-        """Return the bound for identities with another rule for ambiguity letters (core/alignment/ambiguity.py).
+        """Return the bound for identities under a different rule for ambiguity codes (core/alignment/ambiguity.py).
 
-        letters: ambiguity letters of a pair, at most, instead of `ambiguous`
-        shortest: letters of either record, at least
+        letters: maximum number of ambiguity codes in a pair, replaces `ambiguous`
+        shortest: minimum record length
 
-        Let c be the number of columns with an ambiguity letter that do not count as pairs of unequal letters or gaps. Each holds such a
-        letter, so c <= letters. If they count as matches, there are M' = M + c matches, and the proofs hold for the edits outside these
-        columns: ed <= S - 2 M - X <= S - 2 M' + c, since X >= c, and ed <= S - P - M = S - P - M' + c. If they are not counted, the proofs
-        hold for the alignment without these columns, which has no more letters; in the whole one, P and M are larger by at most c, and at
-        least M'. So every bound on edits, including those between the first and the last pair, grows by at most c.
+        Let c be the number of columns with an ambiguity code that do not count as mismatches or gaps. Each of these columns holds an
+        ambiguity code, so c <= letters. If the columns count as matches, there are M' = M + c matches, and the proofs hold for the edits
+        outside these columns: ed <= S - 2 M - X <= S - 2 M' + c, since X >= c, and ed <= S - P - M = S - P - M' + c. If the columns are not
+        counted, the proofs hold for the alignment without these columns, which has no more letters; in the whole alignment, P and M are
+        larger by at most c, and at least M'. So every bound on edits, including edits between the first and the last pair, grows by at
+        most c.
         """
         more = letters - self.ambiguous
         inside = self.inside + more / shortest if self.coverage else 0.0
@@ -98,37 +99,37 @@ class EditBound:
 
 
 def distance_bound(threshold: int) -> EditBound:
-    """Return the bound for a threshold on the edit distance itself."""
+    """Return the bound for an edit distance threshold."""
     return EditBound(0.0, 0.0, float(min(threshold, _LARGEST)))
 
 
 def matches_bound(threshold: float) -> EditBound:
-    """Return the bound for identity by definition 0, M / min(m, n) >= threshold, for any scoring and end gaps.
+    """Return the bound for identity under definition 0, M / min(m, n) >= threshold, for any scoring and end gaps.
 
-    By (1), ed <= S - 2 M <= S - 2 threshold min(m, n).
+    From (1), ed <= S - 2 M <= S - 2 threshold min(m, n).
     """
     return EditBound(1.0, -2.0 * threshold, _ROUNDING)
 
 
 def columns_bound(threshold: float) -> EditBound:
-    """Return the bound for identity by definitions 1 and 4, M / (M + X + G) >= threshold, for any scoring where gaps at the ends count.
+    """Return the bound for identity under definitions 1 and 4, M / (M + X + G) >= threshold, for any scoring that counts end gaps.
 
-    With e = X + G and S = 2 M + 2 X + G, the identity is (S - e - X) / (S + e - X). Subtracting X from numerator and denominator of a
-    fraction of at most 1 does not increase it: identity <= (S - e) / (S + e), which falls with e >= ed. So
+    With e = X + G and S = 2 M + 2 X + G, the identity is (S - e - X) / (S + e - X). Subtracting X from the numerator and denominator of a
+    fraction of at most 1 does not increase the fraction: identity <= (S - e) / (S + e), which decreases as e grows, and e >= ed. So
     threshold <= (S - ed) / (S + ed), which is equivalent to ed <= S (1 - threshold) / (1 + threshold).
     """
     return EditBound((1.0 - threshold) / (1.0 + threshold), 0.0, _ROUNDING)
 
 
 def covered_bound(threshold: float, coverage: float) -> EditBound:
-    """Return the bound for identity by definitions 1, 2 and 4 if P / m and P / n are at least `coverage`, for any scoring and end gaps.
+    """Return the bound for identity under definitions 1, 2 and 4 if P / m and P / n are at least `coverage`, for any scoring and end gaps.
 
-    P >= coverage max(m, n). All three definitions divide M by P and perhaps letters in gaps, so M >= threshold P. By (1),
+    P >= coverage max(m, n). All three definitions divide M by P or by P plus letters in gaps, so M >= threshold P. From (1),
     ed <= S - P - M <= S - (1 + threshold) P <= S - (1 + threshold) coverage max(m, n), and max(m, n) = S - min(m, n).
 
-    Letters before the first and after the last pair count as edits here. Between these pairs, let H letters be in gaps. The definitions
-    divide M by at least P + H, so threshold (P + H) <= M, and the number of edits there is X + H = P + H - M <= M / threshold - M
-    <= min(m, n) (1 - threshold) / threshold.
+    Letters before the first and after the last pair count as edits here. Let H be the number of letters in gaps between these pairs. The
+    definitions divide M by at least P + H, so threshold (P + H) <= M, and the number of edits between these pairs is
+    X + H = P + H - M <= M / threshold - M <= min(m, n) (1 - threshold) / threshold.
     """
     weight = (1.0 + threshold) * coverage
     inside = ((1.0 - threshold) / threshold, coverage) if threshold > _MIN_IDENTITY_INSIDE else (0.0, 0.0)
@@ -138,8 +139,8 @@ def covered_bound(threshold: float, coverage: float) -> EditBound:
 def score_bound(threshold: int, scoring: Scoring, letters: npt.NDArray[np.uint8], free_ends: bool) -> EditBound | None:
     """Return the bound for scores of at least `threshold`, or None if scores do not bound the edit distance. letters: codes in use.
 
-    Let pairs of equal letters score at most a, pairs of unequal letters at most u, and let each letter in a gap cost at least g (0 if gaps
-    at the ends are free; open + (n - 1) extend >= n extend). Then score <= a M + u X - g G, and with M = (S - 2 X - G) / 2
+    Let matches score at most a, mismatches at most u, and let each letter in a gap cost at least g (0 if end gaps are free;
+    open + (n - 1) extend >= n extend). Then score <= a M + u X - g G, and with M = (S - 2 X - G) / 2
 
         score <= a S / 2 - (a - u) X - (a / 2 + g) G <= a S / 2 - c (X + G)    with c = min(a - u, a / 2 + g),
 

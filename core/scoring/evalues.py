@@ -1,19 +1,19 @@
-"""Bit scores and E-values of local alignments (Karlin & Altschul 1990; for gapped ones Altschul & Gish 1996). Pure.
+"""Bit scores and E-values of local alignments (Karlin & Altschul 1990; for gapped alignments, Altschul & Gish 1996). Pure.
 
-For a score S of a query of m letters in a database of N records with n letters in all,
+For a score S of a query of m letters in a database of N records with n letters in total,
 
     bits S' = (lambda S - ln K) / ln 2        E = K A exp(-lambda S) = A 2^-S'
 
-E is the number of hits of at least that score that are expected by chance, and A the search space in which they could occur. An alignment
-has a length itself, so A is less than m n. There are two corrections for that, both BLAST's:
+E is the number of hits with at least score S expected by chance, and A is the effective search space. Because an alignment itself
+has a length, A is less than m n. There are two corrections for this effect, both used by BLAST:
 
-- for proteins, if the table has the parameters, that of Park, Sheetlin, Ma, Madden & Spouge 2012: the lengths of chance alignments
-  of score S are normal variables with means a S + b, variances alpha S + beta and a covariance sigma S + tau, and A is the mean of the
-  area that they leave of m and of the length of the target, times n over that length;
-- else the length adjustment l, the length of a chance alignment: A = (m - l) (n - N l) with the largest whole number
+- for proteins, if the table has the parameters, the finite-size correction (Park, Sheetlin, Ma, Madden & Spouge 2012): the lengths of
+  chance alignments of score S are normal variables with means a S + b, variances alpha S + beta and covariance sigma S + tau, and A is the
+  mean area that these lengths leave of m times the target length, multiplied by n and divided by the target length;
+- otherwise, the length adjustment l, the length of a chance alignment: A = (m - l) (n - N l) with the largest integer
   l <= alpha / lambda ln(K A) + beta (Altschul et al. 2001).
 
-If several strands of a query are searched, E counts all of them.
+If several strands of a query are searched, E counts hits on all strands.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _TABLE = Path(__file__).with_name("karlin_altschul.tsv")
 class FiniteSize:
     """Finite-size parameters (Park et al. 2012, equations 18 to 24).
 
-    The lengths of a chance alignment of score S in both sequences have the mean mean_a S + mean_b, the variance variance_a S + variance_b
-    and the covariance covariance_a S + covariance_b.
+    In each sequence, the length of a chance alignment of score S has the mean mean_a S + mean_b and the variance
+    variance_a S + variance_b. The covariance between the two lengths is covariance_a S + covariance_b.
     """
 
     mean_a: float
@@ -51,9 +51,9 @@ class FiniteSize:
     covariance_b: float
 
     def side(self, scores: Integers, lengths: Integers, lambda_: float) -> Side:
-        """Return what chance alignments leave of a sequence: the mean number of letters, and the probability that any are left.
+        """Return what chance alignments leave of a sequence: the mean number of letters left, and the probability that any are left.
 
-        scores, lengths: scores of the alignments and lengths of the sequences, arrays of one shape
+        scores, lengths: alignment scores and sequence lengths, arrays of the same shape
         """
         deviation = np.sqrt(np.maximum(2 * self.variance_a / lambda_, self.variance_a * scores + self.variance_b))
         room = lengths - (self.mean_a * scores + self.mean_b)
@@ -61,19 +61,19 @@ class FiniteSize:
         return room * chance + deviation * np.exp(-0.5 * (room / deviation) ** 2) / math.sqrt(2 * math.pi), chance
 
     def area(self, scores: Integers, query: Side, target: Side, lambda_: float) -> Reals:
-        """Return the mean area that is left for pairs with these scores and sides: float64 of the shape of `scores`."""
+        """Return the mean area left for pairs with these scores and sides: float64 with the shape of `scores`."""
         covariance = np.maximum(2 * self.covariance_a / lambda_, self.covariance_a * scores + self.covariance_b)
         return np.asarray(query[0] * target[0] + covariance * query[1] * target[1])
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Statistical parameters of a scoring.
+    """Statistical parameters for a scoring.
 
     lambda_, k: Karlin-Altschul parameters
     alpha, beta: the mean length of a chance alignment of score S is alpha S + beta
-    step: scores are rounded down to a multiple of it
-    source: human-readable origin of the numbers
+    step: scores are rounded down to a multiple of `step`
+    source: human-readable source of the values
     finite_size: parameters of the finite-size correction, if known
     """
 
@@ -86,18 +86,18 @@ class Parameters:
     finite_size: FiniteSize | None = None
 
     def nats(self, scores: Integers) -> Reals:
-        """Return lambda S - ln K of raw scores S."""
+        """Return lambda S - ln K for raw scores S."""
         return np.asarray(self.lambda_ * (scores // self.step * self.step) - math.log(self.k))
 
     def bits(self, scores: Integers) -> Reals:
-        """Return the bit scores of raw scores."""
+        """Convert raw scores to bit scores."""
         return self.nats(scores) / math.log(2)
 
     def length_adjustment(self, query: int, letters: int, records: int) -> int:
         """Return the length adjustment l, which leaves at least one letter of each sequence.
 
-        query: letters of the query
-        letters, records: letters and records of the database
+        query: number of letters in the query
+        letters, records: number of letters and records in the database
         """
         limit = max(0, min(query - 1, (letters - 1) // records))
 
@@ -116,9 +116,9 @@ class Parameters:
 class SearchSpace:
     """Search space of a search.
 
-    parameters: of the scoring
-    letters, records: of the database
-    strands: of each query
+    parameters: statistical parameters for the scoring
+    letters, records: number of letters and records in the database
+    strands: number of strands per query
     """
 
     parameters: Parameters
@@ -127,12 +127,12 @@ class SearchSpace:
     strands: int = 1
 
     def _area(self, query: int) -> float:
-        """Return the area of a query by the length adjustment."""
+        """Return the effective search space of a query, after length adjustment."""
         length = self.parameters.length_adjustment(query, self.letters, self.records)
         return float(query - length) * (self.letters - self.records * length)
 
     def evalues(self, scores: Integers, queries: Integers, targets: Integers) -> Reals:
-        """Return the E-values of raw scores: float64[hits]. queries, targets: lengths of the sequences of each hit."""
+        """Return the E-values for raw scores: float64[hits]. queries, targets: query length and target length of each hit."""
         p = self.parameters
         if p.finite_size is None:
             distinct, places = np.unique(queries, return_inverse=True)
@@ -143,9 +143,9 @@ class SearchSpace:
         return self.strands * areas * np.exp(-p.nats(scores))
 
     def against(self, scores: Integers, targets: Integers) -> Callable[[int], Reals]:
-        """Return a function that computes `evalues` of these scores and targets from the length of the query.
+        """Return a function that computes `evalues` for these scores and targets from the query length.
 
-        It is fast for many queries and few distinct scores.
+        The function is fast for many queries and few distinct scores.
         """
         p = self.parameters
         finite_size = p.finite_size
@@ -167,7 +167,7 @@ _Row = tuple[float, ...]
 
 @lru_cache(maxsize=1)
 def _published() -> dict[tuple[str, str, str], _Row]:
-    """Return (lambda, K, H, alpha, beta, and variance and covariance if known) by scoring, gap existence and gap extension."""
+    """Return (lambda, K, H, alpha, beta, and variance and covariance if known), keyed by scoring, gap existence and gap extension."""
     rows = {}
     for line in _TABLE.read_text(encoding="utf-8").splitlines():
         if not line.startswith(("#", "scoring")):
@@ -177,7 +177,7 @@ def _published() -> dict[tuple[str, str, str], _Row]:
 
 
 def published(scoring: Scoring) -> Parameters | None:
-    """Return the published parameters of a scoring, or None. Gap costs that BLAST writes as 11/1 are 12/1 here."""
+    """Return the published parameters for a scoring, or None if there are none. BLAST's gap costs 11/1 are 12/1 here."""
     name = "5/-4" if scoring.matrix == "NUC.4.4" else scoring.matrix
     if scoring.match is not None:
         name = f"{scoring.match}/{scoring.mismatch}"

@@ -1,6 +1,6 @@
-"""Hard masking of regions of low complexity: SEG for proteins, symmetric DUST for nucleotides.
+"""Hard masking of low-complexity regions: SEG for proteins, symmetric DUST for nucleotides.
 
-The definitions and their sources are in core/scoring/src/seg.hpp and core/scoring/src/dust.hpp; parameters are NCBI's defaults.
+Definitions and references are in core/scoring/src/seg.hpp and core/scoring/src/dust.hpp; parameters are NCBI's defaults.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SEG, DUST, NONE = "seg", "dust", "none"
 
 _METHODS = {"protein": SEG, "dna": DUST}
 _AT_ONCE = 4 << 20
-"""Approximate number of letters between two chances to stop."""
+"""Approximate number of letters between two checks for a stop request."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Masked:
     """Masked sequences.
 
     sequences: the input with masked letters replaced by X or N
-    letters: number of letters that were replaced
-    whole: records with masked letters and no others left, int64
+    letters: number of letters replaced
+    whole: numbers of the masked records in which only X or N is left, int64
     """
 
     sequences: SequenceSet
@@ -39,12 +39,12 @@ class Masked:
 
 
 def method_for(alphabet: Alphabet) -> str:
-    """Return the method for an alphabet."""
+    """Return the masking method for an alphabet."""
     return _METHODS[alphabet.name]
 
 
 def check_method(method: str, alphabet: Alphabet) -> None:
-    """Raise `InputError` if a method is for sequences of another alphabet."""
+    """Raise `InputError` if a masking method is for a different alphabet."""
     fitting = method_for(alphabet)
     if method not in (NONE, fitting):
         kind = {SEG: "proteins", DUST: "DNA"}[method]
@@ -53,9 +53,9 @@ def check_method(method: str, alphabet: Alphabet) -> None:
 
 
 def find_intervals(sequences: SequenceSet, alphabet: Alphabet) -> npt.NDArray[np.int64]:
-    """Return the intervals of low complexity: int64[intervals][2], half-open positions in `sequences.codes`, ascending.
+    """Return the low-complexity intervals: int64[intervals][2], half-open positions in `sequences.codes`, ascending.
 
-    No interval contains letters of two records.
+    No interval spans two records.
     """
     from gpualign.core.scoring import _masking
 
@@ -71,7 +71,7 @@ def find_intervals(sequences: SequenceSet, alphabet: Alphabet) -> npt.NDArray[np
 
 
 def mask(sequences: SequenceSet, alphabet: Alphabet) -> Masked:
-    """Mask regions of low complexity by the method for the alphabet. If there are none, `sequences` itself is returned in the result."""
+    """Mask low-complexity regions using the alphabet's method. If there are none, the result holds `sequences` itself."""
     intervals = find_intervals(sequences, alphabet)
     codes = sequences.codes.copy()
     unknown = alphabet.unknown
@@ -86,9 +86,9 @@ def mask(sequences: SequenceSet, alphabet: Alphabet) -> Masked:
 
 
 def mask_scoring(scoring: Scoring, alphabet: Alphabet) -> Scoring:
-    """Return a scoring by which masked letters of a query never score above 0, although N may equal N and a matrix may lack the letter.
+    """Return a scoring in which masked query letters never score above 0, even if N may equal N or the matrix lacks the letter.
 
-    It is `scoring` itself if its matrix has this property, as those of BLAST have.
+    Returns `scoring` itself if its matrix has this property, as BLAST's matrices have.
     """
     code = alphabet.unknown
     row = scoring.substitution[code]

@@ -1,4 +1,4 @@
-"""Substitution matrices by name (Biopython's collection) or from a file in NCBI's format."""
+"""Loads substitution matrices by name (from Biopython's collection) or from a file in NCBI format."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from gpualign.core.sequences.alphabet import Alphabet
 _STAND_INS = {"U": "C", "O": "X", "J": "X"}
 
 _EXACT = 2**53
-"""Largest whole number up to which numbers are exact when they are read from text."""
+"""Maximum absolute value up to which integers read from text are exact."""
 
 
 @dataclass(frozen=True)
 class SubstitutionMatrix:
     """A substitution matrix.
 
-    letters: of the rows and columns
+    letters: letters of the rows and columns
     values: scores, int64[letters][letters]; row = query letter
     """
 
@@ -37,9 +37,9 @@ class SubstitutionMatrix:
     values: npt.NDArray[np.int64]
 
     def table(self, alphabet: Alphabet) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """Return scores by code, int64[len(alphabet)][len(alphabet)], and which codes the matrix covers, bool[len(alphabet)].
+        """Return scores by code, int64[len(alphabet)][len(alphabet)], and a mask of the codes that the matrix covers, bool[len(alphabet)].
 
-        Scores of codes that are not covered are 0 and must not be used.
+        Scores for uncovered codes are 0 and must not be used.
         """
         index = np.full(len(alphabet), -1)
         for code, letter in enumerate(alphabet.letters):
@@ -53,7 +53,7 @@ class SubstitutionMatrix:
 
 
 def _parse(lines: Iterable[str], source: str) -> SubstitutionMatrix:
-    """Parse a matrix in NCBI's format. Raises `InputError`."""
+    """Parse a matrix in NCBI format. Raises `InputError`."""
     rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
     if len(rows) < 2:
         raise InputError(f"{source}: not a substitution matrix in NCBI's format, which is a line of letters and a line of scores for each")
@@ -73,7 +73,7 @@ def _parse(lines: Iterable[str], source: str) -> SubstitutionMatrix:
 
 
 def _whole(text: str, place: str) -> int:
-    """Parse a whole number, which may be written as 1.0 or 1e2. Raises `InputError`."""
+    """Parse an integer, which may be written as 1.0 or 1e2. Raises `InputError`."""
     try:
         value = float(text)
     except ValueError:
@@ -89,7 +89,7 @@ def _start(words: list[str]) -> str:
 
 
 def by_name(name: str) -> SubstitutionMatrix:
-    """Return a matrix of Biopython's collection. Names are in upper or lower case; EDNAFULL is NUC.4.4. Raises `InputError`."""
+    """Return a matrix from Biopython's collection. Names are case-insensitive; EDNAFULL is NUC.4.4. Raises `InputError`."""
     canonical = "NUC.4.4" if name.upper() in ("EDNAFULL", "DNAFULL") else name.upper()
     known = collection.names()
     if canonical not in known:
@@ -102,12 +102,12 @@ def by_name(name: str) -> SubstitutionMatrix:
 
 
 def from_file(stream: TextIO, source: str) -> SubstitutionMatrix:
-    """Read a matrix in NCBI's format: '#' comments, a line of letters, a line of scores per letter. Raises `InputError`."""
+    """Read a matrix in NCBI format: '#' comments, a line of letters, a line of scores per letter. Raises `InputError`."""
     return _parse(stream, source)
 
 
 def load(name: str) -> SubstitutionMatrix:
-    """Load the matrix file of this name if it exists, else a matrix of Biopython's collection. Raises `InputError`."""
+    """Load the matrix file `name` if it exists, else the matrix of this name from Biopython's collection. Raises `InputError`."""
     if not Path(name).is_file():
         return by_name(name)
     try:

@@ -1,7 +1,7 @@
-"""Forms of the recurrences that kernels compute, with proofs that their numbers fit.
+"""Forms of the recurrences that kernels compute, with proofs that all values fit their types.
 
-Rebasing H'(i,j) = H(i,j) + e (i+j) makes gap extension free; every step between neighbouring cells of H' is then bounded
-by the scoring alone (Suzuki & Kasahara 2018). The largest step decides the width of a vector element, whatever the lengths.
+Rebasing H'(i,j) = H(i,j) + e (i+j) makes gap extension free; steps between neighbouring cells of H' then have a bound that depends only
+on the scoring (Suzuki & Kasahara 2018). The largest step determines the width of a vector element, regardless of the lengths.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class DifferenceForm:
 
     shifted: int64[letters][letters], max(s + 2e, -2o)
     open_extra: o = gap_open - gap_extend
-    min_value, max_value: bounds of every value that the recurrence forms, -3o and S + o
+    min_value, max_value: bounds on every value in the recurrence, -3o and S + o
     width: 8, 16 or 32 bits, signed unless o is 0
     """
 
@@ -33,7 +33,7 @@ class DifferenceForm:
 
 
 def width_for(min_value: int, max_value: int) -> int:
-    """Return the bits of the narrowest element that holds min_value .. max_value, which is unsigned if no value is negative.
+    """Return the bit width of the narrowest element that holds min_value .. max_value. The element is unsigned if no value is negative.
 
     Raises `OverflowError` if 32 bits are not enough.
     """
@@ -48,7 +48,7 @@ def difference_form(scoring: Scoring, free_ends: bool = False) -> DifferenceForm
     """Return the constants and the element width of the difference recurrence.
 
     With S = max(0, largest s + 2e): horizontal and vertical steps of H' are in [-o, S + o], diagonal steps and the values that gaps pass on
-    are in [-2o, S + o], and a gap opens at o less. Free end gaps make steps of e in the first row or column, so that S is at least e - o.
+    are in [-2o, S + o], and opening a gap subtracts o. Free end gaps cause steps of e in the first row or column, so S is at least e - o.
     """
     extra = scoring.gap_open - scoring.gap_extend
     rebased = scoring.substitution + 2 * scoring.gap_extend
@@ -57,9 +57,9 @@ def difference_form(scoring: Scoring, free_ends: bool = False) -> DifferenceForm
 
 
 def usable_pairs(scoring: Scoring) -> npt.NDArray[np.bool_]:
-    """Return the pairs of letters that cost no more than two gaps: bool[letters][letters].
+    """Return a mask of the letter pairs that cost no more than two gaps: bool[letters][letters].
 
-    Kernels raise the scores of the other pairs to the cost of two gaps, and a path must not use those.
+    Kernels raise the scores of the remaining pairs to the cost of two gaps, and paths must not use these pairs.
     """
     return scoring.substitution >= -2 * scoring.gap_open
 
@@ -69,7 +69,7 @@ class UnaryForm:
     """The difference recurrence in unary (cpu/alignment/src/bitsliced.hpp).
 
     match_steps, mismatch_steps: shifted match S and mismatch X, 0 <= X < S
-    factor: by which both are multiplied to give the weights of the scoring
+    factor: factor that converts both values to the weights of the scoring
     """
 
     match_steps: int
@@ -78,7 +78,7 @@ class UnaryForm:
 
 
 def unary_form(scoring: Scoring) -> UnaryForm | None:
-    """Return the unary form, or None if gaps are affine, letters have more than two scores, or a match is not better than a mismatch."""
+    """Return the unary form, or None if gaps are affine, the table has more than two scores, or a match is not better than a mismatch."""
     if not scoring.linear or scoring.match is None or scoring.mismatch is None:
         return None
     match = scoring.match + 2 * scoring.gap_open
@@ -90,13 +90,13 @@ def unary_form(scoring: Scoring) -> UnaryForm | None:
 
 
 def fits_bytes(table: npt.NDArray[np.integer], times: int) -> bool:
-    """Return whether `times` times the scores of a table fit signed bytes."""
+    """Return whether a table's scores, multiplied by `times`, fit signed bytes."""
     return times * int(table.min()) >= -128 and times * int(table.max()) <= 127
 
 
 def fits_profile(table: npt.NDArray[np.integer]) -> bool:
-    """Return whether the profiles of 16-bit scores can hold a table: signed bytes, for twice the scores if one is negative
-    (cuda_src/alignment/score.cuh)."""
+    """Return whether the profiles for 16-bit scores can hold a table. Profiles are signed bytes; if a score is negative, twice the scores
+    must fit (cuda_src/alignment/score.cuh)."""
     return fits_bytes(table, 1 if table.min() >= 0 else 2)
 
 
@@ -104,9 +104,9 @@ def fits_profile(table: npt.NDArray[np.integer]) -> bool:
 class RebasedForm:
     """Gotoh's recurrence on rebased scores that are never negative, as in cuda_src/alignment/recurrence.cuh.
 
-    gap_open, gap_extend, lift, level: constants of the recurrence with these names
+    gap_open, gap_extend, lift, level: recurrence constants of the same names
     best: largest substitution score, at least 0
-    table: scores s' by query and target letter, int64[letters + 1][letters + 1]; the last query letter is that of dummy rows, the last
+    table: scores s' by query and target letter, int64[letters + 1][letters + 1]; the last query letter is used in dummy rows, the last
         target letter pads targets
     """
 
@@ -119,7 +119,7 @@ class RebasedForm:
     table: npt.NDArray[np.int64]
 
     def largest(self, query_length: int, target_length: int) -> int:
-        """Return an upper bound of the values that the recurrence forms for sequences up to these lengths, including padding."""
+        """Return an upper bound on the values in the recurrence for sequences up to these lengths, including padding."""
         matched = self.best * min(query_length, target_length)
         if self.local:
             return self.level + matched + self.lift
@@ -127,16 +127,16 @@ class RebasedForm:
 
 
 def rebased_form(scoring: Scoring, local: bool, free_query: bool = False) -> RebasedForm:
-    """Return the constants of the rebased recurrence. free_query: gaps in the query before its first letter cost nothing.
+    """Return the constants of the rebased recurrence. free_query: gaps in the query before its first letter are free.
 
-    A substitution that costs more than two gaps of one letter is never used, so scores below -2 open are raised to -2 open. Global level:
-    H' is never more than two openings (of open - extend each) below it, and values formed from H' are lower by at most one more opening, or
-    by the worst substitution.
+    A substitution that costs more than two one-letter gaps is never used, so scores below -2 open are raised to -2 open. Global level: H'
+    is never more than two openings (of open - extend each) below the level, and values computed from H' are lower by at most one more
+    opening, or by the worst substitution.
 
-    Local lift: the cost of an opening, so that a gap begins as H; but if bytes are too small for s + open and large enough for the scores
-    raised until the lowest is 0, the lift is that raise. Local level: H is never below it, and a gap is below it by at most the cost of an
-    opening beyond the lift. Values formed from a gap are lower by an extension, and those formed from H and a substitution are lower by
-    the substitution.
+    Local lift: usually the cost of an opening, so that a gap starts equal to H. If s + open does not fit bytes, but the scores raised until
+    the lowest is 0 do, the lift is the amount by which the scores are raised. Local level: H is never below the level, and a gap is below
+    the level by at most the cost of an opening minus the lift. Values computed from a gap are lower by an extension, and values computed
+    from H and a substitution are lower by the substitution.
     """
     table = scoring.substitution
     letters = len(table)

@@ -1,4 +1,4 @@
-"""Scoring of alignments: a substitution table and gap costs, or unit-cost edit distance.
+"""Alignment scoring: a substitution table and gap costs, or unit-cost edit distance.
 
 A gap of n letters costs gap_open + (n - 1) * gap_extend: with 10 and 1, a gap of 3 costs 12.
 
@@ -23,7 +23,7 @@ from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 LIMIT = 2**31 - 1
-"""Largest score or cost of one column of an alignment: it must fit 32 bits."""
+"""Maximum score or cost of one alignment column, which must fit 32 bits."""
 
 _DEFAULTS = {"dna": (5, -4, 10, 1, "NUC.4.4"), "protein": (5, -4, 11, 1, "BLOSUM62")}
 
@@ -34,7 +34,7 @@ _LOCAL_GAPS = {"dna": (16, 6), "protein": (12, 1)}
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """Scoring options of a user; None = not given. `gap` is the linear form of both gap costs."""
+    """Scoring options given by the user; None = not given. `gap` sets both gap costs (linear gaps)."""
 
     match: int | None = None
     mismatch: int | None = None
@@ -51,10 +51,10 @@ class Scoring:
 
     name: human-readable description
     substitution: int64[letters][letters] by code, row = query letter
-    gap_open, gap_extend: positive costs of the first and of each further letter of a gap
+    gap_open, gap_extend: positive costs of the first letter and of each additional letter in a gap
     match, mismatch: set if the table has only these two values, for equal and for unequal letters
-    edit: results are edit distances, to be minimised. The table is 0 for equal letters and -1 for others, and both gap costs are 1, so that
-        the distance is the negated score
+    edit: results are edit distances, to be minimised. The table is 0 for equal letters and -1 for unequal letters, and both gap costs are
+        1, so the distance is the negated score
     matrix: name of the matrix, if match and mismatch are not set
     """
 
@@ -72,13 +72,13 @@ class Scoring:
         return self.gap_open == self.gap_extend
 
     def gap_cost(self, letters: int) -> int:
-        """Return the cost of a gap of one or more letters."""
+        """Return the cost of a gap. letters: length of the gap, at least 1."""
         return self.gap_open + (letters - 1) * self.gap_extend
 
     def bounds(self, query_length: int, target_length: int) -> tuple[int, int]:
-        """Return the smallest and the largest possible result of a pair (scores; distances with `edit`).
+        """Return the lowest and highest possible results for a pair (scores; distances with `edit`).
 
-        An optimal score is at most the best column times the shorter length, and at least that of the alignment that
+        An optimal score is at most the best column score times the shorter length, and at least the score of the alignment that
         deletes one sequence and inserts the other.
         """
         if self.edit:
@@ -87,17 +87,17 @@ class Scoring:
         return -(self.gap_cost(query_length) + self.gap_cost(target_length)), best * min(query_length, target_length)
 
     def keeps_equals_whole(self, codes: npt.NDArray[np.uint8]) -> bool:
-        """Return whether the best alignment of a sequence of these codes with itself is surely that without gaps, identity 1 or distance 0.
+        """Return whether aligning a sequence of these codes with itself is certain to give the gapless alignment: identity 1 or distance 0.
 
-        It is if a pair of letters scores at most the mean of the scores of each letter with itself, and a letter in a gap at most half of
-        its own: summed over both copies, no other alignment scores more, and of equal ones that of the diagonal is chosen.
+        This holds if each pair of letters scores at most the mean of the two letters' scores with themselves, and each letter in a gap at
+        most half the letter's score with itself: summed over both copies, no other alignment scores higher, and ties go to the diagonal.
         """
         table = self.substitution[np.ix_(codes, codes)]
         own = np.diagonal(table)
         return bool((2 * table <= own[:, None] + own[None, :]).all() and (own >= -2 * self.gap_extend).all())
 
     def dtype(self, query_length: int, target_length: int) -> np.dtype[np.signedinteger]:
-        """Return int32 if every result of pairs up to these lengths fits, else int64."""
+        """Return int32 if all results for pairs up to these lengths fit, else int64."""
         low, high = self.bounds(query_length, target_length)
         return np.dtype(np.int32 if low >= -LIMIT and high <= LIMIT else np.int64)
 
@@ -130,18 +130,18 @@ def _check_matrix_covers(
 
 
 def is_of_proteins(matrix: SubstitutionMatrix) -> bool:
-    """Return whether a matrix has scores for amino acids whose letters are not nucleotide letters."""
+    """Return whether a matrix is for proteins: whether it has scores for amino acids whose letters are not nucleotide letters."""
     return set("EFILPQ") <= set(matrix.letters)
 
 
 def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = (), local: bool = False) -> Scoring:
-    """Return the scoring of the options, with the defaults of the alphabet.
+    """Return the scoring for the options, using the alphabet's defaults.
 
-    DNA: NUC.4.4 (EDNAFULL: 5/-4 and its values for ambiguity letters), open 10, extend 1 (local: 16 and 6); protein: BLOSUM62, 11, 1
+    DNA: NUC.4.4 (EDNAFULL: 5/-4, with additional values for ambiguity codes), open 10, extend 1 (local: 16 and 6); protein: BLOSUM62, 11, 1
     (local: 12 and 1).
-    With match or mismatch, equal letters score match and all others mismatch.
+    With match or mismatch, equal letters score match and unequal letters mismatch.
 
-    Raises `InputError` for contradicting options, a matrix that lacks a letter of `sets`, and weights that do not fit 32 bits.
+    Raises `InputError` for conflicting options, a matrix that lacks a letter used in `sets`, and weights that do not fit 32 bits.
     """
     o = options
     if o.edit:
