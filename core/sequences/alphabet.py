@@ -1,4 +1,4 @@
-"""Alphabets: the letters of sequences, and the small integer (code) that represents each letter."""
+"""Alphabets: the letters in sequences, and the small integer (code) that represents each letter."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _COMPLEMENTS = str.maketrans("ACGTRYKMSWBDHVN", "TGCAYRMKSWVHDBN")
 _LOWER = slice(ord("a"), ord("z") + 1)
 
 INVALID = 255
-"""Code of every byte that is not a letter of the alphabet."""
+"""Code for every byte that is not a letter of the alphabet."""
 
 
 @dataclass(frozen=True)
 class Alphabet:
     """An alphabet. Lower case is read as upper case.
 
-    letters: letters in the order of their codes; the code of a letter is its index
-    unambiguous: number of letters, from the first on, that stand for a single nucleotide or amino acid
-    aliases: pairs of a further letter and the letter as which it is read
-    encoding: uint8[256], code of each byte, or `INVALID`
+    letters: letters in code order; a letter's code is its index
+    unambiguous: number of leading letters that stand for a single nucleotide or amino acid
+    aliases: (extra letter, letter it is read as) pairs
+    encoding: code for each byte, or `INVALID`, uint8[256]
     """
 
     name: str
@@ -55,25 +55,25 @@ class Alphabet:
 
     @property
     def unknown(self) -> int:
-        """Code of the letter that stands for any letter: N or X."""
+        """Code of the letter that stands for any letter (N or X)."""
         return self.letters.index("N" if self.name == "dna" else "X")
 
     @cached_property
     def capitals(self) -> npt.NDArray[np.uint8]:
-        """`encoding` without lower case and aliases, so that codes can be decoded into the original letters."""
+        """`encoding` without lower case and aliases, so that decoding the codes restores the original letters."""
         table = np.full(256, INVALID, dtype=np.uint8)
         table[list(self.letters.encode())] = np.arange(len(self.letters))
         return table
 
     @cached_property
     def decoding(self) -> npt.NDArray[np.uint8]:
-        """Letter of each code: uint8[256]; `INVALID` for numbers that are not codes."""
+        """Letter for each code: uint8[256]; `INVALID` for numbers that are not codes."""
         table = np.full(256, INVALID, dtype=np.uint8)
         table[: len(self)] = list(self.letters.encode())
         return table
 
     def encoding_of(self, mask_lower: bool) -> npt.NDArray[np.uint8]:
-        """Return `encoding`. mask_lower: letters in lower case get the code `unknown`."""
+        """Return `encoding`. mask_lower: map lower-case letters to the code `unknown`."""
         if not mask_lower:
             return self.encoding
         table: npt.NDArray[np.uint8] = self.encoding.copy()
@@ -83,7 +83,7 @@ class Alphabet:
         return table
 
     def complement(self) -> npt.NDArray[np.uint8]:
-        """Return the code of the complement of each nucleotide letter: uint8[letters]."""
+        """Return the complement's code for each nucleotide letter: uint8[letters]."""
         return self.encoding[np.frombuffer(self.letters.translate(_COMPLEMENTS).encode(), dtype=np.uint8)]
 
 
@@ -97,7 +97,7 @@ ALPHABETS = {one.name: one for one in (DNA, PROTEIN)}
 
 
 def checked_name(name: str) -> str:
-    """Return `name` if it is the name of an alphabet or "auto". Raises `InputError` for any other."""
+    """Return `name` if it is an alphabet name or "auto". Raises `InputError` otherwise."""
     if not isinstance(name, str) or (name != "auto" and name not in ALPHABETS):
         raise InputError(f"alphabet {name!r}: expected auto, {' or '.join(ALPHABETS)}")
     return name
@@ -111,23 +111,23 @@ _CLEAR_LENGTH, _CLEAR_PART = 50, 0.9
 
 
 class MixedAlphabets(InputError):
-    """Raised if some records are nucleotides and others proteins."""
+    """Raised if some records are nucleotides and some are proteins."""
 
 
 Counted: TypeAlias = tuple[int, int, int]
-"""Result of `_records.count_kinds`: number of letters that are A, C, G, T, U or N; first record with a letter that only proteins have; the
-first record that is clearly DNA. The records are -1 if there is none."""
+"""Result of `_records.count_kinds`: number of letters that are A, C, G, T, U or N; first record with a protein-only letter; first record
+that is clearly DNA. Record numbers are -1 if there is no such record."""
 
 KINDS = (_IS_PLAIN, _IS_PROTEIN_ONLY, _CLEAR_LENGTH, _CLEAR_PART)
-"""Arguments of `_records.count_kinds` that define what is counted."""
+"""Arguments to `_records.count_kinds` that define what is counted."""
 
 
 @dataclass
 class Kinds:
-    """Kinds of letters in all parts of a stream of records, as `Counted` defines them.
+    """Letter kinds in all parts of a record stream, as defined in `Counted`.
 
     plain: number of letters that are A, C, G, T, U or N
-    protein: first record with a letter that only proteins have, or -1
+    protein: first record with a protein-only letter, or -1
     dna: first record that is clearly DNA, or -1
     """
 
@@ -136,27 +136,30 @@ class Kinds:
     dna: int = -1
 
     def add(self, counted: Counted) -> None:
-        """Add the counts of the records that follow. Record numbers count from the first record of all parts."""
+        """Add the counts for the next records. Record numbers are counted from the start of the whole input."""
         plain, protein, dna = counted
         self.plain += plain
         self.protein = protein if self.protein < 0 else self.protein
         self.dna = dna if self.dna < 0 else self.dna
 
     def among(self, records: npt.NDArray[np.int64]) -> Kinds:
-        """Return the kinds after a selection of records that leaves out no letter. records: remaining records, ascending."""
+        """Return the letter counts renumbered for a subset of the records; the dropped records must be empty.
+
+        records: remaining records, ascending
+        """
         protein, dna = (int(np.searchsorted(records, one)) if one >= 0 else -1 for one in (self.protein, self.dna))
         return Kinds(self.plain, protein, dna)
 
     @property
     def likely(self) -> Alphabet | None:
-        """Alphabet to which the letters clearly belong; None if they clearly belong to none, or to both."""
+        """Alphabet that the letters clearly belong to; None if neither alphabet or both alphabets qualify."""
         if (self.protein < 0) == (self.dna < 0):
             return None
         return PROTEIN if self.dna < 0 else DNA
 
 
 class Census:
-    """Determines the alphabet of a set of records, which are counted in parts, and names the records that decide."""
+    """Determines the alphabet of a set of records, which are counted in parts, and names the deciding records."""
 
     def __init__(self) -> None:
         self._plain = self._letters = 0
@@ -166,8 +169,8 @@ class Census:
     def take(self, names: Sequence[str], records: StringColumn, label: Callable[[str], str], kinds: Kinds | None = None) -> None:
         """Count records.
 
-        label: returns the text by which messages refer to a record, given its name
-        kinds: kinds of letters of all these records, if they are already counted
+        label: given a record's name, returns the text that messages use for the record
+        kinds: letter kinds for all these records, if already counted
         """
         if kinds is None:
             kinds = Kinds(*count_kinds(records.text, records.offsets, *KINDS))
@@ -185,11 +188,11 @@ class Census:
 
     @property
     def protein(self) -> str | None:
-        """First record with letters that only proteins have."""
+        """First record with protein-only letters."""
         return self._protein
 
     def alphabet(self) -> Alphabet:
-        """Return the alphabet of the counted records, with the rules and errors of `detect`."""
+        """Return the alphabet of the counted records, with the same rules and errors as `detect`."""
         if self._protein is not None and self._dna is not None:
             raise MixedAlphabets(
                 f"mixed alphabets: {self._dna} looks like DNA, {self._protein} like protein; "
@@ -208,11 +211,11 @@ class Census:
 def detect(names: Sequence[str], records: StringColumn) -> Alphabet:
     """Return the alphabet of a set of records, determined from their letters.
 
-    It is DNA if no letter is outside the IUPAC nucleotide letters and at least 80 % are A, C, G, T, U or N; protein otherwise.
+    The alphabet is DNA if all letters are IUPAC nucleotide letters and at least 80 % are A, C, G, T, U or N; protein otherwise.
 
-    Raises `MixedAlphabets` if one record has letters that only proteins have, and another has at least 50 letters, at least 90 % of them
-    A, C, G, T, U or N. Raises `InputError` if a record has letters that only proteins have, but of 50 or more letters in all records at
-    least 90 % are A, C, G, T, U or N.
+    Raises `MixedAlphabets` if one record has protein-only letters, and a different record has at least 50 letters, at least 90 % of them
+    A, C, G, T, U or N. Raises `InputError` if a record has protein-only letters, but the records have 50 or more letters in total, at
+    least 90 % of them A, C, G, T, U or N.
     """
     census = Census()
     census.take(names, records, str)

@@ -1,14 +1,14 @@
-"""Database in one file, in the form that engines use: sequences sorted by length, read through a memory map.
+"""Single-file database in the form that engines use: sequences sorted by length, read through a memory map.
 
-Layout, all numbers little-endian: a header of 4,096 bytes, then sections that begin on multiples of 4,096:
-  lengths   int64[records]   letters of each record, ascending
+Layout, all numbers little-endian: a 4,096-byte header, then sections aligned to 4,096 bytes:
+  lengths   int64[records]   length of each record, ascending
   places    int64[records]   position of each record in the file that was indexed
-  id_ends   int64[records]   end of the id of each record among the ids
+  id_ends   int64[records]   end of each record's id in the ids section
   ids       uint8[...]       ids, UTF-8
-  codes     uint8[letters]   letters by code of the alphabet
-  checks    uint32[...]      CRC-32 of every 16 MiB of the sections before
-The header is a magic number, the format's version (uint32), the length of a description (uint32), the description in JSON, and
-the CRC-32 of all of these (uint32). A reader refuses versions that it does not know.
+  codes     uint8[letters]   letters as alphabet codes
+  checks    uint32[...]      CRC-32 of each 16 MiB of the preceding sections
+The header consists of a magic number, the format version (uint32), the length of a description (uint32), the description in JSON, and
+the CRC-32 of all these fields (uint32). Readers reject unknown versions.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ VERSION = 1
 _PAGE = 4096
 _CHECKED = 16 << 20
 _BATCH_LETTERS = 8 << 20
-"""Letters held in memory while an index is built."""
+"""Number of letters held in memory while building an index."""
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """Computes where the sections begin, in bytes."""
+    """Computes the section offsets, in bytes."""
 
     records: int
     letters: int
     id_bytes: int
 
     def sections(self) -> dict[str, tuple[int, int, np.dtype[Any]]]:
-        """Return start and length in bytes and the type of each section, by name."""
+        """Return the start and length in bytes and the dtype of each section, keyed by name."""
         sections: dict[str, tuple[int, int, np.dtype[Any]]] = {}
         at = _PAGE
         for name, count, kind in (
@@ -80,8 +80,8 @@ def _up(count: int) -> int:
 def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
     """Open an index and return its sequences and alphabet. Letters stay on disk until they are used.
 
-    Everything that callers rely on is checked, whichever program wrote the file. Raises `InputError` if the file is damaged, truncated, of
-    another version, or contradicts itself. (Of the counts of letters only the sum and the highest code that occurs are checked.)
+    Everything that callers rely on is checked, regardless of which program wrote the file. Raises `InputError` if the file is damaged,
+    truncated or inconsistent, or has a different version. (For the letter counts, only the sum and the highest used code are checked.)
     """
     with open(path, "rb") as stream:
         header = stream.read(_PAGE)
@@ -106,7 +106,7 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
 
 
 class _Contradiction(Exception):
-    """Raised with a human-readable description of the fault of a damaged index."""
+    """Raised with a human-readable description of the fault in a damaged index."""
 
 
 def _description(path: str, header: bytes) -> object:
@@ -131,7 +131,7 @@ def _description(path: str, header: bytes) -> object:
 
 
 def _described(description: object) -> tuple[Alphabet, _Layout, list[int]]:
-    """Return alphabet, layout and the number of occurrences of each code. The sizes in the layout are not yet compared with the file."""
+    """Return the alphabet, the layout and the number of occurrences of each code. Does not check the layout's sizes against the file."""
     entries = description if isinstance(description, dict) else {}
     alphabet = next((a for a in ALPHABETS.values() if a.name == entries.get("alphabet")), None)
     if alphabet is None:
@@ -149,7 +149,7 @@ def _described(description: object) -> tuple[Alphabet, _Layout, list[int]]:
 
 
 def _offsets(lengths: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArray[np.int64]:
-    """Return where records begin and end among the letters: int64[records + 1]."""
+    """Return the record offsets in the letters: int64[records + 1]."""
     offsets = np.zeros(layout.records + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     # A sum beyond 64 bits would become negative at some record, since no single length is large enough to skip all negative numbers.
@@ -159,7 +159,7 @@ def _offsets(lengths: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArray[np.
 
 
 def _checked_places(places: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArray[np.int64]:
-    """Return the positions of records in their file: int64[records], a permutation of the numbers below `records`."""
+    """Return the records' positions in their file: int64[records], a permutation of 0 .. records-1."""
     taken = np.zeros(layout.records, dtype=bool)
     if places.min() >= 0 and places.max() < layout.records:
         taken[places] = True
@@ -169,7 +169,7 @@ def _checked_places(places: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArr
 
 
 def _checked_ids(text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], layout: _Layout) -> StringColumn:
-    """Return the ids, each of at least one letter and without white space."""
+    """Return the ids, each non-empty and without white space."""
     if ends[0] < 1 or (ends[1:] <= ends[:-1]).any() or ends[-1] != layout.id_bytes:
         raise _Contradiction("the ends of its ids are not ascending, or do not cover all ids")
     if text.min() <= ord(" ") and (raw := text.tobytes()).split(None, 1) != [raw]:
@@ -184,7 +184,7 @@ def _chunks(layout: _Layout) -> Iterator[tuple[int, int]]:
 
 
 def _scan(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
-    """Return CRC-32 and highest code (0 without codes) of each chunk, computed together so that the file is read once."""
+    """Return the CRC-32 and highest code (0 if there are no codes) for each chunk, computed together so that the file is read once."""
     first, letters, _ = layout.sections()["codes"]
     # Mapped, as it is for a search: copying 10 MB would take 10 ms, mostly for new memory.
     whole = np.memmap(file, dtype=np.uint8, mode="r")
@@ -198,7 +198,7 @@ def _scan(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
 
 
 def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32], highest: int) -> None:
-    """Check that the checksums are right and that no code is above `highest`."""
+    """Check that the checksums are correct and that no code is above `highest`."""
     with open(path, "rb") as file:
         chunks = _scan(file, layout)
     for number, ((checksum, _), recorded) in enumerate(zip(chunks, expected.tolist(), strict=True)):
@@ -213,10 +213,10 @@ def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32], highes
 class Built:
     """Describes the input of an index.
 
-    empty: ids of records without letters, which are left out
-    gaps: gaps that were removed
+    empty: ids of records without letters, which are omitted
+    gaps: counts of removed gaps
     dna: first record that looks like DNA, if proteins were requested
-    lower: letters in lower case that were masked; None if they are not masked
+    lower: counts of masked lower-case letters; None if lower case is not masked
     """
 
     records: int
@@ -228,14 +228,14 @@ class Built:
 
 
 class IndexBuilder:
-    """Builds an index from a stream of records. Few records are in memory at a time; each takes about 60 bytes of memory.
+    """Builds an index from a stream of records. Only a few records are in memory at a time, plus about 60 bytes for each record.
 
-    scratch: makes an unnamed file in `folder`, which stores letters or ids until they are written
-    degap: remove gaps, instead of refusing them
+    scratch: creates an unnamed file in `folder`, which stores letters or ids until they are written
+    degap: remove gaps instead of rejecting them
     mask_lower: as for `encode`
     unknown: as for `read_raw`
 
-    After `read`, `unended` is that of `RawRecords`.
+    After `read`, `unended` has the same meaning as in `RawRecords`.
     """
 
     def __init__(
@@ -271,11 +271,11 @@ class IndexBuilder:
                 file.close()
 
     def read(self, stream: BinaryIO, alphabet: str) -> Alphabet:
-        """Read all records of a FASTA or FASTQ file, and return their alphabet.
+        """Read all records in a FASTA or FASTQ file, and return their alphabet.
 
         alphabet: "dna", "protein" or "auto"
 
-        Raises `InputError`, and `RunError` if the folder is full.
+        Raises `InputError` for bad input, and `RunError` if the folder is full.
         """
         census, number, last = Census(), 0, ""
         for some in read_records(stream, self._source, _BATCH_LETTERS):
@@ -307,7 +307,7 @@ class IndexBuilder:
 
     @contextmanager
     def _naming_folder(self) -> Iterator[None]:
-        """Turn errors of the system while letters and ids are stored into a `RunError` that names the folder."""
+        """Turn OS errors raised while storing letters and ids into a `RunError` that names the folder."""
         try:
             yield
         except OSError as error:
@@ -332,12 +332,12 @@ class IndexBuilder:
             self._counts += count_codes(codes)[: len(self._alphabet)]
 
     def _unique_ids(self) -> StringColumn:
-        """Return the ids in file order; repeated ids are numbered or refused."""
+        """Return the ids in file order; repeated ids are numbered or rejected."""
         numbers = np.frombuffer(self._numbers, dtype=np.int64)
         return unique(self._stored(self._ids, self._id_ends), numbers, self._source, self._allow_duplicates)
 
     def write(self, file: BinaryIO) -> Built:
-        """Write the index to an open binary file, writable and readable."""
+        """Write the index to an open binary file, which must be writable and readable."""
         letters, ids = self._stored(self._letters, self._ends), self._unique_ids()
         lengths = np.diff(letters.offsets)
         order = np.argsort(lengths, kind="stable").astype(np.int64)
@@ -377,7 +377,7 @@ class IndexBuilder:
 
 
 def _batches(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
-    """Yield ranges of consecutive records of approximately `_BATCH_LETTERS` letters, at least one record each."""
+    """Yield ranges of consecutive records with approximately `_BATCH_LETTERS` letters, at least one record each."""
     ends = np.cumsum(lengths)
     start = 0
     while start < len(lengths):

@@ -1,7 +1,7 @@
-"""Encodes letters while a file is read and they are still in the caches, in the alphabet that the first letters suggest.
+"""Encodes letters while a file is being read and the letters are still in the caches, using the alphabet that the first letters suggest.
 
-The alphabet of a set of records is known for sure only after the last record. So only letters that can be recovered from their codes are
-encoded early: capitals with a code of their own, from the first letter on up to the first that is not such a capital.
+The alphabet of a set of records is certain only after the last record. So only letters that can be recovered from their codes are encoded
+early: capitals that have their own code, from the first letter up to the first letter that is not such a capital.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class EagerEncoding:
-    """Letters of records of which the first `count` are encoded.
+    """Records' letters, the first `count` of which are already encoded.
 
-    alphabet: to which the codes belong; None while no letter is encoded
+    alphabet: alphabet of the codes; None until a letter has been encoded
     """
 
     alphabet: Alphabet | None = None
@@ -31,7 +31,7 @@ class EagerEncoding:
     _ended: bool = False
 
     def extend(self, scanner: RecordScanner, kinds: Kinds) -> None:
-        """Encode further letters that the scanner holds. kinds: kinds of letters of all its records."""
+        """Encode more of the letters that the scanner holds. kinds: letter kinds for all the scanner's records."""
         if self._ended or (alphabet := self.alphabet or kinds.likely) is None:
             return
         self.alphabet = alphabet
@@ -39,11 +39,11 @@ class EagerEncoding:
         self._ended = self.count < scanner.letters
 
     def settle(self, alphabet: Alphabet, letters: npt.NDArray[np.uint8]) -> int:
-        """Decode the codes if they belong to another alphabet than `alphabet`, which is now known for sure.
+        """Decode the codes if they belong to an alphabet other than `alphabet`, which is now certain.
 
         letters: all letters, uint8[letters]
 
-        Returns the number of letters, from the first on, that are codes of `alphabet`.
+        Returns the number of leading letters that are codes in `alphabet`.
         """
         if self.alphabet not in (alphabet, None):
             codes = letters[: self.count]

@@ -1,4 +1,4 @@
-"""Ids of records."""
+"""Record ids."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences.string_column import StringColumn
 
 _CONTROL = "[\x00-\x1f\x7f\x85\u2028\u2029]"
-"""Tabs, all line ends, and characters that are invisible."""
+"""Tabs, all line ends, and invisible characters."""
 
 _BLANK = re.compile(r"[\s_]")
 
 _THING = "samples?|isolates?|strains?|genomes?|assembly|individuals?|taxon|taxa|accession|locus|loci|markers?|sites?|snps?|variants?|file"
 _ID_TITLE = re.compile(rf"|FILE|#?(?:{_THING}|[a-z]+[ _.-])?(?:id|ids|name|names)|#?[fi]id", re.IGNORECASE)
-"""Titles of a column of ids: nothing, or words that end in id or name. `FILE` is chewBBACA's."""
+"""Titles of an id column: nothing, or words that end in id or name. `FILE` is used by chewBBACA."""
 
 
 def is_id_title(title: str) -> bool:
-    """Return whether a first cell can only be the title of a column of ids."""
+    """Return whether a table's first cell can only be the title of an id column."""
     return _ID_TITLE.fullmatch(title) is not None
 
 
 def is_title_of_ids(title: str) -> bool:
-    """Return whether a first cell is the title of a column of ids, or a word such as `sample` that may be one."""
+    """Return whether a table's first cell is the title of an id column, or a word such as `sample` that may be such a title."""
     return is_id_title(title) or re.fullmatch(_THING, title, re.IGNORECASE) is not None
 
 
 def number_repeated(ids: list[str], repeated: list[int]) -> None:
-    """Number the ids of the records `repeated`, which earlier records have: id_2, id_3, ... Numbers that are already in use are skipped."""
+    """Number the ids of the records `repeated`, whose ids occur in earlier records: id_2, id_3, ... Numbers already in use are skipped."""
     taken = set(ids)
     following: dict[str, int] = {}
     for index in repeated:
@@ -48,12 +48,12 @@ def number_repeated(ids: list[str], repeated: list[int]) -> None:
 
 
 def unique_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_duplicates: bool) -> list[str]:
-    """Return the ids of records of several files, with repeated ids numbered.
+    """Return the ids of records from several files, with repeated ids numbered.
 
-    files: first record of each file, and its name
-    allow_duplicates: number repeated ids instead of refusing them
+    files: first record and name of each file
+    allow_duplicates: number repeated ids instead of rejecting them
 
-    Raises `InputError` that names both files of a repeated id.
+    Raises `InputError` that names both files containing a repeated id.
     """
     first: dict[str, int] = {}
     again = [k for k, name in enumerate(ids) if first.setdefault(name, k) != k]
@@ -64,7 +64,7 @@ def unique_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_dupl
 
 
 def refuse_repeated(name: str, one: str, other: str) -> NoReturn:
-    """Raise `InputError`: a record of the file `other` has the id of a record of the file `one`."""
+    """Raise `InputError`: a record in the file `other` has the same id as a record in the file `one`."""
     raise InputError(
         f"{other}: record {name!r} has the id of a record of {one}; make ids unique, or number repeated ones with"
         f" {parameter('allow_duplicates')}"
@@ -72,9 +72,9 @@ def refuse_repeated(name: str, one: str, other: str) -> NoReturn:
 
 
 def changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str]:
-    """Match names that other formats give to ids: Newick and PHYLIP write `A_b` for `A b`. Return ids by name.
+    """Match names to ids that file formats have altered: Newick and PHYLIP write `A_b` for `A b`. Return a mapping from names to ids.
 
-    It contains only names that are not ids themselves, and only if the match between id and name is unambiguous.
+    The mapping contains a name only if the name is not itself an id and its match to an id is unambiguous.
     """
     known, requested = set(ids), set(names)
     by_name: dict[str, list[str]] = {}
@@ -86,14 +86,14 @@ def changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str]:
 
 
 def describe_changed(changed: dict[str, str], source: str) -> str:
-    """Return a note on the ids that `changed_ids` has matched in a file."""
+    """Return a note on the ids that `changed_ids` matched in a file."""
     name, own = min(changed.items())
     count = f"{len(changed):,} names match ids" if len(changed) > 1 else "one name matches an id"
     return f"{source}: {count} if blanks and underscores are alike, such as {name!r} for {own!r}"
 
 
 def describe_shared(ids: Iterable[str], others: Iterable[str], old: str) -> str | None:
-    """Return a note on ids that new records share with those of the file `old`; None if they share none."""
+    """Return a note on ids shared between new records and the file `old`; None if no ids are shared."""
     existing = set(others)
     shared = [name for name in ids if name in existing]
     if not shared:
@@ -103,20 +103,20 @@ def describe_shared(ids: Iterable[str], others: Iterable[str], old: str) -> str 
 
 
 def file_of(record: int, files: Sequence[tuple[int, str]]) -> str:
-    """Return the name of the file that holds a record. files: first record of each file, and its name."""
+    """Return the name of the file that holds a record. files: first record and name of each file."""
     return files[bisect_right(files, record, key=lambda file: file[0]) - 1][1]
 
 
 def refuse_control(name: str, where: str) -> None:
-    """Raise `InputError` if an id contains control characters, which no text file can hold."""
+    """Raise `InputError` if an id contains control characters, which would break lines and columns in text files."""
     if not name.isprintable() and (sign := re.search(_CONTROL, name)):
         raise InputError(f"{where} has a control character, {sign[0]!r}, in the id {name!r}; remove it: it would break lines and columns")
 
 
 def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]:
-    """Return the ids with repeated ones numbered if `allow_duplicates`.
+    """Return the ids, with repeated ids numbered if `allow_duplicates`.
 
-    Raises `InputError` for repeated ids without `allow_duplicates`, and for ids that are empty or that no text file can hold.
+    Raises `InputError` for repeated ids without `allow_duplicates`, and for ids that are empty or contain control characters.
     """
     for number, name in enumerate(ids, 1):
         if not name:
@@ -136,9 +136,9 @@ def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]
 
 @dataclass(frozen=True)
 class Names:
-    """Ids of the samples of one input, in its order.
+    """Ids of the samples in one input, in input order.
 
-    files: number of samples in each of its files; None for a single file
+    files: number of samples in each file; None for a single file
     """
 
     ids: list[str]

@@ -1,4 +1,4 @@
-"""Reads FASTA and FASTQ, plain or compressed, from a binary stream. The content tells the format, never the name of the file."""
+"""Reads FASTA and FASTQ, plain or compressed, from a binary stream. The format is detected from the content, never from the file name."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _IS_GAP[list(b"-.")] = True
 
 @dataclass
 class Gaps:
-    """Counts of removed gaps, - and . alike.
+    """Counts of removed gap characters, both - and .
 
-    letters: number of gaps
+    letters: number of gap characters
     records: number of records that had gaps
     """
 
@@ -37,7 +37,7 @@ class Gaps:
     records: int = 0
 
     def remove(self, letters: StringColumn) -> StringColumn:
-        """Return the letters of records without gaps, and count the gaps."""
+        """Return the records' letters without gaps, and count the gaps."""
         gaps = _IS_GAP[letters.text]
         before = np.concatenate(([0], np.cumsum(gaps)))[letters.offsets]
         self.letters += int(before[-1])
@@ -47,10 +47,10 @@ class Gaps:
 
 @dataclass
 class UnknownLetters:
-    """Counts of letters of no alphabet, `.` and `?`, that are read as N (DNA) or X (proteins).
+    """Counts of letters outside the alphabet, `.` and `?`, which are read as N (DNA) or X (proteins).
 
     letters: number of unknown letters
-    total: number of all letters
+    total: total number of letters
     records: number of records that had unknown letters
     """
 
@@ -60,7 +60,7 @@ class UnknownLetters:
     records: int = 0
 
     def replace(self, letters: StringColumn) -> StringColumn:
-        """Return the letters of records with unknown ones replaced by N or X, and count them."""
+        """Return the records' letters with unknown letters replaced by N or X, and count the unknown letters."""
         unknown: npt.NDArray[np.bool_] = self._are_unknown[letters.text]
         before = np.concatenate(([0], np.cumsum(unknown)))[letters.offsets]
         self.letters += int(before[-1])
@@ -70,7 +70,7 @@ class UnknownLetters:
 
     @property
     def letter(self) -> str:
-        """N or X."""
+        """Replacement for unknown letters: N or X."""
         return self.alphabet.letters[self.alphabet.unknown]
 
     @cached_property
@@ -81,14 +81,14 @@ class UnknownLetters:
 
 @dataclass(frozen=True)
 class RawRecords:
-    """Records as they were read.
+    """Records as read.
 
-    letters: ASCII, in the case of the file, except for those that are already encoded
-    empty: ids of records that were left out
-    gaps: gaps that were removed
-    unknown: letters that were replaced
-    descriptions, listed, kinds, encoded: those of `Records`
-    unended: last id of a file whose last line has no line end, else None
+    letters: ASCII, in the file's original case, except for letters that are already encoded
+    empty: ids of omitted records
+    gaps: counts of removed gaps
+    unknown: counts of replaced letters
+    descriptions, listed, kinds, encoded: as in `Records`
+    unended: last id in a file whose last line has no line end, else None
     """
 
     source: str
@@ -107,14 +107,14 @@ class RawRecords:
 def clean(
     records: Records, before: int, source: str, empty: list[str] | None, gaps: Gaps | None, unknown: UnknownLetters | None = None
 ) -> tuple[Records, npt.NDArray[np.int64]]:
-    """Return the records that can be used, and their numbers in the file, counted from 1.
+    """Return the usable records, and their numbers in the file, counted from 1.
 
-    before: number of records of the file that come before these
-    empty: receives the ids of records without letters, which are left out; None: they are refused
+    before: number of preceding records in the file
+    empty: receives the ids of records without letters, which are omitted; None: reject records without letters
     gaps: removes and counts gaps
     unknown: replaces and counts unknown letters
 
-    Raises `InputError` for records without id or letters.
+    Raises `InputError` for records without an id or letters.
     """
     ids, letters = records.ids, records.letters
     if gaps is not None:
@@ -139,9 +139,9 @@ def clean(
 
 
 def unique(ids: StringColumn, numbers: npt.NDArray[np.int64], source: str, allow_duplicates: bool) -> StringColumn:
-    """Return the ids with repeated ones numbered if `allow_duplicates`; otherwise raise `InputError` for repeated ids.
+    """Return the ids, with repeated ids numbered if `allow_duplicates`; otherwise raise `InputError` for repeated ids.
 
-    numbers: of the records in their file
+    numbers: the records' numbers in their file
     """
     again = repeated(ids.text, ids.offsets)
     if not len(again):
@@ -158,9 +158,9 @@ def unique(ids: StringColumn, numbers: npt.NDArray[np.int64], source: str, allow
 
 
 def unique_in_files(files: Sequence[RawRecords], allow_duplicates: bool) -> list[RawRecords]:
-    """Return the records of several files that form one set, with ids that are unique in all files, as `unique` makes them.
+    """Return the records from several files that form one set, with ids made unique across all files as in `unique`.
 
-    Raises `InputError` that names both files of a repeated id.
+    Raises `InputError` that names both files containing a repeated id.
     """
     ids = join_columns(raw.ids for raw in files)
     again = repeated(ids.text, ids.offsets)
@@ -190,13 +190,13 @@ def read_raw(
     """Read a whole file.
 
     allow_duplicates: number repeated ids
-    allow_empty: leave out records without letters
-    degap: remove gaps, before anything else is done with the letters
+    allow_empty: omit records without letters
+    degap: remove gaps before any other processing of the letters
     described: keep descriptions
-    encode_ahead: letters may be encoded while they are read, for callers that need only their codes
-    unknown: replaces letters of no alphabet
+    encode_ahead: letters may be encoded while being read, for callers that need only codes
+    unknown: replaces letters outside the alphabet, `.` and `?`
 
-    Raises `InputError` for a record without id or letters, and for repeated ids, unless the options above allow them.
+    Raises `InputError` for records without an id or letters, and for repeated ids, unless the options above allow them.
     """
     gaps, empty = Gaps(), list[str]()
     # If letters are removed or replaced, their kinds must be counted afterwards.
@@ -221,7 +221,7 @@ def read_raw(
 
 
 def count_letters(inputs: Sequence[RawRecords], named: bool = True) -> Census:
-    """Count the letters of records that were read, to determine their alphabet. named: messages name the file of a record too."""
+    """Count the letters of the records read, to determine their alphabet. named: messages also name a record's file."""
     census = Census()
     for raw in inputs:
         assert raw.encoded is None or raw.kinds is not None  # codes cannot be counted as letters
@@ -231,11 +231,11 @@ def count_letters(inputs: Sequence[RawRecords], named: bool = True) -> Census:
 
 @dataclass
 class LowerCase:
-    """Counts of letters in lower case that were masked.
+    """Counts of masked lower-case letters.
 
     letters: number of masked letters
-    total: number of all letters
-    whole: ids of records that have only masked letters
+    total: total number of letters
+    whole: ids of records with only masked letters
     """
 
     letters: int = 0
@@ -243,7 +243,7 @@ class LowerCase:
     whole: list[str] = field(default_factory=list)
 
     def take(self, ids: StringColumn, letters: StringColumn) -> None:
-        """Count the letters of records, none of which is empty."""
+        """Count the letters in records. No record may be empty."""
         start = int(letters.offsets[0])
         text = letters.text[start : int(letters.offsets[-1])]
         masked = np.add.reduceat((text >= ord("a")) & (text <= ord("z")), letters.offsets[:-1] - start, dtype=np.int64)
@@ -253,12 +253,12 @@ class LowerCase:
 
 
 def encode_all(inputs: Sequence[RawRecords], alphabet: str, mask_lower: bool = False) -> tuple[Alphabet, list[SequenceSet]]:
-    """Encode the inputs of one run in one alphabet, and return the alphabet and the encoded sets.
+    """Encode the inputs of a run using one alphabet, and return the alphabet and the encoded sets.
 
-    alphabet: "dna", "protein" or "auto" (determined from all inputs as by `alphabet.detect`)
+    alphabet: "dna", "protein" or "auto" (determined from all inputs, as in `alphabet.detect`)
     mask_lower: as for `encode`
 
-    The letters of the inputs are lost, since the codes overwrite them.
+    The inputs' letters are lost, because the codes overwrite them.
     """
     chosen = count_letters(inputs, len(inputs) > 1).alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
     return chosen, [encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower, raw.encoded) for raw in inputs]

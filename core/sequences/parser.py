@@ -1,5 +1,5 @@
-"""Parses FASTA and FASTQ text into columns of ids and letters. A compiled scanner parses ordinary records; unusual ones are passed to
-Biopython, record by record, and read exactly as Biopython reads them."""
+"""Parses FASTA and FASTQ text into columns of ids and letters. A compiled scanner parses ordinary records; unusual records are passed
+one by one to Biopython, and read exactly as Biopython reads them."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from gpualign.core.sequences.eager_encoding import EagerEncoding
 from gpualign.core.sequences.string_column import StringColumn
 
 _CHUNK = 1 << 20
-"""Bytes of text in the buffer; more if one record is longer. Allocating new memory takes longer than filling it."""
+"""Buffer size in bytes, more if a record is longer. The buffer is reused, because allocating memory takes longer than filling it."""
 _DELETE = 0x7F
 _LONGEST_LISTED = 50
-"""Letters per line of a list, at most: receptors' CDR3 have up to 40, and sequences are wrapped at 60 or more."""
+"""Maximum letters per line in a list: receptor CDR3s have up to 40, and sequences are wrapped at 60 or more."""
 _COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
-"""Comment and blank lines before the first record, as a3m has."""
+"""Comment and blank lines before the first record, as in a3m files."""
 _TAKEN_OVER = 1 << 12
-"""Records that Biopython reads between two yields to the caller."""
+"""Number of records that Biopython reads between two yields to the caller."""
 
 
 @dataclass(frozen=True)
 class Records:
-    """Records as they were read, in file order.
+    """Records as read, in file order.
 
-    ids: first words of titles; empty if a title has none
-    letters: in the case of the file, without white space
+    ids: first words of the titles; empty if a title has no words
+    letters: letters in the file's original case, without white space
     descriptions: text after the ids, with tabs replaced by blanks; None if not requested
-    listed: the file was a list with a sequence per line; the sequences are their own ids
-    kinds: kinds of all letters, if they were counted
+    listed: the file was a list with one sequence per line; each sequence is its own id
+    kinds: letter kinds, if counted
     encoded: letters that are already codes, if encoding was requested
-    unended: these are the last records, possibly none, of a file whose last line has no line end
+    unended: these are the last records, possibly none, in a file whose last line has no line end
     """
 
     ids: StringColumn
@@ -58,13 +58,13 @@ class Records:
 def read_records(
     stream: BinaryIO, source: str, letters: int | None = None, described: bool = False, encode_ahead: bool = False
 ) -> Iterator[Records]:
-    """Yield the records of a file in parts.
+    """Yield the records in a file in parts.
 
-    letters: letters per part, or somewhat more; None: all records in one part
+    letters: minimum number of letters per part, except the last; None: all records in one part
     described: read descriptions
-    encode_ahead: letters may be encoded while they are read; only for all records in one part
+    encode_ahead: letters may be encoded while being read; only if all records are in one part
 
-    A list with a sequence per line is always one part. Raises `InputError` for a file that is neither such a list nor complete FASTA or
+    A list with one sequence per line is always a single part. Raises `InputError` if the file is neither such a list nor complete FASTA or
     FASTQ.
     """
     size = text_to_come(stream)
@@ -112,7 +112,7 @@ def read_records(
 
 
 class _Watched(io.BufferedIOBase):
-    """Stream that records its last byte so far, if it is only read into buffers."""
+    """Stream that remembers the last byte read, provided it is read only through `readinto`."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = cast(io.BufferedReader, stream)
@@ -134,8 +134,8 @@ class _Watched(io.BufferedIOBase):
 
 
 def _listed(text: bytes) -> Records | None:
-    """Return the records of a list of peptides or other short sequences: two lines or more, each of at most `_LONGEST_LISTED` capital
-    letters (or *, a stop). Return None for any other text: longer lines may belong to one sequence, and small letters to words."""
+    """Return the records in a list of peptides or other short sequences: two or more lines, each with at most `_LONGEST_LISTED` capital
+    letters (or *, a stop). Return None for any other text: longer lines may belong to one sequence, and lower-case letters to words."""
     data = np.frombuffer(text, dtype=np.uint8)
     ends_line = data == ord("\n")
     in_line = ~ends_line & (data != ord("\r"))
@@ -159,7 +159,7 @@ def _taken(scanner: RecordScanner, kinds: Kinds, described: bool, encoded: Eager
 
 
 def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:
-    """Pass a whole stream to a scanner, and to Biopython what the scanner does not accept. Yields at intervals."""
+    """Pass a whole stream to a scanner, and pass text that the scanner does not accept to Biopython. Yields at intervals."""
     buffer, held, last = np.empty(_CHUNK, dtype=np.uint8), 0, False
     while not last:
         if held == len(buffer):
@@ -210,8 +210,8 @@ def _fastq(stream: io.RawIOBase) -> Iterator[tuple[str, str]]:
 
 
 def _wrong_number(record: bytes) -> str | None:
-    """Return what is wrong with a record of four lines that has too few or too many qualities; None if the fault is another. Biopython
-    would count the lines that follow as qualities."""
+    """Describe the fault in a four-line record with too few or too many qualities; None for any other fault. Biopython would count the
+    following lines as qualities."""
     lines = [line.strip() for line in record.split(b"\n", 4)]
     title, letters, separator, qualities, following = lines + [b""] * (5 - len(lines))
     if (

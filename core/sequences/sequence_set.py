@@ -1,4 +1,4 @@
-"""Encoded sequences in the form that all engines take."""
+"""Encoded sequences in the form that all engines accept."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from gpualign.core.sequences.string_column import StringColumn, join_columns
 
 @dataclass(frozen=True)
 class SequenceSet:
-    """Records of one input, in its order. No record is empty.
+    """Records of one input, in input order. No record is empty.
 
     codes: uint8[total letters]; record i is codes[offsets[i]:offsets[i+1]]
     offsets: int64[count + 1]
-    places: position of each record in its file, int64[count]; None if records are in the order of the file
+    places: position of each record in its file, int64[count]; None if records are in file order
     counts: number of occurrences of each code, int64[256], if known
-    descriptions: text after the ids in the file; None if it was not read
-    parts: first record and name of each of several files that the set was read from; empty for one file
+    descriptions: text after the ids in the file; None if not read
+    parts: first record and name of each file, if the set was read from several files; empty for one file
     """
 
     source: str
@@ -68,7 +68,7 @@ class SequenceSet:
 
     @cached_property
     def used_codes(self) -> npt.NDArray[np.uint8]:
-        """Codes that occur, ascending."""
+        """Codes that occur in the sequences, ascending."""
         return np.flatnonzero(self.code_counts).astype(np.uint8)
 
     @cached_property
@@ -82,11 +82,11 @@ class SequenceSet:
 
     @cached_property
     def ranks(self) -> npt.NDArray[np.int64]:
-        """Position of each record in the file: int64[count]."""
+        """Position of each record in its file: int64[count]."""
         return np.arange(len(self), dtype=np.int64) if self.places is None else self.places
 
     def gather(self, records: npt.NDArray[np.int64]) -> StringColumn:
-        """Return the codes of the selected records, back to back in this order."""
+        """Return the codes of the selected records, concatenated in this order."""
         return StringColumn(self.codes, self.offsets).select(records)
 
     def select(self, records: npt.NDArray[np.int64]) -> SequenceSet:
@@ -96,19 +96,19 @@ class SequenceSet:
         return SequenceSet(self.source, self.id_column.select(records), part.text, part.offsets, descriptions=described)
 
     def first(self, count: int) -> SequenceSet:
-        """Return a set of the first `count` records, without a copy."""
+        """Return a set of the first `count` records, without copying."""
         described = self.descriptions[:count] if self.descriptions is not None else None
         codes, offsets = self.codes[: self.offsets[count]], self.offsets[: count + 1]
         return SequenceSet(self.source, self.ids[:count], codes, offsets, descriptions=described)
 
     def first_with(self, code: int) -> int:
-        """Return the first record that contains this code."""
+        """Return the number of the first record that contains this code."""
         position = int(np.argmax(self.codes == code))
         return int(np.searchsorted(self.offsets, position, side="right")) - 1
 
 
 def join_sets(sets: Sequence[SequenceSet]) -> SequenceSet:
-    """Return one set with the records of all sets, in the order of their files."""
+    """Return one set with the records from all sets, in the order of the sets."""
     first, *others = sets
     if not others:
         return first
@@ -131,12 +131,12 @@ def encode(
     mask_lower: bool = False,
     encoded: EagerEncoding | None = None,
 ) -> SequenceSet:
-    """Encode records. The codes overwrite the letters if their memory is writable.
+    """Encode records. The codes overwrite the letters if the letters' memory is writable.
 
-    mask_lower: letters in lower case become N or X
-    encoded: letters, in writable memory, that are already codes
+    mask_lower: replace lower-case letters by N or X
+    encoded: describes which letters, in writable memory, are already codes
 
-    Raises `InputError` that names record, position and letter if a letter is not in the alphabet.
+    Raises `InputError` that names the record, position and letter if a letter is not in the alphabet.
     """
     whole = letters.tight()
     done = 0 if encoded is None else encoded.settle(alphabet, whole.text)
@@ -147,12 +147,12 @@ def encode(
 def encode_letters(
     source: str, letters: StringColumn, alphabet: Alphabet, name: Callable[[int], str], mask_lower: bool = False, done: int = 0
 ) -> npt.NDArray[np.uint8]:
-    """Return the codes of the letters of records. As in `encode`, they overwrite the letters if possible.
+    """Return the codes for the records' letters. As in `encode`, codes overwrite the letters if possible.
 
     name: returns the id of record i
-    done: number of letters, from the first on, that are already codes
+    done: number of leading letters that are already codes
 
-    Raises `InputError` as `encode` does.
+    Raises the same errors as `encode`.
     """
     codes = letters.text if letters.text.flags.writeable else np.empty(len(letters.text), dtype=np.uint8)
     at = encode_into(letters.text[done:], alphabet.encoding_of(mask_lower), INVALID, codes[done:])

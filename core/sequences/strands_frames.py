@@ -1,4 +1,4 @@
-"""Strands of records, or their translations in reading frames, which a search compares instead of the input records."""
+"""Strands or reading-frame translations of records, which a search compares instead of the input records."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _FRAMES = {PLUS: FRAMES[:3], MINUS: FRAMES[3:], BOTH: FRAMES}
 class FrameSet:
     """Strands or translations of input records.
 
-    sequences: one for each of `frames` of each input record, in this order
+    sequences: one per input record and frame, in that order
     record_lengths: lengths of the input records, int64[records]
-    frames: negative for reverse complements; -3 to 3 for translations, else 1 and -1
-    letters: letters of an input record that one letter of `sequences` stands for
+    frames: frames for each record; negative for reverse complements; -3 to 3 for translations, else 1 and -1
+    letters: number of input letters represented by one letter of `sequences`
     """
 
     sequences: SequenceSet
@@ -40,7 +40,7 @@ class FrameSet:
 
     @property
     def per_record(self) -> int:
-        """Number of sequences of each input record."""
+        """Number of sequences per input record."""
         return len(self.frames)
 
     @property
@@ -48,7 +48,7 @@ class FrameSet:
         return self.letters == CODON
 
     def records(self, numbers: Integers) -> Integers:
-        """Return the input records to which these sequences belong."""
+        """Return the numbers of the input records that these sequences belong to."""
         return numbers // self.per_record
 
     def frames_of(self, numbers: Integers) -> Integers:
@@ -56,27 +56,27 @@ class FrameSet:
         return np.array(self.frames, dtype=np.int64)[numbers % self.per_record]
 
     def is_reverse_complement(self, numbers: Integers) -> npt.NDArray[np.bool_]:
-        """Return which of these sequences are reverse complements, or translations of reverse complements."""
+        """Return a mask of the sequences that are reverse complements, or translations of reverse complements."""
         return self.frames_of(numbers) < 0
 
     @cached_property
     def lengths(self) -> Integers:
-        """Length of the input record of each sequence: int64[sequences]."""
+        """Length of the input record for each sequence: int64[sequences]."""
         return np.repeat(self.record_lengths, self.per_record)
 
     @cached_property
     def chance_lengths(self) -> Integers:
-        """Length of each sequence in the E-values of a target: int64[sequences]. As in BLAST, every frame has the length of the record in
+        """Length of each sequence, as a target, to use for E-values: int64[sequences]. As in BLAST, every frame has the record's length in
         codons."""
         return self.lengths // self.letters
 
     @property
     def chance_letters(self) -> int:
-        """Letters of a database of these records in E-values, which count only one frame."""
+        """Database size, in letters, to use for E-values of these records; only one frame is counted."""
         return int(self.record_lengths.sum()) // self.letters
 
     def place(self, numbers: Integers, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
-        """Convert intervals of these sequences, 0-based and half-open, into intervals of their input records: int64 of the same shape."""
+        """Convert intervals in these sequences, 0-based and half-open, to intervals in their input records: int64 with the same shape."""
         lengths, frames = self.lengths[numbers], self.frames_of(numbers)
         skip = skipped(lengths, frames) if self.translated else np.zeros(len(numbers), dtype=np.int64)
         first, last = skip + self.letters * starts.astype(np.int64), skip + self.letters * ends.astype(np.int64)
@@ -85,7 +85,7 @@ class FrameSet:
 
 @dataclass(frozen=True)
 class QueryTargetFrames:
-    """Strands or translations of the queries and of the targets of a search."""
+    """Strands or translations of a search's queries and targets."""
 
     queries: FrameSet
     targets: FrameSet
@@ -97,17 +97,17 @@ class QueryTargetFrames:
 
     @property
     def strands(self) -> int:
-        """Number of strands of each query in E-values. As in BLAST, only one frame of a translation counts."""
+        """Number of strands per query to use for E-values. As in BLAST, only one frame of a translation counts."""
         return 1 if self.translated else self.queries.per_record
 
 
 def untranslated(sequences: SequenceSet) -> FrameSet:
-    """Return the records themselves as a `FrameSet`."""
+    """Return the records themselves, untranslated, as a `FrameSet`."""
     return FrameSet(sequences, sequences.lengths)
 
 
 def make_strands(sequences: SequenceSet, alphabet: Alphabet, strand: str) -> FrameSet:
-    """Return the strands of nucleotide sequences. strand: "plus", "minus" or "both"; "plus" is the only one for proteins."""
+    """Return the strands of nucleotide sequences. strand: "plus", "minus" or "both"; only "plus" is valid for proteins."""
     if strand == PLUS:
         return untranslated(sequences)
     # Reversing the whole array reverses every record, and their order.
@@ -130,8 +130,8 @@ def make_strands(sequences: SequenceSet, alphabet: Alphabet, strand: str) -> Fra
 def make_frames(sequences: SequenceSet, code: npt.NDArray[np.uint8], strand: str) -> FrameSet:
     """Return the translations of nucleotide sequences in the reading frames of their strands.
 
-    sequences: of at least one codon each
-    code: table of `gpualign.core.sequences.translation.codon_table`
+    sequences: sequences of at least one codon each
+    code: table from `gpualign.core.sequences.translation.codon_table`
     strand: "plus", "minus" or "both"
     """
     frames = _FRAMES[strand]

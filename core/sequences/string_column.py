@@ -1,4 +1,4 @@
-"""Column of many short strings, stored as two arrays."""
+"""Column of short strings, stored as two arrays."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _QUOTED = np.frombuffer(b',"', dtype=np.uint8)
 
 @dataclass(frozen=True, eq=False)
 class StringColumn(Sequence[str]):
-    """Strings back to back: string i is text[offsets[i]:offsets[i+1]] (uint8[bytes], int64[count + 1]), in UTF-8.
+    """Concatenated strings: string i is text[offsets[i]:offsets[i+1]] (uint8[bytes], int64[count + 1]), in UTF-8.
 
-    As a sequence it decodes each string when it is asked for; bytes that are not UTF-8 become surrogates, as in names of files.
+    Strings are decoded on access; bytes that are not UTF-8 become surrogates, as in Python's file names.
     """
 
     text: npt.NDArray[np.uint8]
@@ -34,7 +34,7 @@ class StringColumn(Sequence[str]):
 
     @classmethod
     def joined(cls, strings: Sequence[bytes]) -> StringColumn:
-        """Return the column of strings that are already encoded in UTF-8."""
+        """Return a column of strings that are already encoded in UTF-8."""
         offsets = np.fromiter(accumulate(map(len, strings), initial=0), dtype=np.int64, count=len(strings) + 1)
         return cls(np.frombuffer(b"".join(strings), dtype=np.uint8), offsets)
 
@@ -67,24 +67,24 @@ class StringColumn(Sequence[str]):
         return (raw[a:b].decode("utf-8", "surrogateescape") for a, b in pieces)
 
     def tight(self) -> StringColumn:
-        """Return the column without bytes before the first and after the last string."""
+        """Return the column without the bytes before the first string and after the last string."""
         first, last = int(self.offsets[0]), int(self.offsets[-1])
         return self if first == 0 and last == len(self.text) else StringColumn(self.text[first:last].copy(), self.offsets - first)
 
     @cached_property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Bytes of each string: int64[count]."""
+        """Length of each string in bytes: int64[count]."""
         return np.diff(self.offsets)
 
     @cached_property
     def quoted(self) -> StringColumn:
-        """The column quoted for csv: strings that contain a comma or quotes are in quotes, and their own quotes doubled (RFC 4180)."""
+        """The column quoted for CSV: strings with a comma or quotes are enclosed in quotes, with inner quotes doubled (RFC 4180)."""
         if not np.isin(self.text[self.offsets[0] : self.offsets[-1]], _QUOTED).any():
             return self
         return StringColumn.of([_in_quotes(one) for one in self])
 
     def select(self, records: npt.NDArray[np.int64]) -> StringColumn:
-        """Return the selected strings, in this order; one may occur several times. Raises `IndexError` for a number out of range."""
+        """Return the selected strings, in this order; duplicates are allowed. Raises `IndexError` for a number out of range."""
         return StringColumn(*gather(self.text, self.offsets, records))
 
 

@@ -1,9 +1,9 @@
-"""Translation of nucleotide sequences by NCBI's genetic codes.
+"""Translates nucleotide sequences using NCBI's genetic codes.
 
-Frame f in 1, 2, 3 begins with letter f of a record, frame -f with letter f of its reverse complement; letters after the last whole codon
-are left out. A codon with ambiguous letters is translated if all codons for which it may stand have the same amino acid, or are all stops;
-else it is X. Stops are *. Codons that are a stop in some contexts and an amino acid in others (codes 27, 28 and 31) are the amino acid. All
-codons are read alike: start codons are not special.
+Frame f in 1, 2, 3 starts at letter f of a record, frame -f at letter f of its reverse complement; letters after the last whole codon are
+dropped. An ambiguous codon is translated if all codons it may stand for code for the same amino acid, or are all stops; otherwise it is
+translated as X. Stops are *. Codons that are stops in some contexts and code for an amino acid in others (codes 27, 28 and 31) are
+translated as the amino acid. Start codons are not treated specially.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ STANDARD = 1
 """Number of the standard genetic code."""
 
 CODON = 3
-"""Letters of a codon."""
+"""Number of letters in a codon."""
 
 FRAMES = (1, 2, 3, -1, -2, -3)
 
 _AT_ONCE = 1 << 18
-"""Codons that are translated at a time; the positions of each take 50 bytes."""
+"""Number of codons translated at a time; the positions take 50 bytes per codon."""
 
 
 def codon_table(code: int) -> npt.NDArray[np.uint8]:
-    """Return the amino acid of each codon in one of NCBI's genetic codes: uint8[15][15][15] codes of `PROTEIN` by those of `DNA`.
+    """Return the amino acid for each codon in one of NCBI's genetic codes: uint8[15][15][15] `PROTEIN` codes, indexed by `DNA` codes.
 
-    Raises `InputError` if no known code has this number.
+    Raises `InputError` if no known genetic code has this number.
     """
     from Bio.Data import CodonTable, IUPACData
 
@@ -54,16 +54,16 @@ def codon_table(code: int) -> npt.NDArray[np.uint8]:
 
 
 def _in_ranges(numbers: Sequence[int]) -> str:
-    """Return ascending numbers as human-readable ranges."""
+    """Format ascending numbers as human-readable ranges."""
     starts = [n for n in numbers if n - 1 not in numbers]
     ends = [n for n in numbers if n + 1 not in numbers]
     return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True))
 
 
 def skipped(lengths: npt.NDArray[np.int64], frames: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the number of letters before the first codon of records of these lengths in these frames: int64 of their common shape.
+    """Return the number of letters before the first codon, for records with these lengths in these frames: int64 with the broadcast shape.
 
-    A frame in which a record has no codon, which occurs for three or four letters, is read as the first frame of its strand.
+    If a record has no codon in a frame, which happens with three or four letters, the first frame of the same strand is used instead.
     """
     skip = np.abs(frames) - 1
     return np.where(lengths - skip >= CODON, skip, 0)
@@ -73,9 +73,9 @@ def skipped(lengths: npt.NDArray[np.int64], frames: npt.NDArray[np.int64]) -> np
 class _Places:
     """Positions of codons.
 
-    firsts: where the first codon of each translation begins in the codes of all records
-    steps: distance from one codon of a translation to the next
-    offsets: where translations begin, int64[translations + 1]
+    firsts: start of each translation's first codon in the codes of all records
+    steps: distance between consecutive codons of a translation
+    offsets: offsets of the translations, int64[translations + 1]
     """
 
     firsts: npt.NDArray[np.int64]
@@ -93,10 +93,10 @@ def _places(sequences: SequenceSet, frames: tuple[int, ...]) -> _Places:
 
 
 def translate(sequences: SequenceSet, frames: tuple[int, ...], code: npt.NDArray[np.uint8]) -> SequenceSet:
-    """Translate each record in each of these frames. The translations of a record are consecutive, and have its id.
+    """Translate each record in each of these frames. A record's translations are consecutive, and have the record's id.
 
-    sequences: nucleotides, at least one codon each
-    code: table of `codon_table`
+    sequences: nucleotide sequences of at least one codon each
+    code: table from `codon_table`
     """
     places, count = _places(sequences, frames), len(frames)
     letters = len(DNA)
