@@ -1,1 +1,2 @@
-"""Writers: text tables, matrices, sparse matrices and Arrow. Whatever the order in which a sink gets results, it writes the same bytes."""
+"""Writers: text tables, matrices, sparse matrices and Arrow. A sink writes the same bytes regardless of the order in which it receives
+results."""

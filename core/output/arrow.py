@@ -1,7 +1,7 @@
 """Tables of typed columns, as Parquet or Arrow, written through pyarrow.
 
-Batches are cut by the contents of the rows, never by the blocks in which they arrive, which depend on memory and engine: equal rows give
-equal bytes, with the same release of pyarrow.
+Batch boundaries depend only on the contents of the rows, never on the blocks in which rows arrive, because blocks depend on memory and
+engine: with the same pyarrow release, equal rows give equal bytes.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ BATCH_ROWS = 1 << 18
 """Rows in an Arrow batch or a Parquet row group."""
 
 BATCH_TEXT = 16 << 20
-"""Bytes of text at which a batch ends even if it has fewer rows. Ids count only in Parquet, where every row holds its ids in full."""
+"""Bytes of text at which a batch ends even if it has fewer rows. Ids count towards this limit only in Parquet, where every row holds its
+ids in full."""
 
 _MAX_PENDING = 256
-"""Pieces of a batch held before they are merged: each takes memory of its own, however few rows it has."""
+"""Number of pieces of a batch held before they are merged: each piece has a memory overhead, however few rows it has."""
 
 PARQUET, FILE, STREAM = "parquet", "file", "stream"
-"""Containers: Parquet, Arrow's IPC file format, which readers map into memory, and its stream format, which they can read from a pipe."""
+"""Containers: Parquet, Arrow's IPC file format, which readers map into memory, and Arrow's stream format, which can be read from a pipe."""
 
 ColumnValues: TypeAlias = "npt.NDArray[Any] | StringColumn"
 
@@ -50,11 +51,11 @@ def check_pyarrow(format: str) -> None:
 
 @dataclass(frozen=True)
 class TypedColumn:
-    """A column of numbers, of ids or of other text.
+    """A column of numbers, ids or other text.
 
     name: the column's name
-    dtype: type of its numbers; None if it holds text
-    ids: the records whose ids it holds; None for numbers and other text
+    dtype: type of the numbers; None for text
+    ids: the records whose ids the column holds; None for numbers and other text
     """
 
     name: str
@@ -63,8 +64,8 @@ class TypedColumn:
 
 
 class _Buffer:
-    """In-memory file for pyarrow. It keeps the bytes until they are moved to the output, so that errors of the output are raised outside
-    pyarrow, and a writer that is discarded after a failure writes nothing."""
+    """In-memory file for pyarrow. Bytes are kept until they are moved to the output, so that output errors are raised outside pyarrow, and
+    a writer that is discarded after a failure writes nothing."""
 
     closed = False
 
@@ -87,7 +88,7 @@ class _Buffer:
         pass
 
     def move(self, stream: ByteWriter) -> None:
-        """Write to a stream all bytes that came since the last call."""
+        """Write all bytes received since the last call to a stream."""
         parts, self._parts = self._parts, []
         for part in parts:
             stream.write(part)
@@ -96,7 +97,7 @@ class _Buffer:
 class TableWriter:
     """Writes a table to a binary stream that need not be seekable. Raises `InputError` for ids that are not UTF-8.
 
-    Missing numbers are written as null. Ids are plain text in Parquet, which encodes repeated texts by itself, and dictionary-encoded in
+    Missing numbers are written as null. Ids are plain text in Parquet, which encodes repeated texts itself, and dictionary-encoded in
     Arrow, which does not.
     """
 
@@ -121,7 +122,7 @@ class TableWriter:
         self._held.move(self._stream)
 
     def write(self, values: Sequence[ColumnValues]) -> None:
-        """Add rows. values: for each column its numbers (NaN: missing), the indices of the records whose ids it shows, or texts."""
+        """Add rows. values: for each column, numbers (NaN: missing), indices of the records whose ids are shown, or texts."""
         import pyarrow as pa
 
         arrays, text = [], np.zeros((), dtype=np.int64)
@@ -138,7 +139,7 @@ class TableWriter:
         self._add(pa.record_batch(arrays, names=self._schema.names), text)
 
     def _add(self, rows: Any, text: Integers) -> None:
-        """Add rows and cut them where batches end. text: bytes of text of each row, or of every row."""
+        """Add rows and split them at batch boundaries. text: bytes of text in each row, or one number for every row."""
         ends, start = np.cumsum(np.broadcast_to(text, rows.num_rows), dtype=np.int64), 0
         while start < rows.num_rows:
             before = int(ends[start - 1]) if start else 0
@@ -170,7 +171,7 @@ class TableWriter:
         self._held.move(self._stream)
 
     def _named(self, column: str, records: Any) -> Any:
-        """Return the ids of records, in the encoding of the container."""
+        """Return the ids of records, as encoded in the container."""
         import pyarrow as pa
 
         ids = self._ids[column]
@@ -185,7 +186,8 @@ class TableWriter:
 
 
 def _open_writer(held: _Buffer, container: str, schema: Any) -> Any:
-    """Open pyarrow's writer. Every option that affects the bytes is set here, so that they do not depend on the defaults of a release."""
+    """Open pyarrow's writer. Every option that affects the bytes is set here, so that the bytes do not depend on the defaults of a
+    release."""
     import pyarrow as pa
 
     if container == PARQUET:

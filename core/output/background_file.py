@@ -1,4 +1,4 @@
-"""Write-behind files: a background thread writes, so that the caller can format the next text meanwhile."""
+"""Write-behind files: a background thread writes while the caller formats the next text."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _BACKGROUND_BYTES = 256 << 10
-"""Bytes from which a write is left to the background thread."""
+"""Minimum size of a write that is left to the background thread, bytes."""
 
 _MAX_WAITING_BYTES = 64 << 20
-"""Largest number of bytes that wait, besides those being written: text of CIGARs comes in bursts, a band of a GPU at a time."""
+"""Maximum number of bytes queued, in addition to the bytes being written: CIGAR text comes in bursts, one GPU band at a time."""
 
 
 class BackgroundFile:
-    """A file written from beginning to end. Large writes are done by a thread, in order. After an error nothing more is written. The
-    error is raised by one of the next calls, at the latest by `flush`, and by every later call."""
+    """A file written from beginning to end. Large writes are done in order by a thread. After an error nothing more is written. The error
+    is raised by one of the next calls, `flush` at the latest, and by every later call."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -55,7 +55,7 @@ class BackgroundFile:
         return self._file.tell()
 
     def close(self) -> None:
-        """Flush and end the thread; the file stays open."""
+        """Flush and stop the thread; the file stays open."""
         try:
             self.flush()
         finally:
@@ -69,7 +69,7 @@ class BackgroundFile:
         written.result()
 
     def _write(self, data: Text) -> int:
-        """Write in the thread."""
+        """Write data; runs in the background thread."""
         self._check()
         try:
             return self._file.write(data)

@@ -1,7 +1,7 @@
 """BGZF, the blocked gzip of htslib's `bgzip`: text is compressed in small members, so that a run can resume after any of them.
 
-Members are cut by the text alone, one every `MEMBER_TEXT` bytes, never by the size of single writes: equal texts give equal files,
-however often the run was interrupted. Format: SAM/BAM specification, section 4.1.
+Member boundaries depend only on the text (one every `MEMBER_TEXT` bytes), never on the size of individual writes, so identical text gives
+identical files however often the run was interrupted. Format: SAM/BAM specification, section 4.1.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from gpualign.core.common.threads import OrderedThreadPool
 from gpualign.core.output.writer import ByteWriter, Text
 
 MEMBER_TEXT = 0xFF00
-"""Bytes of text in a member. Even if they cannot be compressed, the member has fewer than 64 KB."""
+"""Bytes of text in a member. Even if the text cannot be compressed, the member is smaller than 64 KB."""
 
 _LEVEL = 1
-"""Compression level: three to five times as fast as gzip's 6; columns of numbers take a tenth more space, paths a third. isal is faster
-still, but does not always make equal bytes from equal text."""
+"""Compression level: three to five times as fast as gzip's 6; columns of numbers take a tenth more space, paths a third more. isal is
+faster still, but does not always produce equal bytes from equal text."""
 
 _HEADER = struct.Struct("<4BIBBHBBHH")
 _TRAILER = struct.Struct("<II")
 
 _END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-"""The empty member at the end, by which readers recognize a complete file."""
+"""The empty member at the end, which marks a complete file."""
 
 
 def _member(text: bytes) -> bytes:
@@ -38,9 +38,9 @@ def _member(text: bytes) -> bytes:
 class BgzfWriter:
     """Writes text to a binary file, compressed.
 
-    position: (bytes of text, compressed bytes) of the members that the file already has
-    known: bytes of the text written next that these members already hold
-    threads: threads that compress
+    position: (bytes of text, compressed bytes) in the members already in the file
+    known: number of bytes of the text written next that are already in these members
+    threads: compression threads
     """
 
     def __init__(self, file: ByteWriter, position: tuple[int, int] = (0, 0), known: int = 0, threads: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""Matrices of all pairs, square, rectangular or condensed, filled band by band."""
+"""All-pairs matrices, square, rectangular or condensed, filled band by band."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpualign.core.planning.tile_plan import Pairing, Plan
 
 
 class _ArraySink:
-    """Base of sinks that fill one array of values. make: makes the array, from a shape and dtype."""
+    """Base class for sinks that fill one array of values. make: creates the array from a shape and dtype."""
 
     def __init__(self, make: ArrayMaker, task: Task, value: MatrixValue = SCORES) -> None:
         self._make = make
@@ -26,12 +26,12 @@ class _ArraySink:
 
 
 class MatrixSink(_ArraySink):
-    """Fills a matrix, element [i][j] = query i, target j; of one set it is mirrored, the diagonal included.
+    """Fills a matrix whose element [i][j] belongs to query i and target j. A one-set matrix is mirrored and includes the diagonal.
 
     The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored.
 
-    threads: threads that write
-    rows: start and stop of the rows that the array has, with the targets that any of them needs, not mirrored; None for all
+    threads: writer threads
+    rows: start and stop of the rows in the array, which has every target that any of these rows needs and is not mirrored; None for all
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class MatrixSink(_ArraySink):
 
 
 class CondensedSink(_ArraySink):
-    """Fills a vector of the pairs i < j of one set, row by row, as in scipy.spatial.distance's condensed form.
+    """Fills a vector with the pairs i < j of one set, row by row, as in scipy.spatial.distance's condensed form.
 
     The plan's pairing must be ABOVE.
 
-    rows: start and stop of the rows that the vector has; None for all
+    rows: start and stop of the rows in the vector; None for all
     """
 
     def __init__(self, make: ArrayMaker, task: Task, value: MatrixValue = SCORES, rows: tuple[int, int] | None = None) -> None:

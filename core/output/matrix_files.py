@@ -1,4 +1,4 @@
-"""Matrix files: .npy through a memory map, .npz, and text."""
+"""Matrix files: memory-mapped .npy, .npz, and text."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ NumberType: TypeAlias = "np.dtype[np.signedinteger] | np.dtype[np.float64]"
 _BLOCK_CELLS = 1 << 20
 _IN_MEMORY = 4 << 20
 DECIMALS = 6
-"""Decimal places of identities and other fractions."""
+"""Decimal places for identities and other fractions."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""Time stamp of every .npz, so that equal results give equal bytes."""
+"""Timestamp written to every .npz, so that equal results give equal bytes."""
 
 
 Places = Callable[[int, int], Piece]
-"""Maps queries [start, stop) to the place of their values in an array, counted in values: those that do not change once written."""
+"""Maps queries [start, stop) to the position of their values in an array, in units of values. Values that change after being written are
+left out."""
 
 
 class IdentifiedRecords(Protocol):
-    """Records with ids, as rows or columns of a matrix stand for."""
+    """Records with ids, represented by rows or columns of a matrix."""
 
     @property
     def ids(self) -> Sequence[str]: ...
@@ -47,10 +48,10 @@ class IdentifiedRecords(Protocol):
 
 
 class NpyArray:
-    """An .npy array on an open binary file ("w+b"). It is filled through a memory map; a small one is filled in memory and written by
-    `flush`.
+    """An .npy array backed by an open binary file ("w+b"). The array is filled through a memory map; a small array is filled in memory and
+    written by `flush`.
 
-    The file is empty, or an earlier run has filled it in part. Raises `InputError` if it holds anything else.
+    The file is empty or was partly filled by an earlier run. Raises `InputError` if it holds anything else.
     """
 
     places: Places | None = None
@@ -83,30 +84,30 @@ class NpyArray:
             self._reservation.up_to(self._offset + stop * self._row_bytes)
 
     def flush(self) -> None:
-        """Write all values so far to the file. A mapped array needs no write: every reader of the file sees its values already, and the
-        system writes them to the disk in its own time."""
+        """Write all values so far to the file. A mapped array needs no write: every reader of the file already sees the values, and the
+        system writes them to disk on its own schedule."""
         if not isinstance(self.values, np.memmap):
             self._file.seek(self._offset)
             self._file.write(self.values.data)
             self._file.flush()
 
     def piece(self, queries: tuple[int, int] | None) -> Piece:
-        """Return the place of the bytes with the values of queries [start, stop); with None, of those before the first value."""
+        """Return the position of the bytes with the values of queries [start, stop), or, for None, of the bytes before the first value."""
         if queries is None or self.places is None:
             return Piece(0, self._offset if queries is None else 0)
         return self.places(*queries).scaled(self.values.itemsize, self._offset)
 
 
 class ArrayMaker(Protocol):
-    """Makes an array that a sink fills and then flushes."""
+    """Creates an array that a sink fills and then flushes."""
 
     def __call__(self, shape: tuple[int, ...], dtype: NumberType, /) -> FilledArray: ...
 
 
 class FilledArray(Protocol):
-    """An array on a file or in memory.
+    """An array backed by a file or held in memory.
 
-    places: maps queries to their values; set by the sink when it begins
+    places: maps queries to the positions of their values; set by the sink when it starts
     """
 
     values: npt.NDArray[Any]
@@ -116,16 +117,16 @@ class FilledArray(Protocol):
         """Prepare for writes to values[:stop]. No other values may be written."""
 
     def flush(self) -> None:
-        """Write the values, which are complete."""
+        """Write the values; call once all are complete."""
 
 
 def condensed_start(row: int, count: int) -> int:
-    """Return where the pairs of a row begin in the condensed form of `count` records, as in scipy.spatial.distance."""
+    """Return the index of a row's first pair in the condensed matrix of `count` records, as in scipy.spatial.distance."""
     return row * count - row * (row + 1) // 2
 
 
 def condensed_places(start: int, count: int) -> Places:
-    """Return the `Places` of a condensed matrix of `count` records that begins with row `start`."""
+    """Return the `Places` for a condensed matrix of `count` records that begins with row `start`."""
 
     def places(first: int, stop: int) -> Piece:
         at = condensed_start(first, count)
@@ -135,8 +136,8 @@ def condensed_places(start: int, count: int) -> Places:
 
 
 def matrix_places(start: int, columns: int, mirrored: bool) -> Places:
-    """Return the `Places` of a matrix of whole rows that begins with row `start`. mirrored: it has all rows, and the values to the left of
-    the diagonal are written later."""
+    """Return the `Places` for a matrix of whole rows that begins with row `start`. mirrored: the matrix has all rows, and its lower
+    triangle is written later."""
 
     def places(first: int, stop: int) -> Piece:
         if mirrored:
@@ -147,12 +148,12 @@ def matrix_places(start: int, columns: int, mirrored: bool) -> Places:
 
 
 def id_list_names(one_set: bool) -> tuple[str, ...]:
-    """Return the names of the lists of ids of a matrix."""
+    """Return the names of a matrix's id lists."""
     return ("ids",) if one_set else ("query_ids", "target_ids")
 
 
 def id_lists(queries: IdentifiedRecords, targets: IdentifiedRecords) -> dict[str, IdentifiedRecords]:
-    """Return the records of each list of ids, by the name of the list."""
+    """Return the records in each id list, keyed by list name."""
     return dict(zip(id_list_names(targets is queries), (queries, targets), strict=False))
 
 
@@ -170,10 +171,10 @@ def write_matrix_text(
     decimals: int = DECIMALS,
     threads: int = 1,
 ) -> None:
-    """Write a header line, an empty cell and the target ids, then one line per query: its id and values.
+    """Write a header line (an empty cell and the target ids), then one line per query: id and values.
 
-    separator: between cells; with a comma, ids are quoted
-    threads: threads that format text
+    separator: cell separator; with a comma, ids are quoted
+    threads: formatting threads
     """
     header = "".join(f"{separator}{name}" for name in _cells(targets, separator))
     stream.write((header + "\n").encode("utf-8", "surrogateescape"))
@@ -187,7 +188,7 @@ def _cells(records: IdentifiedRecords, separator: str) -> StringColumn:
 def write_phylip(
     stream: ByteWriter, matrix: npt.NDArray[Any], records: IdentifiedRecords, decimals: int = DECIMALS, threads: int = 1
 ) -> None:
-    """Write a square distance matrix in PHYLIP's format, with ids of any length ("relaxed"). threads: threads that format text."""
+    """Write a square distance matrix in PHYLIP format with ids of any length ("relaxed"). threads: formatting threads."""
     stream.write(f"{len(records.ids)}\n".encode())
     write_matrix_rows(stream, matrix, records.id_column, " ", decimals, threads)
 
@@ -202,11 +203,11 @@ def write_matrix_rows(
     undefined: str = "nan",
     below: bool = False,
 ) -> None:
-    """Write one line per row: its id and values.
+    """Write one line per row: id and values.
 
-    threads: threads that format text
-    undefined: text of a NaN
-    below: whether only the values to the left of the diagonal are written
+    threads: formatting threads
+    undefined: text for NaN
+    below: whether only the lower triangle is written
     """
     keep_freed_memory()
     for start, stop in row_blocks(matrix.shape, _BLOCK_CELLS, threads):
@@ -216,26 +217,26 @@ def write_matrix_rows(
 
 
 def open_member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
-    """Open a new array of an .npz; the caller writes and closes it."""
+    """Open a new array in an .npz; the caller writes and closes it."""
     import zipfile
 
     return archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True)
 
 
 def write_member(archive: zipfile.ZipFile, name: str, values: npt.NDArray[Any]) -> None:
-    """Write an array from memory to an .npz."""
+    """Write an in-memory array to an .npz."""
     with open_member(archive, name) as member:
         np.lib.format.write_array(member, values, allow_pickle=False)
 
 
 def write_id_members(archive: zipfile.ZipFile, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
-    """Write the ids to an .npz, under the names of `id_lists`."""
+    """Write the ids to an .npz, under the names in `id_lists`."""
     for name, records in id_lists(queries, targets).items():
         write_member(archive, name, np.array(list(records.ids), dtype=np.str_))
 
 
 def write_npz(stream: BinaryIO, arrays: dict[str, BinaryIO], queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
-    """Write an .npz of finished .npy files, under their names, and of the ids."""
+    """Write an .npz with finished .npy files, under their names, and the ids."""
     import shutil
     import zipfile
 

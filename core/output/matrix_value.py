@@ -22,7 +22,7 @@ class MatrixValue:
     """The value of each pair that a matrix holds.
 
     name: "score" (int32 or int64), "identity" or "distance", which is 1 - identity (float64)
-    edit: whether scores are edit distances, and so are distances
+    edit: whether scores, and therefore distances, are edit distances
     """
 
     name: str
@@ -36,7 +36,7 @@ class MatrixValue:
 
     @property
     def _is_engine_result(self) -> bool:
-        """True if engines compute this value for every pair."""
+        """True if engines compute this value directly for every pair."""
         return self.name == "score" or (self.edit and self.name == "distance")
 
     @property
@@ -51,13 +51,13 @@ class MatrixValue:
         return task.dtype if self._is_engine_result else np.dtype(np.float64)
 
     def of(self, block: Block) -> npt.NDArray[Any]:
-        """Return the values of a block's pairs, in the shape of its scores."""
+        """Return the values for a block's pairs, in the shape of the block's scores."""
         if self._is_engine_result:
             return block.scores
         return block.identity_fraction if self.name == "identity" else block.distance_fraction
 
     def of_band(self, task: Task, results: BandResults) -> npt.NDArray[Any]:
-        """Return the values of a band's pairs: [queries][targets]."""
+        """Return the values for a band's pairs: [queries][targets]."""
         return self.of(PairBlock(task, self.identity_definition, results))
 
 

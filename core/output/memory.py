@@ -1,4 +1,4 @@
-"""An array in memory for sinks that fill one."""
+"""An in-memory array for sinks that fill an array."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpualign.core.output.matrix_files import NumberType, Places
 
 
 class MemoryArray:
-    """Array in memory for sinks that fill one (implements `gpualign.core.output.matrix_files.FilledArray`)."""
+    """In-memory array for sinks that fill an array (implements `gpualign.core.output.matrix_files.FilledArray`)."""
 
     places: Places | None = None
 

@@ -1,4 +1,4 @@
-"""Places the values of bands in a whole matrix, and mirrors a symmetric one."""
+"""Copies band values into a whole matrix, and mirrors symmetric matrices."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from gpualign.core.common._placing import copy_rows, mirror_rows
 from gpualign.core.output.matrix_files import FilledArray
 
 _MIRROR_ROWS = 4096
-"""Rows mirrored at a time. Their values are read from all rows above, in runs of 16 KB and more where these are not in memory."""
+"""Rows mirrored at a time. The values are read from all rows above, in runs of 16 KB or more where the rows are not in memory."""
 
 _END_STEPS = 8
-"""If fewer than this many times `_MIRROR_ROWS` rows remain, rows are mirrored in steps of the remaining rows divided by this."""
+"""If fewer than `_END_STEPS * _MIRROR_ROWS` rows remain, rows are mirrored in steps of the number of remaining rows divided by
+`_END_STEPS`."""
 
 _ROWS_PER_CALL = 256
-"""Rows in one call of the compiled function: few, so that an interrupt waits only a moment."""
+"""Rows per call to the compiled function: few, so that interrupts are handled quickly."""
 
 
 class MatrixFiller:
-    """Places the values of bands, which come in the order of their rows, in a whole matrix.
+    """Copies band values into a whole matrix; bands come in row order.
 
-    array: the matrix, or rows and columns of it
+    array: the matrix, or some of its rows and columns
     mirror: whether the matrix is symmetric; the bands' values below the diagonal may then be anything
-    threads: threads that copy values
-    origin: row and column of the matrix with which `array` begins; an array that is only part of the matrix is not mirrored
+    threads: copying threads
+    origin: row and column of the matrix at which `array` begins; an array that is only part of the matrix is not mirrored
 
-    If `mirror`, bands are written as they come, and the values to the left of the diagonal follow in whole rows, the last in `finish`:
-    values go to a file once, in runs, and not a few at a time to each later row.
+    If `mirror`, bands are written as they come, and the lower triangle follows in whole rows, the last of them in `finish`: values go to a
+    file once, in runs, instead of a few at a time to each later row.
     """
 
     def __init__(self, array: FilledArray, mirror: bool, threads: int = 1, origin: tuple[int, int] = (0, 0)) -> None:
@@ -42,7 +43,7 @@ class MatrixFiller:
         self._mirrored = 0  # rows, left of it
 
     def place(self, values: npt.NDArray[Any], rows: tuple[int, int], columns: tuple[int, int]) -> None:
-        """Place the values of rows x columns, each (start, stop). Several pieces of the same rows come from left to right."""
+        """Copy in the values of rows x columns, each (start, stop). Pieces of the same rows must come from left to right."""
         if values.size:
             row, column = rows[0] - self._origin[0], columns[0] - self._origin[1]
             self._array.reserve(row + len(values))
@@ -54,7 +55,7 @@ class MatrixFiller:
             self._mirror_all()
 
     def finish(self) -> None:
-        """Mirror the remaining rows. All bands are placed, by this run or an earlier one, which may have left nothing to place."""
+        """Mirror the remaining rows. Call once all bands have been placed; on resuming, there may be none left to place."""
         self._filled = len(self._out)
         self._array.reserve(self._filled)
         self._mirror_all()

@@ -1,4 +1,4 @@
-"""Base of sinks that write pairs one after the other, in input order: filters, and blocks of bounded size."""
+"""Base class for sinks that write pairs one after the other in input order: filtering, and splitting into blocks of bounded size."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ if TYPE_CHECKING:
     from gpualign.core.results.near_results import NearResults
 
 _BLOCK_PAIRS = 1 << 15
-"""Pairs that a thread formats at a time: without paths a megabyte or two of text, which fits a processor's cache. A band has several such
-blocks, so that several threads finish it at the same time."""
+"""Pairs that a thread formats at a time: without paths, a megabyte or two of text, which fits in a processor's cache. A band has several
+such blocks, so that its threads finish at the same time."""
 
 _BLOCK_RUNS = 1 << 19
-"""Bytes of runs that a thread formats at a time; aligned letters make ten times as many bytes of text. With 5,000 genes a row has four
-times as many bytes of runs, and a band has fewer rows than a server has threads."""
+"""Bytes of CIGAR runs that a thread formats at a time; aligned letters take ten times as many bytes of text. With 5,000 genes, a row has
+four times as many bytes of runs, and a band has fewer rows than a server has threads."""
 
 BLOCK_RUNS_OF_CIGARS = 1 << 20
-"""Bytes of runs likewise, for rows without letters: CIGARs make twice as many bytes, faster than Python hands out several blocks."""
+"""Same as `_BLOCK_RUNS`, for rows without letters: CIGARs take twice as many bytes of text, and are formatted faster than Python hands out
+several blocks."""
 
 
 @dataclass(frozen=True)
 class _BlockLimits:
-    """Approximate limits of a block.
+    """Approximate block size limits.
 
-    pairs: pairs
-    runs: bytes of runs and of titles
-    titles: bytes of the titles of each query and of each target, which rows repeat
-    whole_rows: whether all pairs of a query are in one block, however large they are
+    pairs: number of pairs
+    runs: bytes of CIGAR runs and titles
+    titles: bytes of the title of each query and each target, which rows repeat
+    whole_rows: whether to keep all pairs of a query in one block, however large
     """
 
     pairs: int
@@ -49,7 +50,7 @@ class _BlockLimits:
     whole_rows: bool
 
     def cut(self, results: BandResults) -> Iterator[BandResults]:
-        """Cut a band into pieces: of several rows, of one row, or of part of a row."""
+        """Split a band into pieces: several rows, one row, or part of a row."""
         rows, targets = results.scores.shape
         sizes = np.zeros(rows, dtype=np.int64) if results.runs is None else results.runs.sizes.sum(axis=1, dtype=np.int64)
         if self.titles is not None:
@@ -64,7 +65,8 @@ class _BlockLimits:
         yield from self._cut_rows(results, start, rows, held)
 
     def _cut_rows(self, results: BandResults, start: int, stop: int, held: int) -> Iterator[BandResults]:
-        """Cut out some rows; a single row that is too long is cut further, unless rows stay whole. held: bytes of their runs and titles."""
+        """Slice out some rows; a row that is too long is split further unless rows must stay whole. held: bytes of CIGAR runs and titles in
+        these rows."""
         targets = results.scores.shape[1]
         pieces = max(1, -(-targets // self.pairs), -(-held // self.runs)) if stop - start == 1 and not self.whole_rows else 1
         step = max(1, -(-targets // pieces))
@@ -72,7 +74,7 @@ class _BlockLimits:
             yield results.part(slice(start, stop), slice(first, min(targets, first + step)))
 
     def cut_list(self, results: NearResults) -> Iterator[NearResults]:
-        """Cut a list of pairs into pieces."""
+        """Split a list of pairs into pieces."""
         titles = None if self.titles is None else self.titles[0][results.pairs.queries] + self.titles[1][results.pairs.targets]
         return results.parts(self.pairs, self.runs, titles)
 
@@ -86,11 +88,11 @@ def blocks_of(
     runs: int = _BLOCK_RUNS,
     whole_rows: bool = False,
 ) -> Iterator[Block]:
-    """Cut a band into blocks of bounded size, in input order.
+    """Split a band into blocks of bounded size, in input order.
 
-    threads: threads that will format a block together
-    runs: bytes of runs that each of them takes
-    whole_rows: whether a block has all pairs of its queries that the band has
+    threads: number of threads that format a block together
+    runs: bytes of CIGAR runs per thread
+    whole_rows: keep all of a query's pairs in the band in one block
     """
     limits = _BlockLimits(threads * _BLOCK_PAIRS, threads * runs, titles_of(task), whole_rows)
     if task.both_strands:
@@ -105,7 +107,7 @@ def blocks_of(
 
 
 def titles_of(task: Task) -> tuple[Integers, Integers] | None:
-    """Return the bytes of the titles of queries and targets; None if titles were not read, because rows do not have them."""
+    """Return the title sizes of queries and targets in bytes; None if titles were not read because rows do not show them."""
     queries, targets = task.queries.descriptions, task.targets.descriptions
     return None if queries is None or targets is None else (queries.lengths, targets.lengths)
 
@@ -113,7 +115,8 @@ def titles_of(task: Task) -> tuple[Integers, Integers] | None:
 def _of_better_strands(
     task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing, limits: _BlockLimits
 ) -> Iterator[Block]:
-    """Cut a band in which each pair is of one strand or the other into blocks: lists, because each row of a rectangle is one sequence."""
+    """Split a band in which each pair has its own strand into blocks. The blocks are lists, because each row of a rectangle is one
+    sequence."""
     from gpualign.core.alignment.aligned_pairs import PairAlignments
     from gpualign.core.results.hit_blocks import BetterStrandBlock
     from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated
@@ -140,18 +143,18 @@ def _of_better_strands(
 
 
 class PairsSink:
-    """Base of the sinks that write pairs.
+    """Base class for sinks that write pairs.
 
-    A subclass defines the text before the first pair (`header`) and how a block is written (`write_block`); one whose output is more than
-    a sequence of bytes also defines how it begins (`open`) and ends (`finish`).
+    A subclass defines the text before the first pair (`header`) and how a block is written (`write_block`). If the output is more than a
+    sequence of bytes, the subclass also defines how the output begins (`open`) and ends (`finish`).
 
-    kept: number of pairs that passed the filter; counted if the caller sets it to 0 first, else None
+    kept: number of pairs that passed the filter; counted only if the caller first sets it to 0, else None
     """
 
     block_threads = 1
-    """Threads that format a block together."""
+    """Number of threads that format a block together."""
     block_runs = _BLOCK_RUNS
-    """Bytes of runs that each of these threads formats."""
+    """Bytes of CIGAR runs that each of these threads formats."""
 
     def __init__(self, stream: ByteWriter, task: Task, filter: Filter | None = None, identity_definition: int = DEFAULT) -> None:
         self.stream = stream
@@ -169,7 +172,7 @@ class PairsSink:
         self.stream.write(self.header())
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:
-        """Write the selected pairs of a block that `mask` holds (None: all of them)."""
+        """Write the selected pairs of a block that are in `mask` (None: all of them)."""
         raise NotImplementedError
 
     def begin(self, plan: Plan) -> None:

@@ -1,4 +1,4 @@
-"""Human-readable alignments: blocks of three lines, the letters of both sequences with their agreement between them."""
+"""Human-readable alignments: blocks of three lines, the two sequences with a match line between them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _MIN_LETTERS = 10
 
 
 class BlocksSink(PairsSink):
-    """Writes each pair as a summary and its alignment, in lines of at most `width` characters (but at least ten letters).
+    """Writes each pair as a summary and an alignment, in lines of at most `width` characters (but at least ten letters).
 
-    Between the sequences | marks equal letters, . unequal ones, and in proteins + unequal ones with a positive score. Numbers at the ends
-    count letters from 1; in translations they count nucleotides.
+    Between the sequences, | marks matches, . mismatches, and in proteins + mismatches with a positive score. Numbers at the ends are
+    1-based positions; in translations they count nucleotides.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class BlocksSink(PairsSink):
         yield from self._lines(block, pair, names, firsts, steps)
 
     def _frames(self, block: Block, pair: Pair) -> Iterator[str]:
-        """Return the reading frames of translated sequences, human-readable."""
+        """Return a human-readable description of the reading frames of translated sequences."""
         for side, codon, frames in zip(("query", "target"), block.codons, as_hits(block).frames, strict=True):
             if codon != 1:
                 yield f"{frames[pair]:+d} of the {side}"
@@ -100,7 +100,7 @@ class BlocksSink(PairsSink):
             yield ""
 
     def _with_similar(self, upper: str, middle: str, lower: str) -> str:
-        """Return the line between two sequences, with + where unequal letters have a positive score."""
+        """Return the match line between two sequences, with + for mismatches with a positive score."""
         signs = np.frombuffer(middle.encode(), dtype=np.uint8)
         unequal = np.flatnonzero(signs == ord("."))
         codes = (PROTEIN.encoding[np.frombuffer(line.encode(), dtype=np.uint8)[unequal]] for line in (upper, lower))

@@ -1,4 +1,4 @@
-"""Reserves disk space for files that are written through a memory map."""
+"""Reserves disk space for memory-mapped output files."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import time
 from typing import BinaryIO
 
 _EXTRA_SECONDS = 0.1
-"""Seconds that each call may spend on reserving more than is about to be written. On a disk, a whole file is reserved in less."""
+"""Seconds that each call may spend on reserving more than is about to be written. On a disk, a whole file is reserved in less time."""
 
 _PIECE = 64 << 20
 
 
 class DiskPreallocation:
-    """Reserves space for a file of known size, so that a full disk raises an `OSError` and not a bus error in the map.
+    """Reserves space for a file of known size, so that a full disk raises an `OSError` instead of a bus error in the mapping.
 
-    A file system in memory clears the pages that it hands out, at some 5 GB a second, and devices would have to wait for that. Space is
-    therefore reserved piece by piece whenever something is written, while devices compute, so that all of it is reserved before results
-    come fast, near the end. Raises `OSError`, immediately if the file clearly does not fit.
+    An in-memory file system clears the pages that it allocates, at about 5 GB/s, and devices would have to wait for this. Space is
+    therefore reserved piece by piece at each write, while devices compute, so that all space is reserved before results come fast, near the
+    end. Raises `OSError`, immediately if the file clearly does not fit.
     """
 
     def __init__(self, file: BinaryIO, size: int) -> None:
@@ -33,7 +33,7 @@ class DiskPreallocation:
         os.truncate(file.fileno(), size)
 
     def up_to(self, stop: int) -> None:
-        """Reserve bytes [0, stop), which are about to be written, and more if it is quick."""
+        """Reserve bytes [0, stop), which are about to be written, and more if that is quick."""
         if self._done == self._size:
             return
         self._reserve(max(stop, self._done + _PIECE))

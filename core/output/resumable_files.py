@@ -10,7 +10,7 @@ from gpualign.core.output.bgzf import BgzfWriter
 from gpualign.core.output.writer import Text
 
 ResumePosition = tuple[int, int, int]
-"""Position at which a run resumes a file: bytes that are kept, bytes of text in them, and bytes of that text that are written again."""
+"""Position at which a run resumes a file: bytes kept, bytes of text in the kept bytes, and bytes of this text that are written again."""
 
 
 class GrowingFile:
@@ -20,7 +20,7 @@ class GrowingFile:
         self._file = file
 
     def position(self) -> tuple[int, int, int]:
-        """Return the size of the file three times: as bytes, as text and as the end of the rows."""
+        """Return the file size three times: as file bytes, as bytes of text and as the end of the rows."""
         self._file.flush()
         size = self._file.tell()
         return size, size, size
@@ -29,8 +29,8 @@ class GrowingFile:
 class TextFile:
     """Writes plain text.
 
-    kept: where this run resumes the file; None for a new one
-    muted: returns whether the text being written, that before the first row, is already in the file
+    kept: where this run resumes the file; None for a new file
+    muted: returns whether the text being written, which precedes the first row, is already in the file
     """
 
     def __init__(self, file: BinaryIO, kept: ResumePosition | None, muted: Callable[[], bool]) -> None:
@@ -39,7 +39,7 @@ class TextFile:
         self._known = kept[2] if kept else 0
         self._end = (kept[1] if kept else 0) - self._known
         self.bytes_written = 0
-        """Bytes that were written, including those that were already in the file."""
+        """Bytes written, including bytes that were already in the file."""
 
     def write(self, data: Text) -> None:
         self.bytes_written += len(data)
@@ -51,21 +51,21 @@ class TextFile:
         self._file.write(data[passed:] if passed else data)
 
     def position(self) -> tuple[int, int, int]:
-        """Return (bytes of the file, the same as bytes of text, end of the rows)."""
+        """Return (file size in bytes, the same size as bytes of text, end of the rows)."""
         self._file.flush()
         size = self._file.tell()
         return size, size, self._end
 
     def finish(self) -> None:
-        """Write the remaining text; none follows."""
+        """Write the remaining text; call after the last write."""
         self._file.close()
 
 
 class PackedFile:
-    """Writes text compressed as gzip.
+    """Writes gzip-compressed text.
 
-    kept, muted: as of `TextFile`
-    threads: threads that compress
+    kept, muted: as in `TextFile`
+    threads: compression threads
     """
 
     def __init__(self, file: BinaryIO, kept: ResumePosition | None, muted: Callable[[], bool], threads: int) -> None:
@@ -78,7 +78,7 @@ class PackedFile:
             self._packed.write(data)
 
     def position(self) -> tuple[int, int, int]:
-        """Return (bytes of whole members, bytes of their text, end of the rows)."""
+        """Return (bytes of complete members, bytes of text in these members, end of the rows)."""
         self._file.flush()
         return self._packed.packed_bytes, self._packed.packed_text, self._packed.text
 

@@ -1,4 +1,4 @@
-"""Pairs as a sparse matrix: an .npz file that `scipy.sparse.load_npz` opens."""
+"""Pairs as a sparse matrix: an .npz file for `scipy.sparse.load_npz`."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ _CHUNK = 1 << 18
 """Numbers copied at a time."""
 
 _LARGEST = np.iinfo(np.int32).max
-"""Largest number that 32-bit indices can count."""
+"""Largest value of a 32-bit index."""
 
 
 SPOOLS = ("counts", "indices", "data")
-"""Files of a growing sparse matrix: int64 pairs (query, number of its targets that follow), int32 target numbers, and values + 1."""
+"""Files of a growing sparse matrix: int64 pairs (query, number of targets that follow), int32 target numbers, and values + 1."""
 
 Spools = tuple[BinaryIO, BinaryIO, BinaryIO]
 
 
 class CsrRows:
-    """Rows of a sparse matrix, in the files ("w+b") of `SPOOLS`. Pairs are added in input order; the files grow until all pairs are known.
+    """Rows of a sparse matrix, in the files ("w+b") listed in `SPOOLS`. Pairs are added in input order; the files grow until all pairs are
+    known.
 
-    The stored number is the value of a pair + 1, so that the 0 of two equal sequences differs from the 0 of an absent pair.
+    The stored number is a pair's value + 1, so that the 0 for two equal sequences differs from the 0 for an absent pair.
     """
 
     def __init__(self, spools: Spools, dtype: NumberType) -> None:
-        """dtype: type of value + 1."""
+        """dtype: type of the stored numbers, value + 1."""
         self._counts, self._indices, self._data = spools
         self.dtype = dtype
 
     def add(self, queries: Integers, targets: Integers, values: npt.NDArray[Any]) -> None:
-        """Add pairs: queries, targets and values, each [pairs]. The pairs of a query are consecutive, its targets in ascending order."""
+        """Add pairs: queries, targets and values, each [pairs]. The pairs of a query are consecutive, with targets in ascending order."""
         if not len(queries):
             return
         first = int(queries[0])
@@ -53,10 +54,10 @@ class CsrRows:
 
 
 def pack_csr(stream: BinaryIO, spools: Spools, dtype: NumberType, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
-    """Write the matrix [queries][targets] as scipy.sparse.save_npz does, with the ids, as in any .npz of a matrix.
+    """Write the matrix [queries][targets] in the format of scipy.sparse.save_npz, with the ids, as in any matrix .npz.
 
-    spools: all pairs
-    dtype: type of their values + 1
+    spools: files of all pairs
+    dtype: type of the stored values + 1
     """
     import zipfile
 
@@ -79,7 +80,7 @@ def pack_csr(stream: BinaryIO, spools: Spools, dtype: NumberType, queries: Ident
 
 
 def _copy(archive: Any, name: str, spool: BinaryIO, stored: np.dtype[Any], written: np.dtype[Any], count: int) -> None:
-    """Copy a vector of `count` numbers from a file of type `stored` to a member of type `written`."""
+    """Copy a vector of `count` numbers from a file of dtype `stored` to a member of dtype `written`."""
     spool.seek(0)
     with open_member(archive, name) as member:
         header = {"descr": np.lib.format.dtype_to_descr(written), "fortran_order": False, "shape": (count,)}
@@ -89,7 +90,7 @@ def _copy(archive: Any, name: str, spool: BinaryIO, stored: np.dtype[Any], writt
 
 
 class CsrSink(PairsSink):
-    """Writes a value of each pair to spools, from which `pack_csr` makes a file. dtype: type of the values + 1."""
+    """Writes a value for each pair to spools, which `pack_csr` packs into a file. dtype: type of the values + 1."""
 
     def __init__(self, spools: Spools, task: Task, value: MatrixValue, filter: Filter | None = None) -> None:
         super().__init__(NullWriter(), task, filter, value.identity_definition)
@@ -102,6 +103,6 @@ class CsrSink(PairsSink):
 
 
 def stored_dtype(dtype: NumberType, task: Task) -> NumberType:
-    """Return the type that holds values + 1, if the values of the task have type `dtype`."""
+    """Return the type that holds values + 1 if the task's values have type `dtype`."""
     longest = task.queries.longest, task.targets.longest
     return np.dtype(np.int64) if dtype == np.int32 and task.scoring.bounds(*longest)[1] >= _LARGEST else dtype

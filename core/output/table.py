@@ -1,4 +1,4 @@
-"""Pairs as rows, in any of the formats of gpualign.core.output.formats."""
+"""Pairs as rows, in any of the formats in gpualign.core.output.formats."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 _MAKERS = 2
 
 _Rows: TypeAlias = tuple[Block, list[Column] | None, Booleans | None]
-"""A block, its columns and a mask of its rows. Columns are None if the thread that formats the rows makes them: they depend on no other
+"""A block, its columns and a row mask. Columns are None if the thread that formats the rows builds them, because they depend on no other
 block."""
 
 
 class TableSink(PairsSink):
-    """Writes pairs as rows of a format to a binary stream.
+    """Writes pairs as rows in a format to a binary stream.
 
-    threads: threads that format a band's blocks. Two of them are Python threads, which also make columns and have the others help with the
-        text: more Python threads would wait for each other. The caller's thread filters. If the format remembers earlier blocks, that
-        thread also makes all columns, in order; otherwise only those of the first block, with everything that blocks share.
+    threads: threads that format a band's blocks. Two are Python threads, which also build columns; the rest only help with the text,
+        because more Python threads would wait for each other. The caller's thread filters. If the format remembers earlier blocks, the
+        caller's thread also builds all columns, in order; otherwise, only the columns of the first block, with everything that blocks
+        share.
     """
 
     def __init__(

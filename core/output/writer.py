@@ -1,4 +1,4 @@
-"""Streams that writers of text write to, and helpers for them."""
+"""Output streams for text writers, and helpers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ Text: TypeAlias = bytes | bytearray
 
 
 _MORE_THREADS = 4
-"""Number of threads for which blocks of the smallest size are large enough that they do not wait for each other."""
+"""Maximum number of threads for which blocks of the smallest size suffice to keep threads from waiting for each other."""
 
 _LARGER = 4
-"""Largest factor by which blocks are larger than that; they then make tens of MB of text."""
+"""Maximum factor by which blocks exceed the smallest size; the largest blocks take tens of MB of text."""
 
 _REUSED = (32 << 20) - (1 << 16)
-"""Just below the size from which glibc's malloc always takes memory from the system, and returns it at once."""
+"""Just below the size from which glibc's malloc always requests memory from the system and returns it immediately when freed."""
 
 
 class ByteWriter(Protocol):
@@ -31,7 +31,8 @@ def write_pieces(stream: ByteWriter, pieces: Iterable[Text]) -> None:
 
 
 def row_blocks(shape: tuple[int, ...], cells: int, threads: int) -> Iterator[tuple[int, int]]:
-    """Cut a matrix into blocks of rows [start, stop) that `threads` threads format. cells: cells of a block if threads are few."""
+    """Split a matrix into blocks of rows [start, stop) to be formatted by `threads` threads. cells: cells per block if there are few
+    threads."""
     rows, columns = shape
     step = max(1, cells * min(_LARGER, -(-threads // _MORE_THREADS)) // max(1, columns))
     for start in range(0, rows, step):
@@ -39,8 +40,8 @@ def row_blocks(shape: tuple[int, ...], cells: int, threads: int) -> Iterator[tup
 
 
 def keep_freed_memory() -> None:
-    """Make glibc's malloc keep freed memory. Once `_REUSED` bytes were freed, it keeps up to twice as much. Otherwise every block of text
-    is made in fresh pages, which takes as long as filling them."""
+    """Make glibc's malloc keep freed memory. Once `_REUSED` bytes have been freed, malloc keeps up to twice as much. Otherwise every block
+    of text is allocated in fresh pages, which takes as long as filling them."""
     bytes(_REUSED)
 
 

@@ -1,1 +1,1 @@
-"""Formats that are rows of pairs, one module per format. Each defines its header and the columns of a row."""
+"""Row-based pair formats, one module per format. Each module defines the header and the columns of a row."""

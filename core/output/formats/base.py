@@ -1,4 +1,4 @@
-"""Interface of a format of rows."""
+"""Interface for row-based output formats."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ class RowFormat(Protocol):
 
     @property
     def remembers(self) -> bool:
-        """True if the columns of a block depend on those of the blocks before it."""
+        """True if the columns of a block depend on the columns of earlier blocks."""
 
     @property
     def detail(self) -> Detail:
-        """The detail of alignments that the rows show."""
+        """The alignment detail that the rows show."""
 
     @property
     def has_letters(self) -> bool:
-        """True if rows hold letters of the records, which are several times as much text as CIGARs."""
+        """True if rows hold letters of the records, which take several times as much text as CIGARs."""
 
     def header(self, task: Task) -> bytes:
         """Return the text before the first row."""
 
     def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
-        """Return the columns of a block's rows. mask: the rows that are written (None: all).
+        """Return the columns of a block's rows. mask: the rows to write (None: all).
 
-        If the format remembers, it is called for one block after the other, in input order; otherwise by several threads at once.
+        If `remembers` is true, blocks are passed one after the other, in input order; otherwise, from several threads at once.
         """
 
 
 def alignment_score(block: Block) -> Column:
-    """Return scores, of which larger ones are better: edit distances are negated."""
+    """Return scores for which larger is better: edit distances are negated."""
     return block.numbers(-block.scores if block.task.scoring.edit else block.scores)

@@ -1,8 +1,8 @@
 """The twelve columns of BLAST's -outfmt 6, without a header.
 
-Alignments without an E-value, such as global ones, have -1 in that column and a bit score of 0, as in vsearch's --blast6out. If the
-reverse complement of a query is aligned, the ends on the target are swapped, as BLAST does; if translations are aligned, the ends on each
-sequence that was read as its reverse complement.
+Alignments without an E-value, such as global ones, have -1 in that column and a bit score of 0, as in vsearch's --blast6out. If the reverse
+complement of a query is aligned, start and end in the target are swapped, as in BLAST. If translations are aligned, start and end are
+swapped in each sequence that was read as its reverse complement.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from gpualign.core.results.blocks import Block
 
 
 class Blast6:
-    """Columns: query, target, percent identity, length, mismatches, gap openings, ends of both (from 1), E-value, bit score."""
+    """Columns: query, target, percent identity, length, mismatches, gap openings, start and end in query and target (1-based), E-value, bit
+    score."""
 
     detail = Detail.STATISTICS
     remembers = False
@@ -47,13 +48,13 @@ class Blast6:
 
 
 def _ends(block: Block, side: str, flipped: Booleans | np.bool_) -> list[Column]:
-    """Return the first and last letter of one side, swapped where the side is flipped."""
+    """Return the start and end positions in one side, swapped where the side is flipped."""
     starts, ends = block.statistics[f"{side}_start"] + np.int32(1), block.statistics[f"{side}_end"]
     return [block.numbers(np.where(flipped, ends, starts)), block.numbers(np.where(flipped, starts, ends))]
 
 
 def blast_evalue(value: float) -> str:
-    """Return an E-value as BLAST's tables write it."""
+    """Format an E-value as in BLAST's tabular output."""
     if value < 1e-180:
         return "0.0"
     for limit, form in ((9e-4, "%.2e"), (0.1, "%.3f"), (1.0, "%.2f"), (10.0, "%.1f")):
@@ -63,7 +64,7 @@ def blast_evalue(value: float) -> str:
 
 
 def blast_bits(value: float) -> str:
-    """Return a bit score as BLAST's tables write it."""
+    """Format a bit score as in BLAST's tabular output."""
     if value > 99999:
         return f"{value:.3e}"
     return str(int(value)) if value > 99.9 else f"{value:.1f}"

@@ -1,4 +1,4 @@
-"""Aligned pairs as FASTA: two records per pair, the aligned letters of query and target with gaps."""
+"""Aligned pairs as FASTA: two records per pair, the aligned query and target with gaps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpualign.core.results.blocks import Block
 
 
 class AlignedFasta:
-    """Aligned FASTA, each sequence on one line."""
+    """Aligned FASTA with each sequence on one line."""
 
     detail = Detail.PATH
     remembers = False

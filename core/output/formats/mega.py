@@ -1,4 +1,4 @@
-"""MEGA's text format of a distance matrix."""
+"""MEGA's text format for distance matrices."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gpualign.core.sequences.string_column import StringColumn
 
 
 def write_mega(stream: ByteWriter, names: IdentifiedRecords, values: npt.NDArray[Any], title: str, decimals: int, threads: int = 1) -> None:
-    """Write the names (as `names.written_samples` makes them), then the triangle below the diagonal.
+    """Write the names (as returned by `names.written_samples`), then the lower triangle.
 
-    A distance that is not defined is `?`, which MEGA reads as missing.
+    An undefined distance is written as `?`, which MEGA reads as missing.
 
-    threads: threads that format text
+    threads: formatting threads
     """
     stream.write(f"#mega\n!Title: {title};\n!Format DataType=Distance DataFormat=LowerLeft NTaxa={len(names.ids)};\n\n".encode())
     stream.write("".join(f"[{k}] #{name}\n" for k, name in enumerate(names.ids, 1)).encode("utf-8", "surrogateescape"))

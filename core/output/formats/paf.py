@@ -11,8 +11,8 @@ from gpualign.core.results.blocks import Block
 
 
 class Paf:
-    """PAF rows. Ends are 0-based and half-open; the strand is - if the reverse complement of one of the two is aligned; the mapping quality
-    is 255 (missing). For translations, ends and lengths are in nucleotides and everything else in amino acids, as in miniprot."""
+    """PAF rows. Coordinates are 0-based and half-open; the strand is "-" if either sequence is reverse-complemented; the mapping quality is
+    255 (missing). For translations, coordinates and lengths are in nucleotides and everything else in amino acids, as in miniprot."""
 
     detail = Detail.PATH
     remembers = False

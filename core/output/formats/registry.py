@@ -1,6 +1,6 @@
-"""Every output format: its name, suffixes, contents and writer. A new format is one entry of `FORMATS`.
+"""Every output format: name, suffixes, contents and writer. To add a format, add an entry to `FORMATS`.
 
-Writers are imported when they are used, since commands read the names for their help.
+Writers are imported only when used, because commands read the format names for their help.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Results(Enum):
-    """Kind of results that a command writes: alignments of all pairs, hits of a search, local scores of all pairs, distances, clusters."""
+    """Kind of results that a command writes: all-pairs alignments, search hits, all-pairs local scores, distances, clusters."""
 
     PAIRS = "pairs"
     HITS = "hits"
@@ -34,14 +34,14 @@ class Results(Enum):
 
 
 class Layout(Enum):
-    """Arrangement of results in a file.
+    """Layout of results in a file.
 
-    ROWS: a row per pair
-    BLOCKS: a human-readable block of lines per pair
-    COLUMNS: a row per pair in typed columns, binary
-    MATRIX: a matrix as text
+    ROWS: one row per pair
+    BLOCKS: one human-readable block of lines per pair
+    COLUMNS: one row per pair in typed columns, binary
+    MATRIX: a text matrix
     ARRAY: a binary matrix
-    SPARSE: a binary matrix of some pairs
+    SPARSE: a binary sparse matrix
     """
 
     ROWS = "rows"
@@ -90,12 +90,12 @@ def _fasta(fields: list[Field]) -> RowFormat:
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of a matrix.
+    """Matrix labels.
 
-    queries: records of its rows
-    targets: records of its columns
-    title: title
-    decimals: decimal places of values that are not counts
+    queries: row records
+    targets: column records
+    title: matrix title
+    decimals: decimal places for values that are not counts
     """
 
     queries: IdentifiedRecords
@@ -129,12 +129,12 @@ def _mega(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels, threads:
 class Format:
     """An output format.
 
-    layouts: the results that it can hold, and their layout
-    suffixes: file suffixes that select it
-    rows: makes the format of rows, with the given columns if it has a choice of columns
-    matrix: writes a finished matrix; its last argument is the number of threads that format text
-    square: name of the format in messages, if it holds matrices of one set only
-    lists: separator of columns in lists of near pairs; None if the format holds no such lists
+    layouts: the kinds of results that the format can hold, and their layouts
+    suffixes: file suffixes that select the format
+    rows: builds the row format, with the given columns if columns can be chosen
+    matrix: writes a finished matrix; the last argument is the number of formatting threads
+    square: name of the format in messages, if the format holds only one-set matrices
+    lists: column separator in near-pair lists; None if the format holds no such lists
     has_fields: whether columns can be chosen
     """
 
@@ -149,22 +149,22 @@ class Format:
 
     @property
     def is_array(self) -> bool:
-        """True if it is a binary matrix of every pair."""
+        """True if the format is a binary matrix of all pairs."""
         return Layout.ARRAY in self.layouts.values()
 
     @property
     def needs_file(self) -> bool:
-        """True if it cannot go to standard output."""
+        """True if the format cannot be written to standard output."""
         return self.is_array or Layout.SPARSE in self.layouts.values()
 
     @property
     def is_text(self) -> bool:
-        """True if it is plain text, which may be compressed."""
+        """True if the format is plain text, which may be compressed."""
         return not self.needs_file and Layout.COLUMNS not in self.layouts.values()
 
     @property
     def keeps_any_pairs(self) -> bool:
-        """True if it can hold distances of any selection of pairs, even one that is made while they are computed."""
+        """True if the format can hold distances for any selection of pairs, even pairs selected while distances are computed."""
         return self.lists is not None or self.layouts.get(Results.DISTANCES) in (Layout.COLUMNS, Layout.SPARSE)
 
 
@@ -175,7 +175,7 @@ def _of_pairs(layout: Layout, hits: bool = True) -> dict[Results, Layout]:
 _ROWS, _COLUMNS, _MATRIX, _ARRAY = Layout.ROWS, Layout.COLUMNS, Layout.MATRIX, Layout.ARRAY
 _OF_EVERY_PAIR = (Results.PAIRS, Results.SCORES, Results.DISTANCES)
 _OF_TEXT = {results: _MATRIX if results is Results.DISTANCES else _ROWS for results in Results}
-"""Default layouts of tsv and csv."""
+"""Default layouts for tsv and csv."""
 
 FORMATS: dict[str, Format] = {
     format.name: format
@@ -202,5 +202,5 @@ FORMATS: dict[str, Format] = {
 
 
 def formats_of(results: Results) -> tuple[str, ...]:
-    """Return the names of the formats that hold such results."""
+    """Return the names of the formats that hold these results."""
     return tuple(name for name, format in FORMATS.items() if results in format.layouts)

@@ -1,9 +1,8 @@
 """SAM 1.6: targets are the references, queries the reads; with NM, AS and MD.
 
-SAM has no gaps in the query at the ends of an alignment: POS is the first letter of the target that is aligned with a letter of the query,
-or a letter inserted before it. Letters of the query beyond the alignment are soft-clipped. Alignments that hold no letter of the query are
-unmapped reads, placed at the target's first letter. Hits of a search on the other strand have the flag 16 and the reverse complement of the
-query.
+SAM has no gaps in the query at the ends of an alignment: POS is the first target letter aligned with a query letter, or a letter inserted
+before it. Query letters beyond the alignment are soft-clipped. Alignments without query letters are unmapped reads, placed at the target's
+first letter. Search hits on the reverse strand have flag 16 and the reverse complement of the query.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
 
 _LONGEST = 254
-"""Largest number of bytes in a read's name."""
+"""Maximum number of bytes in a read name."""
 
 _OF_READS = bytes(byte for byte in range(ord("!"), ord("~") + 1) if byte != ord("@"))
 _OF_REFERENCES = bytes(byte for byte in range(ord("!"), ord("~") + 1) if byte not in b"\\,\"`'()[]{}<>")
-"""Characters that the specification allows in names of reads and of references."""
+"""Characters that the specification allows in read and reference names."""
 
 _UNMAPPED = 4
 _SECONDARY = 256
@@ -35,8 +34,8 @@ _REVERSE = 16
 
 
 def describe_names(task: Task) -> Iterator[str]:
-    """Return warnings about ids, of queries and of targets, with characters that the specification does not allow in names. Raises
-    `InputError` for ids that are refused."""
+    """Return warnings about query and target ids with characters that the specification does not allow in names. Raises `InputError` for
+    rejected ids."""
     _check_names(task)
     sides = (
         ("query", task.queries, _OF_READS, "reads: printable ASCII without @"),
@@ -67,7 +66,7 @@ def _check_names(task: Task) -> None:
 
 
 class Sam:
-    """SAM rows. The first row of a query is its primary alignment; the others are flagged secondary."""
+    """SAM rows. The first row of a query is the primary alignment; the rest are flagged secondary."""
 
     detail = Detail.PATH
     remembers = True  # which rows are primary alignments
@@ -77,7 +76,7 @@ class Sam:
         self._seen = -1  # the last record that has a row
 
     def header(self, task: Task) -> bytes:
-        """Return the header. Raises `InputError` for an id or a letter with which no reader would open the file."""
+        """Return the header. Raises `InputError` for an id or a letter that would make the file unreadable."""
         _check_names(task)
         stop = task.alphabet.letters.find("*")
         if stop in task.queries.used_codes:

@@ -1,4 +1,4 @@
-"""A table of the chosen columns with a line of their names, separated by tabs, or by commas as in RFC 4180."""
+"""A table of the chosen columns with a header line, separated by tabs, or by commas as in RFC 4180."""
 
 from __future__ import annotations
 

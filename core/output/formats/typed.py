@@ -1,4 +1,4 @@
-"""A table of the chosen columns, each with its own type: Parquet and Arrow."""
+"""A table of the chosen columns, each typed: Parquet and Arrow."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gpualign.core.results.columns import Field, detail_of
 
 @dataclass(frozen=True)
 class TypedTable:
-    """Table of the chosen fields in a container of gpualign.core.output.arrow."""
+    """Table of the chosen fields, in one of the containers in gpualign.core.output.arrow."""
 
     container: str
     fields: list[Field]
 
     @property
     def detail(self) -> Detail:
-        """The detail of alignments that the rows show."""
+        """The alignment detail that the rows show."""
         return detail_of(self.fields)
