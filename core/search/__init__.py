@@ -1,1 +1,1 @@
-"""Database search: score cutoffs, the best hits in order, and their writer."""
+"""Database search: score cutoffs, hit assembly and ordering, and the hit writer."""

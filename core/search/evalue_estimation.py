@@ -1,13 +1,12 @@
-"""Estimates parameters of E-values from simulated sequences, for scorings without published ones.
+"""Estimates E-value parameters from simulated sequences, for scorings without published parameters.
 
-Method: random sequences with the letter frequencies of the database are searched against each other. The best scores of pairs
-of unrelated sequences have the distribution P(S < x) = exp(-A e^(-lambda x)) with A = K (L - l)^2 for two sequences of L letters
-(Altschul & Gish 1996); lambda and A are the maximum-likelihood estimates, for scores as whole multiples of the scoring's
-step. alpha and beta are the regression line of the lengths of the alignments over their scores (Altschul et al. 2001), l is the
-mean length. Sequences of two lengths are compared: if scores grow as fast as the length rather than its logarithm, E-values
-have no meaning, and none are given.
+Method: random sequences with the letter frequencies of the database are searched against each other. The best scores between unrelated
+sequences have the distribution P(S < x) = exp(-A e^(-lambda x)) with A = K (L - l)^2 for two sequences of L letters (Altschul & Gish 1996);
+lambda and A are the maximum-likelihood estimates, for scores that are integer multiples of the scoring's step. alpha and beta come from the
+regression line of alignment length on score (Altschul et al. 2001), l is the mean alignment length. Sequences of two lengths are compared:
+if scores grow in proportion to the length rather than to its logarithm, E-values are meaningless, and none are given.
 
-The simulation has a fixed seed, so the same input has the same E-values.
+The simulation uses a fixed seed, so the same input gives the same E-values.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 SEQUENCES = 100
-"""Sequences on either side; every pair is compared."""
+"""Number of sequences on each side; every pair is compared."""
 
 LENGTH = 800
 _SHORT = LENGTH // 4
 _TRACED = 2000
 _LARGEST_GROWTH = 2.5
-"""Largest ratio of mean scores when the length grows fourfold. In the logarithmic phase ln(4^2) / lambda is added; in the linear one the
-mean grows fourfold."""
+"""Maximum ratio of mean scores when the length grows fourfold. In the logarithmic phase, the mean grows by ln(4^2) / lambda; in the linear
+phase, fourfold."""
 
 _SEED = 20010521
 
 
 class Simulator(Protocol):
-    """Computes local alignments of all pairs of two sets."""
+    """Computes local alignments between all pairs of two sets."""
 
     def scores(self, queries: SequenceSet, targets: SequenceSet) -> npt.NDArray[np.int64]:
         """Return all scores: int64[queries][targets]."""
@@ -47,18 +46,19 @@ class Simulator(Protocol):
     def statistics(
         self, queries: SequenceSet, targets: SequenceSet, pairs: npt.NDArray[np.int64], scores: npt.NDArray[np.int64]
     ) -> Statistics:
-        """Return STATISTICS[pairs] of some pairs. pairs: int64[pairs][2], (query, target); scores: their scores, above 0."""
+        """Return the alignment statistics of given pairs, STATISTICS[pairs]. pairs: int64[pairs][2], (query, target); scores: scores of
+        these pairs, above 0."""
 
 
 def letter_frequencies(sequences: SequenceSet, unambiguous: int) -> npt.NDArray[np.float64]:
-    """Return the frequencies of the first `unambiguous` codes, by code; all equal if the set has none of them."""
+    """Return the frequencies of the first `unambiguous` codes, by code; all equal if none of these codes occurs."""
     counts = sequences.code_counts[:unambiguous].astype(np.float64)
     return counts / counts.sum() if counts.any() else np.full(unambiguous, 1 / unambiguous)
 
 
 def simulate_parameters(scoring: Scoring, frequencies: npt.NDArray[np.float64], simulator: Simulator) -> Parameters | None:
-    """Return parameters of a scoring for sequences with these letter frequencies, by code; None if its scores are not in the logarithmic
-    phase, or if no two letters in use have a positive score."""
+    """Return the parameters of a scoring for sequences with these letter frequencies (by code). Returns None if the scores are not in the
+    logarithmic phase, or if no two letters in use have a positive score."""
     used = np.flatnonzero(frequencies)
     if not (scoring.substitution[np.ix_(used, used)] > 0).any():
         return None
@@ -85,13 +85,13 @@ def simulate_parameters(scoring: Scoring, frequencies: npt.NDArray[np.float64], 
 
 
 def _step(scoring: Scoring) -> int:
-    """Return a number of which all scores are multiples."""
+    """Return a common divisor of all scores."""
     return max(1, math.gcd(*(int(x) for x in np.unique(np.abs(scoring.substitution))), scoring.gap_open, scoring.gap_extend))
 
 
 @dataclass(frozen=True)
 class _Counts:
-    """Distinct scores and how often each occurs; scores are multiples of `step`."""
+    """Distinct scores and their counts; scores are multiples of `step`."""
 
     scores: npt.NDArray[np.int64]
     counts: npt.NDArray[np.int64]
@@ -126,7 +126,7 @@ def fit_gumbel(scores: npt.NDArray[np.int64], step: int) -> tuple[float, float]:
 
 
 def _maximise(function: Callable[[float], float], low: float, high: float, tolerance: float = 1e-6) -> float:
-    """Return where a function has its only maximum between low and high, by golden-section search."""
+    """Return the position of a function's only maximum between low and high, using golden-section search."""
     ratio = (math.sqrt(5) - 1) / 2
     a, b = high - ratio * (high - low), low + ratio * (high - low)
     at_a, at_b = function(a), function(b)

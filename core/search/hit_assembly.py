@@ -1,4 +1,4 @@
-"""Gathers hits of each band's queries from the tiles of a search: their best hits, or every hit that reaches a score cutoff."""
+"""Gathers the hits for each band's queries from the tiles of a search: the best hits, or every hit that reaches a score cutoff."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Band
 
 _CHUNK = 1 << 17
-"""Approximate number of hits passed on at a time: those of whole queries."""
+"""Approximate number of hits passed on at a time; a query's hits are never split."""
 
 
 class BestAssembly:
-    """Gathers the best `task.top` targets of each query of a band, and returns those that score `min_score` or more.
+    """Gathers the best `task.top` targets for each query in a band, and returns the targets that score at least `min_score`.
 
-    per_record: queries per record, its strands, which are all in one band
+    per_record: queries (strands) per record, all in the same band
     """
 
     def __init__(self, task: Task, min_score: int, per_record: int, band: Band) -> None:
@@ -47,7 +47,7 @@ class BestAssembly:
 
 @dataclass(frozen=True)
 class _TileHits:
-    """Hits of a tile, in order of their rows: rows of the band and targets, int32[hits], and their scores."""
+    """Hits in a tile, in row order: band rows and targets, int32[hits], and scores."""
 
     rows: npt.NDArray[np.int32] = field(repr=False)
     targets: npt.NDArray[np.int32] = field(repr=False)
@@ -56,11 +56,11 @@ class _TileHits:
 
 @dataclass(frozen=True)
 class QueryHits:
-    """Hits of consecutive queries, in the order of the queries.
+    """Hits of consecutive queries, in query order.
 
     hits: the hits
     queries: int64[queries]
-    cut: bool[queries], whether a query has more hits than can be held; none of them are here
+    cut: bool[queries], whether a query has more hits than can be held; the hits of such a query are left out
     """
 
     hits: Hits
@@ -69,14 +69,14 @@ class QueryHits:
 
 
 class PassingAssembly:
-    """Gathers, for each query of a band, every target that scores at least the query's floor.
+    """Gathers every target that scores at least the query's floor, for each query in a band.
 
     task: a search for the best `task.top` targets
-    numbers: int64[queries], the queries' numbers in the whole search
+    numbers: int64[queries], query numbers in the whole search
     floors: int64[queries], each at least 1
 
-    A tile has every target that reaches the floor of a query if it reports all of its targets, or one below the floor. A query is cut if a
-    tile reports fewer targets than that, or if the query has more than `task.top` hits, for which no memory is planned.
+    A tile reports every target that reaches a query's floor if it reports all its targets, or a target below the floor. A query is cut if a
+    tile may have left out such targets, or if the query has more than `task.top` hits, for which no memory is planned.
     """
 
     def __init__(self, task: Task, numbers: Integers, floors: Integers, band: Band) -> None:
@@ -106,7 +106,7 @@ class PassingAssembly:
             self._tiles.append(_TileHits((rows + place.start).astype(np.int32), targets, scores[rows, columns]))
 
     def done(self) -> Iterator[QueryHits]:
-        """Return the hits of the band's queries, some queries at a time."""
+        """Yield the hits of the band's queries, a few queries at a time."""
         before = np.concatenate(([0], np.cumsum(np.where(self._cut, 0, self._counts))))
         start = 0
         while start < len(self._queries):
@@ -115,7 +115,7 @@ class PassingAssembly:
             start = stop
 
     def _hits(self, start: int, stop: int) -> Hits:
-        """Return the hits of rows start .. stop-1, except cut ones, in order of their queries."""
+        """Return the hits of rows start .. stop-1 in query order, leaving out rows whose lists were truncated."""
         pieces = [NO_HITS]
         for tile in self._tiles:
             within = slice(*np.searchsorted(tile.rows, (start, stop)))

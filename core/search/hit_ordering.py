@@ -1,4 +1,4 @@
-"""Puts hits in the order of the queries, although some queries are searched twice."""
+"""Puts hits in query order, although some queries are searched twice."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gpualign.core.search.hit_assembly import QueryHits
 
 
 class HitOrder:
-    """Puts hits in the order of the queries, although the hits of some queries come later. Holds the hits that wait for these.
+    """Puts hits in query order, although the hits of some queries come late. Holds the hits that must wait for late hits.
 
-    per_record: queries per record, its strands
+    per_record: queries (strands) per record
     """
 
     def __init__(self, per_record: int) -> None:
@@ -29,15 +29,15 @@ class HitOrder:
         return np.array(self._missing, dtype=np.int64)
 
     def first(self, result: QueryHits) -> HitBatch:
-        """Add the hits of the next queries, searched for the first time; cut queries become missing. Return all hits of the next whole
-        records, up to the first with a missing query."""
+        """Add the hits of the next queries, searched for the first time; cut queries become missing. Return all hits of the next complete
+        records, up to the first record with a missing query."""
         self._held.append(result.hits)
         self._missing.extend(result.queries[result.cut].tolist())
         self._searched = int(result.queries[-1]) + 1
         return self._release(NO_HITS)
 
     def again(self, result: QueryHits) -> HitBatch:
-        """Add the hits of the first missing queries, none of which is cut. Return hits as `first` does."""
+        """Add the hits of the first missing queries, none of which may be cut. Return hits as in `first`."""
         if result.cut.any() or any(self._missing.popleft() != query for query in result.queries.tolist()):
             raise RuntimeError("queries that were searched again lack hits")
         return self._release(result.hits)

@@ -1,4 +1,4 @@
-"""Traces the hits of a search and writes them, a few queries at a time."""
+"""Traces and writes the hits of a search, a few queries at a time."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from gpualign.core.scoring.evalues import SearchSpace
 from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
 _CHUNK = 8192
-"""Largest number of hits traced and written at a time."""
+"""Maximum number of hits traced and written at a time."""
 
 _CHUNK_LETTERS = 4 << 20
-"""Approximate number of letters of their queries and bytes of titles, which formats may repeat for each hit."""
+"""Approximate number of query letters and title bytes per chunk; formats may repeat both for each hit."""
 
 Trace = Callable[[Hits], tuple[Statistics, Runs]]
 
 
 @dataclass(frozen=True)
 class HitFilter:
-    """Selects the hits that are written.
+    """Selects the hits to write.
 
-    max_hits: number of best hits of each query; None for all
-    min_score: smallest score
-    max_evalue: largest E-value, None for any
-    without_self: whether a hit of a query on itself is left out
-    rows: filter of traced hits
+    max_hits: number of best hits per query; None for all
+    min_score: minimum score
+    max_evalue: maximum E-value; None for any
+    without_self: whether to leave out the hits of queries on themselves
+    rows: filter for traced hits
     """
 
     max_hits: int | None
@@ -47,21 +47,21 @@ class HitFilter:
 
     @property
     def top(self) -> int | None:
-        """Targets of each query that the search must find: one more than are written, which shows whether there are more. None: all that
-        pass, since of two hits the one with the smaller score may have the smaller E-value."""
+        """Number of targets that the search must find for each query: one more than are written, to show whether there are more. None: all
+        targets that pass, because the hit with the lower score may have the lower E-value."""
         return None if self.max_hits is None or self.max_evalue is not None else self.max_hits + 1 + self.without_self
 
 
 NOTABLE = 1e-3
-"""Largest E-value of hits that a user would not want to miss."""
+"""Maximum E-value of hits that a user would not want to miss."""
 
 
 @dataclass
 class SuppressedHits:
     """Counts of queries with hits that were not written.
 
-    queries: queries with more than the filter's `max_hits` hits that score enough and have a small enough E-value
-    notable: of them, if there is no threshold of E-values, those whose first unwritten hit has an E-value up to `NOTABLE`
+    queries: queries with more than `max_hits` hits that pass the filter's score and E-value thresholds
+    notable: if there is no E-value threshold, number of these queries whose first unwritten hit has an E-value of at most `NOTABLE`
     """
 
     queries: int = 0
@@ -69,13 +69,13 @@ class SuppressedHits:
 
 
 class HitsWriter:
-    """Writes hits through a sink of pairs.
+    """Writes hits through a pairs sink.
 
-    report: the sink, whose columns may be those of hits
+    report: the sink, which may have hit columns
     task: the search
-    sides: strands or frames of its queries and targets
-    space: search space of E-values, or None
-    trace: returns paths of hits; None if rows show none
+    sides: strands or frames of the search's queries and targets
+    space: search space for E-values, or None
+    trace: returns hit paths; None if rows show no paths
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class HitsWriter:
         self._report.open()
 
     def write(self, batch: HitBatch) -> None:
-        """Write hits. batch: all hits of the next records, of all their strands or frames, that may pass, in order of the queries."""
+        """Write hits. batch: all hits that may pass for the next records, with all strands or frames, in query order."""
         hits = self._best_of_frames(batch.hits)
         letters = self._task.queries.lengths[hits.queries]
         if (titles := titles_of(self._task)) is not None:
@@ -118,11 +118,12 @@ class HitsWriter:
             start = end
 
     def finish(self) -> None:
-        """Finish the output; no hit follows."""
+        """Finish the output; call after the last hit."""
         self._report.finish()
 
     def _best_of_frames(self, hits: Hits) -> Hits:
-        """Return the best targets of each record. Of two records' strands or frames only the best hit counts, the first of equal ones."""
+        """Return the best targets for each record. Only the best hit between any strands or frames of two records counts (the first if
+        tied)."""
         of_queries, of_targets = self._sides.queries, self._sides.targets
         records = of_queries.records(hits.queries)
         if self._filter.without_self:
@@ -142,7 +143,7 @@ class HitsWriter:
         return hits.part(places < self._filter.max_hits)
 
     def _count_suppressed(self, hits: Hits, records: Integers, beyond: Integers) -> None:
-        """Count records with unwritten hits. beyond: >= 0 for an unwritten hit, 0 for the first of a record."""
+        """Count records with unwritten hits. beyond: >= 0 for an unwritten hit, 0 for a record's first unwritten hit."""
         limit = self._filter.max_evalue
         chosen = beyond == 0 if limit is None else beyond >= 0
         evalues = None if self._space is None else hit_evalues(self._space, self._sides, hits.part(chosen))

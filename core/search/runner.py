@@ -1,8 +1,8 @@
-"""Runs a search. Its engine keeps only the best few targets of a query, yet no hit that passes a threshold is lost.
+"""Runs a search. The engine keeps only the best few targets for each query, yet no hit that passes a threshold is lost.
 
-A search for the best hits is one run. A search for every hit that passes first asks for the `_FIRST` best, which is nearly always
-enough (core/search/score_cutoffs.py says when), and then searches queries that may have more again, keeping all targets. Queries are
-searched in batches, because hits are written in the order of the queries: those after a query that is searched again wait for it.
+A search for the best hits is a single run. A search for every passing hit first asks for the `_FIRST` best targets, which is nearly always
+enough (core/search/score_cutoffs.py says when), and then repeats the search for queries that may have more hits, keeping all targets.
+Queries are searched in batches because hits are written in query order: hits of later queries wait for a query that is searched again.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ from gpualign.core.search.score_cutoffs import EvalueScoreCutoffs, score_floors
 from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
 _FIRST = 1000
-"""Targets of a query that are kept at first in a search for every hit above a threshold."""
+"""Number of targets initially kept per query in a search for every hit above a threshold."""
 
 _HELD_SHARE = 8
-"""The memory divided by this holds hits that wait for those of an earlier query."""
+"""Divisor of the memory: the quotient is the memory for hits that wait for an earlier query's hits."""
 
 _HIT_BYTES = 24
 
 _PROBE = 256
-"""Queries in the first batch of a large search. If most of them must be searched again, later ones keep all targets at once."""
+"""Number of queries in the first batch of a large search. If most of these must be searched again, later batches keep all targets from the
+start."""
 
 
 class GrowingProgress(Progress, Protocol):
@@ -54,12 +55,12 @@ class GrowingProgress(Progress, Protocol):
 class SearchPlan:
     """Plan of a search.
 
-    prepared: the search prepared by an engine, with the number of targets that are kept at first
-    filter: selects the hits that are written
+    prepared: the search prepared by an engine, with the initial number of targets kept
+    filter: selects the hits to write
     sides: strands or frames of queries and targets
-    plan: plan of the run, as if all queries were searched at once
+    plan: plan for the run, as if all queries were searched at once
     budget: memory for the engine
-    group: queries that are searched before any is searched again
+    group: number of queries searched before any is searched again
     """
 
     prepared: Prepared
@@ -80,7 +81,7 @@ class SearchPlan:
 
 
 def plan_search(task: Task, sides: QueryTargetFrames, filter: HitFilter, engine: Engine, memory: int) -> SearchPlan:
-    """Plan a search of these queries and targets for an engine with `memory` bytes beyond the sequences."""
+    """Plan a search with these queries and targets for an engine with `memory` bytes in addition to the sequences."""
     task = replace(task, queries=sides.queries.sequences, targets=sides.targets.sequences)
     targets, group = len(task.targets), len(task.queries)
     if filter.top is not None:
@@ -106,9 +107,9 @@ def run_search(
     progress: GrowingProgress,
     marks: CheckpointListener = NO_CHECKPOINTS,
 ) -> Totals:
-    """Pass the hits that may pass the filter to the sink, and return totals. Work is everything computed, repeated work included.
+    """Send the hits that may pass the filter to the sink, and return totals. Work includes repeated work.
 
-    space: search space of E-values; required if the filter has a threshold of E-values
+    space: search space for E-values; required if the filter has an E-value threshold
     """
     start, counted = time.perf_counter(), _Counted(progress)
     run_pipeline(search.plan, find_hits(search, space, engine, counted), sink, lambda batch: batch.records, marks)
@@ -116,7 +117,7 @@ def run_search(
 
 
 def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: GrowingProgress) -> Iterator[HitBatch]:
-    """Return the hits of whole records, in their order, that may pass the filter. Closing the iterator stops all work."""
+    """Yield the hits that may pass the filter, in record order; a record's hits are never split. Closing the iterator stops all work."""
     plan, prepared = search.plan, search.prepared
     if search.filter.top is not None:
         begin = partial(BestAssembly, search.task, search.filter.min_score, search.sides.queries.per_record)
@@ -150,7 +151,7 @@ def _floors(search: SearchPlan, space: SearchSpace | None) -> Integers:
 
 @dataclass(frozen=True)
 class _Passing:
-    """Search for every hit that reaches the floors."""
+    """Search for every hit that reaches its query's floor."""
 
     search: SearchPlan
     floors: Integers
@@ -158,7 +159,7 @@ class _Passing:
     progress: GrowingProgress
 
     def hits(self) -> Iterator[HitBatch]:
-        """Search every query of the plan."""
+        """Search all queries in the plan."""
         task, order = self.search.task, HitOrder(self.search.sides.queries.per_record)
         first, end, targets = self.search.plan.start, self.search.plan.end, len(task.targets)
         top, start = task.top or 0, first
@@ -176,7 +177,7 @@ class _Passing:
             start = stop
 
     def _pass(self, numbers: Integers, top: int) -> Iterator[QueryHits]:
-        """Search some queries, keeping the `top` best targets of each."""
+        """Search some queries, keeping the `top` best targets for each."""
         task, prepared = self.search.task, self.search.prepared
         if top != task.top or len(numbers) < len(task.queries):
             queries = task.queries.select(numbers) if len(numbers) < len(task.queries) else task.queries
