@@ -1,1 +1,1 @@
-"""Clusters of records that are near each other, from arrays to arrays. scipy does the graphs and the linkage."""
+"""Clustering of records that are near each other: arrays in, arrays out. scipy handles graphs and linkage."""

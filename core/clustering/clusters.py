@@ -1,4 +1,4 @@
-"""A clustering, and functions that make one from labels or centroids."""
+"""A clustering, and functions that build a clustering from labels or centroids."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 
 _ROUNDING = 1e-12
-"""Largest relative difference between two sums of the same distances that are added in different orders."""
+"""Maximum relative difference between two sums of the same distances added in different orders."""
 
 
 @dataclass(frozen=True)
 class Clustering:
     """Clusters of records.
 
-    labels: int64[count], cluster of each record; clusters are numbered from 0 in the order of their first records
+    labels: int64[count], cluster of each record; clusters are numbered from 0 in order of their first records
     representatives: int64[clusters], representative record of each cluster
-    distances: float64[count], distance of each record to its representative; nan if not known
+    distances: float64[count], distance between each record and its representative; nan if unknown
     """
 
     labels: Integers = field(repr=False)
@@ -35,21 +35,22 @@ class Clustering:
 
     @property
     def figures(self) -> dict[str, object]:
-        """Numbers for summaries: clusters, clusters of one record, and records of the largest cluster."""
+        """Summary numbers: clusters, singletons, and records in the largest cluster."""
         sizes = self.sizes.tolist()
         return {"clusters": len(sizes), "singletons": sizes.count(1), "largest_cluster": max(sizes, default=0)}
 
     def of_copies(self, of: Integers, leaders: Integers) -> Clustering:
-        """Return the clusters of records that are copies of these.
+        """Return the clustering of copies of these records.
 
-        of: int64[records], the record of this clustering of which each is a copy; these are numbered by their first copies
-        leaders: int64[count], for each record of this clustering the copy that represents others
+        of: int64[copies], for each copy, the record of this clustering that it duplicates; these records are numbered in order of their
+            first copies
+        leaders: int64[count], for each record of this clustering, the copy that serves as representative
         """
         return Clustering(self.labels[of], leaders[self.representatives], self.distances[of])
 
 
 def numbered(labels: Integers) -> Integers:
-    """Return the labels with clusters numbered from 0 in the order of their first records."""
+    """Renumber the clusters in `labels` from 0 in order of their first records."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     number = np.empty(len(first), dtype=np.int64)
     number[np.argsort(first)] = np.arange(len(first))
@@ -57,12 +58,13 @@ def numbered(labels: Integers) -> Integers:
 
 
 def of_labels(labels: Integers, edges: Edges, copies: Integers | None = None) -> Clustering:
-    """Return a clustering. The representative of a cluster is the record with the most near records in the cluster; of several the one
-    with the smallest sum of distances to these, then the first. If all records are near each other, it is the medoid.
+    """Return the clustering with these labels. A cluster's representative is the record with the most near records in the cluster; ties are
+    broken by the smallest sum of distances to these, then by record order. If all records are near each other, the representative is the
+    medoid.
 
     labels: cluster of each record
     edges: pairs of near records
-    copies: int64[count], number of copies of each record; None for one of each. Copies are near each other, at distance 0
+    copies: int64[count], number of copies of each record; None if every record occurs once. Copies are near each other, at distance 0
     """
     labels = numbered(labels)
     copies = np.ones(edges.count, dtype=np.int64) if copies is None else copies
@@ -77,12 +79,12 @@ def of_labels(labels: Integers, edges: Edges, copies: Integers | None = None) ->
 
 
 def representatives(labels: Integers, near: Integers, sums: Reals) -> Integers:
-    """Return the representative of each cluster: int64[clusters]. It is the record with the most near records in the cluster; of several
-    the one with the smallest sum of distances to these, then the first.
+    """Return the representative of each cluster: int64[clusters]. A representative is the record with the most near records in the cluster;
+    ties are broken by the smallest sum of distances to these, then by record order.
 
-    labels: cluster of each record, as of `numbered`
-    near: number of near records in the cluster of each record
-    sums: sum of its distances to them
+    labels: cluster of each record, as returned by `numbered`
+    near: for each record, number of near records in the same cluster
+    sums: for each record, sum of the distances to these near records
     """
     count = int(labels.max(initial=-1)) + 1
     max_near, min_sums = np.zeros(count, dtype=near.dtype), np.full(count, np.inf)
@@ -96,7 +98,7 @@ def representatives(labels: Integers, near: Integers, sums: Reals) -> Integers:
 
 
 def of_centroids(centroids: Integers, edges: Edges) -> Clustering:
-    """Return the clustering whose representatives are the centroids. centroids: centroid of each record."""
+    """Return the clustering with the centroids as representatives. centroids: centroid of each record."""
     labels = numbered(centroids)
     chosen = np.empty(int(labels.max(initial=-1)) + 1, dtype=np.int64)
     chosen[labels] = centroids
@@ -104,11 +106,11 @@ def of_centroids(centroids: Integers, edges: Edges) -> Clustering:
 
 
 def measured(labels: Integers, chosen: Integers, parts: Iterable[tuple[Indices, Indices, Reals]]) -> Clustering:
-    """Return the clustering with the distance of each record to its representative.
+    """Return the clustering, with distances between each record and its representative.
 
-    labels: cluster of each record, as of `numbered`
+    labels: cluster of each record, as returned by `numbered`
     chosen: representative of each cluster
-    parts: pairs with their distances, as of `Edges.parts`
+    parts: pairs with distances, as returned by `Edges.parts`
     """
     distances = np.full(len(labels), np.nan)
     distances[chosen] = 0

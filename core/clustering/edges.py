@@ -1,4 +1,4 @@
-"""Pairs of records with their distances."""
+"""Record pairs with distances."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from gpualign.core.common.units import format_bytes
 Indices = npt.NDArray[np.signedinteger]
 
 PAIR_BYTES = 16
-"""Memory of a pair: two int32 and a float64."""
+"""Memory per pair: two int32 and a float64."""
 
 _PART = 1 << 18
-"""Pairs processed at a time: temporary arrays for them take some twenty megabytes."""
+"""Number of pairs processed at a time: temporary arrays for these pairs take about twenty megabytes."""
 
 _FIRST_BYTES = 1 << 20
 _GROWTH = 1.125
 _ADVISED = 2.2
-"""Factor from the estimated memory of pairs to the memory advised: sequences take memory too."""
+"""Ratio of the advised memory to the estimated memory for pairs: sequences take memory too."""
 
 
 @dataclass(frozen=True)
 class Edges:
-    """Pairs of records with their distances, each pair once and in any order: near pairs, or all known pairs.
+    """Record pairs with distances, each pair once and in any order: near pairs, or all known pairs.
 
     count: number of records
     i, j: int32 or int64[pairs], 0 <= i < j < count
@@ -51,25 +51,25 @@ class Edges:
         return self.i.nbytes + self.j.nbytes + self.distance.nbytes
 
     def parts(self) -> Iterator[tuple[Indices, Indices, Reals]]:
-        """Return (i, j, distance) of pairs in the order of the list, few enough at a time that temporary arrays take little memory."""
+        """Yield (i, j, distance) of pairs in list order, few enough at a time that temporary arrays take little memory."""
         for start in range(0, len(self), _PART):
             part = slice(start, start + _PART)
             yield self.i[part], self.j[part], self.distance[part]
 
     def standing_for(self, copies: Integers) -> int:
-        """Return the number of near pairs if each record has `copies` copies, int64[count], and these are near each other."""
+        """Return the number of near pairs if each record has `copies` copies (int64[count]), which are near each other."""
         within = int((copies * (copies - 1) // 2).sum())
         return within + sum(int((copies[i] * copies[j]).sum()) for i, j, _ in self.parts())
 
     @cached_property
     def _by_pair(self) -> tuple[Integers, Integers]:
-        """(keys of the pairs, ascending; the place of each in the list)."""
+        """(keys of the pairs, ascending; the index of each pair in the list)."""
         keys = self.i.astype(np.int64) * self.count + self.j
         order = np.argsort(keys)
         return keys[order], order
 
     def between(self, a: Integers, b: Integers) -> Reals:
-        """Return distances of pairs of records: float64[pairs]; 0 of a record to itself, nan if a pair is not in the list."""
+        """Return the distances of record pairs: float64[pairs]; 0 between a record and itself, nan if a pair is not in the list."""
         distances = np.where(a == b, 0.0, np.nan)
         keys, order = self._by_pair
         if len(keys):
@@ -81,10 +81,10 @@ class Edges:
 
 
 class GrowingEdges:
-    """List of near pairs that grows as they are found, in order of their first records.
+    """List of near pairs that grows as pairs are found, in order of their first records.
 
     count: number of records
-    max_bytes: memory that the pairs may take; None for any
+    max_bytes: maximum memory for the pairs; None for no limit
     """
 
     def __init__(self, count: int, max_bytes: int | None) -> None:
@@ -95,7 +95,7 @@ class GrowingEdges:
         self._distance = np.empty(0, dtype=np.float64)
 
     def add(self, i: Integers, j: Integers, distance: Reals) -> None:
-        """Add pairs. Raises `TooLittleMemory`, with an estimate of the memory for all pairs, if there are too many."""
+        """Add pairs. If there are too many, raises `TooLittleMemory` with an estimate of the memory needed for all pairs."""
         size = self._size + len(i)
         if size > self._max_pairs:
             left = (self._count - 1 - int(i[-1])) / max(1, self._count)  # fraction of records whose pairs are still to come
@@ -115,7 +115,7 @@ class GrowingEdges:
         self._size = size
 
     def done(self) -> Edges:
-        """Return all pairs. No more can be added then."""
+        """Return all pairs. No pairs can be added afterwards."""
         self._resize(self._size)
         return Edges(self._count, self._i, self._j, self._distance)
 
@@ -125,12 +125,12 @@ class GrowingEdges:
 
 
 def unique_edges(count: int, a: Indices, b: Indices, distance: Reals) -> tuple[Edges, tuple[int, int] | None]:
-    """Return the pairs of a list, each once.
+    """Return the distinct pairs in a list.
 
-    a, b: the records of each pair, in either order; pairs may be repeated, or be of a record with itself
+    a, b: the records of each pair, in either order; pairs may be repeated, or pair a record with itself
     distance: the distance of each pair
 
-    Returns (the pairs; the places of two with different distances, or None).
+    Returns (the pairs; the indices of two equal pairs with different distances, or None).
     """
     keys = np.minimum(a, b).astype(np.int64)
     keys *= count

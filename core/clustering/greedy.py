@@ -1,7 +1,7 @@
-"""Greedy centroid clustering as in vsearch and its relatives, but without a filter: every centroid that is near enough is considered.
+"""Greedy centroid clustering as in vsearch and related tools, but without a filter: every centroid within the threshold is considered.
 
-The orders are those of vsearch 2 (its manual, "Clustering options": --cluster_fast is by decreasing length, --cluster_size by decreasing
-abundance; ties are broken by abundance where it is not the key, then by label, then by input order).
+The orders match vsearch 2 (manual, "Clustering options": --cluster_fast sorts by decreasing length, --cluster_size by decreasing abundance;
+ties are broken by abundance where abundance is not the key, then by label, then by input order).
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from gpualign.core.common.errors import InputError, parameter
 ORDERS = ("length", "size", "input")
 
 _SORTED, _PASSES = 1 << 18, 16
-"""Smallest number of pairs sorted at a time, and number of passes over a long list."""
+"""Minimum number of pairs sorted at a time, and number of passes over a long list."""
 
 _SIZE = re.compile(r"(?:^|;)size=(\d+)(?:;|$)")
 
 
 def abundances(ids: Sequence[str]) -> list[int] | None:
-    """Return the abundance in each id (`;size=`), 1 for an id without one; None if no id has one."""
+    """Return the abundance in each id (`;size=`), 1 for an id without an abundance; None if no id has one."""
     matches = [_SIZE.search(name) for name in ids]
     return [int(match[1]) if match else 1 for match in matches] if any(matches) else None
 
 
 def ranked(order: str, ids: Sequence[str], lengths: Integers | None) -> Integers:
-    """Return the records in the order in which they are clustered: int64[count].
+    """Return the records in clustering order: int64[count].
 
-    order: "length" (longest first, of one length the most abundant), "size" (most abundant first), both then by the bytes of the ids and
-        then by input order, or "input" (input order)
-    lengths: lengths of the records; None if not known
+    order: "length" (longest first, ties by abundance), "size" (most abundant first), or "input" (input order); remaining ties are broken by
+        id (bytewise), then by input order
+    lengths: lengths of the records; None if unknown
 
-    Raises `InputError` if the order needs lengths or abundances that are not known.
+    Raises `InputError` if the order needs unknown lengths or abundances.
     """
     if order == "input":
         return np.arange(len(ids), dtype=np.int64)
@@ -53,20 +53,20 @@ def ranked(order: str, ids: Sequence[str], lengths: Integers | None) -> Integers
 
 
 def first_copies(order: Integers, of: Integers) -> tuple[Integers, Integers]:
-    """Return (order of the records, first copy of each) of copies that are clustered in this order.
+    """Return (order of the records, first copy of each record) for copies clustered in this order.
 
     order: the copies, in order
-    of: int64[copies], the record of which each is a copy; every record has at least one copy
+    of: int64[copies], the record that each copy duplicates; every record has at least one copy
     """
     _, first = np.unique(of[order], return_index=True)
     return of[order[np.sort(first)]], order[first]
 
 
 def greedy(edges: Edges, order: Integers) -> Integers:
-    """Return the centroid of each record, int64[count]; that of a centroid is itself.
+    """Return the centroid of each record, int64[count]; a centroid's centroid is itself.
 
-    Records are taken in this order (a permutation, int64[count]). Each joins the nearest of the existing centroids that are near, the
-    earliest of several that are equally near. If none is near, it becomes a centroid.
+    Records are processed in this order (a permutation, int64[count]). Each record joins the nearest existing centroid within the threshold
+    (the earliest if tied). If there is none, the record becomes a centroid.
     """
     count = edges.count
     rank = np.empty(count, dtype=np.int64)
@@ -86,8 +86,8 @@ def greedy(edges: Edges, order: Integers) -> Integers:
 
 
 def _by_choice(edges: Edges, rank: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Return (ranks of records, ascending; ranks of earlier records that are near them, the nearest first). Pairs of some records are
-    returned at a time, so that they take little memory besides the list."""
+    """Yield (ranks of records, ascending; ranks of earlier records near each record, nearest first). Pairs are returned for a few records
+    at a time, so that they take little memory in addition to the list."""
     pairs = np.zeros(edges.count, dtype=np.int64)
     for i, j, _ in edges.parts():
         pairs += np.bincount(np.maximum(rank[i], rank[j]), minlength=edges.count)

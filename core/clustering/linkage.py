@@ -1,9 +1,10 @@
-"""Single, complete and average linkage, from the near pairs alone.
+"""Single, complete and average linkage from only the near pairs.
 
-All three give the clusters of the tree of all records, cut at the distance up to which pairs are near, without the other pairs: records
-that are joined below the cut lie within one connected component of the graph of near pairs. Single linkage gives these components. Average
-linkage joins two clusters at the mean of the distances between them: if it is at most the cut, so is one of these distances, and the two
-are connected. Complete linkage joins them at the largest of these distances: if it is at most the cut, so are all of them.
+All three give the clusters obtained by cutting the full tree at the distance threshold for near pairs, without using the remaining pairs:
+records joined below the cut lie in one connected component of the near-pair graph. Single linkage gives these components. Average linkage
+joins two clusters at the mean distance between them: if the mean is at most the cut, at least one of the distances is too, and the clusters
+are connected. Complete linkage joins two clusters at the largest distance between them: if the largest distance is at most the cut, all
+distances are.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from gpualign.core.clustering.edges import Edges
 from gpualign.core.common.arrays import Integers, Reals
 
 DistancesAmong = Callable[[Integers], Reals]
-"""Returns all distances among some records (ascending int64[members]), condensed as in scipy: float64[members * (members - 1) / 2]."""
+"""Returns all distances among given records (ascending int64[members]) in scipy's condensed form: float64[members * (members - 1) / 2]."""
 
 _FAR = float(np.finfo(np.float64).max)
 _PASSES = 16
-"""Passes over the list of near pairs, so that only part of it is sorted at a time."""
+"""Number of passes over the near-pair list, so that only part of the list is sorted at a time."""
 _ORDERED_BYTES = 96
-"""Memory of a near pair of a component that is cut, besides the list: in copies by component, in numbers of its records, and in their
-places among all distances."""
+"""Memory per near pair in a component that is cut, in addition to the list: copies sorted by component, record numbers within the
+component, and indices into the condensed distances."""
 _ROUNDING = 1e-12
-"""Relative tolerance at the cut: by rounding, a mean of distances that is at the cut may come out above it, but by no more than this."""
+"""Relative tolerance at the cut: rounding may raise a mean distance that equals the cut above the cut, but by no more than this."""
 
 
 def single(edges: Edges) -> Integers:
-    """Return the connected components: a label of each record, int64[count]."""
+    """Return the connected components: a label for each record, int64[count]."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -46,14 +47,13 @@ def single(edges: Edges) -> Integers:
 
 
 def complete(edges: Edges, of: Integers | None = None) -> Integers:
-    """Return the clusters of complete linkage, in which all pairs are near: a label of each record, int64[count].
+    """Return complete-linkage clusters, in which all pairs are near: a label for each record, int64[count].
 
-    Pairs that are not listed count as farther apart than any listed pair. Except for ties this changes nothing: the distance of two
-    clusters is the largest between their records, so with an unlisted pair it is above the cut however far that pair is, and without one it
-    is unchanged. So as long as the two nearest clusters are within the cut, they are the same two. Ties are broken by scipy's order, within
-    a component.
+    Unlisted pairs count as farther apart than any listed pair. Ties aside, this does not change the result: the distance between two
+    clusters with an unlisted pair is above the cut either way, and all other distances are unchanged. Ties are broken as in scipy, within
+    each component.
 
-    of: as for `average`
+    of: as in `average`
     """
 
     def cut(members: Integers, own: Edges) -> tuple[Reals, float]:
@@ -65,21 +65,21 @@ def complete(edges: Edges, of: Integers | None = None) -> Integers:
 
 
 def average(edges: Edges, cut: float, among: DistancesAmong, of: Integers | None = None) -> Integers:
-    """Return UPGMA's clusters, cut at the distance `cut`: a label of each record, int64[count].
+    """Return UPGMA clusters, cut at the distance `cut`: a label for each record, int64[count].
 
     edges: all pairs with a distance of at most `cut`
-    among: returns all distances among some records; called with the records of each component that also has other pairs
-    of: int64[copies], if records have several copies: the record of which each is a copy. Records are in the order of their first copies,
-        whose clusters they get. Copies are linked as separate records, at distance 0
+    among: returns all distances among given records; called for each component that also contains pairs not in `edges`
+    of: int64[copies], if records have several copies: the record that each copy duplicates. Records are in order of their first copies, and
+        get the clusters of these. Copies are linked as separate records, at distance 0
 
-    Raises what `among` raises.
+    Propagates errors from `among`.
     """
     return _by_component(edges, of, "average", lambda members, _: (among(members), cut + _ROUNDING * cut))
 
 
 def largest_linked(edges: Edges, of: Integers | None = None) -> int:
-    """Return the number of records, with copies as of `average`, in the largest component that complete and average linkage have to cut; 0
-    if there is none."""
+    """Return the number of records (including copies, as in `average`) in the largest component that complete and average linkage must cut;
+    0 if there is none."""
     copies = np.ones(edges.count, dtype=np.int64) if of is None else np.bincount(of, minlength=edges.count)
     components = single(edges)
     sizes = np.bincount(components, copies).astype(np.int64)
@@ -87,8 +87,8 @@ def largest_linked(edges: Edges, of: Integers | None = None) -> int:
 
 
 def linkage_bytes(members: int, edges: Edges) -> int:
-    """Return the memory that linking takes if the largest component has `members` records: its distances, the copy that scipy works on,
-    the near pairs, and near pairs in the order of components."""
+    """Return the memory needed for linkage if the largest component has `members` records: the component's distances, scipy's working copy,
+    the near pairs, and the near pairs sorted by component."""
     return 2 * 8 * _pairs(members) + edges.nbytes + _ORDERED_BYTES * min(len(edges), _pairs(members))
 
 
@@ -97,13 +97,13 @@ def _pairs(members: int) -> int:
 
 
 def _places(edges: Edges) -> Integers:
-    """Return the places of pairs in the condensed distances of all records."""
+    """Return the indices of pairs in the condensed distance matrix of all records."""
     return edges.i * (2 * edges.count - edges.i - 1) // 2 + edges.j - edges.i - 1
 
 
 def _is_cut(edges: Edges, components: Integers) -> npt.NDArray[np.bool_]:
-    """Return whether each component has pairs that are not near: bool[components]. Both linkages make any other component one cluster, as
-    all its distances are within the cut."""
+    """Return whether each component has pairs that are not near: bool[components]. Both linkages turn a component without such pairs into
+    one cluster, because all its distances are within the cut."""
     number = int(components.max(initial=-1)) + 1
     pairs = sum((np.bincount(components[i], minlength=number) for i, _, _ in edges.parts()), np.zeros(number, dtype=np.int64))
     sizes = np.bincount(components)
@@ -111,7 +111,7 @@ def _is_cut(edges: Edges, components: Integers) -> npt.NDArray[np.bool_]:
 
 
 def _by_component(edges: Edges, of: Integers | None, method: str, distances: Callable[[Integers, Edges], tuple[Reals, float]]) -> Integers:
-    """Return cluster labels. distances: returns the condensed distances of the records of a component, and the largest that is near."""
+    """Return cluster labels. distances: returns the condensed distances in a component, and the maximum near distance."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
     components = single(edges)
@@ -131,7 +131,7 @@ def _by_component(edges: Edges, of: Integers | None, method: str, distances: Cal
 
 
 def _of_copies(condensed: Reals, count: int, places: Integers) -> Reals:
-    """Return the condensed distances of copies of `count` records, from those of the records. places: the record of each copy."""
+    """Expand the condensed distances of `count` records to their copies. places: the record of each copy."""
     if len(places) == count:
         return condensed
     rows = []
@@ -145,7 +145,7 @@ def _of_copies(condensed: Reals, count: int, places: Integers) -> Reals:
 
 
 def _components(edges: Edges, components: Integers) -> Iterator[tuple[Integers, Edges]]:
-    """Return (its records, ascending; its near pairs, by their places among these) for each component that has to be cut."""
+    """Yield (the records, ascending; the near pairs, as indices into these records) for each component that must be cut."""
     cut = _is_cut(edges, components)
     records = np.argsort(components, kind="stable").astype(np.int64)
     starts = np.searchsorted(components[records], np.arange(len(cut) + 1))

@@ -1,4 +1,4 @@
-"""Clusters near pairs while they are written."""
+"""Clusters near pairs as they are written."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpualign.core.files.scratch import Scratch
 
 
 class ClusteringSink:
-    """Passes near pairs of one set on to another sink, and makes single-linkage clusters of them.
+    """Passes near pairs of one set on to another sink while clustering them by single linkage.
 
-    sink: the other sink
-    whole: whether distances are counts; other distances are rounded to the decimals of lists
-    scratch: opens the scratch file of the clusters
+    sink: the sink that receives the pairs
+    whole: whether distances are counts; otherwise they are rounded as in pair lists
+    scratch: opens the scratch file for clustering
     """
 
     def __init__(self, sink: AnySink, whole: bool, scratch: Scratch) -> None:
@@ -26,18 +26,18 @@ class ClusteringSink:
         self._scratch = scratch
 
     def begin(self, samples: Samples) -> None:
-        """Begin; called once, before the first pairs."""
+        """Start both sinks; call once, before the first pairs."""
         self._clusters = StreamedClusters(len(samples.queries), self._scratch())
         self._sink.begin(samples)
 
     def write(self, found: NearDistances) -> None:
-        """Add some pairs."""
+        """Add pairs."""
         self._sink.write(found)
         distances: Reals = found.values.astype(np.float64)
         np.round(distances, self._decimals, out=distances)
         self._clusters.add(found.queries, found.targets, distances)
 
     def finish(self) -> None:
-        """Finish the other sink, and make the clusters; all pairs have been written."""
+        """Finish the other sink and build the clusters; call after all pairs have been written."""
         self._sink.finish()
         self.clustering: Clustering = self._clusters.finish()

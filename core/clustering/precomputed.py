@@ -1,4 +1,4 @@
-"""Known distances: lists of pairs and matrices, and selection of their near pairs."""
+"""Precomputed distances: pair lists and matrices, and selection of near pairs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 
 _ROUNDING = 2.0**-52
-"""Largest difference between a distance computed as 1 - identity and the quotient of integers that it stands for. Two such quotients are
-that near each other only if their denominators exceed 10^7."""
+"""Maximum difference between a distance computed as 1 - identity and the exact quotient of integers. Two such quotients are this close only
+if their denominators exceed 10^7."""
 
 
 _WITHOUT_THEM = (
@@ -27,11 +27,11 @@ _WITHOUT_THEM = (
 
 @dataclass(frozen=True)
 class Threshold:
-    """Threshold at which pairs are near.
+    """Threshold for near pairs.
 
-    max_distance: the largest distance of near pairs, None with min_identity
-    min_identity: the smallest identity of near pairs, None with max_distance
-    of_identities: whether values are identities, whose distance is 1 - identity
+    max_distance: maximum distance of near pairs; None with min_identity
+    min_identity: minimum identity of near pairs; None with max_distance
+    of_identities: whether values are identities (distance = 1 - identity)
     """
 
     max_distance: float | None
@@ -39,9 +39,9 @@ class Threshold:
     of_identities: bool
 
     def keeps(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Return a mask of the values, of any numeric type, that are near; nan, which is no value, is not.
+        """Return a mask of the near values, which may have any numeric type; nan (no value) is not near.
 
-        A value that differs from the threshold by no more than the rounding of its type, or of 1 - identity, is near.
+        A value that differs from the threshold by no more than the rounding error of its type, or of 1 - identity, is near.
         """
         if self.min_identity is not None or self.of_identities:
             min_identity = self.min_identity if self.min_identity is not None else float(1 - Fraction(str(self.max_distance)))
@@ -51,16 +51,16 @@ class Threshold:
         return values <= max(max_distance + fractional, _rounded(max_distance, values.dtype))
 
     def distances(self, values: Reals) -> Reals:
-        """Return the distances of the values."""
+        """Convert values to distances."""
         return 1 - values if self.of_identities else values
 
 
 @dataclass(frozen=True)
 class ListedPairs:
-    """Values of some pairs, each pair once.
+    """Values for some pairs, each pair once.
 
     ids: ids of the records
-    pairs: the pairs with their values as `distance`, nan for a pair without a value
+    pairs: the pairs, with values as `distance`; nan for a pair without a value
     """
 
     ids: Sequence[str] = field(repr=False)
@@ -73,11 +73,11 @@ class ListedPairs:
 
     @property
     def are_fractions(self) -> bool:
-        """True if all values are from 0 to 1, and some are neither 0 nor 1."""
+        """True if all values are between 0 and 1, and some are neither 0 nor 1."""
         return _are_fractions([self.pairs.distance])
 
     def near(self, threshold: Threshold, memory: int | None = None) -> Edges:
-        """Return the near pairs. Raises `TooLittleMemory` if they take more than `memory` bytes; None: no limit."""
+        """Return the near pairs. Raises `TooLittleMemory` if the pairs take more than `memory` bytes; None: no limit."""
         edges = GrowingEdges(len(self.ids), memory)
         for i, j, values in self.pairs.parts():
             mask = threshold.keeps(values)
@@ -86,7 +86,8 @@ class ListedPairs:
         return edges.done()
 
     def among(self, members: Integers, why: str) -> Reals:
-        """Return the condensed values of all pairs of `members`. Raises `InputError`, quoting `why`, if the list lacks a pair."""
+        """Return the condensed values for all pairs of `members`. Raises `InputError`, quoting `why`, if a pair is missing from the
+        list."""
         place = np.full(len(self.ids), -1, dtype=np.int64)
         place[members] = np.arange(len(members))
         condensed = np.full(len(members) * (len(members) - 1) // 2, np.nan)
@@ -100,10 +101,10 @@ class ListedPairs:
 
 @dataclass(frozen=True)
 class MatrixOfPairs:
-    """Values of all pairs.
+    """Values for all pairs.
 
     ids: ids of the records
-    values: symmetric matrix [count][count] of floats or integers, or the vector of its pairs i < j; nan for a pair without a value
+    values: symmetric matrix [count][count] of floats or integers, or the vector of the pairs i < j; nan for a pair without a value
     """
 
     ids: Sequence[str] = field(repr=False)
@@ -116,15 +117,15 @@ class MatrixOfPairs:
 
     @property
     def are_fractions(self) -> bool:
-        """True if all values are from 0 to 1, and some are neither 0 nor 1."""
+        """True if all values are between 0 and 1, and some are neither 0 nor 1."""
         return _are_fractions(self._row(k) for k in range(len(self.ids)))
 
     def _row(self, k: int) -> Reals:
-        """Return the values of record k with each later record."""
+        """Return the values between record k and each later record."""
         return np.asarray(self._values_of(k), dtype=np.float64)
 
     def _values_of(self, k: int) -> npt.NDArray[Any]:
-        """Return the values of record k with each later record, in their own type."""
+        """Return the values between record k and each later record, in the original type."""
         if self.values.ndim == 2:
             return self.values[k, k + 1 :]
         count = len(self.ids)
@@ -132,7 +133,7 @@ class MatrixOfPairs:
         return self.values[start : start + count - k - 1]
 
     def near(self, threshold: Threshold, memory: int | None = None) -> Edges:
-        """Return the near pairs. Raises `TooLittleMemory` if they take more than `memory` bytes; None: no limit."""
+        """Return the near pairs. Raises `TooLittleMemory` if the pairs take more than `memory` bytes; None: no limit."""
         edges = GrowingEdges(len(self.ids), memory)
         for k in range(len(self.ids)):
             places = np.flatnonzero(threshold.keeps(self._values_of(k)))
@@ -141,17 +142,17 @@ class MatrixOfPairs:
         return edges.done()
 
     def every(self) -> Reals:
-        """Return the condensed values of all pairs; nan for a pair without a value."""
+        """Return the condensed values for all pairs; nan for a pair without a value."""
         return np.concatenate([self._row(k) for k in range(len(self.ids))])
 
     def among(self, members: Integers, why: str) -> Reals:
-        """Return the condensed values of all pairs of `members`. Raises `InputError`, quoting `why`, if a pair has none."""
+        """Return the condensed values for all pairs of `members`. Raises `InputError`, quoting `why`, if a pair has no value."""
         rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
         return _complete(np.concatenate(rows), self.ids, members, why, _WITHOUT_THEM)
 
 
 def _rounded(limit: float, dtype: np.dtype[Any]) -> float:
-    """Return the limit rounded to this type, such as float32(0.18), which is larger than 0.18."""
+    """Return the limit rounded to this type; for example, float32(0.18) is larger than 0.18."""
     return float(dtype.type(limit)) if dtype.kind == "f" else limit
 
 

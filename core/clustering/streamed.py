@@ -1,4 +1,4 @@
-"""Single-linkage clusters of a stream of near pairs that are too many to be held in memory."""
+"""Single-linkage clustering of a stream of near pairs, for more pairs than fit in memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gpualign.core.clustering.linkage import single
 from gpualign.core.common.arrays import Integers, Reals
 
 _PAIRS = 1 << 20
-"""Pairs that are joined, written or read at a time."""
+"""Number of pairs joined, written or read at a time."""
 
 _PAIR = np.dtype([("i", np.int32), ("j", np.int32), ("distance", np.float64)])
 
 
 class StreamedClusters:
-    """Single-linkage clusters of `count` records. It holds a few numbers for each record and up to about a million pairs. All pairs go to a
-    scratch file, from which the distances to the representatives are read once these are known."""
+    """Single-linkage clusters of `count` records. Holds a few numbers per record and up to about a million pairs. All pairs go to a scratch
+    file; once the representatives are known, the distances to them are read from this file."""
 
     def __init__(self, count: int, scratch: BinaryIO) -> None:
         self._scratch = scratch
@@ -41,21 +41,21 @@ class StreamedClusters:
             self._join()
 
     def finish(self) -> Clustering:
-        """Return the clusters, which equal those of `linkage.single` and `clusters.of_labels` of all pairs."""
+        """Return the same clustering as `linkage.single` and `clusters.of_labels` for all pairs."""
         self._join()
         labels = numbered(self._labels)
         chosen = representatives(labels, self._near, self._sums)
         return measured(labels, chosen, self._written())
 
     def _written(self) -> Iterator[tuple[Indices, Indices, Reals]]:
-        """Return (i, j, distance) of all pairs, some at a time."""
+        """Yield (i, j, distance) of all pairs, a block at a time."""
         self._scratch.seek(0)
         while block := self._scratch.read(_PAIRS * _PAIR.itemsize):
             pairs = np.frombuffer(block, dtype=_PAIR)
             yield pairs["i"], pairs["j"], pairs["distance"]
 
     def _join(self) -> None:
-        """Join clusters by the pairs that wait."""
+        """Join clusters using the pending pairs."""
         if not self._held:
             return
         pairs = np.concatenate(self._waiting)

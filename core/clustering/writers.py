@@ -1,4 +1,4 @@
-"""Writes clusters as a table of text or typed columns and as .uc, and representatives as FASTA. Streams take bytes."""
+"""Writes clusters as a text table, as typed columns and as .uc, and representatives as FASTA. Streams take bytes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _LINES = 10_000
 
 
 def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, whole: bool, separator: str = "\t") -> None:
-    """Write one row per record, in input order: id, cluster (from 1), size of the cluster, representative, distance to it (nan: not known).
+    """Write one row per record, in input order: id, cluster (from 1), cluster size, representative, distance to the representative (nan:
+    unknown).
 
-    whole: whether distances are counts; other distances have six decimals
-    separator: between columns; with a comma, ids are quoted
+    whole: whether distances are counts; otherwise they have six decimals
+    separator: column separator; with a comma, ids are quoted
     """
     if separator == ",":
         ids = list(StringColumn.of(ids).quoted)
@@ -39,9 +40,9 @@ def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, 
 
 
 def write_typed(stream: ByteWriter, container: str, ids: Sequence[str], clustering: Clustering, whole: bool) -> None:
-    """Write the same table as typed columns, through pyarrow. Distances are int32 if `whole`, else float64, and null if not known.
+    """Write the same table as typed columns, through pyarrow. Distances are int32 if `whole`, else float64, and null if unknown.
 
-    container: one of core/output/arrow.py
+    container: a container from core/output/arrow.py
     """
     from gpualign.core.output.arrow import TableWriter, TypedColumn
 
@@ -65,14 +66,15 @@ def write_uc(
     cigars: Sequence[str] | None,
     minus: npt.NDArray[np.bool_] | None = None,
 ) -> None:
-    """Write the ten columns of usearch and vsearch: per cluster a line S of the representative and lines H of the others, then lines C.
+    """Write the ten columns of usearch and vsearch: for each cluster, an S line for the representative and H lines for the remaining
+    records; C lines follow at the end.
 
     lengths: lengths of the records
-    identities: identities with the representatives, from 0 to 1; nan if not known
+    identities: identities to the representatives, from 0 to 1; nan if unknown
     cigars: CIGARs as in .uc
-    minus: whether the reverse complement of each record is aligned; None for no record
+    minus: whether each record is aligned as its reverse complement; None if none is
 
-    Values that are not known (None) are written as *.
+    Unknown values (None) are written as *.
     """
     labels = clustering.labels
     of, sizes = clustering.representatives.tolist(), clustering.sizes.tolist()
@@ -99,7 +101,7 @@ def write_uc(
 
 
 def write_representatives(stream: ByteWriter, sequences: SequenceSet, alphabet: Alphabet, clustering: Clustering) -> None:
-    """Write the representatives as FASTA in the order of the clusters, with descriptions, each sequence on one line, in upper case."""
+    """Write the representatives as FASTA in cluster order, with descriptions, each sequence on one line, in upper case."""
     chosen = sequences.select(clustering.representatives)
     described = chosen.descriptions or [""] * len(chosen)
 

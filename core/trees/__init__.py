@@ -1,1 +1,1 @@
-"""Trees of records, from their distances. Pure: arrays in, arrays and text out. scipy does UPGMA and spanning trees."""
+"""Trees built from distances between records. Pure: arrays in, arrays and text out. scipy computes UPGMA and spanning trees."""

@@ -11,16 +11,18 @@ from gpualign.core.common.arrays import Reals
 from gpualign.core.trees.tree import Tree
 
 _ROUNDING = 1e-12
-"""Fraction of a tree's height; shorter branches come from rounding two equal means."""
+"""Fraction of the tree height; shorter branches come from rounding differences between two equal means."""
 _JOINS_AT_ONCE = 20
-"""Joins in one call: few, so that an interrupt waits only a moment."""
+"""Number of joins per call: few, so that interrupts are handled quickly."""
 
 
 def neighbour_joining(ids: Sequence[str], condensed: Reals) -> Tree:
-    """Return Saitou and Nei's tree (1987) of all distances, condensed. It is unrooted, and represented with a root in which the last three
-    nodes meet.
+    """Return the neighbour-joining tree (Saitou & Nei 1987). The tree is unrooted, and represented with a root that joins the last three
+    nodes.
 
-    Branches may have negative lengths. Of equally good pairs, the one whose nodes existed first is joined.
+    condensed: all distances, in scipy's condensed form
+
+    Branches may have negative lengths. Among equally good pairs, the pair whose nodes existed first is joined.
     """
     from scipy.spatial.distance import squareform
 
@@ -35,11 +37,11 @@ def neighbour_joining(ids: Sequence[str], condensed: Reals) -> Tree:
 
 
 def upgma(ids: Sequence[str], condensed: Reals) -> Tree:
-    """Return Sokal and Michener's tree (1958), by average linkage. It is rooted, with every record equally far from the root.
+    """Return the UPGMA tree (Sokal & Michener 1958), rooted, with all records equidistant from the root.
 
-    condensed: all distances, condensed
+    condensed: all distances, in scipy's condensed form
 
-    Ties are broken by scipy's order.
+    Ties are broken as in scipy.
     """
     from scipy.cluster.hierarchy import linkage
 
@@ -58,7 +60,7 @@ def upgma(ids: Sequence[str], condensed: Reals) -> Tree:
 
 
 def _of_two(ids: Sequence[str], condensed: Reals) -> Tree:
-    """Return the tree of one record, or of two with the root half way between them."""
+    """Return the tree of one record, or of two records with the root halfway between them."""
     if len(ids) == 1:
         return Tree(ids, np.array([-1]), np.zeros(1))
     half = float(condensed[0]) / 2
@@ -66,12 +68,12 @@ def _of_two(ids: Sequence[str], condensed: Reals) -> Tree:
 
 
 def spanning_all(ids: Sequence[str], condensed: Reals) -> Tree:
-    """Return the minimum spanning tree of records by Prim's algorithm, with the first record as root. All its nodes are records.
+    """Return the minimum spanning tree of all records using Prim's algorithm, with the first record as root. All nodes are records.
 
-    condensed: all distances, condensed; nan for a pair without a distance
+    condensed: all distances, in scipy's condensed form; nan for a pair without a distance
 
-    Of equally long edges the one with the smallest record numbers is taken, comparing smaller numbers first. There is one tree for each
-    connected component.
+    Among equally long edges, the edge with the smallest record numbers is chosen, comparing the smaller number of each edge first. There is
+    one tree for each connected component.
     """
     from scipy.spatial.distance import squareform
 
@@ -99,7 +101,7 @@ def spanning_all(ids: Sequence[str], condensed: Reals) -> Tree:
 
 
 def spanning(ids: Sequence[str], edges: Edges) -> Tree:
-    """Return the minimum spanning tree of a graph of few edges, by scipy. Roots, ties and components are as of `spanning_all`."""
+    """Return the minimum spanning tree of a sparse graph, using scipy. Roots, ties and components are as in `spanning_all`."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 

@@ -1,7 +1,7 @@
-"""Reads and writes Newick's format (Olsen 1990).
+"""Reads and writes the Newick format (Olsen 1990).
 
-No library reads it here: of 23 spellings that programs write (names in double quotes or with blanks, apostrophes in names, lengths
-such as `1.` and `nan`, comments such as `[&R]`) Biopython 1.88 misreads 9, and DendroPy, scikit-bio and ete4, which read more, 4 or 5.
+No library is used: of 23 variants found in the wild (names in double quotes or with blanks, apostrophes in names, lengths such as `1.` and
+`nan`, comments such as `[&R]`), Biopython 1.88 misreads 9, and DendroPy, scikit-bio and ete4, which cope with more, 4 or 5.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.trees.tree import Tree
 
 _QUOTED = re.compile(r"[\s()\[\]':;,\"]")
-"""Characters that end a name, or cannot be part of one, unless it is quoted."""
+"""Characters that end an unquoted name or are not allowed in one."""
 
 _COMMENTS = re.compile(r"(?:\s|\[[^\]]*\])*")
 _LABEL = re.compile(
@@ -26,13 +26,13 @@ _LABEL = re.compile(
     r"|(?P<bare>[^()\[\],:;]+)"
 )
 _ONE_LEAF = re.compile(r"(?!#)(?:'[^\n]*'|[^\s();]+);\s*")
-"""A tree of one record, as `newick` writes it."""
+"""A tree with one record, as written by `newick`."""
 
 _NO_LENGTH = frozenset(("nan", "-nan", "na"))
 
 
 def newick(tree: Tree) -> Iterator[str]:
-    """Return the text of each tree, from its root. Lengths have up to ten digits."""
+    """Format each tree as Newick text, starting at the root. Lengths have up to ten digits."""
     children, lengths = tree.children(), tree.lengths.tolist()
 
     def label(node: int) -> str:
@@ -55,7 +55,7 @@ def newick(tree: Tree) -> Iterator[str]:
 
 
 def _with_commas(tokens: list[str]) -> str:
-    """Join tokens, with a comma between a node and the next unless that closes their parent."""
+    """Join tokens, with a comma between nodes unless the next token closes their parent."""
     out = []
     for token, following in zip(tokens, [*tokens[1:], ")"], strict=True):
         out.append(token)
@@ -65,17 +65,17 @@ def _with_commas(tokens: list[str]) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return the name of a leaf as the format needs it, in quotes if necessary."""
+    """Return a leaf name as required by the format, quoted if necessary."""
     return "'" + name.replace("'", "''") + "'" if not name or _QUOTED.search(name) else name
 
 
 @dataclass
 class _Node:
-    """A node of a tree that is read.
+    """A node in a tree being parsed.
 
-    name: name, "" without one
-    length: length of the branch to the parent, None without one
-    children: children of an inner node, in their order
+    name: name; "" if unnamed
+    length: length of the branch to the parent; None if not given
+    children: ordered children of an inner node
     """
 
     name: str = ""
@@ -84,12 +84,12 @@ class _Node:
 
 
 def parse_newick(text: str, source: str) -> Tree:
-    """Read a text with one tree. Its leaves are the records, in their order; names of inner nodes are dropped. If no branch has a length,
-    all get 1; otherwise those without one get 0.
+    """Parse text with one tree. The leaves are the records, in text order; inner node names are dropped. If no branch has a length, all
+    branches get length 1; otherwise branches without a length get 0.
 
-    Names may be in single or double quotes, comments in brackets; a name without quotes may have blanks, and quotes after its first
-    letter. Raises `InputError` if the text is not a tree, naming the place, if it has several trees, and if a leaf has no name or the name
-    of another.
+    Names may be in single or double quotes, comments in brackets; an unquoted name may contain blanks, and quotes after the first letter.
+    Raises `InputError` if the text is not a tree (with the position), if there are several trees, or if a leaf is unnamed or has the same
+    name as a different leaf.
     """
     at = _skip(text, 0)
     if not text.startswith("(", at) and not _ONE_LEAF.fullmatch(text, at):
@@ -104,14 +104,14 @@ def parse_newick(text: str, source: str) -> Tree:
 
 
 def _skip(text: str, at: int) -> int:
-    """Return the place of the next character that is neither blank nor part of a comment."""
+    """Return the position of the next character that is neither blank nor part of a comment."""
     match = _COMMENTS.match(text, at)
     assert match is not None
     return match.end()
 
 
 def _parse_node(text: str, at: int, source: str) -> tuple[_Node, int]:
-    """Return (root, end of its tree: the place of ';' or the end of the text). Without recursion, since trees may be deep."""
+    """Return (root, end of the tree: the position of ';' or the end of the text). Avoids recursion because trees may be deep."""
     node = root = _Node()
     above: list[_Node] = []
     while True:
@@ -140,7 +140,7 @@ def _parse_node(text: str, at: int, source: str) -> tuple[_Node, int]:
 
 
 def _parse_label(text: str, at: int, node: _Node, source: str) -> int:
-    """Read the name and the length of a node, both of which may be missing. Return where they end."""
+    """Read a node's name and length, both optional. Return the end position."""
     if (label := _LABEL.match(text, at)) is not None:
         if node.name:
             raise _wrong(text, at, source)
@@ -173,7 +173,7 @@ def _wrong(text: str, at: int, source: str) -> InputError:
 
 
 def _tree_of(root: _Node, source: str) -> Tree:
-    """Return the tree of a root. Its nodes are the leaves in their order, then the others, each after its children; the root is last."""
+    """Return the tree with this root. Nodes are the leaves in order, then the inner nodes, each after its children; the root is last."""
     nodes = [root]
     for node in nodes:  # the list grows: parents come before children
         nodes.extend(node.children)

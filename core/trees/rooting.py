@@ -1,4 +1,4 @@
-"""Roots unrooted trees at an outgroup or at their midpoint."""
+"""Roots unrooted trees at an outgroup or at the midpoint."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gpualign.core.trees.tree import Tree
 
 
 def root_at_outgroup(tree: Tree, outgroup: int) -> Tree:
-    """Return the tree with a root in the middle of the branch that leads to one record.
+    """Reroot the tree at the midpoint of the outgroup's branch.
 
-    tree: one unrooted tree whose leaves are its first nodes and no others, as in neighbour joining; at least three branches meet in each
-        inner node, the root included
-    outgroup: index of the record
+    tree: one unrooted tree whose first nodes are exactly its leaves, as in neighbour joining; at least three branches meet at each inner
+        node, including the root
+    outgroup: index of a record
 
-    The path between any two records stays as long as it was, up to rounding, and the last node is the new root. A tree of one or two
-    records has no other root and is returned as it is. Takes time in proportion to the depth of the record.
+    Path lengths between records are preserved up to rounding, and the new root is the last node. A tree of one or two records is returned
+    unchanged. Runs in time proportional to the outgroup's depth.
     """
     if len(tree.ids) < 3:
         return tree
@@ -24,12 +24,12 @@ def root_at_outgroup(tree: Tree, outgroup: int) -> Tree:
 
 
 def root_at_midpoint(tree: Tree) -> Tree:
-    """Return the tree with a root half way between the two records that are farthest apart (Farris 1972).
+    """Reroot the tree halfway between the two records that are farthest apart (Farris 1972).
 
-    tree: as for `root_at_outgroup`, with no branch of negative length
+    tree: as in `root_at_outgroup`, without negative branch lengths
 
-    If several pairs are equally far apart, their middle is the same point. If it is a node, the root divides one of the node's branches
-    into a branch of length 0 and one of its whole length. Takes time in proportion to the number of records.
+    If several pairs are equally far apart, their midpoints coincide. If the midpoint is a node, the root splits one of the node's branches
+    into a branch of length 0 and a branch of full length. Runs in time proportional to the number of records.
     """
     if len(tree.ids) < 3:
         return tree
@@ -47,14 +47,14 @@ def root_at_midpoint(tree: Tree) -> Tree:
 
 
 def _farthest(depths: Reals, start: int, records: int) -> int:
-    """Return the record farthest from `start`, the first of several; never `start` itself, even if all records are in the same place."""
+    """Return the record farthest from `start` (the first if tied), never `start` itself, even if all records coincide."""
     others = depths[:records].copy()
     others[start] = -1
     return int(others.argmax())
 
 
 def _paths_to(tree: Tree, start: int) -> tuple[Integers, Reals]:
-    """Return, for each node, (the next node on the path to `start`, -1 for `start` itself; the length of that path)."""
+    """Return, for each node, (the next node on the path to `start`, -1 for `start` itself; the path length)."""
     count = len(tree.parents)
     neighbours: list[list[tuple[int, float]]] = [[] for _ in range(count)]
     for node, (parent, length) in enumerate(zip(tree.parents.tolist(), tree.lengths.tolist(), strict=True)):
@@ -73,7 +73,8 @@ def _paths_to(tree: Tree, start: int) -> tuple[Integers, Reals]:
 
 
 def _with_root(tree: Tree, node: int, below: float) -> Tree:
-    """Return the tree with a new root at distance `below` above a node, on its branch; branches from there to the old root are reversed."""
+    """Return the tree with a new root on a node's branch, at distance `below` above the node; branches between the new and the old root are
+    reversed."""
     parents, lengths = np.append(tree.parents, -1), np.append(tree.lengths, 0.0)
     above = root = len(tree.parents)
     upper, length = int(parents[node]), float(lengths[node]) - below

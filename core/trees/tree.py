@@ -1,4 +1,4 @@
-"""A tree of records, or several."""
+"""One or more trees of records."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 
 _ROUNDING = 1e-12
-"""Fraction of the longest branch: larger than the rounding errors in sums and differences of distances of that size."""
+"""Fraction of the longest branch: larger than the rounding errors in sums and differences of distances of this size."""
 
 
 @dataclass(frozen=True)
 class Tree:
-    """One tree or several.
+    """One or more trees.
 
-    ids: ids of the first nodes, which are records; further nodes have no name
+    ids: ids of the first nodes, which are the records; the remaining nodes are unnamed
     parents: int64[nodes], -1 for roots
-    lengths: float64[nodes], length of the branch to the parent, 0 for roots
+    lengths: float64[nodes], length of the branch to the parent; 0 for roots
     """
 
     ids: Sequence[str] = field(repr=False)
@@ -29,11 +29,11 @@ class Tree:
 
     @property
     def roots(self) -> Integers:
-        """Roots of all trees, in the order of their numbers: int64[trees]."""
+        """Roots of all trees, in ascending order: int64[trees]."""
         return np.flatnonzero(self.parents < 0).astype(np.int64)
 
     def children(self) -> list[list[int]]:
-        """Return the children of each node, in the order of their numbers."""
+        """Return the children of each node, in ascending order."""
         children: list[list[int]] = [[] for _ in range(len(self.parents))]
         for node, parent in enumerate(self.parents.tolist()):
             if parent >= 0:
@@ -41,6 +41,7 @@ class Tree:
         return children
 
     def without_negative_lengths(self) -> tuple[Tree, int]:
-        """Return (the tree with negative lengths set to 0; the number of negative lengths, without those that are 0 up to rounding)."""
+        """Return (the tree with negative lengths set to 0; the number of negative lengths, not counting lengths that are 0 up to
+        rounding)."""
         negative = self.lengths < -_ROUNDING * np.abs(self.lengths).max(initial=0)
         return replace(self, lengths=np.maximum(self.lengths, 0.0)), int(negative.sum())
