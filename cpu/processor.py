@@ -12,7 +12,7 @@ from gpualign.core.common.errors import InputError
 
 
 def usable_cpus() -> int:
-    """Return the number of CPUs that this process may use: those it may run on, limited by the quota of its control group."""
+    """Return the number of CPUs that this process may use: the CPUs that it may run on, limited by its control group's quota."""
     if hasattr(os, "process_cpu_count"):  # Python 3.13 and later; PYTHON_CPU_COUNT overrides it
         count = os.process_cpu_count()
     elif hasattr(os, "sched_getaffinity"):
@@ -27,10 +27,10 @@ def usable_cpus() -> int:
 def pick_instruction_set(usable: Sequence[str], requested: str | None) -> str:
     """Return the instruction set to use.
 
-    usable: those that run here, fastest first
-    requested: the one to use; None for GPUALIGN_INSTRUCTION_SET, if it is set, or else the first
+    usable: instruction sets supported on this machine, fastest first
+    requested: the instruction set to use; None for GPUALIGN_INSTRUCTION_SET if set, otherwise the first
 
-    Raises `InputError` if the requested one does not run here.
+    Raises `InputError` if the requested instruction set is not supported on this machine.
     """
     requested = requested or os.environ.get("GPUALIGN_INSTRUCTION_SET")
     if requested is not None and requested not in usable:

@@ -1,1 +1,1 @@
-"""Alignment on the CPU: choice of kernels, tiles, paths and the engine."""
+"""Alignment on the CPU: kernel selection, tiles, paths and the engine."""

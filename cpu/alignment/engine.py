@@ -32,19 +32,20 @@ _RATE_DIFFERENCE, _RATE_BITSLICED, _RATE_EDIT, _RATE_LOCAL = 12e9, 40e9, 110e9, 
 _RATE_PATHS, _RATE_SLICED_PATHS = 6e9, 50e9
 
 _NEAR_NANOSECONDS = 5.5e8
-"""Nanoseconds of work that a thread does in a second of a near search, likewise: steps cost what they take a thread alone on its core."""
+"""Nanoseconds of near-search work per thread and second, with AVX2: step costs are times for a thread that has a core to itself."""
 
 _JOIN_NANOSECONDS = 2.5e8
-"""Nanoseconds of work likewise, for a join, with vectors of any size."""
+"""Nanoseconds of join work per thread and second, with vectors of any size."""
 
 _BAND_SECONDS = 10
-"""Approximate time of a band: what an interrupted run loses, and the interval at which results are written."""
+"""Approximate time per band: the time that an interrupted run loses, and the interval at which results are written."""
 
 _FIRST_ROWS = 2
-"""Queries of the first band: packing targets for so few takes half of the alignments' time; later, for many, it takes almost none."""
+"""Number of queries in the first band: for so few queries, packing targets takes half as long as the alignments; later, for many queries,
+it takes almost no time."""
 
 _SHORT_RUN = 0.2
-"""Runs estimated to be shorter than this (s) get no small first band."""
+"""Runs with a shorter estimated time (s) get no small first band."""
 
 MORE_MEMORY_OR_FEWER_THREADS = f"raise {parameter('memory')} or lower {parameter('threads')}"
 """Advice if threads need more scratch memory than is available."""
@@ -55,12 +56,12 @@ _MIN_TILE_CELLS = 30_000_000  # a millisecond: packing targets and passing on a 
 
 @dataclass(frozen=True)
 class InstructionSet:
-    """One variant of the kernels.
+    """One kernel variant.
 
     name: name of the instruction set
-    vector_bytes: bytes of a vector
-    ternary_logic: whether it has three-input logic instructions
-    supported: whether this processor runs it
+    vector_bytes: vector size in bytes
+    ternary_logic: whether the instruction set has three-input logic instructions
+    supported: whether this processor supports the variant
     """
 
     name: str
@@ -70,7 +71,7 @@ class InstructionSet:
 
 
 def instruction_sets() -> list[InstructionSet]:
-    """Return all variants of this build, fastest first."""
+    """Return all variants in this build, fastest first."""
     return [InstructionSet(*entry) for entry in _kernels.instruction_sets()]
 
 
@@ -78,8 +79,8 @@ def instruction_sets() -> list[InstructionSet]:
 class CpuPrepared:
     """Implements `gpualign.core.execution.engine.Prepared`.
 
-    seconds: estimated time of a run, rather too long than too short
-    begin: returns the function that computes the tiles of one run
+    seconds: estimated time of a run, conservative (too long rather than too short)
+    begin: returns the function that computes the tiles in one run
     """
 
     task: Task
@@ -104,12 +105,12 @@ class CpuPrepared:
 class CpuEngine:
     """Implements `gpualign.core.execution.engine.Engine`.
 
-    threads: workers (default: the CPUs that this process may use, less `spare`, or as many as fit the memory)
-    instruction_set: name of a variant (default: the fastest that this processor runs; the environment variable
-        GPUALIGN_INSTRUCTION_SET overrides it, for tests and bug reports)
-    spare: CPUs that are left to threads that feed other engines
+    threads: number of workers (default: the number of CPUs that this process may use minus `spare`, or as many as fit in memory)
+    instruction_set: variant name (default: the fastest that this processor supports; the environment variable GPUALIGN_INSTRUCTION_SET
+        overrides the default, for tests and bug reports)
+    spare: number of CPUs left for threads that feed other engines
 
-    Raises `InputError` for a variant that this build or processor does not have.
+    Raises `InputError` for a variant that this build or processor lacks.
     """
 
     capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
@@ -140,15 +141,15 @@ class CpuEngine:
         return CpuPrepared(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, seconds, begin)
 
     def _seconds(self, task: Task, threads: int, rate: float) -> float:
-        """Return the estimated time of a task. rate: cells per second of a core with AVX2, or pairs if these are what costs."""
+        """Return the estimated time for a task. rate: cells per second on a core with AVX2, or pairs per second if cost is per pair."""
         work = task.cells_about if task.within is None else task.pairs_about
         return work / (threads * rate * self.instruction_set.vector_bytes / 32)
 
     def _fit_threads(self, needed: Callable[[int], int], memory: int, what: str) -> int:
-        """Return the number of threads that fit the memory; all threads, if the caller requested their number. Raises `TooLittleMemory` if
-        the requested threads, or even one, do not fit.
+        """Return the number of threads that fit in memory; all threads if the caller requested a number. Raises `TooLittleMemory` if the
+        requested threads, or even a single thread, do not fit.
 
-        needed: returns the scratch memory of a number of threads
+        needed: returns the scratch memory for a given number of threads
         """
         threads = self.threads
         while (needed_bytes := needed(threads)) > memory and threads > 1 and not self._threads_requested:
@@ -162,7 +163,7 @@ class CpuEngine:
         return threads
 
     def recipe(self, task: Task, worker_bytes: int) -> Recipe:
-        """Return the recipe for global scores of a task, with `worker_bytes` of scratch for each worker."""
+        """Return the recipe for a task's global scores, with `worker_bytes` of scratch per worker."""
         longest = task.targets.longest
         return make_recipe(task.scoring, letters_in_use(task), len(task.targets), longest, self.instruction_set.vector_bytes, worker_bytes)
 
@@ -248,7 +249,7 @@ class CpuEngine:
 
 
 def _tile_cells(task: Task, threads: int, usual: int) -> int:
-    """Return the cells of a tile: fewer than `usual` if there is so little work that threads would wait for each other."""
+    """Return the number of cells per tile: fewer than `usual` if there is so little work that threads would wait for each other."""
     if threads == 1:
         return usual
     cells = int(task.queries.offsets[-1]) * int(task.targets.offsets[-1])
@@ -256,8 +257,8 @@ def _tile_cells(task: Task, threads: int, usual: int) -> int:
 
 
 def _cells_of_shared_vectors(task: Task, threads: int, vector_bytes: int) -> int:
-    """Return the cells of a tile if targets are few: it has as many queries as a bit-sliced vector takes at once, if that leaves tiles for
-    all threads."""
+    """Return the number of cells per tile if targets are few: a tile has as many queries as share a bit-sliced vector, if this leaves tiles
+    for all threads."""
     queries, targets = int(task.queries.offsets[-1]), int(task.targets.offsets[-1])
     return min(queries_per_vector(vector_bytes) * queries // len(task.queries) * targets, queries * targets // (2 * threads))
 

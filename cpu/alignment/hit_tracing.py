@@ -1,4 +1,4 @@
-"""Traces the paths of a search's hits. These are few compared with the pairs searched, so the CPU traces them for every engine."""
+"""Traces the paths of search hits. Hits are few compared with the pairs searched, so the CPU traces them for every engine."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _CALLS_PER_THREAD = 4  # at least, if there are enough queries, so that threads 
 
 
 def cut_hits(queries: Integers, threads: int) -> list[Integers]:
-    """Return the indices of the hits of each call. queries: int64[hits], the query of each hit.
+    """Split hits into calls, and return the hit indices for each call. queries: int64[hits], the query of each hit.
 
-    A pass over a query takes the same time for one of its hits as for as many as a vector has lanes. So the hits of a query are cut only
-    if there are fewer queries than threads, or if they are more than a call takes.
+    A pass over a query takes the same time for one hit as for as many hits as a vector has lanes. A query's hits are therefore split only
+    if there are fewer queries than threads, or if the hits exceed the maximum per call.
     """
     if not len(queries):
         return []
@@ -58,7 +58,7 @@ class HitTracer:
     """Traces the hits of one search.
 
     task: the search
-    engine: the engine whose threads and instruction set are used; fewer threads are used if more do not fit the memory
+    engine: the engine whose threads and instruction set are used; fewer threads are used if not all fit in memory
     memory: bytes of scratch for all threads
 
     Raises `TooLittleMemory` if the memory is too small for one thread.
@@ -97,7 +97,8 @@ class HitTracer:
             self._pool.shutdown(cancel_futures=True)
 
     def trace(self, hits: Hits) -> tuple[Statistics, Runs]:
-        """Return STATISTICS[hits] and their runs, with starts and sizes [hits]. Raises `TooLittleMemory` if a pair needs more memory."""
+        """Return STATISTICS[hits] and the hits' CIGAR runs, with starts and sizes [hits]. Raises `TooLittleMemory` if a pair needs more
+        memory."""
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), RunsBuilder((len(hits),))
         places = sorted(cut_hits(hits.queries, self._threads), key=lambda call: -self._longest_pass(hits.part(call)))
         self._cells += float(self._pair_cells(hits).sum())
@@ -107,7 +108,7 @@ class HitTracer:
         return statistics, runs.build()
 
     def _traced(self, calls: Iterable[Hits]) -> Iterator[tuple[Statistics, Runs]]:
-        """Trace the hits of each call. Hits of a few short queries need no threads, whose library alone takes some ms to load."""
+        """Trace the hits in each call. Hits of a few short queries need no threads: loading the thread library alone takes several ms."""
         if self._pool is None and self._cells > _UNTHREADED_CELLS:
             from concurrent.futures import ThreadPoolExecutor
 
@@ -119,8 +120,8 @@ class HitTracer:
         return cells
 
     def _longest_pass(self, hits: Hits) -> int:
-        """Return the cells of the longest pass, which determines the time of a call. The longest are started first, so that threads end at
-        about the same time."""
+        """Return the number of cells in the longest pass, which determines the time for a call. The longest calls are started first, so
+        that threads finish at about the same time."""
         return int(self._pair_cells(hits).max())
 
     def _trace(self, hits: Hits) -> tuple[Statistics, Runs]:

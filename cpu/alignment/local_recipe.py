@@ -1,7 +1,7 @@
-"""Constants for the computation of local scores. Pure.
+"""Constants for computing local scores. Pure.
 
-Scores are computed in bytes first. If one overflows, it is computed again in 16 bits, and then in as many as the longest pair could
-need. A scoring whose weights exceed a range begins with a wider one.
+Scores are computed in bytes first. A score that overflows is recomputed in 16 bits, and then in as many bits as the longest pair could
+need. A scoring whose weights exceed a range starts with a wider type.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COLUMN_VECTORS = 3  # for each column: its letters, H and F
 
 @dataclass(frozen=True)
 class LocalRecipe:
-    """Parameters of the kernel, named as in cpu/alignment/src/local_tile.hpp. table: int32[32][32]. Widths are in bytes."""
+    """Kernel parameters, named as in cpu/alignment/src/local_tile.hpp. table: int32[32][32]. Widths are in bytes."""
 
     table: npt.NDArray[np.int32] = field(repr=False)
     letters: int
@@ -49,8 +49,8 @@ class LocalRecipe:
         return vector_bytes // self.narrowest
 
     def within(self, vector_bytes: int, worker_bytes: int) -> LocalRecipe:
-        """Return the recipe for workers with `worker_bytes` of scratch: sequences that are too long for it do not lie in the lanes, if
-        others can, and a few long ones are aligned one by one."""
+        """Return the recipe for workers with `worker_bytes` of scratch: sequences too long for this scratch are not placed in the lanes if
+        the sequences on the other side are shorter, and a few long sequences are aligned one by one."""
         return replace(
             self,
             most_columns=worker_bytes // (_COLUMN_VECTORS * vector_bytes) - _COLUMN_MULTIPLE,
@@ -60,7 +60,8 @@ class LocalRecipe:
 
 
 def lane_bytes(vector_bytes: int, queries: int, targets: int) -> int:
-    """Return the least scratch of a worker for sequences up to these lengths: letters and boundaries of the shorter one's columns."""
+    """Return the minimum scratch per worker for sequences up to these lengths: letters and boundaries for the columns of the shorter
+    sequence."""
     return (min(queries, targets) + _COLUMN_MULTIPLE) * _COLUMN_VECTORS * vector_bytes
 
 

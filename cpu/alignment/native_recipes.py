@@ -1,4 +1,4 @@
-"""Converts recipes to those of the compiled kernels."""
+"""Converts recipes to the types used by the compiled kernels."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def _native(recipe: Recipe) -> _kernels.Recipe:
 
 
 def native_recipes(recipe: Recipe, vector_bytes: int) -> _kernels.Recipes:
-    """Return the recipe as an object of the extension."""
+    """Convert the recipe to the extension's type."""
     return _kernels.Recipes(_native(recipe), _native(recipe.remainder or recipe), recipe.remainder_below(vector_bytes))
 
 
 def native_paths(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
-    """Return the recipe for paths as an object of the extension, with `worker_bytes` of scratch for one worker."""
+    """Convert the path recipe to the extension's type, with `worker_bytes` of scratch per worker."""
     out = _kernels.PathRecipe()
     out.differences = _native(recipe.differences)
     for name in ("extend", "free_query", "free_target", "negate", "sliced", "banded"):
@@ -51,7 +51,7 @@ def native_paths(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
 
 
 def native_local(recipe: LocalRecipe) -> _kernels.LocalRecipe:
-    """Return the recipe for local scores as an object of the extension."""
+    """Convert the local-score recipe to the extension's type."""
     out = _kernels.LocalRecipe()
     for name in ("letters", "padding", "open", "extend", "byte_scores", "narrowest", "widest", "few_lanes", "long_letters", "most_columns"):
         setattr(out, name, getattr(recipe, name))

@@ -1,7 +1,7 @@
-"""Constants for the computation of paths, statistics and free end gaps. Pure.
+"""Constants for computing paths, statistics and free end gaps. Pure.
 
-Edit distances without free end gaps are bit-sliced. All other scorings use the difference recurrence, in the narrowest element that
-holds it: its directions cost more than its cells, so that bit-slicing the cells would gain little.
+Edit distances without free end gaps are bit-sliced. All other scorings use the difference recurrence, in the narrowest element type that
+holds the differences: directions cost more than cells, so bit-slicing the cells would gain little.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpualign.cpu.alignment.recipe import TABLE_SIZE, Recipe, difference_recipe
 
 @dataclass(frozen=True)
 class PathRecipe:
-    """Parameters of the kernel, named as in cpu/alignment/src/path.hpp. usable: bool[letters][letters], pairs that a path may hold."""
+    """Kernel parameters, named as in cpu/alignment/src/path.hpp. usable: bool[letters][letters], letter pairs that a path may contain."""
 
     kernel: str
     differences: Recipe

@@ -1,16 +1,17 @@
-"""Selects the kernel for a scoring, and the constants that turn its sums into scores. Pure.
+"""Selects the kernel for a scoring, and the constants that convert the kernel's sums to scores. Pure.
 
 Rules (measured in benchmarks/):
-- edit distance: bit-sliced over the targets;
-- linear gaps, two-valued scores and a unary form of at most four steps (2/-1/1, 1/-1/1, ...): bit-sliced, if no target has
-  more than 65,536 letters and the masks fit the memory of a worker; for targets that fill two thirds of a vector's bits, and for fewer
-  if several queries that share a vector take fewer steps than bytes;
-- everything else: the difference recurrence in the narrowest element that provably holds it (core/scoring/recurrence_forms.py).
+- edit distance: bit-sliced across targets;
+- linear gaps, two-valued scores and a unary form of at most four steps (2/-1/1, 1/-1/1, ...): bit-sliced, if no target has more than 65,536
+  letters and the masks fit in a worker's memory; used for targets that fill two thirds of a vector's bits, and for fewer targets if several
+  queries that share a vector take fewer steps than with bytes;
+- everything else: the difference recurrence in the narrowest element type that provably holds the differences
+  (core/scoring/recurrence_forms.py).
 
-If targets are fewer than bits, or a set is compared with itself, several queries share a vector, with 16 or 32 targets each
-(cpu/alignment/src/query_slices.hpp; AVX2 and AVX-512). If a query has few targets in a block, and in edit distance for very long targets, a
-kernel for single pairs takes over: Myers' words for edit distance, otherwise a wavefront of byte differences
-(cpu/alignment/src/pairs.cpp compares their steps).
+If there are fewer targets than bits, or a set is compared with itself, several queries share a vector, with 16 or 32 targets each
+(cpu/alignment/src/query_slices.hpp; AVX2 and AVX-512). If a query has few targets in a block, and for edit distance with very long targets,
+a single-pair kernel takes over: Myers' words for edit distance, otherwise a wavefront of byte differences (cpu/alignment/src/pairs.cpp
+compares the number of steps).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from gpualign.core.scoring.scoring import Scoring
 
 TABLE_SIZE = 32
 MAX_MATCH_STEPS = 4
-"""Largest unary form for which bit-slicing is compiled; beyond it bytes are as fast."""
+"""Largest unary form for which bit-slicing is compiled; beyond this, bytes are as fast."""
 
 _SHARED_VECTOR_BYTES, _SHARING_QUERIES = 32, 16  # the smallest vectors that several queries share; queries of each
 _COLUMN_MULTIPLE = 4
@@ -41,13 +42,13 @@ def queries_per_vector(vector_bytes: int) -> int:
 
 
 def targets_per_query(vector_bytes: int) -> int:
-    """Return the number of targets of each query that shares a vector; 0 if vectors are not shared."""
+    """Return the number of targets per query in a shared vector; 0 if vectors are not shared."""
     return vector_bytes * 8 // _SHARING_QUERIES if vector_bytes >= _SHARED_VECTOR_BYTES else 0
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Parameters of the kernel, named as in cpu/src/work.hpp.
+    """Kernel parameters, named as in cpu/src/work.hpp.
 
     score = sum_factor * (kernel's sum) + per_letter * (m + n) + constant
     """
@@ -66,10 +67,10 @@ class Recipe:
     per_letter: int = 0
     constant: int = 0
     remainder: Recipe | None = None
-    """Recipe for the last targets of a tile, if they are fewer than `remainder_below` and queries that share vectors take longer."""
+    """Recipe for the last targets in a tile, used if there are fewer than `remainder_below` and queries that share vectors take longer."""
 
     def remainder_below(self, vector_bytes: int) -> int:
-        """Return the number of targets below which they are too few for the lanes; 0 without another recipe for them."""
+        """Return the number of targets below which there are too few for the lanes; 0 without a separate recipe for the remainder."""
         return 2 * self.lanes(vector_bytes) // 3 if self.remainder else 0
 
     def lanes(self, vector_bytes: int) -> int:
@@ -77,7 +78,7 @@ class Recipe:
         return vector_bytes * 8 if self.bitsliced else vector_bytes * 8 // self.width
 
     def scratch_bytes(self, vector_bytes: int, longest: int) -> int:
-        """Return the memory of a worker whose longest target has `longest` letters, in bytes."""
+        """Return the scratch bytes a worker needs if its longest target has `longest` letters."""
         columns = longest + _COLUMN_MULTIPLE
         if self.remainder:
             return replace(self, remainder=None).scratch_bytes(vector_bytes, longest) + self.remainder.scratch_bytes(vector_bytes, longest)
@@ -89,19 +90,19 @@ class Recipe:
 
 
 def _pair_bytes(longest: int) -> int:
-    """Return the memory of kernels for single pairs: up to five planes of a target and its steps, and targets packed across queries."""
+    """Return the memory for single-pair kernels: up to five planes of a target and its steps, and targets packed across queries."""
     return 7 * longest + _KEPT_BYTES
 
 
 def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:
-    """Return the memory of one column: masks of every letter and of none, live lanes, and the boundary's planes; if several queries share
-    a vector, two tables, live targets, and the letters of two rows.
+    """Return the memory per column: masks for every letter and for no letter, live lanes, and boundary planes; if several queries share a
+    vector, also two tables, live targets, and the letters of two rows.
     """
     return vector_bytes * (recipe.letters + 2 + recipe.match_steps) + 4 * vector_bytes + 4
 
 
 def difference_recipe(scoring: Scoring, letters: int, form: DifferenceForm) -> Recipe:
-    """Return the recipe of the difference recurrence in one of its forms."""
+    """Return the recipe for one form of the difference recurrence."""
     table = np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=np.uint32)
     table[: len(form.shifted), : len(form.shifted)] = form.shifted & 0xFFFFFFFF
     gaps = "linear" if scoring.linear else "affine"
@@ -121,9 +122,9 @@ def make_recipe(scoring: Scoring, letters: int, targets: int, longest: int, vect
     """Return the recipe for sequences that use the codes 0 .. letters-1.
 
     targets: number of targets
-    longest: letters of the longest target
-    vector_bytes: bytes of a vector
-    worker_bytes: approximate scratch memory of each worker, bytes
+    longest: number of letters in the longest target
+    vector_bytes: vector size in bytes
+    worker_bytes: approximate scratch memory per worker, bytes
     """
     unary = unary_form(scoring)
     if unary is None or unary.match_steps > MAX_MATCH_STEPS:

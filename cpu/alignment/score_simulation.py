@@ -1,4 +1,4 @@
-"""Random searches on the CPU, from which parameters of E-values are estimated."""
+"""Random searches on the CPU for estimating E-value parameters."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ class CpuSimulator:
     def statistics(
         self, queries: SequenceSet, targets: SequenceSet, pairs: npt.NDArray[np.int64], scores: npt.NDArray[np.int64]
     ) -> Statistics:
-        """Return STATISTICS[pairs] of some pairs. pairs: int64[pairs][2], (query, target); scores: their scores, above 0."""
+        """Return the alignment statistics of given pairs, STATISTICS[pairs]. pairs: int64[pairs][2], (query, target); scores: scores of
+        these pairs, above 0."""
         with HitTracer(self._task(queries, targets), self._engine, _BUDGET.scratch) as tracer:
             return tracer.trace(Hits(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), scores))[0]

@@ -24,13 +24,13 @@ _FIRST = np.zeros(1, dtype=np.int64)
 _COUNTS = STATISTICS.itemsize // 4
 _BAND = Band(0, 1, 0, 1, 0, 1)
 _LONGEST = 1 << 40
-"""Length for which recipes of local scores are made: scores are wide enough for any pair."""
+"""Length for which local-score recipes are built, so that scores are wide enough for any pair."""
 
 Place = tuple[Codes, Integers, Integers, Codes, Integers, Integers]
 
 
 class PairAligner:
-    """Aligns pairs by one scoring, from any number of threads at once. memory: bytes that a call may take."""
+    """Aligns pairs under a fixed scoring, from any number of threads at once. memory: maximum bytes per call."""
 
     def __init__(self, scoring: Scoring, alphabet: Alphabet, mode: Mode, end_gaps: EndGaps, memory: int) -> None:
         letters = len(alphabet)
@@ -40,7 +40,8 @@ class PairAligner:
         self._cancel = _kernels.Cancel()  # never requested: a pair takes too little time
 
     def align(self, query: Codes, target: Codes) -> BandResults:
-        """Return score, statistics and runs of one pair, arrays of [1][1]. Raises `RunError` if it needs too much memory."""
+        """Return the score, statistics and CIGAR runs of one pair, as [1][1] arrays. Raises `RunError` if the pair needs too much
+        memory."""
         place: Place = query, np.array((0, len(query))), _FIRST, target, np.array((0, len(target))), _FIRST
         try:
             aligned = self._global(place) if self._local is None else self._locally(place)

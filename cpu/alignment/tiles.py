@@ -1,4 +1,4 @@
-"""Computes a tile of each kind of task, in one call of a vector kernel with the GIL released."""
+"""Computes tiles for each kind of task, each tile in one vector-kernel call with the GIL released."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from gpualign.cpu.alignment import _kernels
 
 
 class Compute(Protocol):
-    """Computes tiles of one run, from any number of threads at once."""
+    """Computes the tiles in one run, from any number of threads at once."""
 
     def __call__(self, tile: Tile, cancel: _kernels.Cancel) -> TileResult | None:
-        """Return the result of a tile, or None if cancelled."""
+        """Return the result for a tile, or None if cancelled."""
 
 
 def _place(task: Task, tile: Tile) -> tuple[Codes, Integers, Integers, Codes, Integers, Integers]:
-    """Return a tile's rectangle of pairs as the arguments of kernels."""
+    """Return a tile's rectangle of pairs as kernel arguments."""
     numbers = np.arange(tile.query_start, tile.query_stop)
     return task.queries.codes, task.queries.offsets, numbers, task.targets.codes, task.targets.offsets, tile.targets
 
 
 class GlobalScores:
-    """Computes scores of global alignments."""
+    """Computes global alignment scores."""
 
     def __init__(self, task: Task, instruction_set: str, recipes: _kernels.Recipes) -> None:
         self._task = task
@@ -42,7 +42,7 @@ class GlobalScores:
 
 
 class LocalScores:
-    """Computes scores of local alignments; in a search, the best targets of each query."""
+    """Computes local alignment scores; in a search, the best targets for each query."""
 
     def __init__(self, task: Task, instruction_set: str, recipe: _kernels.LocalRecipe) -> None:
         self._task = task
@@ -64,7 +64,7 @@ class LocalScores:
 
 
 class GlobalPaths:
-    """Computes statistics and runs of global alignments, and scores with free end gaps."""
+    """Computes global alignment statistics and CIGAR runs, and scores with free end gaps."""
 
     def __init__(self, task: Task, instruction_set: str, recipe: _kernels.PathRecipe) -> None:
         self._task = task

@@ -1,6 +1,7 @@
-"""The CPU engine of distances: threads that count tiles of pairs with the GIL released.
+"""The CPU distance engine: threads that compute counts for tiles of pairs with the GIL released.
 
-Near pairs are chosen tile by tile: the counts of a tile stay in a core's cache through all panels, and only those of chosen pairs leave it.
+Near pairs are selected tile by tile: a tile's counts stay in a core's cache through all panels, and only the counts of selected pairs are
+copied out.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ _RATE = 1.5e11  # comparisons per second of a core with AVX2
 
 
 def instruction_sets() -> list[tuple[str, bool]]:
-    """Return (name, runs on this machine) of all variants of this build, fastest first."""
+    """Return (name, whether supported on this machine) for all variants in this build, fastest first."""
     return [(name, supported) for name, _, _, supported in _distance.instruction_sets()]
 
 
 class CpuDistanceEngine:
     """Implements `gpualign.core.distance.engine.DistanceEngine`.
 
-    threads, instruction_set, spare: as for `gpualign.cpu.alignment.engine.CpuEngine`; the variant `avx512popcnt` is for distances only
+    threads, instruction_set, spare: as in `gpualign.cpu.alignment.engine.CpuEngine`; the variant `avx512popcnt` is for distances only
 
-    Raises `InputError` for a variant that this build or processor does not have.
+    Raises `InputError` for a variant that this build or processor lacks.
     """
 
     def __init__(self, threads: int | None = None, instruction_set: str | None = None, spare: int = 0) -> None:
@@ -83,7 +84,8 @@ class CpuDistanceEngine:
                 yield band, relationship.in_floats(counts)
 
     def _count_tile(self, panel: Panel, band: Band, tile: Band, counts: dict[str, npt.NDArray[Any]], terms: Terms | None) -> int:
-        """Count all terms of a panel for a tile, and return the comparisons. terms: for a panel with a term of Operation.RELATE."""
+        """Add all of a panel's terms to the counts of a tile, and return the number of comparisons. terms: for a panel with a term of
+        Operation.RELATE."""
         place = tile.start - band.start, tile.first_target - band.first_target
         for term in panel.recipe.terms:
             if term.operation is Operation.RELATE:
@@ -95,7 +97,7 @@ class CpuDistanceEngine:
 
 
 class _Progress:
-    """Reports finished work; work that is repeated is reported once."""
+    """Reports finished work; repeated work is reported only once."""
 
     def __init__(self, on_progress: Callable[[int], None]) -> None:
         self._on_progress = on_progress
@@ -108,14 +110,14 @@ class _Progress:
             self._reported = self._done
 
     def repeat(self, work: int) -> None:
-        """Take back `work`, which will be repeated."""
+        """Subtract `work`, which will be repeated."""
         self._done -= work
 
 
 def _near_pairs(
     chooser: TileChooser, band: Band, max_pairs: int, workers: ThreadPoolExecutor, progress: _Progress
 ) -> Iterator[SelectedPairs]:
-    """Return the chosen pairs of a band at once, or of its halves in turn if it has more than `max_pairs`."""
+    """Yield the selected pairs of a band at once, or of each half in turn if the band has more than `max_pairs`."""
     sites = sum(panel.sites for panel in chooser.panels)
     work = {workers.submit(chooser.choose, tile): tile.pairs * sites for tile in near_tiles(band)}
     pairs = done_work = 0
@@ -139,6 +141,6 @@ def _near_pairs(
 
 
 def _padded_words(sites: int) -> int:
-    """Return the words of `sites`, rounded up to an odd number of cache lines, so that samples do not share cache sets."""
+    """Return the number of words for `sites`, rounded up to an odd number of cache lines, so that samples do not share cache sets."""
     lines = -(-sites // (_LINE_WORDS * WORD_BITS))
     return _LINE_WORDS * (lines + (lines % 2 == 0))

@@ -1,4 +1,4 @@
-"""Cuts bands into tiles and runs the compiled kernels of distances: counting, and choosing near pairs by their counts."""
+"""Splits bands into tiles and runs the compiled distance kernels: counting, and selecting near pairs by their counts."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ from gpualign.core.distance.pair_selection import COMPARED, PairSelectionRule, S
 from gpualign.cpu.distance import _distance
 
 _TILE_ROWS = 64
-"""Rows of a tile: as many as the kernel keeps in the L2 cache."""
+"""Number of rows per tile: as many as the kernel keeps in the L2 cache."""
 
 _TILE_COMPARISONS = 20_000_000_000
-"""Comparisons of a tile at most: some hundredths of a second."""
+"""Maximum number of comparisons per tile: a few hundredths of a second."""
 
 _NEAR_COLUMNS = 496
-"""Columns of a tile whose near pairs are chosen: its counts, 124 KB per matrix, also stay in the L2 cache. Rows with an odd number of
-cache lines do not share cache sets."""
+"""Number of columns per tile when selecting near pairs: the tile's counts, 124 KB per matrix, also stay in the L2 cache. Rows with an odd
+number of cache lines do not share cache sets."""
 
 _HIGH_ROWS, _HIGH_COLUMNS = 1024, 128
-"""Rows and columns of a tile of relationships: a table of its columns, which takes as long as some tens of rows, serves all rows."""
+"""Numbers of rows and columns in a tile of relationships: building a table for the columns takes as long as a few dozen rows, and all rows
+use this table."""
 
 _MAX_COUNT = (1 << 31) - 1
 
 Limits = list[tuple[CountMatrix, int]]
-"""(counts, limit) for some counts: pairs that exceed all limits may be skipped."""
+"""(counts, limit) for some of the counts: pairs that exceed all limits may be skipped."""
 
 
 def wide_tiles(band: Band, sites: int) -> Iterator[Band]:
-    """Return the tiles for whole matrices of counts, as wide as `_TILE_COMPARISONS` allows."""
+    """Return the tiles for full count matrices, as wide as `_TILE_COMPARISONS` allows."""
     return _tiles(band, max(_TILE_ROWS, min(band.shape[1], _TILE_COMPARISONS // max(1, sites * _TILE_ROWS))), _TILE_ROWS)
 
 
 def near_tiles(band: Band) -> Iterator[Band]:
-    """Return the tiles for choosing pairs."""
+    """Return the tiles for selecting pairs."""
     return _tiles(band, _NEAR_COLUMNS, _TILE_ROWS)
 
 
@@ -59,7 +60,7 @@ def _tiles(band: Band, width: int, height: int) -> Iterator[Band]:
 def count_term(
     instruction_set: str, panel: Panel, term: Term, tile: Band, counts: CountMatrix, place: tuple[int, int], limits: Limits
 ) -> None:
-    """Add a term of a panel for the pairs of a tile, which are in `counts` from `place` (row, column) on."""
+    """Add a panel's term to the counts of a tile's pairs, which start at `place` (row, column) in `counts`."""
     where = ((tile.start, tile.stop), (tile.first_target, tile.target_stop), counts, *place, term.weight, tile.upper_triangle, limits)
     if term.operation is Operation.DIFFER:
         _distance.differ(instruction_set, panel.bits, list(term.left), -1 if term.mask is None else term.mask, *where)
@@ -68,7 +69,8 @@ def count_term(
 
 
 def relate_term(instruction_set: str, panel: Panel, term: Term, terms: Terms, tile: Band, sums: Terms, place: tuple[int, int]) -> None:
-    """Add terms of a panel's genotypes (`Relationship.terms`) for the pairs of a tile, which are in `sums`, int64, as in `count_term`."""
+    """Add a panel's genotype terms (`Relationship.terms`) to the sums (int64) of a tile's pairs, which start at `place` in `sums`, as in
+    `count_term`."""
     rows, columns = (tile.start, tile.stop), (tile.first_target, tile.target_stop)
     one, two = term.left
     called = -1 if term.mask is None else term.mask
@@ -77,8 +79,8 @@ def relate_term(instruction_set: str, panel: Panel, term: Term, terms: Terms, ti
 
 @dataclass(frozen=True)
 class TileChooser:
-    """Counts a tile through all panels and chooses its pairs by a rule. Pairs beyond the rule's cap are skipped if nothing else about them
-    is needed."""
+    """Accumulates a tile's counts over all panels and selects its pairs by a rule. Pairs over the rule's cap are skipped unless something
+    else about them is needed."""
 
     instruction_set: str
     panels: Sequence[Panel]
@@ -87,7 +89,7 @@ class TileChooser:
 
     @cached_property
     def _terms(self) -> list[tuple[Panel, Term]]:
-        """(panel, term) in the order of the panels; of each panel the capped count first, so that others can be skipped."""
+        """(panel, term) in panel order; the capped count comes first in each panel, so that the remaining terms can be skipped."""
         return [
             (panel, term)
             for panel in self.panels
@@ -96,7 +98,7 @@ class TileChooser:
 
     @cached_property
     def _cap(self) -> tuple[int, int] | None:
-        """(index of the capped count, its cap); None without a cap, or if the count can fall."""
+        """(index of the capped count, the cap); None without a cap, or if the count can decrease."""
         if self.rule.cap is None:
             return None
         name, cap = self.rule.cap
@@ -105,8 +107,8 @@ class TileChooser:
         return self.names.index(name), min(cap, _MAX_COUNT)
 
     def _limits(self, term: Term, counts: CountMatrix) -> Limits:
-        """Return the limits beyond which pairs are skipped. A pair beyond the cap is not chosen, but whether it has enough compared sites
-        must still be known."""
+        """Return the limits above which pairs are skipped. A pair above the cap is not selected, but the rule must still know whether the
+        pair has enough compared sites."""
         if self._cap is None:
             return []
         number, cap = self._cap
@@ -116,7 +118,7 @@ class TileChooser:
         return limits
 
     def choose(self, tile: Band) -> SelectedPairs:
-        """Return the pairs of a tile that the rule chooses."""
+        """Return the pairs in a tile that satisfy the rule."""
         rows, columns = tile.shape
         counts = np.zeros((len(self.names), rows, columns), dtype=np.int32)
         for panel, term in self._terms:

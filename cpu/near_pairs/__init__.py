@@ -1,1 +1,1 @@
-"""Near pairs on the CPU: choice of filter steps, data kept for each record, and tiles of pairs."""
+"""Near pairs on the CPU: filter step selection, per-record data, and tiles of pairs."""

@@ -1,4 +1,4 @@
-"""Data that the kernels of near pairs keep for each record."""
+"""Per-record data kept by the near-pair kernels."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.near_pairs import _near
 
 _BUILT_AT_A_TIME = 1 << 20
-"""Approximate number of letters of the records that are built at a time."""
+"""Approximate number of letters in the records built at a time."""
 
 
 def native_bound(bound: EditBound) -> _near.Bound:
-    """Return the bound as an object of the extension."""
+    """Convert the bound to the extension's type."""
     return _near.Bound(bound.per_letter, bound.per_shorter, bound.constant, bound.inside, bound.coverage)
 
 
 def keep_records(sequences: SequenceSet, letters: int, steps: FilterCascade, threads: int = 1) -> _near.Records:
-    """Return the data that kernels keep for each record. threads: threads that build it."""
+    """Build the data that kernels keep for each record. threads: number of threads that build the data."""
     records = _near.Records(sequences.codes, sequences.offsets, letters, steps.q, steps.bits)
     pieces = max(1, min(len(sequences), int(sequences.offsets[-1]) // _BUILT_AT_A_TIME))
     cuts = np.linspace(0, len(sequences), pieces + 1).astype(np.int64).tolist()

@@ -1,4 +1,4 @@
-"""Computes tiles of near pairs: by a bounded test of each pair, from all of their distances, or by a join."""
+"""Computes tiles of near pairs: with a bounded test of each pair, from all distances, or with a join."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from gpualign.cpu.near_pairs.recipe import NearRecipe
 from gpualign.cpu.near_pairs.records import keep_records, native_bound
 
 _PAIR_BYTES = 25
-"""Memory of a pair between the kernel and the output."""
+"""Memory per pair between kernel and output."""
 
 
 class ChosenScores:
-    """Finds the near pairs of tiles whose distances are all computed, by `whole`."""
+    """Finds near pairs in tiles whose distances are all computed, using `whole`."""
 
     def __init__(self, task: Task, whole: Compute) -> None:
         self._task = task
@@ -46,7 +46,7 @@ class ChosenScores:
 
 
 class NearTiles:
-    """Finds the near pairs of tiles. results: memory for the pairs that a tile finds at a time, bytes."""
+    """Finds near pairs in tiles. results: memory for the pairs found in one tile at a time, bytes."""
 
     def __init__(self, task: Task, letters: int, instruction_set: str, recipe: NearRecipe, threads: int, results: int) -> None:
         self._task = task
@@ -74,8 +74,8 @@ class NearTiles:
         return TilePairs(tile, pairs, left | {"edit distance": len(pairs)})
 
     def _pieces(self, queries: Integers, firsts: Integers, targets: Integers) -> Iterator[tuple[Integers, Integers, Integers, EditBound]]:
-        """Return pieces of a tile: (queries, their first targets, targets, bound). Records of a piece have similar numbers of ambiguity
-        letters."""
+        """Yield pieces of a tile: (queries, first target of each query, targets, bound). Records in a piece have similar numbers of
+        ambiguity letters."""
         ambiguous = self._task.ambiguous
         if ambiguous is None or not self._task.bounds_by_pair:
             yield queries, firsts, targets, self._task.within_of(0)
@@ -88,8 +88,8 @@ class NearTiles:
     def _find(
         self, queries: Integers, firsts: Integers, targets: Integers, bound: EditBound, cancel: Cancel
     ) -> tuple[NearPairs, Integers] | None:
-        """Return the near pairs of some queries and targets, and the counts of the steps. They are halved if the pairs do not fit the
-        memory."""
+        """Return the near pairs between some queries and targets, and the number of pairs that survive each step. If the pairs do not fit
+        in memory, the queries or targets are halved."""
         sets, native = (self._queries, self._targets), native_bound(bound)
         result = _near.near_tile(self._instruction_set, *sets, queries, firsts, targets, native, self._counts, self._max_pairs, cancel)
         if result is None:
@@ -110,17 +110,17 @@ class NearTiles:
 
 
 def _by_similar_count(letters: Integers) -> Iterator[Integers]:
-    """Return the indices of records with similar numbers of ambiguity letters: none, 1, 2, up to 4, up to 8 and so on."""
+    """Yield the indices of records with similar numbers of ambiguity letters: 0, 1, 2, up to 4, up to 8 and so on."""
     sizes = np.frexp(np.maximum(2 * letters - 1, 0))[1]
     for size in distinct(sizes).tolist():
         yield np.flatnonzero(sizes == size)
 
 
 class JoinedTiles:
-    """Finds the near pairs of tiles that hold all targets of their queries, by a join of the strings that deletions make.
+    """Finds near pairs in tiles that hold all of their queries' targets, by joining on deletion variants.
 
-    deletions: letters that are deleted, at most
-    results: memory for the pairs that a tile finds at a time, bytes
+    deletions: maximum number of letters deleted
+    results: memory for the pairs found in one tile at a time, bytes
     """
 
     def __init__(self, task: Task, deletions: int, threads: int, results: int) -> None:
@@ -135,7 +135,8 @@ class JoinedTiles:
         return None if pairs is None else TilePairs(tile, pairs, {"pairs": tile.cells, "edit distance": len(pairs)})
 
     def _find(self, queries: Integers, firsts: Integers, cancel: Cancel) -> NearPairs | None:
-        """Return the near pairs of some queries. These are halved if the pairs do not fit the memory; those of one query always fit."""
+        """Return the near pairs of some queries. If the pairs do not fit in memory, the queries are halved; the pairs of one query always
+        fit."""
         result = self._join.candidates(queries, firsts, self._max_pairs if len(queries) > 1 else 1 << 40, cancel, 1)
         if result is None:
             return None
