@@ -1,4 +1,4 @@
-"""The value of each pair that a matrix holds."""
+"""The value that a matrix holds for each pair."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MatrixValue:
-    """The value of each pair that a matrix holds.
+    """The value that a matrix holds for each pair.
 
     name: "score" (int32 or int64), "identity" or "distance", which is 1 - identity (float64)
     edit: whether scores, and therefore distances, are edit distances

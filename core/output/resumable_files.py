@@ -1,4 +1,4 @@
-"""Files that grow row by row and report their positions, so that another run can resume from there (core/files/journal.py)."""
+"""Files that grow row by row and report their positions, so that a later run can resume from there (core/files/journal.py)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from gpualign.core.results.blocks import Block
 from gpualign.core.results.filter import Filter
 
 _CHUNK = 1 << 18
-"""Numbers copied at a time."""
+"""Number of values copied at a time."""
 
 _LARGEST = np.iinfo(np.int32).max
 """Largest value of a 32-bit index."""

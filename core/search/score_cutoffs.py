@@ -33,7 +33,7 @@ from gpualign.core.common.arrays import Integers, Reals, distinct
 from gpualign.core.scoring.evalues import SearchSpace
 
 _ROUNDING = 1e-9
-"""Larger than the relative difference between any two ways to compute one E-value."""
+"""Larger than the relative difference between any two ways of computing the same E-value."""
 
 _GUESS = 64
 """Initial guess for a floor: close to the floor with the usual scorings and thresholds."""

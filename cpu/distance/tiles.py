@@ -46,7 +46,7 @@ def near_tiles(band: Band) -> Iterator[Band]:
 
 
 def high_tiles(band: Band) -> Iterator[Band]:
-    """Return the tiles for relationships."""
+    """Return the tiles for computing relationships."""
     return _tiles(band, _HIGH_COLUMNS, _HIGH_ROWS)
 
 

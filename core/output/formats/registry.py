@@ -34,7 +34,7 @@ class Results(Enum):
 
 
 class Layout(Enum):
-    """Layout of results in a file.
+    """How results are arranged in a file.
 
     ROWS: one row per pair
     BLOCKS: one human-readable block of lines per pair
