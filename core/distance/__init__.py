@@ -1,1 +1,1 @@
-"""All-pairs distances of samples by their calls at sites: SNPs, genotypes, alignments."""
+"""Pairwise distances between samples, based on their calls at sites: SNPs, genotypes, alignments."""

@@ -1,8 +1,8 @@
 """Packs allele numbers into bit planes.
 
-The alleles of a locus are numbered from 0, and the bits of these codes are planes: two samples differ if any bit does. A locus with k
-alleles needs ceil(log2 k) planes, so loci are sorted by the planes they need, and each panel has as many planes as the first of its loci
-needs. The order of loci does not matter: sites are only counted.
+Alleles at a locus are numbered from 0, with one plane per bit of the number: two samples differ if any bit differs. A locus with k alleles
+needs ceil(log2 k) planes, so loci are sorted by the number of planes they need, and each panel has as many planes as its first locus
+needs. Locus order does not matter, because sites are only counted.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Loci = npt.NDArray[np.int64]
 
 
 def bits_needed(alleles: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the bits of codes for loci with these numbers k of alleles: ceil(log2 k), 0 for one or none."""
+    """Return the bits per code for each locus, given its number of alleles k: ceil(log2 k), or 0 if k <= 1."""
     return np.array([max(0, int(k) - 1).bit_length() for k in alleles], dtype=np.int64)
 
 
 def panels_of_loci(bits: npt.NDArray[np.int64], counter: PreparedCounter) -> Iterator[Loci]:
-    """Yield the loci of each panel, those with the most bits first, so that vectors of a kernel are full and few planes are unneeded."""
+    """Yield the loci for each panel, loci with the most bits first, so that kernel vectors are full and few planes are superfluous."""
     order = np.argsort(-bits, kind="stable")
     line = counter.words(1) * WORD_BITS  # sites that fit in the smallest number of words of a plane
     lines = [order[start : start + line] for start in range(0, len(order), line)]
@@ -42,7 +42,7 @@ def panels_of_loci(bits: npt.NDArray[np.int64], counter: PreparedCounter) -> Ite
 
 
 def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: ReaderThreads) -> Iterator[Panel]:
-    """Yield the bit planes of allele numbers, uint32[samples][loci], `NO_ALLELE` for a missing call, as a counter expects them."""
+    """Pack allele numbers (uint32[samples][loci], `NO_ALLELE` for a missing call) into the bit planes the counter expects."""
     samples, loci = numbers.shape
     codes = np.empty((loci, samples), dtype=np.uint32)
     alleles, lacking = np.empty(loci, dtype=np.int64), np.empty(loci, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Cuts the pairs into bands of queries whose counts fit in memory. Pure."""
+"""Splits the pairs into bands of queries whose counts fit in memory. Pure."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gpualign.core.distance.bands import Band
 
 @dataclass(frozen=True)
 class DistancePlan:
-    """Plan of the pairs queries x targets, in bands of queries.
+    """Plan for the pairs queries x targets, in bands of queries.
 
     queries, targets: numbers of samples
-    upper_triangle: the queries are the first of the targets, each paired with itself and later ones
-    rows: queries of a band
-    pair_bytes: memory of a pair, bytes
-    start, stop: the queries whose pairs are computed, [start, stop); None: up to the last
+    upper_triangle: the queries come first among the targets; each is paired with itself and later targets
+    rows: queries per band
+    pair_bytes: memory per pair, bytes
+    start, stop: queries whose pairs are computed, [start, stop); None: up to the last query
     """
 
     queries: int
@@ -30,16 +30,16 @@ class DistancePlan:
     stop: int | None = None
 
     def part(self, start: int, stop: int) -> DistancePlan:
-        """Return the same plan for queries [start, stop) only."""
+        """Return the same plan for only the queries [start, stop)."""
         return replace(self, start=start, stop=stop)
 
     @property
     def end(self) -> int:
-        """Index after the last query whose pairs are computed."""
+        """Index after the last query whose pairs are to be computed."""
         return self.queries if self.stop is None else self.stop
 
     def bands(self) -> Iterator[Band]:
-        """Yield the bands in order. Targets of a second set come after the queries in the panels."""
+        """Yield the bands in order. Targets from a second set come after the queries in the panels."""
         first = 0 if self.upper_triangle else self.queries
         for start in range(self.start, self.end, self.rows):
             stop = min(self.end, start + self.rows)
@@ -56,7 +56,7 @@ class DistancePlan:
 
     @property
     def pairs(self) -> int:
-        """Number of pairs that are computed, including those of a sample with itself."""
+        """Number of pairs to compute, including pairs of a sample with itself."""
         return sum(band.pairs for band in self.bands())
 
 

@@ -1,4 +1,4 @@
-"""Bands of pairs of samples, and the counts that an engine makes for them. Pure."""
+"""Bands of sample pairs, and the counts that an engine computes for each band. Pure."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ CountMatrix: TypeAlias = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Band(Rect):
-    """Rectangle of pairs of the rows of panels.
+    """Rectangle of pairs of panel rows.
 
-    upper_triangle: only pairs of a row with a later one, or itself, belong to the band; values of the others are arbitrary
+    upper_triangle: only pairs of a row with itself or a later row belong to the band; values for the remaining pairs are arbitrary
     """
 
     upper_triangle: bool
@@ -33,12 +33,12 @@ class Band(Rect):
         return sum(self.target_stop - max(self.first_target, row) for row in range(self.start, min(self.stop, self.target_stop)))
 
     def rows(self, start: int, stop: int) -> Band:
-        """Return the band of these rows, with the targets that they need."""
+        """Return the band for these rows, with the targets that the rows need."""
         first = max(start, self.first_target) if self.upper_triangle else self.first_target
         return replace(self, start=start, stop=stop, first_target=first)
 
     def halves(self) -> tuple[Band, Band]:
-        """Return the bands of the first and of the second half of the rows, of which there must be two or more."""
+        """Return the bands for the first and second half of the rows. There must be at least two rows."""
         middle = (self.start + self.stop) // 2
         return self.rows(self.start, middle), self.rows(middle, self.stop)
 
@@ -64,10 +64,10 @@ class Band(Rect):
 
 @dataclass(frozen=True)
 class Bands:
-    """Bands in order, which may be made as they are requested.
+    """Bands in order, possibly generated on request.
 
-    pairs: rows times columns of a band, at most
-    columns: columns of a band, at most
+    pairs: maximum rows times columns of a band
+    columns: maximum columns of a band
     """
 
     bands: Iterable[Band]
@@ -76,7 +76,7 @@ class Bands:
 
     @classmethod
     def of(cls, bands: Iterable[Band]) -> Bands:
-        """Return bands that are all known in advance."""
+        """Return a `Bands` for bands that are all known in advance."""
         every = list(bands)
         pairs, columns = (max(sizes, default=0) for sizes in ([b.shape[0] * b.shape[1] for b in every], [b.shape[1] for b in every]))
         return cls(every, pairs, columns)
@@ -86,4 +86,4 @@ class Bands:
 
 
 CountedBands: TypeAlias = Generator[tuple[Band, dict[str, CountMatrix]], None, None]
-"""Bands in order, each with the counts of its pairs by name: int32[rows][targets]. Closing it stops all work soon and frees everything."""
+"""Bands in order, each with its counts by name: int32[rows][targets]. Closing the generator promptly stops work and frees everything."""

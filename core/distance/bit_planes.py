@@ -19,11 +19,10 @@ from gpualign.core.distance.threads import ReaderThreads
 _PLANES_AT_ONCE = 8
 
 _TWO = frozenset({0, 1})
-"""Codes of the calls at a site with two different ones, whatever they are."""
+"""Codes for calls at a site with two different calls, whatever the calls are."""
 
 _SEARCH_SECONDS = 1e-9
-"""Maximum seconds per call that a thread takes to find the sites with two different calls, and to code them; half of the comparisons' time
-is saved."""
+"""Maximum time per call, in seconds, for one thread to find and code the sites with two different calls; this halves comparison time."""
 
 
 def used_codes(codes: Codes, workers: ReaderThreads) -> frozenset[int]:
@@ -51,9 +50,9 @@ def count_calls(calls: Calls, workers: ReaderThreads) -> npt.NDArray[np.int64]:
 class _Part:
     """Some sites of a panel.
 
-    used: codes that may occur at them
+    used: codes that may occur at these sites
     runs: runs of consecutive sites, int64[runs][first, last + 1]
-    reference: uint8[all sites]; calls equal to it are coded as 0, others as 1. None: calls keep their codes
+    reference: uint8[all sites]; calls equal to it are coded as 0, different calls as 1. None: calls keep their codes
     """
 
     used: frozenset[int]
@@ -66,8 +65,8 @@ class _Part:
 
 
 def pack_panels(calls: Calls, counter: PreparedCounter, workers: ReaderThreads) -> Iterator[Panel]:
-    """Yield the bit planes of codes, uint8[samples][sites], or of allele numbers, uint32, as a counter expects them, in as many panels as
-    are best."""
+    """Pack codes (uint8[samples][sites]) or allele numbers (uint32) into the bit planes the counter expects, in as many panels as
+    is best."""
     if counter.wanted.numbered:
         yield from pack_alleles(calls.view(np.uint32), counter, workers)
         return
@@ -77,12 +76,15 @@ def pack_panels(calls: Calls, counter: PreparedCounter, workers: ReaderThreads) 
 
 
 def pack_panel(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ReaderThreads) -> Panel:
-    """Return the bit planes of codes, uint8[samples][sites], of which `used` occur, as a counter expects them."""
+    """Pack codes (uint8[samples][sites]) into the bit planes the counter expects.
+
+    used: codes that occur
+    """
     return _pack(codes, _whole(codes, used), counter, workers)
 
 
 def _parts(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ReaderThreads) -> list[_Part]:
-    """Separate sites with few different calls from the others if planes of both take less memory than planes of all."""
+    """Split off the sites with few different calls if two sets of planes take less memory than one set for all sites."""
     wanted, whole, reference = counter.wanted, _whole(codes, used), None
     if wanted.apart(used):
         more = np.any((codes > SECOND_ALLELE) & (codes != MISSING), axis=0)
@@ -101,9 +103,9 @@ def _parts(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers
 
 
 def _pays(samples: int, used: frozenset[int], counter: PreparedCounter) -> bool:
-    """Return whether comparing each sample with half of all takes longer than finding the sites with two calls, which halves that time.
+    """Return whether finding the sites with two calls saves time: it halves the time for comparing each sample with half of all samples.
 
-    If calls are missing, the logic of two calls takes hardly less time than that of four, but half of the products are left out.
+    If calls are missing, logic operations take hardly less time for two calls than for four, but only half of the products are needed.
     """
     halves = counter.products_only or MISSING not in used
     return halves and samples / 2 / counter.rate / 2 > _SEARCH_SECONDS / counter.threads
@@ -119,7 +121,7 @@ def _runs(chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
 
 
 def _two_calls(codes: Codes, workers: ReaderThreads) -> tuple[Codes, npt.NDArray[np.bool_]]:
-    """Return (one call of each site, a mask of the sites with more than two different calls)."""
+    """Return (one of the calls at each site, a mask of the sites with more than two different calls)."""
     sites = codes.shape[1]
     one, more = np.empty(sites, dtype=np.uint8), np.empty(sites, dtype=np.uint8)
     workers.map(lambda share: _sites.find_two(codes, *share, one, more), workers.shares(sites))

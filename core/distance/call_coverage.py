@@ -1,6 +1,6 @@
-"""Derives bounds on the sites that two samples have in common from their numbers of calls. Pure.
+"""Derives bounds on the number of sites that two samples share from their numbers of calls. Pure.
 
-Of n sites, samples with calls at p and at q of them have at least p + q - n in common, and at most the smaller of p and q.
+If two samples have calls at p and q of n sites, they share at least p + q - n sites and at most min(p, q).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 def fewest_sites(least: int | Fraction, sites: int) -> int:
-    """Return the sites that a pair must have in common: `least` of them, or that fraction of `sites`, rounded up; at least one."""
+    """Return the number of sites that a pair must share: `least`, or that fraction of `sites`, rounded up; at least 1."""
     return max(1, least if isinstance(least, int) else math.ceil(least * sites))
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """Numbers of calls of all samples, and the sites that a pair must have in common.
+    """Number of calls in each sample, and the number of sites that a pair must share.
 
-    queries, targets: sites at which each of them has a call, int64[queries], int64[targets]
-    upper_triangle: the queries are the first of the targets, each paired with later ones
+    queries, targets: number of sites at which each has a call, int64[queries], int64[targets]
+    upper_triangle: the queries come first among the targets; each is paired with later targets
     sites: number of sites
-    min_sites: sites that a pair must have in common
+    min_sites: minimum number of sites that a pair must share
     """
 
     queries: CountArray = field(repr=False)
@@ -43,7 +43,7 @@ class Coverage:
 
     @property
     def suffices(self) -> bool:
-        """Whether no pair, and no sample with itself, can have fewer than `min_sites` sites in common."""
+        """Whether every pair, including a sample with itself, is certain to share at least `min_sites` sites."""
         return self._always(self.queries, self.targets)
 
     @property
@@ -52,7 +52,7 @@ class Coverage:
         return self._always(self.queries[self.queries >= self.min_sites], self.targets[self.targets >= self.min_sites])
 
     def lacking(self, queries: slice, targets: slice) -> npt.NDArray[np.bool_]:
-        """Return the pairs of which a sample by itself has fewer than `min_sites` calls: bool[queries][targets]."""
+        """Return a mask of the pairs in which either sample has fewer than `min_sites` calls: bool[queries][targets]."""
         lacking: npt.NDArray[np.bool_] = (self.queries[queries] < self.min_sites)[:, None] | (self.targets[targets] < self.min_sites)[
             None, :
         ]
@@ -60,13 +60,13 @@ class Coverage:
 
     @property
     def lacking_pairs(self) -> int:
-        """Number of pairs of which a sample by itself has fewer than `min_sites` calls; in the upper triangle without pairs of a sample and
-        itself."""
+        """Number of pairs in which either sample has fewer than `min_sites` calls. For an upper triangle, pairs of a sample with itself are
+        excluded."""
         queries, targets = (int(np.count_nonzero(called >= self.min_sites)) for called in (self.queries, self.targets))
         return count_pairs(len(self.queries), len(self.targets), self.upper_triangle) - count_pairs(queries, targets, self.upper_triangle)
 
     def _always(self, queries: CountArray, targets: CountArray) -> bool:
-        """Return whether the two with the fewest calls have enough in common. A sample shares all of its sites with itself."""
+        """Return whether the two samples with the fewest calls share enough sites. A sample shares all of its called sites with itself."""
         if not len(queries) or not len(targets):
             return True
         if self.upper_triangle:

@@ -1,4 +1,4 @@
-"""Calls: the genotype or letter of a sample at a site, as a byte."""
+"""Calls: a sample's genotype or letter at a site, as a byte."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from gpualign.core.distance import _sites
 from gpualign.core.sequences.ids import Names
 
 Calls = npt.NDArray[np.unsignedinteger[Any]]
-"""Codes (uint8), or allele numbers (uint32); the highest number is a missing call in both."""
+"""Codes (uint8) or allele numbers (uint32); in both, the highest number denotes a missing call."""
 
 MISSING: int = _sites.MISSING
-"""Code of a missing call."""
+"""Code for a missing call."""
 
 NUCLEOTIDES = "ACGT"
 MAX_ALLELES = 22
-"""With more alleles, the code of a genotype would not fit in a byte."""
+"""With more alleles, genotype codes would not fit in a byte."""
 
 
 class Kind(Enum):
-    """Meaning of the codes of calls.
+    """Meaning of call codes.
 
-    GENOTYPE: the unordered pair of alleles a <= b is b (b + 1) / 2 + a, in VCF's order; with two alleles this is the number of second
-    ones: 0, 1, 2. DOSAGE: the number of a polyploid's alleles of one kind, compared as equal or not. NUCLEOTIDE: A, C, G, T are 0 to 3.
-    LETTER: upper-case ASCII, compared as equal or not. ALLELE: the number of a locus's allele, 32 bits, compared as equal or not.
+    GENOTYPE: the unordered pair of alleles a <= b has code b (b + 1) / 2 + a, in VCF order; with two alleles, the code is the number of
+    second alleles: 0, 1, 2. DOSAGE: a polyploid's number of copies of one allele, compared as equal or not. NUCLEOTIDE: A, C, G, T are
+    0 to 3. LETTER: upper-case ASCII, compared as equal or not. ALLELE: allele number at a locus, 32 bits, compared as equal or not.
     """
 
     GENOTYPE = "genotypes"
@@ -42,7 +42,7 @@ class Kind(Enum):
 
 
 def alleles_of(code: int) -> tuple[int, int]:
-    """Return the two alleles of a genotype's code, the lower first."""
+    """Return the two alleles encoded by a genotype code, the lower first."""
     upper = 0
     while (upper + 1) * (upper + 2) // 2 <= code:
         upper += 1
@@ -50,10 +50,10 @@ def alleles_of(code: int) -> tuple[int, int]:
 
 
 def letter_table(every_letter: bool) -> Codes:
-    """Return the code of each byte of an aligned row: uint8[256].
+    """Return the code for each byte of an aligned row: uint8[256].
 
-    Case is ignored. By default A, C, G, T (U) are calls and every other letter, gaps included, is missing, as in snp-dists; with
-    `every_letter` all of them are calls, gaps included.
+    Case is ignored. By default A, C, G, T (U) are calls, and all remaining letters, including gaps, are missing, as in snp-dists; with
+    `every_letter`, all letters are calls, including gaps.
     """
     table = np.full(256, _sites.BAD, dtype=np.uint8)
     table[list(b" \t\r\n\v\f")] = _sites.SKIP
@@ -70,7 +70,7 @@ _NO_CALL = b".-?Nn"
 
 
 def number_table() -> Codes:
-    """Return the code of each byte as a genotype of one character: uint8[256]."""
+    """Return the code for each byte as a one-character genotype: uint8[256]."""
     table = np.full(256, _sites.BAD, dtype=np.uint8)
     table[list(b"012")] = (0, 1, 2)
     table[list(_NO_CALL)] = MISSING
@@ -78,8 +78,8 @@ def number_table() -> Codes:
 
 
 def cell_table(every_letter: bool) -> Codes:
-    """Return the code of each byte as a cell of one letter: as `letter_table`, but some characters mean a missing call whichever letters
-    are compared."""
+    """Return the code for each byte as a one-letter cell: as in `letter_table`, but some characters denote a missing call regardless of
+    which letters are compared."""
     table = letter_table(every_letter)
     table[table == _sites.SKIP] = _sites.BAD
     table[list(_NO_CALL)] = MISSING
@@ -88,12 +88,12 @@ def cell_table(every_letter: bool) -> Codes:
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples that are compared. Rows of codes are the queries, then other targets.
+    """The samples to compare. Code rows are the queries, followed by any additional targets.
 
-    queries: names of the queries
-    targets: names of the targets; the same object as `queries` for all pairs of one set
-    added: the queries are the first of the targets, to which others have been added; each is compared with all later targets
-    founders: samples from which allele frequencies are computed, as the input has no parents of them, bool[rows]; None: all
+    queries: query names
+    targets: target names; the same object as `queries` for all pairs within one set
+    added: the queries come first among the targets, followed by added samples; each query is compared with all later targets
+    founders: samples used to compute allele frequencies, because the input lacks their parents, bool[rows]; None: all samples
     """
 
     queries: Names
@@ -107,7 +107,7 @@ class Samples:
 
     @property
     def upper_triangle(self) -> bool:
-        """Whether the queries are the first of the targets: each is compared with later targets only."""
+        """Whether the queries come first among the targets, so that each query is compared only with later targets."""
         return self.one_set or self.added
 
     @property
@@ -126,30 +126,30 @@ class Samples:
 
     @property
     def pairs(self) -> int:
-        """Number of pairs whose distance is computed."""
+        """Number of pairs whose distance is to be computed."""
         return count_pairs(len(self.queries), len(self.targets), self.upper_triangle)
 
     def only(self, mask: npt.NDArray[np.bool_]) -> Samples:
-        """Return the samples of one input or of two that `mask`, bool[rows], selects, in their order."""
+        """Return the samples from one or two inputs that `mask` (bool[rows]) selects, in order."""
         first = len(self.queries)
         queries = list(compress(self.queries.ids, mask[:first].tolist()))
         targets = None if self.one_set else list(compress(self.targets.ids, mask[first:].tolist()))
         return replace(make_samples(queries, targets), founders=None if self.founders is None else self.founders[mask])
 
     def with_added(self) -> Samples:
-        """Return the samples of two sets such that queries, as the first of the targets, are also compared with each other."""
+        """Return the samples of two sets with the queries first among the targets, so that queries are also compared with each other."""
         return Samples(self.queries, Names(self.ids), added=True, founders=self.founders)
 
 
 def count_pairs(queries: int, targets: int, upper_triangle: bool) -> int:
-    """Return the number of pairs of queries and targets.
+    """Return the number of query-target pairs.
 
-    upper_triangle: the queries are the first of the targets, each compared with later ones only
+    upper_triangle: the queries come first among the targets; each is compared only with later targets
     """
     return queries * targets - (queries * (queries + 1) // 2 if upper_triangle else 0)
 
 
 def make_samples(queries: list[str], targets: list[str] | None = None) -> Samples:
-    """Return samples with these ids; `targets` None: one set."""
+    """Return samples with these ids. If `targets` is None, there is only one set."""
     names = Names(queries)
     return Samples(names, names if targets is None else Names(targets))

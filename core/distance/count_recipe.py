@@ -1,15 +1,15 @@
-"""Recipes: which counts are made for a panel of sites, and from which bit planes. Pure.
+"""Recipes: which counts are computed for a panel of sites, and from which bit planes. Pure.
 
-A plane holds a bit for each call: whether its code is in a set. All counts of a pair of samples x, y come from three operations on
-planes, summed over sites:
+A plane holds one bit per call: whether the call's code is in a given set. All counts for a pair of samples x, y come from three operations
+on planes, summed over sites:
 
     DIFFER  popcount(((p0(x) ^ p0(y)) | (p1(x) ^ p1(y)) | ...) & m(x) & m(y))      p: planes of the code's bits, m: called
     AND     popcount(l0(x) & r0(y)) + popcount(l1(x) & r1(y)) + ...
-    RELATE  the sum of the terms of the two genotypes at sites with calls of both (grm.py), from the planes of one and of two second
-            alleles and of calls
+    RELATE  the sum of the terms for the two genotypes at sites where both have calls (grm.py), from the planes for one second allele, for
+            two second alleles, and for calls
 
-DIFFER takes fewer steps on processors with logic to spare; binary tensor cores have AND only, with a plane for each code. If a site may
-have thousands of different calls, as loci have alleles, DIFFER is used everywhere: it takes a plane for each bit of a code.
+DIFFER takes fewer steps on processors with logic to spare; binary tensor cores support only AND, with one plane per code. If a site may
+have thousands of different calls, like the alleles of a locus, DIFFER is used everywhere, because it needs only one plane per code bit.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, alleles_of
 Plane = frozenset[int]
 
 SECOND_ALLELE = 2
-"""Codes above this are genotypes with a third allele."""
+"""Codes above this value are genotypes with a third allele."""
 
 
 class Measure(Enum):
-    """Counts of a pair in addition to the sites at which both samples have calls.
+    """Counts for a pair, in addition to the sites at which both samples have calls.
 
-    DIFFERENCES: sites with different calls. ALLELES: alleles that differ (|a - b| for counts a, b of one allele). SUBSTITUTIONS:
-    transitions of each kind, and the bases of both samples. KINSHIP: heterozygous genotypes of each and of both, and opposite homozygotes.
-    RELATIONSHIP: no count, but the sum of standardised products of genotypes.
+    DIFFERENCES: sites with different calls. ALLELES: differing alleles (|a - b| for counts a, b of one allele). SUBSTITUTIONS: transitions
+    of each kind, and the bases of both samples. KINSHIP: sites where each sample and where both samples are heterozygous, and opposite
+    homozygotes. RELATIONSHIP: not a count, but the sum of standardised genotype products.
     """
 
     DIFFERENCES = "differences"
@@ -42,7 +42,7 @@ class Measure(Enum):
 
 
 class Need(Enum):
-    """The sites that matter. DIFFERENCES: those at which calls differ. COMPARED: also the number of others that are compared. CALLS: every
+    """The sites that matter. DIFFERENCES: sites at which calls differ. COMPARED: also the number of remaining compared sites. CALLS: every
     call."""
 
     DIFFERENCES = "differences"
@@ -54,10 +54,10 @@ class Need(Enum):
 class CountRequest:
     """The counts that a run needs.
 
-    measure: the counts of a pair
+    measure: the counts for a pair
     compared: whether the sites at which both samples have calls are counted too
-    near: counts are needed only of the pairs that a rule (pair_selection.py) chooses
-    numbered: a site may have any number of different calls, and planes are the bits of their codes; otherwise different calls are few
+    near: counts are needed only for pairs chosen by a rule (pair_selection.py)
+    numbered: a site may have any number of different calls, and planes are code bits; otherwise, a site has few different calls
     """
 
     measure: Measure
@@ -67,18 +67,18 @@ class CountRequest:
 
     @property
     def need(self) -> Need:
-        """Sites that must be looked at."""
+        """Sites that must be examined."""
         if self.measure in (Measure.SUBSTITUTIONS, Measure.KINSHIP, Measure.RELATIONSHIP):
             return Need.CALLS
         return Need.COMPARED if self.compared else Need.DIFFERENCES
 
     def apart(self, used: frozenset[int]) -> bool:
-        """Whether sites with two alleles are better counted separately from the others, which take more planes."""
+        """Whether sites with two alleles are better counted separately from the remaining sites, which need more planes."""
         return self.measure is Measure.ALLELES and max(used - {MISSING}, default=0) > SECOND_ALLELE
 
 
 class Operation(Enum):
-    """Operation on planes, as the docstring of this module defines it."""
+    """Operation on planes, as defined in the module docstring."""
 
     DIFFER = "differ"
     AND = "and"
@@ -87,12 +87,12 @@ class Operation(Enum):
 
 @dataclass(frozen=True)
 class Term:
-    """Adds `weight` times the result of an operation to a matrix.
+    """Adds `weight` times the result of an operation to a count matrix.
 
     count: name of the matrix
     operation: the operation
-    left, right: planes of the first and of the second sample
-    mask: the plane of calls; None: no call is missing
+    left, right: planes for the first and second sample
+    mask: plane of calls; None: no call is missing
     weight: the factor
     """
 
@@ -106,11 +106,11 @@ class Term:
 
 @dataclass(frozen=True)
 class PanelRecipe:
-    """Recipe of a panel: its planes, and how counts are made from them.
+    """Recipe for a panel: its planes, and how counts are computed from the planes.
 
-    planes: the codes of each plane; empty if planes are the bits of codes
+    planes: the codes in each plane; empty if planes are code bits
     terms: the operations on planes
-    constants: (name of a count, number that each site adds to it for every pair)
+    constants: (count name, amount that each site adds to the count for every pair)
     """
 
     planes: tuple[Plane, ...]
@@ -125,11 +125,11 @@ COUNTS = {
     Measure.KINSHIP: ("ibs0", "both_het", "query_het", "target_het"),
     Measure.RELATIONSHIP: ("products",),
 }
-"""Names of the matrices of each measure in addition to `compared`, as `make_recipe` counts them."""
+"""Names of the matrices for each measure, in addition to `compared`, as counted by `make_recipe`."""
 
 
 def count_names(wanted: CountRequest, products_only: bool) -> tuple[str, ...]:
-    """Return the names of the matrices that the recipes of a run fill."""
+    """Return the names of the matrices filled by a run's recipes."""
     if wanted.measure is Measure.DIFFERENCES and products_only:
         return "compared", "matches"
     names = COUNTS[wanted.measure]
@@ -137,12 +137,12 @@ def count_names(wanted: CountRequest, products_only: bool) -> tuple[str, ...]:
 
 
 def count_bytes(name: str) -> int:
-    """Return the bytes that a pair takes in a matrix of this count. Sums have 64 bits, and become floats when they are complete."""
+    """Return the bytes per pair in a matrix of this count. Sums have 64 bits and are converted to floats when complete."""
     return 16 if name in COUNTS[Measure.RELATIONSHIP] else 4
 
 
 def agreeing_site(measure: Measure, code: int) -> dict[str, int]:
-    """Return what a site at which all samples have the call `code` adds to the counts of every pair, if a run has these counts."""
+    """Return the amount that a site where all samples have the call `code` adds to each count, for every pair, if a run has the count."""
     added = {"compared": 1, "matches": 1}
     if measure is Measure.SUBSTITUTIONS and (base := NUCLEOTIDES[code].lower()) in COUNTS[measure]:
         added[base] = 2  # one of each sample
@@ -158,7 +158,7 @@ def restrict_counts(recipe: PanelRecipe, names: tuple[str, ...]) -> PanelRecipe:
 
 
 class _Planes:
-    """Numbers planes, each once."""
+    """Numbers distinct planes."""
 
     def __init__(self) -> None:
         self.planes: dict[Plane, int] = {}
@@ -168,10 +168,10 @@ class _Planes:
 
 
 def make_recipe(wanted: CountRequest, used: frozenset[int], products_only: bool) -> PanelRecipe:
-    """Return the recipe of a panel.
+    """Return the recipe for a panel.
 
-    used: the codes that occur, with MISSING if calls are missing
-    products_only: use `Operation.AND` only
+    used: codes that occur, including MISSING if calls are missing
+    products_only: use only `Operation.AND`
     """
     calls = sorted(used - {MISSING})
     missing = MISSING in used
@@ -201,8 +201,8 @@ def make_recipe(wanted: CountRequest, used: frozenset[int], products_only: bool)
 
 
 def make_code_recipe(wanted: CountRequest, bits: int, missing: bool) -> PanelRecipe:
-    """Return the recipe of a panel with any codes: planes 0 .. bits - 1 are the bits of codes. If calls are `missing`, plane `bits` marks
-    the calls that exist."""
+    """Return the recipe for a panel with arbitrary codes: planes 0 .. bits - 1 are the code bits. If calls are `missing`, plane `bits`
+    marks the calls that are present."""
     called = bits if missing else None
     terms: list[Term] = []
     if wanted.compared and called is not None:
@@ -226,10 +226,10 @@ def _differences(calls: list[int], missing: bool, planes: _Planes) -> list[Term]
 
 
 def _alleles(calls: list[int], missing: bool, products_only: bool, planes: _Planes) -> list[Term]:
-    """Return terms that count differing alleles by steps: |a - b| = [a >= 1 xor b >= 1] + [a >= 2 xor b >= 2].
+    """Return terms that count differing alleles in steps: |a - b| = [a >= 1 xor b >= 1] + [a >= 2 xor b >= 2].
 
-    With more than two alleles, the steps of all of them are twice the alleles that differ; with two, those of the second are as many as the
-    alleles that differ. The matrix holds halves of alleles, because a panel may have more than two.
+    With more than two alleles, the steps of all alleles add up to twice the number of differing alleles; with two, the steps of the second
+    allele add up to the number of differing alleles. The matrix counts half alleles, because a panel may have more than two alleles.
     """
     counts = {code: alleles_of(code) for code in calls}
     highest = max(upper for _, upper in counts.values())
@@ -252,7 +252,7 @@ def _alleles(calls: list[int], missing: bool, products_only: bool, planes: _Plan
 
 
 def _substitutions(calls: list[int], planes: _Planes) -> list[Term]:
-    """Return the terms of tn93. `a`, `c`, `g` count these bases in both samples, at sites where both have calls."""
+    """Return the terms for tn93. `a`, `c`, `g` count these bases in both samples, at sites where both have calls."""
     base = {letter: planes.add([code]) for code, letter in enumerate(NUCLEOTIDES)}
     called = planes.add(calls)
     terms = [Term("matches", Operation.AND, tuple(base.values()), tuple(base.values()))]
@@ -265,12 +265,12 @@ def _substitutions(calls: list[int], planes: _Planes) -> list[Term]:
 
 
 def _second_alleles(code: int) -> int:
-    """Return the number of alleles of a genotype that are not the first one: all others count as one allele, as in plink2."""
+    """Return the number of alleles in a genotype other than the first allele: all of these count as one allele, as in plink2."""
     return sum(allele > 0 for allele in alleles_of(code))
 
 
 def _kinship(calls: list[int], planes: _Planes) -> list[Term]:
-    """Return the terms of king, at sites where both samples have calls: no common allele, both heterozygous, one of them heterozygous."""
+    """Return the terms for king, at sites where both samples have calls: no common allele, both heterozygous, one sample heterozygous."""
     of_counts = [[code for code in calls if _second_alleles(code) == count] for count in range(3)]
     terms: list[Term] = []
     if of_counts[0] and of_counts[2]:

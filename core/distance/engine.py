@@ -25,7 +25,7 @@ _CACHE_LINE = 64
 class Panel:
     """Some sites of all samples as bit planes.
 
-    bits: uint64[planes][samples][words]; site 64 w + k is bit k of word w, bits beyond `sites` are 0
+    bits: uint64[planes][samples][words]; site 64 w + k is bit k of word w; bits beyond `sites` are 0
     founders: as in `Samples`
     """
 
@@ -36,12 +36,12 @@ class Panel:
 
     @property
     def in_memory(self) -> bool:
-        """Whether the planes are in memory; otherwise they are in a scratch file."""
+        """Whether the planes are in memory rather than in a scratch file."""
         return not isinstance(self.bits, np.memmap)
 
 
 def empty_planes(planes: int, samples: int, words: int) -> Bits:
-    """Return uninitialised bit planes that begin on a cache line: vectors that straddle two lines halve the speed."""
+    """Return uninitialised bit planes aligned to a cache line, because vectors that straddle two lines halve the speed."""
     size = planes * samples * words * 8
     room = np.empty(size + _CACHE_LINE, dtype=np.uint8)
     start = -room.ctypes.data % _CACHE_LINE
@@ -49,29 +49,29 @@ def empty_planes(planes: int, samples: int, words: int) -> Bits:
 
 
 Count: TypeAlias = Callable[[Sequence[Panel], Bands, tuple[str, ...], Callable[[int], None]], CountedBands]
-"""(panels, bands, names of the count matrices, on_progress) -> counts of each band, summed over panels; see `PreparedCounter.run`. The next
-band is requested only after the results of the one before have all been taken; the same holds for `Pick`."""
+"""(panels, bands, names of the count matrices, on_progress) -> counts for each band, summed over panels; see `PreparedCounter.run`. The
+next band is requested only after all results for the previous band have been consumed; the same holds for `Pick`."""
 
 SelectedPieces: TypeAlias = Generator[SelectedPairs, None, None]
-"""The chosen pairs of each band, in order, in one or more pieces per band. Closing it stops all work soon and frees everything."""
+"""Chosen pairs of each band, in order, in one or more pieces per band. Closing the generator promptly stops work and frees everything."""
 
 Pick: TypeAlias = Callable[[Sequence[Panel], Bands, tuple[str, ...], PairSelectionRule, Callable[[int], None]], SelectedPieces]
-"""(panels, bands, names of the counts, rule, on_progress) -> the pairs that the rule chooses; see `PreparedCounter.near`."""
+"""(panels, bands, names of the counts, rule, on_progress) -> pairs that the rule chooses; see `PreparedCounter.near`."""
 
 
 @dataclass(frozen=True)
 class PreparedCounter:
-    """An engine prepared for a request: all that it decided, as data, and the functions that run it.
+    """An engine prepared for a request: its decisions, as data, and the functions that run it.
 
     wanted: the request
-    products_only: recipes can use `Operation.AND` only
-    words: from a number of sites to the words that a sample has in a plane, as the kernels expect them
-    band_bytes: host memory for the counts of a band, bytes
-    threads: host threads that make bit planes
-    kernel: the kernel that runs, human-readable
-    hardware: the hardware that it runs on, human-readable
-    count: counts matrices
-    pick: chooses near pairs, for a request with `near`; None: matrices are counted, and the host chooses
+    products_only: recipes may use only `Operation.AND`
+    words: maps a number of sites to the words per sample in a plane, as the kernels expect
+    band_bytes: host memory for the counts of one band, bytes
+    threads: host threads that build bit planes
+    kernel: the kernel to run, human-readable
+    hardware: the hardware to run on, human-readable
+    count: computes count matrices
+    pick: chooses near pairs, for a request with `near`; None: matrices are counted, and the host chooses the pairs
     rate: estimated comparisons per second
     """
 
@@ -88,11 +88,11 @@ class PreparedCounter:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the matrices that are counted."""
+        """Names of the count matrices."""
         return count_names(self.wanted, self.products_only)
 
     def run(self, panels: Sequence[Panel], bands: Iterable[Band], on_progress: Callable[[int], None]) -> CountedBands:
-        """Return the counts of each band. `on_progress` receives the comparisons done (pairs x sites).
+        """Return the counts for each band. `on_progress` receives the number of comparisons done (pairs x sites).
 
         Raises `RunError` if the hardware fails.
         """
@@ -101,17 +101,17 @@ class PreparedCounter:
     def near(
         self, panels: Sequence[Panel], bands: Iterable[Band], rule: PairSelectionRule, on_progress: Callable[[int], None]
     ) -> SelectedPieces:
-        """Return the pairs of each band that the rule chooses. Otherwise as `run`."""
+        """Return the pairs that the rule chooses in each band. Progress and errors as in `run`."""
         if self.pick is not None:
             return self.pick(panels, Bands.of(bands), self.names, rule, on_progress)
         return choose_of_bands(rule, self.run(panels, bands, on_progress))
 
 
 class DistanceEngine(Protocol):
-    """Interface of an engine: counts pairs on one kind of hardware."""
+    """Engine interface: counts pairs on one kind of hardware."""
 
     def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
         """Return the engine prepared for a request. Has no side effects.
 
-        memory: host memory that the counts of a band, or the pairs chosen from it, may take, bytes
+        memory: host memory available for the counts of a band, or for the pairs chosen from the band, bytes
         """

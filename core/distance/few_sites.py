@@ -1,11 +1,10 @@
 """Finds near pairs that were compared at too few sites to be meaningful.
 
-Of n sites, samples with calls at p and q have at least p + q - n in common. So if every sample has calls at (n + c) / 2 sites or more,
-every
-pair has (n + c) / 2 + (n + c) / 2 - n = c in common, and nothing needs to be counted: if c is half of the sites, calls at three quarters of
-them are enough. A sample with fewer than c calls has no pair with as many in common. There remain pairs of samples with c calls or more for
-which p + q - n < c; the smaller of p and q is then below (n + c) / 2. So it is enough to count the sites that samples with between c and
-(n + c) / 2 calls have in common with all others. c is `FewSites.min_sites`.
+Two samples with calls at p and q of n sites share at least p + q - n sites. So if every sample has calls at (n + c) / 2 sites or more,
+every pair shares at least (n + c) / 2 + (n + c) / 2 - n = c sites, and nothing needs to be counted: if c is half of the sites, calls at
+three quarters of the sites are enough. A sample with fewer than c calls shares c sites with no other sample. In the remaining pairs, both
+samples have c calls or more and p + q - n < c, so the smaller of p and q is below (n + c) / 2. It is therefore enough to count the sites
+that samples with between c and (n + c) / 2 calls share with every other sample. c is `FewSites.min_sites`.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.pair_selection import COMPARED
 
 _SHARE = 8
-"""If more than one in this many samples has to be counted with all others, counting along with the distances takes less."""
+"""If more than one in this many samples must be counted against all samples, counting along with the distances is cheaper."""
 
 
 @dataclass(frozen=True)
 class FewSites:
-    """Decides which pairs have fewer than `min_sites` sites in common.
+    """Decides which pairs share fewer than `min_sites` sites.
 
-    called: sites at which each sample has a call, int64[samples]
-    min_sites: sites that a pair should have in common
-    rows: the samples whose sites in common with all others are known, ascending, int64[rows]
-    common: these numbers, int32[rows][samples]
+    called: number of sites at which each sample has a call, int64[samples]
+    min_sites: minimum number of sites that a pair should share
+    rows: indices of the samples for which shared sites have been counted, ascending, int64[rows]
+    common: number of sites that these samples share with every sample, int32[rows][samples]
     """
 
     called: CountArray = field(repr=False)
@@ -44,10 +43,10 @@ class FewSites:
     common: CountMatrix = field(repr=False)
 
     def of_pairs(self, queries: CountArray, targets: CountArray, compared: CountArray | None = None) -> npt.NDArray[np.bool_]:
-        """Return a mask of the pairs that have too few: bool[pairs].
+        """Return a mask of the pairs with too few shared sites: bool[pairs].
 
-        queries, targets: numbers of samples, int64[pairs]
-        compared: sites that they have in common, if these were counted
+        queries, targets: sample indices, int64[pairs]
+        compared: number of sites each pair shares, if already counted
         """
         if compared is not None:
             return compared < self.min_sites
@@ -60,26 +59,26 @@ class FewSites:
         return few
 
     def poorer(self, queries: CountArray, targets: CountArray) -> CountArray:
-        """Return the sample of each pair that has fewer calls: int64[pairs]."""
+        """Return the index of the sample with fewer calls in each pair: int64[pairs]."""
         return np.where(self.called[queries] <= self.called[targets], queries, targets)
 
 
 def few_sites_from_calls(called: CountArray, least: int) -> FewSites:
-    """Return the `FewSites` of samples whose numbers of calls alone decide which pairs have too few."""
+    """Return a `FewSites` for samples whose numbers of calls suffice to decide which pairs share too few sites."""
     return FewSites(called, least, np.empty(0, dtype=np.int64), np.empty((0, len(called)), dtype=np.int32))
 
 
 def count_few_sites(
     called: CountArray, sites: int, least: int, panels: Sequence[Panel], omitted: int, counter: PreparedCounter, memory: int
 ) -> FewSites | None:
-    """Count shared sites and return the `FewSites` of any samples.
+    """Count shared sites and return a `FewSites` that answers for any pair of samples.
 
-    Returns None if counting along with the distances takes less, or if more than `memory` bytes would be held.
+    Returns None if it is cheaper to count shared sites with the distances, or if the counts would take more than `memory` bytes.
 
-    called: sites at which each sample has a call, int64[samples]
+    called: number of sites at which each sample has a call, int64[samples]
     sites: number of sites
-    least: sites that a pair should have in common
-    panels: panels of all sites except `omitted` ones, at which every sample has a call
+    least: minimum number of sites that a pair should share
+    panels: panels of all sites except `omitted` sites, at which every sample has a call
     counter: an engine that counts compared sites
     """
     rows = np.flatnonzero((called >= least) & (2 * called < sites + least))
@@ -98,7 +97,7 @@ def count_few_sites(
 
 
 def _calls_of(panel: Panel) -> Iterator[Panel]:
-    """Yield the panel with its plane of calls only; nothing if the panel has no missing calls, or no call at all."""
+    """Yield the panel reduced to its plane of calls; nothing if the panel has no missing calls, or no calls at all."""
     for term in panel.recipe.terms:
         if term.count == COMPARED:
             (plane,) = term.left
@@ -107,6 +106,6 @@ def _calls_of(panel: Panel) -> Iterator[Panel]:
 
 
 def _bands(rows: CountArray, samples: int) -> Iterator[Band]:
-    """Yield bands of these rows with all samples; consecutive rows share a band."""
+    """Yield bands that pair these rows with all samples; consecutive rows share a band."""
     for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1):
         yield Band(int(run[0]), int(run[-1]) + 1, 0, samples, False)

@@ -1,12 +1,12 @@
-"""Terms that pairs of genotypes add to the genomic relationship of two samples, in integers. Pure.
+"""Terms that genotype pairs add to the genomic relationship between two samples, in integers. Pure.
 
-For samples with x and y second alleles at a site where the frequency of these is p (in all calls of all founders), the site adds
+For samples with x and y second alleles at a site where second alleles have frequency p (in all calls of all founders), the site adds
 
     t(x, y) = (x - 2 p) (y - 2 p) / (2 p (1 - p))
 
-and 0 if all alleles are equal. Terms are rounded to multiples of 2^-`bits`: their sums are exact integers, independent of the order and of
-the number of threads. `bits` is as large as sums within 62 bits allow, so that a mean of terms is off by at most 2^-(bits + 1), and usually
-by far less: 2^-37 for a million sites whose terms are up to 10 on average.
+or 0 if all alleles are equal. Terms are rounded to multiples of 2^-`bits`, so sums are exact integers, independent of summation order and
+number of threads. `bits` is as large as 62-bit sums allow, so the error of a mean of terms is at most 2^-(bits + 1), and usually far
+lower: 2^-37 for a million sites with terms of up to 10 on average.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ _MOST_BITS = 40
 """More bits would exceed the precision of the quotient as a float64."""
 
 _ROWS_AT_ONCE = 1 << 22
-"""Bytes of bits that are unpacked at a time."""
+"""Bytes of packed bits to unpack at a time."""
 
 
 def sum_type(name: str) -> np.dtype[Any]:
-    """Return the type of a matrix while this count is summed."""
+    """Return the dtype of a matrix while this count is being summed."""
     return np.dtype(np.int64 if name == _SUMS else np.int32)
 
 
 def relating_term(panel: Panel) -> Term | None:
-    """Return the term of a panel that adds to relationships; None if it has none."""
+    """Return a panel's term that adds to relationships, or None if there is none."""
     return next((term for term in panel.recipe.terms if term.operation is Operation.RELATE), None)
 
 
 def _count_of_sites(plane: Bits, founders: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Return the number of founders that have each site's bit: int64[64 words]."""
+    """Return the number of founders whose bit is set at each site: int64[64 * words]."""
     samples, words = plane.shape
     totals = np.zeros(WORD_BITS * words, dtype=np.int64)
     step = max(1, _ROWS_AT_ONCE // max(1, 8 * words))
@@ -58,7 +58,7 @@ def _count_of_sites(plane: Bits, founders: npt.NDArray[np.bool_]) -> npt.NDArray
 
 
 def frequencies(panel: Panel, term: Term) -> Reals:
-    """Return the frequency of the second allele at each site among founders, nan without calls: float64[64 words]."""
+    """Return the frequency of the second allele among founders at each site, NaN without calls: float64[64 * words]."""
     one, two = term.left
     founders = np.ones(panel.bits.shape[1], dtype=np.bool_) if panel.founders is None else panel.founders
     seconds = _count_of_sites(panel.bits[one], founders) + 2 * _count_of_sites(panel.bits[two], founders)
@@ -68,7 +68,7 @@ def frequencies(panel: Panel, term: Term) -> Reals:
 
 
 def terms_of(frequency: Reals) -> list[list[Reals]]:
-    """Return t(x, y) of each site, as [x][y]; see the docstring of this module."""
+    """Return t(x, y) for each site, as [x][y]; see the module docstring."""
     varies = (frequency > 0) & (frequency < 1)
     p = np.where(varies, frequency, 0.5)
     weight = np.where(varies, 1 / (2 * p * (1 - p)), 0.0)
@@ -77,7 +77,7 @@ def terms_of(frequency: Reals) -> list[list[Reals]]:
 
 @dataclass(frozen=True)
 class Relationship:
-    """Terms of the panels of a run, and the precision to which they are rounded."""
+    """Terms for a run's panels, and the precision to which the terms are rounded."""
 
     panels: Sequence[Panel] = field(repr=False)
 
@@ -95,12 +95,12 @@ class Relationship:
         return min(_MOST_BITS, _SUM_BITS - math.ceil(math.log2(largest + 2)))
 
     def terms(self, number: int) -> Terms:
-        """Return the terms of a panel, in multiples of 2^-bits: int64[3 x + y][64 words]."""
+        """Return a panel's terms for each pair of genotypes (x, y), in units of 2^-bits: int64[9][64 * words], row 3 * x + y."""
         terms = terms_of(self._frequencies[number])
         return np.stack([np.rint(np.ldexp(terms[x][y], self.bits)).astype(np.int64) for x in range(3) for y in range(3)])
 
     def in_floats(self, counts: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-        """Return the matrices of counts, with sums of terms converted to float64. Changes `counts`."""
+        """Return the count matrices, with sums of terms converted to float64. Modifies `counts` in place."""
         if _SUMS in counts:
             floats = counts[_SUMS].astype(np.float64)
             counts[_SUMS] = np.ldexp(floats, -self.bits, out=floats)

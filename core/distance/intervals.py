@@ -1,4 +1,4 @@
-"""Intervals of chromosomes, read from BED files and options."""
+"""Chromosome intervals, read from BED files and options."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from gpualign.core.files.decompression import unpack
 Places = npt.NDArray[np.int64]
 
 OPEN_START = -1
-"""Start of an interval that names none: VCF's position 0, the telomere, lies before the first base."""
+"""Start of an interval given without a start: VCF's position 0, the telomere, lies before the first base."""
 
 OPEN_END = int(np.iinfo(np.int64).max)
-"""Stop of an interval that names no end."""
+"""Stop of an interval given without an end."""
 
 _BED = "BED has a line for each interval: chromosome, start, end; starts count from 0, the end is after the last position"
 _HEADERS = b"track", b"browser"
@@ -31,11 +31,11 @@ _REGION = re.compile(rf"(?P<name>.+?)(?::(?P<first>[0-9]{{1,{_MOST_DIGITS}}})(?P
 
 @dataclass(frozen=True)
 class GenomicIntervals:
-    """Intervals of one chromosome: start <= place < stop, places counted from 0. All arrays are int64[intervals].
+    """Intervals on one chromosome: start <= position < stop, with 0-based positions. All arrays are int64[intervals].
 
-    starts: first place of each interval
-    stops: place after the last one
-    numbers: numbers by which messages name them
+    starts: first position of each interval
+    stops: position after the last one
+    numbers: interval numbers, which messages convert to names
     """
 
     starts: Places = field(repr=False)
@@ -43,7 +43,7 @@ class GenomicIntervals:
     numbers: Places = field(repr=False)
 
     def cover(self, places: Places) -> npt.NDArray[np.bool_]:
-        """Return a mask of the places that lie in an interval: bool[places]."""
+        """Return a mask of the positions `places` that lie in an interval: bool[places]."""
         order = np.argsort(self.starts, kind="stable")
         # Of the intervals that start at a place or before it, one covers the place if the one that reaches farthest does.
         farthest = np.maximum.accumulate(self.stops[order])
@@ -54,12 +54,12 @@ class GenomicIntervals:
 
 @dataclass(frozen=True)
 class Intervals:
-    """Intervals of any number of chromosomes.
+    """Intervals on any number of chromosomes.
 
-    by_chromosome: in the order in which the names first occur
-    source: name of their source, for messages
-    name: name of an interval by its number, for messages
-    listed: they come from a file, which may be meant for more than one input, and may name chromosomes that this input does not have
+    by_chromosome: in order of first occurrence
+    source: name of the source, for use in messages
+    name: returns the name of an interval from its number, for use in messages
+    listed: whether the intervals come from a file, which may be meant for several inputs and may name chromosomes that this input lacks
     """
 
     by_chromosome: dict[str, GenomicIntervals]
@@ -68,12 +68,12 @@ class Intervals:
     listed: bool
 
     def first_name(self, chromosome: str) -> str:
-        """Return the name of the first interval of a chromosome."""
+        """Return the name of the first interval on a chromosome."""
         return self.name(int(self.by_chromosome[chromosome].numbers[0]))
 
 
 class _Rows:
-    """Collects intervals in the order in which they are read, as rows of numbers."""
+    """Collects intervals in input order, as rows of numbers."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, array[int]] = {}
@@ -120,10 +120,10 @@ def _position(cell: bytes, column: int, line: int, source: str) -> int:
 
 
 def parse_regions(text: str) -> Intervals:
-    """Parse regions CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, separated by commas, as in bcftools. Positions count from 1 (0 is the
-    telomere), TO is included.
+    """Parse a comma-separated list of regions CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, as in bcftools. Positions are 1-based (0 is the
+    telomere), and TO is inclusive.
 
-    Raises `InputError` for text that is not a region, and for a region that ends before it begins.
+    Raises `InputError` for text that is not a region or for a region that ends before it begins.
     """
     option = parameter("regions")
     items = [item.strip() for item in text.split(",")]

@@ -1,4 +1,4 @@
-"""Memory budget of a run of distances. Pure."""
+"""Memory budget for a distance run. Pure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gpualign.core.common.errors import TooLittleMemory
 class DistanceBudget:
     """Memory for each purpose, bytes.
 
-    reading: calls that are held while they are read
-    panel: calls that are turned into bit planes at a time
-    planes: bit planes of all sites; what exceeds it goes to a scratch file
-    counts: counts of a band of pairs, with their distances
+    reading: calls held while reading
+    panel: calls converted to bit planes at a time
+    planes: bit planes of all sites; any excess goes to a scratch file
+    counts: counts and distances for a band of pairs
     """
 
     reading: int
@@ -23,9 +23,9 @@ class DistanceBudget:
 
     @classmethod
     def of(cls, memory: int, calls: int = 0) -> DistanceBudget:
-        """Divide `memory` bytes, of which the calls that were read take `calls`. No other place decides this.
+        """Divide `memory` bytes, `calls` of which are taken by the calls already read. The budget is divided only here.
 
-        Raises `TooLittleMemory` if the calls leave too little.
+        Raises `TooLittleMemory` if the calls leave too little memory.
         """
         left = memory - calls
         if left < memory // 4:

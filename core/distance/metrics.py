@@ -1,6 +1,7 @@
-"""Metrics: formulas that make distances from counts. Pure.
+"""Metrics: formulas that compute distances from counts. Pure.
 
-For a pair of samples, n sites are compared, d of them have different calls, a alleles differ (core/distance/count_recipe.py counts them).
+For a pair of samples, n sites are compared, d of these sites have different calls, and a alleles differ (counted as in
+core/distance/count_recipe.py).
 docs/metrics.md explains the formulas with examples.
 """
 
@@ -23,14 +24,14 @@ from gpualign.core.distance.count_recipe import CountRequest, Measure
 
 CountArray: TypeAlias = npt.NDArray[np.signedinteger]
 Values: TypeAlias = npt.NDArray[Any]
-"""Values of pairs: int32 for counts, float64 for the other metrics, NaN if a distance is not defined."""
+"""Values for pairs: int32 for metrics that are counts, float64 for the rest, with NaN for undefined distances."""
 
 
 class MissingRule(Enum):
     """How a missing call is treated.
 
-    PAIRWISE: the site is not compared in pairs of this sample. COMPLETE: the site is not compared in any pair. AS_DIFFERENCE: a missing
-    call differs from every call, but not from another missing one; it shares no allele with a call.
+    PAIRWISE: the site is not compared in pairs with this sample. COMPLETE: the site is not compared in any pair. AS_DIFFERENCE: a missing
+    call differs from every call, but not from other missing calls; it shares no allele with a call.
     """
 
     PAIRWISE = "pairwise"
@@ -40,12 +41,12 @@ class MissingRule(Enum):
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of a rectangle of pairs, as arrays [queries][targets], or of a list of pairs, as arrays [pairs].
+    """Counts for a rectangle of pairs, as arrays [queries][targets], or for a list of pairs, as arrays [pairs].
 
-    raw: the counts that `count_recipe.count_names` names
-    sites: sites of the whole input, without those that were dropped
-    called: sites at which the query and the target of a pair have a call, for `MissingRule.AS_DIFFERENCE`; their shapes broadcast to that
-        of the other arrays
+    raw: counts by name, as listed by `count_recipe.count_names`
+    sites: number of sites in the whole input, excluding dropped sites
+    called: numbers of sites at which the query and the target have a call, for `MissingRule.AS_DIFFERENCE`; the two arrays broadcast to
+        the shape of the count arrays
     """
 
     raw: dict[str, CountArray] = field(repr=False)
@@ -58,7 +59,7 @@ class Counts:
         return both if self.called is None else np.full_like(both, self.sites)
 
     def _with_missing(self, known: CountArray, each: int) -> CountArray:
-        """Add `each` for every site at which only one sample of a pair has a call, under the rule that these differ."""
+        """Add `each` for every site at which only one sample in a pair has a call, if the rule counts such calls as different."""
         if self.called is None:
             return known
         queries, targets = self.called
@@ -117,7 +118,7 @@ def _term(k: Values, changed: Values, crossed: Values) -> Values:
 
 
 def _king(counts: Counts) -> Values:
-    """1/2 - sum (x - y)^2 / 4 min(hets), where (x - y)^2 is 4 for opposite homozygotes, 1 for one heterozygous genotype, otherwise 0."""
+    """Return 1/2 - sum (x - y)^2 / 4 min(hets); (x - y)^2 is 4 for opposite homozygotes, 1 if one genotype is heterozygous, else 0."""
     hets = counts.raw["query_het"], counts.raw["target_het"]
     squares = counts.raw["ibs0"].astype(np.int64)
     squares *= 4
@@ -141,14 +142,14 @@ def _jc69_limit(max_distance: float) -> float:
 
 
 def _tn93_limit(max_distance: float) -> float:
-    """Return the largest p at distance d, which is d: a distance counts the observed substitutions, and estimates additional ones.
+    """Return the largest p at distance d, which is d itself, because a distance is the observed substitutions plus estimated ones.
 
-    With -log(1 - x) >= x each of the three terms of the formula is at least its factor times x. For shares P, P' of changed purines and
-    pyrimidines and Q of transversions, these add up to
+    Since -log(1 - x) >= x, each of the three terms of the formula is at least its factor times x. For proportions P, P' of changed
+    purines and pyrimidines and Q of transversions, these lower bounds add up to
 
         P + P' + Q (a g / r^2 + c t / y^2 + (r y - a g y / r - c t r / y) / (r y)) = P + P' + Q = p
 
-    A term that is left out, because its bases do not occur, has no such changes and adds nothing in the bracket.
+    A term omitted because its bases do not occur has no such changes and contributes nothing to the bracket.
     """
     return max_distance
 
@@ -157,7 +158,7 @@ _ROUNDING = 1e-12
 
 
 def _log(values: Values) -> Values:
-    """Return logarithms; NaN if the argument is 0, up to rounding, or negative: then the sequences are saturated."""
+    """Return logarithms; NaN where the argument is zero (up to rounding) or negative, i.e. the sequences are saturated."""
     logs: Values = np.log(np.where(values > _ROUNDING, values, np.nan))
     return logs
 
@@ -168,25 +169,25 @@ def _ratio(part: CountArray, whole: CountArray) -> Values:
 
 
 def _defined(values: Values) -> Values:
-    """Return the values with 0 in place of -0, and NaN in place of an infinite distance (if differing bases are all of one kind)."""
+    """Return the values with -0 replaced by 0, and infinite distances (all differing bases are of one kind) by NaN."""
     return np.where(np.isfinite(values), values + 0.0, np.nan)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of distance or similarity.
+    """A distance or similarity metric.
 
-    name: its name in options
-    formula: from counts to values
-    measure: the counts that the formula takes
-    kinds: the kinds of calls it is defined for
-    compared: whether it needs the number of compared sites
-    counts: whether its values are whole numbers
-    limit: from a distance to the largest number of differing calls (alleles) that a pair at this distance or nearer has, if the distance
-        counts them, otherwise to the largest fraction of the compared ones
-    refused: rules for missing calls that it is not defined for, each with the reason
-    value: name of its values in columns and arrays
-    largest: the largest possible value
+    name: name of the metric in options
+    formula: computes values from counts
+    measure: the counts that the formula uses
+    kinds: kinds of calls for which the metric is defined
+    compared: whether the formula needs the number of compared sites
+    counts: whether values are whole numbers
+    limit: maps a distance to an upper bound for pairs within that distance: the number of differing calls (alleles) if the distance
+        counts them, otherwise their fraction of the compared calls (alleles)
+    refused: rules for missing calls under which the metric is not defined, each with the reason
+    value: name of the values in columns and arrays
+    largest: maximum possible value
     undefined: human-readable condition under which the formula has no value for a pair with enough compared sites; None: it always has one
     """
 
@@ -204,12 +205,12 @@ class Metric:
 
     @property
     def similarity(self) -> bool:
-        """Whether it is a similarity, larger for nearer samples, rather than a distance."""
+        """Whether this is a similarity (larger for nearer samples) rather than a distance."""
         return self.value != "distance"
 
     @property
     def per_site(self) -> bool:
-        """Whether a value is a number of differences or substitutions per compared site."""
+        """Whether values are differences or substitutions per compared site."""
         return not self.similarity and not self.counts
 
     @property
@@ -217,7 +218,7 @@ class Metric:
         return np.dtype(np.int32 if self.counts else np.float64)
 
     def wanted(self, missing: MissingRule, compared: bool, near: bool = False) -> CountRequest:
-        """Return the counts that are needed.
+        """Return a request for the counts that the metric needs.
 
         compared: whether the number of compared sites is written too
         near: whether only pairs within a threshold are written
@@ -225,12 +226,12 @@ class Metric:
         return CountRequest(self.measure, self.compared or compared or missing is MissingRule.AS_DIFFERENCE, near)
 
     def check_rule(self, missing: MissingRule) -> None:
-        """Raise `InputError` for a rule that the metric is not defined for."""
+        """Raise `InputError` if the metric is not defined under this rule."""
         if missing in self.refused:
             raise InputError(f"{self.name} {self.refused[missing]}; it cannot be combined with {parameter('missing', missing.value)}")
 
     def check_kind(self, kind: Kind) -> None:
-        """Raise `InputError` for calls that the metric is not defined for."""
+        """Raise `InputError` if the metric is not defined for this kind of calls."""
         if kind not in self.kinds:
             kinds = " or ".join(sorted(kind.value for kind in self.kinds))
             raise InputError(f"{parameter('metric', self.name)} is for {kinds}; these are {kind.value}")
@@ -260,7 +261,7 @@ METRICS = {
 
 
 def metric_named(name: str) -> Metric:
-    """Return the metric of this name. Raises `InputError` if there is none."""
+    """Return the metric with this name. Raises `InputError` if there is none."""
     if name not in METRICS:
         raise InputError(f"no metric {name!r}; there are {', '.join(METRICS)}{did_you_mean(name, METRICS)}")
     return METRICS[name]

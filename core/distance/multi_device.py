@@ -1,4 +1,4 @@
-"""Runs several distance engines in parallel. Bands of pairs are cut into parts; a free engine takes the next, results leave in order."""
+"""Runs several distance engines in parallel. Bands are split into parts; a free engine takes the next part, and results stay in order."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from gpualign.core.planning.tile_plan import Band as TileBand
 from gpualign.core.planning.tile_plan import Pairing, Tile
 
 _PARTS = 4
-"""Minimum number of parts of all pairs per engine: with fewer, the others would wait for the last one."""
+"""Minimum number of parts per engine in a run: with fewer, the remaining engines would wait for the last one."""
 
 _MIN_ROWS = 128
-"""Minimum rows of a part that is cut for this reason: as many as a block of a GPU's kernels takes."""
+"""Minimum rows per part when splitting bands to reach `_PARTS`: as many as one block of a GPU kernel handles."""
 
 _IN_FLIGHT = 2
-"""Parts for each engine: one that it computes, and one that waits for its turn."""
+"""Parts per engine: one being computed and one waiting for its turn."""
 
 _POLL_SECONDS = 0.002
 
 _NOTHING = np.zeros(3, dtype=np.int64)
-"""Numbers of chosen, lacking and undefined pairs."""
+"""Zero chosen, lacking and undefined pairs."""
 
 Begin: TypeAlias = Callable[[PreparedCounter, Bands, Callable[[int], None]], Generator[Any, None, None]]
-"""(engine's counter, bands, on_progress) -> results of each band, in one or more pieces; all of a band's come before the next band is
-requested."""
+"""(engine's counter, bands, on_progress) -> results for each band, in one or more pieces. All results for a band are yielded before the
+next band is requested."""
 
 
 @dataclass(frozen=True)
 class _Share:
-    """Results of a part from one engine.
+    """Results from one engine for one part.
 
     tile: the part
     engine: number of the engine
-    items: the results, all or some of those of the part
-    last: whether these are the last results of the part
+    items: all or some of the part's results
+    last: whether these are the final results for the part
     """
 
     tile: Tile
@@ -64,9 +64,9 @@ class _Ended(Exception):
 class MultiDeviceDistanceEngine:
     """Implements `gpualign.core.distance.engine.DistanceEngine`.
 
-    An engine that fails is left out as long as others remain, which do its work.
+    If an engine fails, the remaining engines, if any, do its work.
 
-    engines: the first one decides which bands are planned
+    engines: the first engine decides which bands are planned
     note: receives a message about each engine that is left out
     """
 
@@ -101,7 +101,7 @@ class MultiDeviceDistanceEngine:
 
 
 def _describe(names: Sequence[str]) -> str:
-    """Return a human-readable list of the hardware, with equal names counted."""
+    """Return a human-readable hardware list, with identical names counted."""
     counts = {name: names.count(name) for name in names}
     return " + ".join(name if count == 1 else f"{count} x {name}" for name, count in counts.items())
 
@@ -110,8 +110,8 @@ def _describe(names: Sequence[str]) -> str:
 class _Run:
     """The engines of a run.
 
-    counters: one for each engine
-    share: memory for the pairs that one engine has chosen, bytes
+    counters: one per engine
+    share: memory for the pairs chosen by one engine, bytes
     note: receives a message about each engine that is left out
     """
 
@@ -149,9 +149,9 @@ class _Run:
         pair_bytes: int,
         max_pairs: int | None,
     ) -> Generator[Any, None, None]:
-        """Yield the results of all bands in order.
+        """Yield the results for all bands in order.
 
-        max_pairs: chosen pairs that an engine may hold; None: the results of a part are bounded anyway
+        max_pairs: maximum number of chosen pairs that an engine may hold; None: results per part are bounded anyway
         """
         every = list(bands)
         needed = -(-_PARTS * len(self.counters) // max(1, len(every)))
@@ -176,7 +176,7 @@ class _Run:
 
 
 def _tiles(parts: Sequence[Band], sites: int) -> Iterator[Tile]:
-    """Yield the parts as tiles that workers share, each a band of one tile. Their cost is in comparisons."""
+    """Yield the parts as tiles for the workers to share, each tile in a band of its own. Costs are in comparisons."""
     cells = [max(1, part.pairs * sites) for part in parts]
     left = sum(cells)
     for number, (part, cost) in enumerate(zip(parts, cells, strict=True)):
@@ -195,7 +195,7 @@ def _worker(
     output: _OrderedOutput,
     progress: _ProgressOnce,
 ) -> WorkerFunction[_Share]:
-    """Return a worker that runs one engine on parts, which it cuts if they are too large for the engine."""
+    """Return a worker that runs one engine on parts, splitting parts that are too large for the engine."""
 
     def work(port: WorkerPort[_Share]) -> None:
         items: list[Any] = []
@@ -234,19 +234,19 @@ def _worker(
 
 
 def _fitting(part: Band, pairs: int) -> Iterable[Band]:
-    """Return a part, cut into pieces of at most `pairs` pairs, but at least one row."""
+    """Return a part, split into pieces of at most `pairs` pairs, but at least one row."""
     rows, columns = part.shape
     return part.split(-(-rows // max(1, pairs // max(1, columns))))
 
 
 class _OrderedOutput:
-    """Puts the results of engines into the order of the parts.
+    """Puts engine results into part order.
 
-    Chosen pairs of the part whose turn it is may be handed on before the part is complete, if they are too many to be held. If its engine
-    then fails, another engine computes the part again. The beginning of its results is left out, as every engine returns the same results
-    in the same order.
+    Chosen pairs of the part that is next in order may be passed on before the part is complete, if there are too many pairs to hold. If the
+    engine then fails, a different engine recomputes the part. Results that have already been passed on are skipped, because every engine
+    returns the same results in the same order.
 
-    following: number of the part whose turn it is
+    following: number of the part that is next in order
     failed: whether an engine has failed
     """
 
@@ -261,14 +261,14 @@ class _OrderedOutput:
     def wait(self, number: int, stopped: Callable[[], bool]) -> bool:
         """Block until `number` is next in order, and return True.
 
-        Returns False early if the run stops, or if an engine fails, as perhaps no other engine has taken its part.
+        Returns False early if the run stops or an engine fails, because its part may not have been taken over yet.
         """
         while self.following != number and not stopped() and not self.failed:
             time.sleep(_POLL_SECONDS)
         return self.following == number
 
     def add(self, share: _Share) -> Iterator[Any]:
-        """Take results, and yield those that may be handed on."""
+        """Store results, and yield the results that may be passed on."""
         if not share.last:
             yield from self._new(share)
             return
@@ -279,7 +279,7 @@ class _OrderedOutput:
             self.following += 1
 
     def _new(self, share: _Share) -> Iterator[Any]:
-        """Yield the results that have not been handed on before."""
+        """Yield the results that have not been passed on before."""
         if share.engine != self._engine:
             self._engine, self._repeated = share.engine, self._handed_on
         for item in share.items:
@@ -298,7 +298,7 @@ class _OrderedOutput:
 
 
 class _ProgressOnce:
-    """Reports progress. Work repeated after an engine failure is counted once."""
+    """Reports progress, counting work repeated after an engine failure only once."""
 
     def __init__(self, on_progress: Callable[[int], None]) -> None:
         self._on_progress = on_progress
@@ -306,11 +306,11 @@ class _ProgressOnce:
         self._now: dict[int, int] = {}
 
     def begin(self, number: int) -> None:
-        """Note that a part is started, perhaps again."""
+        """Record that a part has been started, possibly again."""
         self._now[number] = 0
 
     def advance(self, number: int, work: int) -> None:
-        """Add `work` to the work done on a part, and report what was not reported before."""
+        """Add `work` to the work done on a part, and report any work not reported before."""
         self._now[number] += work
         if (more := self._now[number] - self._reported.get(number, 0)) > 0:
             self._reported[number] = self._now[number]

@@ -1,4 +1,4 @@
-"""Rule by which every engine chooses pairs from their counts, and the chosen pairs. Pure."""
+"""The rule that every engine uses to choose pairs from their counts, and the chosen pairs. Pure."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ COMPARED = "compared"
 
 _STEP_PAIRS = 1 << 22
 _CHOSEN_PAIRS = 1 << 18
-"""Pairs at a time if a rule chooses every pair."""
+"""Number of pairs processed at a time if a rule chooses every pair."""
 
 
 FAR = 1 << 61
-"""Offset of samples that are near no other sample."""
+"""Offset for samples that are near no other sample."""
 
 
 def record_bytes(counts: int) -> int:
-    """Return the maximum bytes that a chosen pair with `counts` counts takes: three copies while parts are joined, and a sort key."""
+    """Return the maximum bytes per chosen pair with `counts` counts: three copies while parts are joined, and a sort key."""
     return 3 * (16 + 4 * counts) + 16
 
 
 @dataclass(frozen=True)
 class PairSelectionRule:
-    """Chooses a pair i, j with counts n if  sum of weights[c] n[c] + offsets[i] + offsets[j] <= most  and  n["compared"] >= least.
+    """Chooses a pair i, j with counts n if  sum(weights[c] n[c]) + offsets[i] + offsets[j] <= max_sum  and  n["compared"] >= min_compared.
 
-    All numbers are 64-bit integers; the function that makes a rule ensures that no sum overflows.
+    All numbers are 64-bit integers; the function that builds a rule ensures that no sum overflows.
 
-    weights: factor of each count
-    max_sum: the largest sum
-    offsets: one for each row of the panels, int64[rows]; None: 0
-    min_compared: the smallest number of compared sites; None: any number
-    cap: (count, its largest value): a pair with more of this count is not chosen, whatever its other counts are. An engine may drop the
-        pair as soon as the count exceeds the cap, if the count never falls (it is of Operation.DIFFER only). None: no cap
-    floors: a pair with less than the floor of one of these counts has no value; such pairs are counted
+    weights: factor for each count
+    max_sum: maximum sum
+    offsets: one per panel row, int64[rows]; None: 0
+    min_compared: minimum number of compared sites; None: any number
+    cap: (count, maximum value): a pair above the maximum is not chosen, regardless of the remaining counts. If the count never decreases
+        (all of its terms are Operation.DIFFER), an engine may drop the pair as soon as the count exceeds the cap. None: no cap
+    floors: a pair below the floor for any of these counts has no value; such pairs are counted
     """
 
     weights: Mapping[str, int]
@@ -56,13 +56,13 @@ class PairSelectionRule:
 
 @dataclass(frozen=True)
 class SelectedPairs:
-    """Chosen pairs in the order of (query, target), from the part of a band that was looked at.
+    """Chosen pairs in (query, target) order, from the part of a band that was examined.
 
-    queries, targets: rows of the panels, int64[pairs]
-    counts: the counts of each pair by name, int32[pairs]
-    lacking: pairs of this part with fewer than the rule's minimum of compared sites
-    undefined: other pairs that have less of a count than its floor in the rule, without those of samples that are FAR
-    rows: after these, all pairs of the rows before this one have been delivered; 0: not known
+    queries, targets: panel rows, int64[pairs]
+    counts: counts for each pair, by name, int32[pairs]
+    lacking: pairs in this part with fewer compared sites than the rule's minimum
+    undefined: additional pairs with a count below its floor in the rule, excluding pairs with samples that are FAR
+    rows: after these pairs, all pairs of the rows before this row have been delivered; 0: unknown
     """
 
     queries: npt.NDArray[np.int64] = field(repr=False)
@@ -77,7 +77,7 @@ class SelectedPairs:
 
     @classmethod
     def joined(cls, parts: Sequence[SelectedPairs], names: Sequence[str], rows: int = 0) -> SelectedPairs:
-        """Join parts, in the order of pairs. Fast if each part is in order."""
+        """Join parts, in pair order. Fast if each part is sorted."""
         empty = np.zeros(0, dtype=np.int64)
         queries, targets = (np.concatenate([empty, *arrays]) for arrays in ([p.queries for p in parts], [p.targets for p in parts]))
         order = np.argsort(queries * (targets.max(initial=0) + 1) + targets, kind="stable")
@@ -87,10 +87,10 @@ class SelectedPairs:
 
 
 def choose(rule: PairSelectionRule, band: Band, counts: Mapping[str, CountMatrix]) -> Iterator[SelectedPairs]:
-    """Yield the pairs of a band that a rule chooses, from matrices of their counts, int32[rows][targets].
+    """Yield the pairs that a rule chooses in a band, given the count matrices, int32[rows][targets].
 
-    In a band of the upper triangle, each row is paired with later ones only. Engines without a method of their own use this function, and
-    those with one are compared with it.
+    In an upper-triangle band, each row is paired only with later rows. Engines without a method of their own use this function, and engines
+    with their own method are compared with this function.
     """
     rows, columns = band.shape
     step = max(1, (_STEP_PAIRS if rule.weights else _CHOSEN_PAIRS) // max(1, columns))
@@ -120,9 +120,9 @@ def count_undefined(
     upper_triangle: bool,
     counts: Mapping[str, CountMatrix],
 ) -> int:
-    """Return `SelectedPairs.undefined` of these rows of the panels, from matrices of their counts, [queries][targets].
+    """Return `SelectedPairs.undefined` for these panel rows, given the count matrices, [queries][targets].
 
-    upper_triangle: only pairs of a query with later targets
+    upper_triangle: count only pairs of a query with later targets
     """
     if not rule.floors:
         return 0

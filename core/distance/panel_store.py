@@ -12,7 +12,7 @@ from gpualign.core.files.scratch import Scratch
 
 
 class PanelStore:
-    """Stores panels, up to `limit` bytes in memory and the others in a scratch file."""
+    """Stores panels: up to `limit` bytes in memory, the rest in a scratch file."""
 
     def __init__(self, limit: int, scratch: Scratch) -> None:
         self._limit = limit
@@ -20,7 +20,7 @@ class PanelStore:
         self._file: BinaryIO | None = None
         self.panels: list[Panel] = []
         self.nbytes = 0
-        """Memory that is held, bytes."""
+        """Memory held, bytes."""
 
     def add(self, panel: Panel) -> None:
         if self.nbytes + panel.bits.nbytes > self._limit and panel.bits.nbytes:

@@ -1,4 +1,4 @@
-"""Positions of the sites of an input."""
+"""Site positions in an input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_NAMED = 5
 
 
 class Positions(Protocol):
-    """Interface: positions of all sites of one input, in its order."""
+    """Interface: positions of all sites in one input, in input order."""
 
     def covered(self, intervals: Intervals) -> npt.NDArray[np.bool_]:
         """Return a mask of the sites that lie in one of the intervals: bool[sites].
@@ -31,7 +31,7 @@ class Positions(Protocol):
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of an alignment, counted from 1. They have no chromosome, so intervals may name any one.
+    """Alignment columns, 1-based. Columns have no chromosome, so intervals may use any chromosome name.
 
     source: name of the input
     count: number of columns
@@ -73,12 +73,12 @@ class Columns:
 
 @dataclass(frozen=True)
 class Variants:
-    """Positions of records with a chromosome and a position.
+    """Positions of records that have a chromosome and a position.
 
     source: name of the input
     chromosomes: names of the chromosomes
-    numbers: number of each site's chromosome among them, int32[sites]
-    positions: positions, counted from 1; 0 is VCF's telomere, int64[sites]
+    numbers: index of each site's chromosome in `chromosomes`, int32[sites]
+    positions: 1-based positions; 0 is VCF's telomere, int64[sites]
     """
 
     source: str
@@ -88,7 +88,7 @@ class Variants:
 
     @classmethod
     def of(cls, source: str, sites: Sequence[tuple[Any, ...]]) -> Variants:
-        """Return the positions of sites. Each entry of `sites` begins with chromosome and position; the others are ignored."""
+        """Return the site positions. Each entry in `sites` begins with chromosome and position; the rest is ignored."""
         known: dict[str, int] = {}
         numbers = np.fromiter((known.setdefault(site[0], len(known)) for site in sites), np.int32, len(sites))
         return cls(source, list(known), numbers, np.fromiter((site[1] for site in sites), np.int64, len(sites)))

@@ -22,13 +22,13 @@ from gpualign.core.execution.remote.serialization import narrow
 from gpualign.core.execution.remote.tile_sizes import TILE_SECONDS
 
 _PIECE_BYTES = 32 << 20
-"""Maximum size of the counts that come back in one piece, bytes."""
+"""Maximum size of the counts returned in one piece, bytes."""
 
 _PIECES_A_WORKER = 8
-"""Minimum number of pieces of a band per worker, so that all have work; pieces near the end of a triangle are small."""
+"""Minimum number of pieces per band and worker, so that all workers have work; pieces near the end of a triangle are small."""
 
 _ROOMY = 8
-"""A worker looks at this many times the pairs that would fit in an answer if all were chosen, since few are."""
+"""A worker examines this many times the pairs that would fit in an answer if all were chosen, because few pairs are chosen."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class CounterProperties:
 
 @dataclass(frozen=True)
 class CounterOrder:
-    """First of the shared arguments of a request to count; the panels are the others.
+    """First shared argument of a count request; the remaining arguments are the panels.
 
-    settings: for the function that picks the worker's engine
+    settings: passed to the function that picks the worker's engine
     wanted: the request
     products_only: whether the recipes use `Operation.AND` only
     names, rule: as in `PreparedCounter.run` and `near`
@@ -61,24 +61,23 @@ class CounterOrder:
 
 @dataclass(frozen=True)
 class WordsRequest:
-    """Request for the number of words that `sites` sites take (`PreparedCounter.words`)."""
+    """Request for the number of words needed for `sites` sites (`PreparedCounter.words`)."""
 
     sites: int
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The chosen pairs of the rows of a band before `stop`."""
+    """The chosen pairs in a band's rows before `stop`."""
 
     pairs: list[SelectedPairs]
     stop: int
 
 
 class CounterServer:
-    """Worker's side of the engine: answers requests, one at a time, as each may take all the memory.
+    """Worker side of the engine: answers requests one at a time, because each may take all the memory.
 
-    It answers None with `CounterProperties`, `WordsRequest` with the number of words, and a band with its counts, narrowed, or with
-    `Chosen`.
+    Answers None with `CounterProperties`, `WordsRequest` with the number of words, and a band with its narrowed counts or with `Chosen`.
     Raises `RunError` if the panels do not fit this worker's engine.
 
     memory: memory for the counts of a band, bytes
@@ -141,7 +140,7 @@ def _unreported(work: int) -> None:
 
 
 class _Shipped:
-    """Panel to be pickled; it arrives as a `Panel` whose planes begin on a cache line, as those of `empty_planes`."""
+    """Panel to be pickled; unpickled as a `Panel` with planes aligned to a cache line, as in `empty_planes`."""
 
     def __init__(self, panel: Panel) -> None:
         self._panel = panel
@@ -156,7 +155,7 @@ def _arrived(bits: Bits, sites: int, recipe: PanelRecipe) -> Panel:
 
 
 def _with_words(panel: Panel, words: int, copy: bool = False) -> Panel:
-    """Return the panel with `words` words in each plane, as the kernels expect them. `copy`: even if it has as many already, copy it."""
+    """Return the panel with `words` words per sample in each plane, as the kernels expect. `copy`: copy even if no change is needed."""
     planes, samples, existing = panel.bits.shape
     if words == existing and not copy:
         return panel
@@ -169,11 +168,11 @@ def _with_words(panel: Panel, words: int, copy: bool = False) -> Panel:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A piece of a band that is sent to a worker.
+    """A piece of a band, sent to a worker.
 
     band: the whole band
     part: the piece
-    first, last: whether it is the first or the last piece of its band
+    first, last: whether this is the first or last piece of the band
     """
 
     band: Band
@@ -183,17 +182,17 @@ class _Piece:
 
 
 def write_counts(band: Band, counts: dict[str, CountMatrix], part: Band, some: dict[str, CountMatrix]) -> None:
-    """Write the counts of a piece into those of its band."""
+    """Write a piece's counts into the counts of its band."""
     place = slice(part.start - band.start, part.stop - band.start), slice(part.first_target - band.first_target, None)
     for name, matrix in some.items():
         counts[name][place] = matrix
 
 
 class RemoteDistanceEngine:
-    """Implements `gpualign.core.distance.engine.DistanceEngine`: bands are counted by the fleet's workers, a few rows at a time.
+    """Implements `gpualign.core.distance.engine.DistanceEngine`: the fleet's workers count bands, a few rows at a time.
 
-    settings: from which a worker picks its engine; pickled
-    threads: threads of this machine that make bit planes
+    settings: what a worker picks its engine from; pickled
+    threads: threads on this machine that build bit planes
     """
 
     def __init__(self, fleet: WorkerPoolClient, settings: object, threads: int) -> None:
@@ -203,7 +202,7 @@ class RemoteDistanceEngine:
         self._parts: dict[int, tuple[Panel, CachedArgument]] = {}
 
     def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
-        """Ask one worker for its properties, waiting for the first if there is none yet. Raises `RunError` if the executor fails."""
+        """Ask one worker for its properties, waiting for the first worker if there is none yet. Raises `RunError` if the executor fails."""
         fleet, parcel = self._fleet, SharedArguments.of(CachedArgument(CounterOrder(self._settings, wanted)))
         facts: CounterProperties = fleet.ask(parcel, None)
         in_flight = MAX_LEAD_FACTOR * CALLS_A_WORKER * fleet.count()
@@ -258,11 +257,11 @@ class RemoteDistanceEngine:
         return SharedArguments.of(CachedArgument(order), *(self._parts[id(panel)][1] for panel in panels))
 
     def _cut(self, bands: Iterable[Band], rate: float, pair_bytes: int = 0, max_bytes: int = 0) -> Iterator[_Piece]:
-        """Cut bands into pieces for the workers.
+        """Split bands into pieces for the workers.
 
         rate: pairs per second
-        pair_bytes: size of the result of a pair, bytes; 0: not bounded
-        max_bytes: maximum size of the results of a piece, bytes
+        pair_bytes: result size per pair, bytes; 0: unbounded
+        max_bytes: maximum result size per piece, bytes
         """
         share = _PIECES_A_WORKER * self._fleet.count()
         for band in bands:
@@ -275,7 +274,7 @@ class RemoteDistanceEngine:
                 yield _Piece(band, part, number == 1, number == len(parts))
 
     def _in_order(self, parcel: SharedArguments, cut: Iterator[_Piece]) -> Iterator[tuple[_Piece, Any]]:
-        """Yield pieces in their order, each with the worker's answer."""
+        """Yield pieces in order, each with the worker's answer."""
         early: dict[int, tuple[_Piece, Any]] = {}
         following = 0
         with closing(cast("Closable", answers := self._fleet.stream(parcel, enumerate(cut), lambda item: item[1].part))):

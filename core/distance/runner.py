@@ -1,4 +1,4 @@
-"""Pipeline of distances: source -> panels of bit planes -> counts of a band, or of its near pairs -> distances -> sink."""
+"""Distance pipeline: source -> panels of bit planes -> counts for a band or its near pairs -> distances -> sink."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ _MAX_SITES = (1 << 31) // 4
 
 @dataclass(frozen=True)
 class DistanceTask:
-    """A task: the metric, its options and the thresholds of pairs.
+    """A task: the metric, its options and the pair thresholds.
 
-    metric: the formula of distances
+    metric: the distance formula
     missing: how missing calls are treated
     compared: whether the number of compared sites is written too
     min_compared: pairs with fewer compared sites, or with less than this fraction of the sites, have no distance
-    max_distance: only pairs at this distance or nearer are computed, each pair of one set once; None: all pairs
+    max_distance: compute only pairs at this distance or less, each pair within one set once; None: all pairs
     added: whether the queries of two sets are also compared with each other
-    min_kinship: only pairs of this kinship or more are computed, for a metric that is a kinship; None: no threshold
-    believed: pairs at `max_distance` or nearer that were compared at less than this fraction of the sites are left out, and counted;
-        None: no pairs are left out
+    min_kinship: compute only pairs with at least this kinship, for a kinship metric; None: no threshold
+    believed: leave out, but count, pairs within `max_distance` that were compared at less than this fraction of the sites; None: leave
+        out no pairs
     """
 
     metric: Metric
@@ -74,12 +74,12 @@ class DistanceTask:
         return self.max_distance is not None or self.min_kinship is not None
 
     def keeps(self, values: Values) -> npt.NDArray[np.bool_]:
-        """Return a mask of the pairs that meet the threshold. Pairs without a value (NaN) do not."""
+        """Return a mask of the pairs that meet the threshold. Pairs without a value (NaN) do not meet it."""
         kept: npt.NDArray[np.bool_] = values <= self.max_distance if self.max_distance is not None else values >= self.min_kinship
         return kept
 
     def samples_of(self, source: Source) -> Samples:
-        """Return the samples that are compared, from those of a source."""
+        """Return the samples to compare from a source."""
         return source.samples.with_added() if self.added else source.samples
 
     @property
@@ -92,18 +92,18 @@ class PreparedDistances:
     """A task that is ready to be measured.
 
     task: the task
-    samples: the samples that are compared
-    panels: bit planes of all sites that an engine looks at
-    held: memory that the panels hold, bytes
+    samples: the samples to compare
+    panels: bit planes of all sites that an engine examines
+    held: memory held by the panels, bytes
     counter: the prepared engine
     plan: the bands of pairs
-    sites: sites that are compared, at most
-    input_sites: sites of the input
+    sites: maximum number of compared sites
+    input_sites: number of sites in the input
     omitted: sites that no panel contains
-    called: sites of the input with a call, int64[samples]
-    coverage: decides which pairs may have too few sites in common
-    dtype: type of the distances; whole numbers only where the calls of the samples guarantee that every pair has a distance
-    few: decides which near pairs are left out for too few compared sites; None: none can be
+    called: number of input sites with a call, int64[samples]
+    coverage: decides which pairs may share too few sites
+    dtype: type of the distances; an integer type only if the samples' calls guarantee that every pair has a distance
+    few: decides which near pairs are left out for too few compared sites; None: no pair can be left out
     """
 
     task: DistanceTask
@@ -122,14 +122,14 @@ class PreparedDistances:
 
     @property
     def panel_sites(self) -> int:
-        """Number of sites that an engine looks at."""
+        """Number of sites that an engine examines."""
         return sum(panel.sites for panel in self.panels)
 
     @cached_property
     def constants(self) -> dict[str, int]:
-        """Constants that are added to the counts of every pair, by name of the count.
+        """Constants to add to the counts of every pair, keyed by count name.
 
-        They come from panels without missing calls, and from sites that no panel contains.
+        The constants come from panels without missing calls and from sites that no panel contains.
         """
         added = dict.fromkeys(self.counter.names, 0)
         for panel in self.panels:
@@ -143,19 +143,19 @@ class PreparedDistances:
 
     @property
     def pairs(self) -> int:
-        """Number of pairs whose distance is computed."""
+        """Number of pairs whose distance is to be computed."""
         before_end, before_start = (
             count_pairs(row, len(self.samples.targets), self.samples.upper_triangle) for row in (self.plan.end, self.plan.start)
         )
         return before_end - before_start
 
     def part(self, start: int, stop: int) -> PreparedDistances:
-        """Return the same task for the pairs of queries [start, stop) only."""
+        """Return the same task for only the pairs of queries [start, stop)."""
         return replace(self, plan=self.plan.part(start, stop))
 
     @property
     def rule(self) -> PairSelectionRule:
-        """Rule that chooses the pairs that can meet the task's threshold."""
+        """Rule that chooses the pairs that may meet the task's threshold."""
         task = self.task
         if task.min_kinship is not None:
             return kinship_rule(task.metric, task.min_kinship, self.constants, self.coverage)
@@ -167,16 +167,16 @@ class PreparedDistances:
 
 @dataclass(frozen=True)
 class DistanceTotals(Totals):
-    """Totals of a run, for its summary. `work` is pairs times sites.
+    """Run totals for the summary. `work` is pairs times sites.
 
-    sites: sites that were compared
+    sites: number of compared sites
     lacking: pairs with too few compared sites for a distance
-    undefined: other pairs for which the metric's formula has no value; if only near pairs are selected, without saturated pairs, which
-        are far apart
+    undefined: additional pairs for which the metric's formula has no value. If only near pairs are selected, saturated pairs are excluded,
+        because they are far apart
     near: pairs that meet the threshold; None: there is no threshold
-    left_out: near pairs that `DistanceTask.believed` left out, each counted for its sample with fewer calls, int64[samples]; None: not
+    left_out: near pairs left out under `DistanceTask.believed`, each counted for the sample with fewer calls, int64[samples]; None: not
         requested
-    left_out_earlier: near pairs left out by the earlier runs that this one resumes
+    left_out_earlier: near pairs left out in the earlier runs that this run resumes
     """
 
     sites: int
@@ -197,9 +197,9 @@ class DistanceTotals(Totals):
 
 
 def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: DistanceBudget, scratch: Scratch) -> PreparedDistances:
-    """Turn the source's calls into bit planes, and plan the work on them.
+    """Convert the source's calls to bit planes, and plan the counting.
 
-    Raises `InputError` for calls that the metric is not defined for, `RunError` if not even one row of pairs fits the budget.
+    Raises `InputError` if the metric is not defined for these calls, `RunError` if not even one row of pairs fits the budget.
     """
     task.metric.check_kind(source.kind)
     if source.sites >= _MAX_SITES:
@@ -244,10 +244,10 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
 
 
 def _coverage(samples: Samples, task: DistanceTask, called: CountArray, sites: int, least: int | Fraction) -> Coverage:
-    """Return the coverage of pairs.
+    """Return the pair coverage.
 
-    sites: sites that are compared; in every pair, under a rule other than pairwise
-    least: as in `DistanceTask`
+    sites: number of compared sites; unless the missing rule is pairwise, every pair is compared at all of these sites
+    least: minimum number or fraction of compared sites, as in `DistanceTask`
     """
     of_pairs = called if task.missing is MissingRule.PAIRWISE else np.full(samples.total, sites, dtype=np.int64)
     queries, targets = of_pairs[: len(samples.queries)], of_pairs[samples.first_target :]
@@ -263,9 +263,9 @@ def _plan(samples: Samples, counter: PreparedCounter, dtype: NumberType) -> Dist
 def measure(
     prepared: PreparedDistances, sink: AnySink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS
 ) -> DistanceTotals:
-    """Count every band, pass its distances to the sink, and return the totals.
+    """Count every band, pass the distances to the sink, and return the totals.
 
-    checkpoints: is notified how far the output is complete, and stores counts of the run
+    checkpoints: notified of how far the output is complete; stores the run's counts
     """
     start, lacking, undefined, chosen_pairs = time.perf_counter(), 0, 0, 0
     left_out = None if prepared.task.believed is None else np.zeros(prepared.samples.total, dtype=np.int64)
@@ -310,9 +310,9 @@ def measure(
 
 
 def _counts(prepared: PreparedDistances, raw: dict[str, CountMatrix], queries: CountArray, targets: CountArray) -> Counts:
-    """Return the counts with the constants added. Changes the arrays in `raw`.
+    """Return the counts including `PreparedDistances.constants`. Modifies the arrays in `raw` in place.
 
-    queries, targets: rows of the panels; their shapes broadcast to that of the counts
+    queries, targets: panel rows; the two arrays broadcast to the shape of the counts
     """
     for name, added in prepared.constants.items():
         if added:
@@ -329,7 +329,7 @@ def _distances(prepared: PreparedDistances, band: Band, raw: dict[str, CountMatr
     values, without = task.metric.formula(counts).astype(prepared.dtype, copy=False), 0
 
     def count(pairs: npt.NDArray[np.bool_]) -> int:
-        """Count the pairs that belong to the band; of an upper triangle, those above its diagonal."""
+        """Count the pairs that belong to the band (only pairs above the diagonal for an upper triangle)."""
         return int(np.count_nonzero(np.triu(pairs, 1 + band.start - band.first_target) if band.upper_triangle else pairs))
 
     if not coverage.suffices:
@@ -346,10 +346,10 @@ def _distances(prepared: PreparedDistances, band: Band, raw: dict[str, CountMatr
 
 
 def _near_distances(prepared: PreparedDistances, chosen: SelectedPairs, left_out: CountArray | None) -> NearDistances:
-    """Return the distances of the chosen pairs that are near by the metric's formula.
+    """Return the distances for the chosen pairs that are near according to the metric's formula.
 
-    All chosen pairs have enough compared sites, because the rule chooses no others.
-    left_out: as in `DistanceTotals`; near pairs with less than the fraction `believed` of compared sites are added to it
+    All chosen pairs have enough compared sites, because the rule chooses only such pairs.
+    left_out: as in `DistanceTotals`; incremented for near pairs compared at less than the fraction `believed` of the sites
     """
     task = prepared.task
     counts = _counts(prepared, chosen.counts, chosen.queries, chosen.targets)
@@ -366,7 +366,7 @@ def _near_distances(prepared: PreparedDistances, chosen: SelectedPairs, left_out
 
 
 def estimate_seconds(prepared: PreparedDistances) -> float:
-    """Return the estimated time for counting all bands, measured on a corner of the first one."""
+    """Return the estimated time for counting all bands, in seconds, measured on a corner of the first band."""
     panels, plan = prepared.panels[:1], prepared.plan
     first = next(plan.bands())
     corner = Band(
@@ -383,11 +383,11 @@ def estimate_seconds(prepared: PreparedDistances) -> float:
 
 
 _SAMPLED, _SAMPLED_ROWS, _SAMPLED_TARGETS = 8, 16, 64
-"""Number of rectangles that are sampled, and their rows and targets."""
+"""Number of sampled rectangles, and the rows and targets in each."""
 
 
 def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances] | list[NearDistances], int]:
-    """Return the distances of pairs from several places, or of those that are near, and the number of pairs that were looked at."""
+    """Return the distances for pairs sampled from several rectangles (only near pairs for a near task) and the number of pairs examined."""
     samples, bands = prepared.samples, [next(prepared.plan.bands())]
     first, end, queries = samples.first_target, samples.first_target + len(samples.targets), len(samples.queries)
     if min(queries, len(samples.targets)) > 2 * _SAMPLED_TARGETS:
@@ -406,7 +406,7 @@ def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances] |
 
 
 def _distinct_pairs(band: Band) -> int:
-    """Return the number of pairs of a band, without those of a row with itself."""
+    """Return the number of pairs in a band, excluding pairs of a row with itself."""
     rows, columns = band.shape
     if not band.upper_triangle:
         return rows * columns

@@ -1,4 +1,4 @@
-"""Selects the sites of an input by their positions, by the number of samples with a call, and by the frequency of their alleles."""
+"""Selects input sites according to their position, number of samples with a call, and allele frequency."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 class SiteFilters:
     """Filters that a site must pass, in this order; None: every site passes.
 
-    regions: intervals in which the site lies
-    mask: intervals in which it does not lie
-    core: smallest share of the samples with a call, among all samples of one input, or of two
-    maf: smallest share of the second most common allele among the alleles of these calls, of founders only
+    regions: intervals in which the site must lie
+    mask: intervals in which the site must not lie
+    core: minimum fraction of samples with a call, among all samples in one or both inputs
+    maf: minimum frequency of the second most common allele among the alleles of these calls, in founders only
     """
 
     regions: Intervals | None = None
@@ -43,11 +43,11 @@ class SiteFilters:
 
 @dataclass(frozen=True)
 class FilterResult:
-    """Result of the filters.
+    """Filter result.
 
-    read: sites of the input
-    out: sites that each filter in use has removed, by its name, in the order of the filters
-    absent: chromosomes of intervals on which the input has no site, by the name of these intervals
+    read: number of sites in the input
+    out: number of sites removed by each filter in use, keyed by filter name, in filter order
+    absent: chromosomes of intervals on which the input has no site, keyed by interval source
     """
 
     read: int
@@ -56,14 +56,14 @@ class FilterResult:
 
     @property
     def used(self) -> int:
-        """Number of sites that remain."""
+        """Number of remaining sites."""
         return self.read - sum(self.out.values())
 
 
 def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers: ReaderThreads) -> tuple[Source, FilterResult]:
-    """Return the source with the sites that pass, which may be none, and the result of the filters.
+    """Return the source restricted to passing sites (possibly none), and the filter result.
 
-    panel_bytes: calls that are looked at together, bytes
+    panel_bytes: calls to examine at a time, bytes
     Raises `InputError` for intervals if sites have no positions, and for intervals that cannot belong to this input.
     """
     read, out, absent = source.sites, dict[str, int](), dict[str, list[str]]()
@@ -102,12 +102,12 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
 
 
 def _smallest(share: Fraction, whole: int) -> int:
-    """Return the smallest number that is this share of `whole` or more; at least 1, unless the share is 0."""
+    """Return the smallest integer that is at least this fraction of `whole`; at least 1, unless `share` is 0."""
     return max(math.ceil(share * whole), 1 if share else 0)
 
 
 def _frequent(counts: SiteCounts, share: Fraction) -> npt.NDArray[np.bool_]:
-    """Return a mask of the sites whose second most common allele has at least this share of the alleles: bool[sites]."""
+    """Return a mask of the sites whose second most common allele has at least this frequency: bool[sites]."""
     assert counts.minor is not None
     wholes, places = np.unique(counts.alleles, return_inverse=True)
     least = np.array([_smallest(share, whole) for whole in wholes.tolist()], dtype=np.int64)

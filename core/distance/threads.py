@@ -1,4 +1,4 @@
-"""Threads that read input and make bit planes. The work is in compiled code, during which other threads run."""
+"""Threads that read input and build bit planes. The work is done in compiled code, which lets other threads run."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ Result = TypeVar("Result")
 
 
 class ReaderThreads:
-    """Pool of `parts` threads. With one, the caller's thread does the work."""
+    """Pool of `parts` threads. If `parts` is 1, the caller's thread does the work."""
 
     def __init__(self, parts: int) -> None:
         self.parts = parts
         self._pool = ThreadPoolExecutor(parts, thread_name_prefix="gpualign-read") if parts > 1 else None
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Return the results in the order of the items."""
+        """Return the results in item order."""
         return list(map(function, items) if self._pool is None else self._pool.map(function, items))
 
     def repeat(self, step: Callable[[int], bool]) -> None:
-        """Call `step(number of the thread)` in each thread until it returns False. After an error or an interrupt no thread starts another
-        step."""
+        """Call `step(thread number)` in each thread until it returns False. After an error or interrupt, no thread starts another step."""
         running = True
 
         def work(number: int) -> None:
@@ -38,7 +37,7 @@ class ReaderThreads:
             running = False
 
     def shares(self, rows: int) -> list[tuple[int, int]]:
-        """Return (first, count) of the rows of each thread."""
+        """Return (first row, number of rows) for each thread."""
         bounds = [rows * k // self.parts for k in range(self.parts + 1)]
         return [(first, stop - first) for first, stop in pairwise(bounds)]
 

@@ -1,25 +1,25 @@
-"""Makes a rule on counts from a threshold on distances. Pure.
+"""Converts a distance threshold to a rule on counts. Pure.
 
-The rule chooses every pair whose distance is at most the threshold, and few others; the metric's formula, which makes the final decision,
-is applied to these only. Counts of a metric are compared with the largest value that the distance allows: differing calls (alleles) with a
-number of them if the distance is one, or with a share of the compared ones (`Metric.limit`).
+The rule chooses every pair within the threshold and few additional pairs; the metric's formula makes the final decision, for the chosen
+pairs only. Counts are compared with the maximum that the distance allows (`Metric.limit`): the differing calls (alleles) with a maximum
+number if the distance is a count, otherwise with a maximum fraction of the compared calls (alleles).
 
-    a number   part <= most                       part and most are integers: exact
-    a share    part <= f x whole, f a fraction    SCALE x part <= w x whole + SCALE,  w = floor(f x SCALE) + 2
+    number      part <= most                       part and most are integers: exact
+    fraction    part <= f x whole, f a fraction    SCALE x part <= w x whole + SCALE,  w = floor(f x SCALE) + 2
 
 The left side implies the right one: w / SCALE > f + 1 / SCALE, and the rounding error of f, or of the distance from which f was computed,
-is below 1e-9 < 1 / SCALE. The last SCALE allows for halves of alleles, which are below 1.
+is below 1e-9 < 1 / SCALE. The last SCALE allows for half alleles, which are below 1.
 
-A kinship of at least K is at most the estimate that divides by the mean of the two counts of heterozygotes in place of the smaller one,
+A kinship is at most the estimate obtained by dividing by the mean of the two heterozygote counts instead of the smaller count,
 
     1/2 - squares / 4 min(h, h') <= 1/2 - squares / 2 (h + h') = (both - 2 ibs0) / (h + h')
 
-so that a pair of such a kinship has  SCALE (2 ibs0 - both) + k (h + h') <= SCALE,  k = floor(K x SCALE). If one of the two has no
-heterozygotes, there is no kinship: such pairs are counted.
+so a pair with a kinship of at least K has  SCALE (2 ibs0 - both) + k (h + h') <= SCALE,  k = floor(K x SCALE). If either sample has no
+heterozygotes, the kinship is undefined; such pairs are counted.
 
-Sums stay within 64 bits: a run has fewer than 2^29 sites (runner.py), so that a raw count is below 2^31, twice the calls of two samples
-are below 2^31, in halves of alleles 2^32, and each of these times SCALE is at most 2^60; FAR is above all of them, and twice FAR is below
-2^63.
+Sums stay within 64 bits: a run has fewer than 2^29 sites (runner.py), so a raw count is below 2^31, twice the calls of two samples are
+below 2^31 (below 2^32 in half alleles), and each of these times SCALE is at most 2^60. FAR is above all of these products, and twice FAR is
+below 2^63.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from gpualign.core.distance.pair_selection import COMPARED, FAR, PairSelectionRu
 
 SCALE = 1 << 28
 _MOST = 1 << 31
-"""More than any count."""
+"""Larger than any count."""
 
 _MIN_KINSHIP = -1.0
-"""Every pair is chosen for thresholds below this one, which have no use, so that sums stay within 64 bits."""
+"""For thresholds below this value, which have no use, every pair is chosen, so that sums stay within 64 bits."""
 
 
 def near_rule(
@@ -53,10 +53,10 @@ def near_rule(
     called: CountArray,
     coverage: Coverage,
 ) -> PairSelectionRule:
-    """Return the rule for pairs at distance `most` or less.
+    """Return the rule for pairs at a distance of at most `most`.
 
-    names: names of the counts
-    constants: added to each count of every pair
+    names: count names
+    constants: the constant to add to each count, for every pair
     sites, called, coverage: as in `runner.PreparedDistances`
     """
     halves = metric.measure is Measure.ALLELES
@@ -83,10 +83,10 @@ def near_rule(
 
 
 def kinship_rule(metric: Metric, least: float, constants: Mapping[str, int], coverage: Coverage) -> PairSelectionRule:
-    """Return the rule for pairs of a kinship of `least` or more.
+    """Return the rule for pairs with a kinship of at least `least`.
 
-    Relationships are not counts: every pair is chosen, and the metric decides.
-    constants, coverage: as for `near_rule`
+    Relationships are not counts, so every pair is chosen, and the metric decides.
+    constants, coverage: as in `near_rule`
     """
     floors = {name: 1 - constants[name] for name in ("query_het", "target_het")} if metric.measure is Measure.KINSHIP else {}
     if least < _MIN_KINSHIP or not floors:
@@ -97,7 +97,7 @@ def kinship_rule(metric: Metric, least: float, constants: Mapping[str, int], cov
 
 
 def _with_coverage(rule: PairSelectionRule, constants: Mapping[str, int], coverage: Coverage) -> PairSelectionRule:
-    """Return the rule for raw counts, which leave out the constants, restricted to pairs with enough compared sites."""
+    """Return the rule adjusted for raw counts, which exclude `constants`, and restricted to pairs with enough compared sites."""
     most = rule.max_sum - sum(weight * constants.get(name, 0) for name, weight in rule.weights.items())
     if coverage.suffices:
         return replace(rule, max_sum=most)
