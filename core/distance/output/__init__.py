@@ -1,1 +1,1 @@
-"""Sinks of distances."""
+"""Distance sinks."""

@@ -1,4 +1,4 @@
-"""Sinks that write distances of pairs as rows of typed columns, and as a sparse matrix."""
+"""Sinks that write pair distances as rows of typed columns or as a sparse matrix."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gpualign.core.output.writer import ByteWriter
 
 
 class ArrowPairsSink(PairsSink):
-    """Writes the columns query, target, `value` and, with `compared`, the compared sites.
+    """Writes the columns query, target, `value` and, if `compared` is set, the compared sites.
 
-    stream: where the table goes
-    container: its format
-    value: name of the column of values (distance or kinship)
-    dtype: type of the values, null for a pair without one
-    compared: whether there is a column of the compared sites
+    stream: destination of the table
+    container: format of the table
+    value: name of the value column (distance or kinship)
+    dtype: type of the values; a pair without a value is null
+    compared: whether there is a column for compared sites
     """
 
     def __init__(self, stream: ByteWriter, container: str, value: str, dtype: NumberType, compared: bool) -> None:
@@ -41,10 +41,10 @@ class ArrowPairsSink(PairsSink):
 
 
 class CsrPairsSink(PairsSink):
-    """Writes distances + 1 to spools, from which `pack_csr` makes a file.
+    """Writes distances + 1 to spools, from which `pack_csr` builds a file.
 
-    spools: where rows go
-    dtype: type of the distances, NaN for a pair without one
+    spools: destination of the rows
+    dtype: type of the distances; NaN for a pair without a distance
     """
 
     def __init__(self, spools: Spools, dtype: NumberType) -> None:

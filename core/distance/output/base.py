@@ -1,4 +1,4 @@
-"""Input of a sink of distances: a `gpualign.core.execution.pipeline.Sink` whose plan are the samples, and whose bands are these classes."""
+"""Input to distance sinks: a `gpualign.core.execution.pipeline.Sink` takes the samples as its plan, and these classes as its bands."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from gpualign.core.distance.metrics import CountArray, Values
 from gpualign.core.execution.pipeline import Sink
 
 DECIMALS = 9
-"""Decimals of distances that are not counts: one site in a whole bacterial genome makes a difference."""
+"""Decimals for distances that are not counts: one site in a whole bacterial genome makes a visible difference."""
 
 
 @dataclass(frozen=True)
 class BandDistances:
-    """Distances of the pairs of a band. Arrays are [queries][targets].
+    """Distances for the pairs in a band. Arrays are [queries][targets].
 
     band: the band
     values: distances
     compared: compared sites, int32; None: not requested
     lacking: pairs with too few compared sites for a distance
-    undefined: other pairs for which the metric's formula has no value
+    undefined: additional pairs for which the metric's formula has no value
     """
 
     band: Band
@@ -34,17 +34,17 @@ class BandDistances:
 
     @property
     def rows(self) -> int:
-        """Index of a query: after this band, all pairs of the queries before it have been delivered."""
+        """Query index: after this band, all pairs of the queries before this index have been delivered."""
         return self.band.stop
 
 
 @dataclass(frozen=True)
 class NearDistances:
-    """Distances of near pairs, in the order of (query, target). Arrays are [pairs].
+    """Distances for near pairs, in (query, target) order. Arrays are [pairs].
 
     queries, targets: indices into `Samples.queries` and `Samples.targets`, int64
     values, compared: as in `BandDistances`
-    rows: after these, all pairs of the queries before this one have been delivered; 0: not known
+    rows: after these pairs, all pairs of the queries before this index have been delivered; 0: unknown
     """
 
     queries: CountArray = field(repr=False)
@@ -62,4 +62,4 @@ class NearDistances:
 DistanceSink: TypeAlias = Sink[Samples, BandDistances]
 NearSink: TypeAlias = Sink[Samples, NearDistances]
 AnySink: TypeAlias = Sink[Samples, Any]
-"""Sink of a task: a `NearSink` if the task has a threshold, otherwise a `DistanceSink`."""
+"""Sink for a task: a `NearSink` if the task has a threshold, otherwise a `DistanceSink`."""

@@ -1,4 +1,4 @@
-"""Sinks that fill whole matrices of distances band by band."""
+"""Sinks that fill complete distance matrices, band by band."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gpualign.core.output.mirroring import MatrixFiller
 
 
 class _ArraySink:
-    """Base of the sinks that fill an array `values`, and perhaps an array `compared` of the compared sites.
+    """Base class for sinks that fill an array `values` and, optionally, an array `compared` of compared sites.
 
     dtype: type of `values`
-    make: makes `values`
-    make_compared: makes `compared`, int32; None: there is none
-    rows: (start, stop) of the rows that the arrays have; None: all
+    make: creates `values`
+    make_compared: creates `compared`, int32; None: there is none
+    rows: (start, stop) of the rows in the arrays; None: all rows
     """
 
     def __init__(
@@ -55,10 +55,10 @@ class _ArraySink:
 
 
 class MatrixSink(_ArraySink):
-    """Fills a matrix whose element [i][j] is of query i and target j.
+    """Fills a matrix whose element [i][j] belongs to query i and target j.
 
-    The matrix of one set is mirrored, but a part of it is not: it has the targets that any of its rows needs.
-    threads: threads that write
+    A one-set matrix is mirrored; a part (shard) of one is not, and contains every target that any of its rows needs.
+    threads: writer threads
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class MatrixSink(_ArraySink):
 
 
 class CondensedSink(_ArraySink):
-    """Fills a vector of the pairs i < j of one set, in the condensed order of scipy.spatial.distance."""
+    """Fills a vector with the pairs i < j of one set, in the condensed order used by scipy.spatial.distance."""
 
     def begin(self, samples: Samples) -> None:
         self._count = len(samples.queries)

@@ -1,4 +1,4 @@
-"""Replaces characters of sample ids that have a special meaning in an output format."""
+"""Replaces sample-id characters that have a special meaning in an output format."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _REPLACED = {
 
 
 def written_samples(format: str, samples: Samples) -> tuple[Samples, list[tuple[str, str]]]:
-    """Return (the samples with ids that can be written in a format, changed ids as (id, id as written)).
+    """Return (samples with ids that can be written in a format, changed ids as (id, id as written)).
 
-    Raises `InputError` if two ids of one input become equal.
+    Raises `InputError` if two ids in one input would become equal.
     """
     queries, changed = _written(format, samples.queries)
     if samples.one_set:

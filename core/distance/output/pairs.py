@@ -18,12 +18,12 @@ _BLOCK_CELLS = 1 << 18
 
 @dataclass(frozen=True)
 class PairText:
-    """Text format of pairs.
+    """Text format for pairs.
 
-    separator: between columns
-    decimals: decimals of distances, 0 for counts
-    headed: whether a line with the names of the columns comes first
-    value: name of the column of values
+    separator: column separator
+    decimals: decimals for distances, 0 for counts
+    headed: whether a line with the column names comes first
+    value: name of the value column
     """
 
     separator: str
@@ -36,7 +36,7 @@ class PairText:
         return ids.quoted if self.separator == "," else ids
 
     def header(self, compared: bool) -> bytes:
-        """Return the header line, b"" if there is none."""
+        """Return the header line, or b"" if there is none."""
         names = ["query", "target", self.value, *(["compared"] if compared else [])]
         return (self.separator.join(names) + "\n").encode() if self.headed else b""
 
@@ -46,7 +46,7 @@ def _listed(ids: StringColumn, which: CountArray) -> Column:
 
 
 def _columns(queries: Column, targets: Column, values: Values, compared: CountArray | None, text: PairText) -> list[Column]:
-    """Return the columns of a block. values, compared: [rows][targets]."""
+    """Return the columns for a block. values, compared: [rows][targets]."""
     columns = [
         queries,
         targets,
@@ -68,10 +68,10 @@ def write_molten(
     text: PairText,
     threads: int = 1,
 ) -> None:
-    """Write a line for each query and each target, including the query itself, as snp-dists -m does.
+    """Write a line for each query and each target, including the query itself, like snp-dists -m.
 
     values, compared: [queries][targets]
-    threads: threads that make text
+    threads: threads for formatting text
     """
     keep_freed_memory()
     rows, columns = text.cells(queries.id_column), text.cells(targets.id_column)
@@ -83,16 +83,17 @@ def write_molten(
 
 
 class PairsSink:
-    """Base of the sinks that write pairs in input order: near pairs, or all pairs, including those without a distance.
+    """Base class for sinks that write pairs in input order: near pairs, or all pairs, including pairs without a distance.
 
-    Each pair of one set is written once; in a set to which others were added, each query with later targets. No matrix is ever held.
+    Each pair within one set is written once; if samples were added to a set, each query is written with later targets. No matrix is ever
+    held in memory.
     """
 
     def begin(self, samples: Samples) -> None:
         self.samples = samples
 
     def write_pairs(self, pairs: NearDistances) -> None:
-        """Write these pairs, at most approximately 10^5."""
+        """Write these pairs, up to about 10^5."""
         raise NotImplementedError
 
     def write(self, distances: BandDistances | NearDistances) -> None:
@@ -117,10 +118,10 @@ class PairsSink:
 class NearPairsSink(PairsSink):
     """Writes a line for each near pair.
 
-    stream: where text goes
-    text: its format
-    compared: whether pairs come with their compared sites
-    threads: threads that make text
+    stream: destination of the text
+    text: format of the text
+    compared: whether pairs come with their number of compared sites
+    threads: threads for formatting text
     """
 
     def __init__(self, stream: ByteWriter, text: PairText, compared: bool = False, threads: int = 1) -> None:
@@ -136,7 +137,7 @@ class NearPairsSink(PairsSink):
         self._stream.write(self._text.header(self._compared))
 
     def write_pairs(self, pairs: NearDistances) -> None:
-        """Write pairs, as one row of a block whose cells have two texts each."""
+        """Write pairs as one row of a block in which each cell has two texts."""
         samples, count = self.samples, len(pairs.queries)
         queries = _listed(self._text.cells(samples.queries.id_column), pairs.queries)
         targets = _listed(self._text.cells(samples.targets.id_column), pairs.targets)
