@@ -1,1 +1,1 @@
-"""Readers of calls, a module for each kind of file."""
+"""Call readers, one module per kind of file."""

@@ -1,7 +1,7 @@
-"""Reads aligned FASTA: rows of one length, such as core-genome alignments.
+"""Reads aligned FASTA: rows of equal length, such as core-genome alignments.
 
-The file is read once; several threads read a regular file. Rows are stored as their differences from the first calls of each site, so that
-memory grows with the differences between samples, and sites at which all agree cost nothing.
+The file is read once, by several threads if it is a regular file. Rows are stored as differences from the first call at each site, so
+memory grows with the differences between samples, and sites at which all samples agree cost nothing.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from gpualign.core.files.scratch import Scratch
 from gpualign.core.sequences.ids import Names, unique_ids, unique_in_files
 
 _PIECE = 4 << 20
-"""Bytes of a stream that are read at a time."""
+"""Bytes read from a stream at a time."""
 
 _CHUNK = 1 << 20
-"""Bytes of a file that a thread takes at a time."""
+"""Bytes of a file that a thread reads at a time."""
 
 _AMINO_ACIDS = b"EFILPQefilpq"
-"""Letters that no nucleotide code has; approximately a third of a protein's."""
+"""Letters that are not nucleotide codes; approximately a third of the letters in a protein."""
 
 
 class AlignmentSource:
     """Implements `base.Source`.
 
-    The scanner knows which sites vary among all records, and which lack calls. Among a subset of the records no other sites do, so only
-    these are looked at.
+    The scanner knows which sites vary among all records, and which lack calls. A subset of the records cannot add to these sites, so only
+    these sites are examined.
 
-    source: its name for messages
+    source: name for messages
     chosen: 1 for sites that belong to the source, else 0, uint8[columns]; None: all
-    kept: mask of the records that are the samples, bool[records]; None: all
+    kept: mask of the records that are samples of the source, bool[records]; None: all
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class AlignmentSource:
         return AlignmentSource(self._scanner, self.samples.only(mask), self.kind, self._source, self._chosen, kept)
 
     def _find(self, varying: bool, constant: bool, missing: bool, complete: bool) -> npt.NDArray[np.uint32]:
-        """Return the sites of the source that the scanner finds for these arguments."""
+        """Return the source's sites that the scanner finds for these arguments."""
         sites = self._scanner.sites(varying, constant, missing, complete)
         return sites if self._chosen is None else sites[self._chosen[sites].view(bool)]
 
@@ -149,7 +149,7 @@ class AlignmentSource:
     def _filled(
         self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ReaderThreads
     ) -> Iterator[tuple[npt.NDArray[np.uint32], Codes]]:
-        """Yield (some of the sites, the samples' calls there) until all sites are done. calls_only: every call is coded as 0."""
+        """Yield (some of the sites, the samples' calls at these sites), covering all sites. calls_only: code every call as 0."""
         records = self._scanner.records
         held = records + (0 if self._kept is None else self.samples.total)
         step = max(1, min(len(sites), max(512, panel_bytes // held)))
@@ -170,9 +170,9 @@ class AlignmentSource:
 class AlignmentText:
     """An open input.
 
-    stream: its text
-    source: its name for messages
-    plain: place of the text in a file; None if it is not in one
+    stream: text of the input
+    source: name for messages
+    plain: location of the text in a file; None if the text is not in a file
     joins: as in `CallFile`
     """
 
@@ -187,11 +187,11 @@ def read_alignments(
 ) -> AlignmentSource:
     """Read one aligned FASTA file, or two with the same sites, or two sets of several files.
 
-    Raises `InputError` naming file and record for rows of unequal length, repeated ids, and characters that no alignment has.
+    Raises `InputError` naming the file and record for rows of unequal length, repeated ids, and characters that no alignment contains.
 
     every_letter: as in `calls.letter_table`
-    memory: memory that the scanner may take, bytes
-    threads: threads that read text in a file; results do not depend on their number
+    memory: maximum memory for the scanner, bytes
+    threads: threads that read text from a file; results do not depend on the number of threads
     """
     scanner = _sites.AlignmentScanner(letter_table(every_letter), scratch().fileno(), memory)
     files: list[_File] = []
@@ -223,9 +223,9 @@ def read_alignments(
 
 @dataclass(frozen=True)
 class _File:
-    """Records [start, stop) of all that were read.
+    """Records [start, stop), numbered over all files, that came from one file.
 
-    source: name of their file
+    source: name of the file
     joins: as in `CallFile`
     """
 
@@ -236,7 +236,7 @@ class _File:
 
 
 def _names_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: bool) -> list[Names]:
-    """Return the names of each set, with unique ids. Raises `InputError` for an id of two records of a set, naming both files."""
+    """Return the names in each set, with unique ids. Raises `InputError` if two records in a set have the same id, naming both files."""
     sets: list[list[_File]] = []
     for file in files:
         if file.joins:

@@ -1,4 +1,4 @@
-"""Converts alignments in the formats of CLUSTAL and PHYLIP, which Biopython reads, to FASTA."""
+"""Converts alignments in CLUSTAL and PHYLIP format, read with Biopython, to FASTA."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from gpualign.core.files.kinds import FileKind
 from gpualign.core.files.scratch import Scratch
 
 _FORMATS = {FileKind.CLUSTAL: ("clustal",), FileKind.PHYLIP: ("phylip-relaxed", "phylip", "phylip-sequential")}
-"""Biopython's names. PHYLIP's ids end at a blank or after ten letters, and its rows may be cut into blocks in two ways."""
+"""Format names in Biopython. PHYLIP ids end at a blank or after ten letters, and rows may be split into blocks in two ways."""
 
 _LAYOUT = re.compile(r"(\s*\d+[ \t]+\d+)[ \t]+[IS][ \t]*(?=[\r\n])")
-"""PHYLIP's first line with the letter for interleaved or sequential rows, which Biopython does not know. Both are tried anyway."""
+"""First line of PHYLIP with the letter for interleaved or sequential rows, which Biopython does not recognise. Both are tried anyway."""
 
 _ENDS = 10
-"""A parser that reads the end of a file more often than this is in a loop."""
+"""A parser that reads past the end of a file more often than this is stuck in a loop."""
 
 Rows = list[tuple[str, str]]
 
 
 def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: Scratch, warn: Callable[[str], None]) -> BinaryIO:
-    """Return a scratch file with the rows of an alignment as FASTA. Blanks in ids become underscores, with a warning.
+    """Return a scratch file with the alignment's rows as FASTA. Blanks in ids become underscores, with a warning.
 
-    Raises `InputError` for text that no variant of the format can read, and for text that two variants read differently.
+    Raises `InputError` if no variant of the format can read the text, or if two variants read it differently.
     """
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape").read()
     text = _LAYOUT.sub(r"\1", text, count=1) if kind is FileKind.PHYLIP else _without_marks(text)
@@ -69,13 +69,14 @@ def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: Scratch, wa
 
 
 def _without_marks(text: str) -> str:
-    """Return CLUSTAL without the marks of columns below a block: if an editor has cut off blanks there, Biopython counts lines wrongly."""
+    """Return CLUSTAL text without the column marks below each block: if an editor has stripped blanks there, Biopython miscounts lines."""
     lines = (line if line[:1].strip() else "" for line in text.split("\n"))
     return "\n".join([*lines, ""]).lstrip()
 
 
 class _Text(io.StringIO):
-    """Text that raises `ValueError` when it is read repeatedly after its end, where Biopython's parsers search a truncated file forever."""
+    """Text stream that raises `ValueError` on repeated reads past its end, because Biopython's parsers would otherwise loop forever on a
+    truncated file."""
 
     _ends = 0
 
@@ -88,9 +89,9 @@ class _Text(io.StringIO):
 
 
 def _parse(text: str, name: str) -> Rows:
-    """Return the rows read by Biopython, with their ids in the file.
+    """Return the rows read by Biopython, with ids as in the file.
 
-    Raises `ValueError` for text that is not of the format, and for more than one alignment.
+    Raises `ValueError` if the text is not in this format, or holds more than one alignment.
     """
     from Bio import AlignIO
 
@@ -107,13 +108,13 @@ def _parse(text: str, name: str) -> Rows:
 
 
 def _counts(text: str) -> tuple[int, int]:
-    """Return (number of rows, letters of each) from PHYLIP's first line."""
+    """Return (number of rows, letters per row) from PHYLIP's first line."""
     rows, letters = text.split(None, 2)[:2]
     return int(rows), int(letters)
 
 
 def _check_counts(text: str, rows: Rows) -> None:
-    """Raise `ValueError` if rows differ from those that PHYLIP's first line announces, or if more text follows them."""
+    """Raise `ValueError` if the rows do not match the counts in PHYLIP's first line, or if more text follows the rows."""
     count, sites = _counts(text)
     characters = sum(len("".join(name.split())) + len(letters) for name, letters in rows)
     if len("".join(text.split()[2:])) != characters and len(rows) == count:
@@ -126,7 +127,7 @@ def _check_counts(text: str, rows: Rows) -> None:
 
 
 def _sequential(text: str) -> Rows | None:
-    """Return the rows of sequential relaxed PHYLIP, each over as many lines as it needs, as RAxML and PhyML write; None for other text."""
+    """Return the rows of sequential relaxed PHYLIP, as written by RAxML and PhyML, each spanning as many lines as needed; else None."""
     lines = [line for line in text.splitlines() if line.strip()]
     sites = _counts(text)[1]
     rows: Rows = []

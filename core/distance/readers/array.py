@@ -1,4 +1,4 @@
-"""Reads arrays of calls that a caller has in memory: genotypes as numbers, or letters."""
+"""Reads call arrays that a caller holds in memory: genotypes as numbers, or letters."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-.*?~"
 _NO_CALL = (-1, -9)
 _NUMBER = re.compile("-?[0-9]{1,18}")
 _LOOKED_AT = 1 << 20
-"""Cells whose codes are looked at together."""
+"""Number of cells whose codes are examined at a time."""
 _WORDS = {
     "numbers": f"0, 1, 2, or for a missing call -1 or -9 (255 in unsigned bytes, nan in floats) or what {parameter('missing_code')} names",
     "digits": "0, 1, 2, or for a missing call empty, ., -, ? or N",
@@ -38,15 +38,15 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class CallArray:
-    """An array of calls of one of three types. Masked elements are missing calls.
+    """An array of calls, of one of three types. Masked elements are missing calls.
 
-    Numbers (integers, floats, bool): genotypes, 0, 1 or 2 copies of an allele; -1, -9, nan and in unsigned bytes 255 are missing calls.
-    Text of one character (S1, U1): 0, 1, 2 or letters, as in a table. Unsigned bytes of which the first is a letter's: letters in ASCII.
+    Numbers (integers, floats, bool): genotypes, 0, 1 or 2 copies of an allele; -1, -9, nan and, in unsigned bytes, 255 are missing calls.
+    One-character text (S1, U1): 0, 1, 2 or letters, as in a table. Unsigned bytes whose first element is a letter: ASCII letters.
 
     calls: [samples][sites]
-    ids: ids of the samples; None: they are numbered from 1
-    source: its name for messages
-    titles: titles of the sites; None: they have none
+    ids: sample ids; None: samples are numbered from 1
+    source: name for messages
+    titles: site titles; None: the sites have none
     """
 
     calls: npt.NDArray[Any] = field(repr=False)
@@ -59,9 +59,9 @@ class CallArray:
 class _Reading:
     """How an array is read.
 
-    kind: kind of its calls
-    cells: type of its cells, for messages
-    decode: returns the codes of some of its cells, BAD for those that are not calls
+    kind: kind of calls
+    cells: type of cells, for messages
+    decode: returns the codes for some of the cells; BAD for cells that are not calls
     """
 
     kind: Kind
@@ -72,11 +72,11 @@ class _Reading:
 def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: Warn) -> DenseSource:
     """Read one array, or two with the same sites.
 
-    Arrays are not copied, and do not count towards a memory budget: the caller holds them. Raises `InputError` naming array, sample and
-    site, for options for the shape of tables, for numbers that can be read in two ways, and, when panels are made, for cells that are not
-    calls.
+    Arrays are not copied, and do not count towards a memory budget, because the caller holds them. Raises `InputError`, naming the array,
+    sample and site, for table layout options and for numbers that can be read in two ways. Cells that are not calls raise `InputError` when
+    panels are built.
 
-    warn: receives assumptions that were made
+    warn: receives notes on assumptions made
     """
     _check_options(options)
     for array in inputs:
@@ -115,7 +115,7 @@ def _ids(array: CallArray) -> list[str]:
 
 
 def _check_titles(array: CallArray, first: CallArray) -> None:
-    """Raise `InputError` for titles that are not of sites, for titles other than those of the first array, and for a matrix."""
+    """Raise `InputError` for titles that are not site titles, titles that differ from the first array's, and distance matrices."""
     titles = array.titles
     if titles is None:
         return
@@ -135,7 +135,7 @@ def _check_titles(array: CallArray, first: CallArray) -> None:
 
 
 def _check_options(options: CallOptions) -> None:
-    """Raise `InputError` for options that are only for files."""
+    """Raise `InputError` for options that apply only to files."""
     if options.transpose:
         raise InputError("transpose is for tables; give array.T")
     of_files = {"no_header": options.no_header, "columns": options.columns is not None, "ignore_columns": options.ignore_columns}
@@ -155,9 +155,9 @@ def _of_files(name: str, value: str | None = None) -> str:
 class _Numbers:
     """Meaning of numbers.
 
-    codes: the code of each number that is a call
-    missing: numbers that are missing calls
-    kind: kind of the calls
+    codes: code for each number that is a call
+    missing: numbers that denote missing calls
+    kind: kind of calls
     """
 
     codes: dict[int, int]
@@ -166,7 +166,7 @@ class _Numbers:
 
 
 def _codes_of_numbers(inputs: Sequence[CallArray], options: CallOptions) -> _Numbers:
-    """Decide the meaning of numbers in all of the arrays. Raises `InputError` if -1 may be a genotype or a missing call."""
+    """Decide the meaning of numbers in all the arrays. Raises `InputError` if -1 could be either a genotype or a missing call."""
     missing = tuple(int(code) for code in options.missing_codes if _NUMBER.fullmatch(code))
     if options.type is TableType.CENTRED:
         return _Numbers({-1: 0, 0: 1, 1: 2}, (-9, *missing), Kind.GENOTYPE)
@@ -183,7 +183,7 @@ def _codes_of_numbers(inputs: Sequence[CallArray], options: CallOptions) -> _Num
 
 
 def _reading(array: CallArray, options: CallOptions, numbers: _Numbers, warn: Warn) -> _Reading:
-    """Decide how an array is read. Raises `InputError` for types and letters that are not calls, and for letters with two readings."""
+    """Decide how to read an array. Raises `InputError` for types and letters that are not calls, and for ambiguous letters."""
     calls = np.ma.getdata(array.calls)
     text = calls.dtype.kind in "SU" and calls.dtype.itemsize == np.dtype(f"{calls.dtype.kind}1").itemsize
     letters = calls.dtype == np.uint8 and int(calls[0, 0]) in _LETTERS and int(calls[0, 0]) not in numbers.missing
@@ -213,7 +213,7 @@ def _reading(array: CallArray, options: CallOptions, numbers: _Numbers, warn: Wa
 
 
 def _check_of_numbers(array: CallArray, options: CallOptions) -> None:
-    """Raise `InputError` for options that are for letters."""
+    """Raise `InputError` for options that apply only to letters, including missing codes that are not numbers."""
     for name, is_set in (
         (parameter("all_letters"), options.every_letter),
         (parameter("type", options.type.value), options.type is TableType.ABH),
@@ -226,7 +226,7 @@ def _check_of_numbers(array: CallArray, options: CallOptions) -> None:
 
 
 def _seen(calls: npt.NDArray[Any], raw: Codes) -> npt.NDArray[np.int64]:
-    """Return 1 for each raw code that occurs, else 0: int64[256]."""
+    """Return 1 for each raw code that occurs, 0 for the rest: int64[256]."""
     seen = np.zeros(256, dtype=bool)
     rows = max(1, _LOOKED_AT // calls.shape[1])
     for start in range(0, len(calls), rows):
@@ -247,7 +247,7 @@ def _has_letters(calls: npt.NDArray[Any]) -> bool:
 
 
 def _bytes(text: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """Return characters as bytes, 255 for those that do not fit in a byte, which are not letters."""
+    """Return characters as bytes; characters that do not fit in a byte become 255, which is not a letter."""
     if text.dtype.kind == "U":
         native = text.astype(text.dtype.newbyteorder("="), copy=False)
         return np.minimum(native.view(np.uint32), 255).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""Interface of every kind of input: samples, and their calls in panels of sites."""
+"""Interface shared by all kinds of input: samples, and their calls in panels of sites."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from gpualign.core.files.scratch import Scratch
 
 @dataclass(frozen=True)
 class Selection:
-    """Selection of the sites of panels.
+    """Which sites panels contain.
 
-    need: the sites that matter
-    complete: only sites without missing calls
+    need: which sites matter
+    complete: leave out sites with missing calls
     """
 
     need: Need
@@ -35,10 +35,10 @@ class Selection:
 
 @dataclass
 class Omitted:
-    """Facts about the input that panels do not show.
+    """Facts about the input that the panels do not capture.
 
-    sites_by_code: number of sites left out because all samples have the same call there, by this call
-    called: sites of the whole input at which each sample has a call, int64[samples]; None if the source knew it before
+    sites_by_code: number of sites omitted because all samples have the same call, keyed by call
+    called: number of sites in the whole input at which each sample has a call, int64[samples]; None if the source already knew it
     """
 
     sites_by_code: dict[int, int] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Omitted:
 
 
 class Source(Protocol):
-    """Interface of one input, or of two with the same sites."""
+    """Interface for one input, or for two with the same sites."""
 
     @property
     def samples(self) -> Samples: ...
@@ -63,23 +63,23 @@ class Source(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """Memory that is held, bytes."""
+        """Memory held, bytes."""
 
     @property
     def called(self) -> CountArray | None:
-        """Sites at which each sample has a call, int64[samples]; None if only `panels` finds out, and reports it in `omitted`."""
+        """Number of sites at which each sample has a call, int64[samples]; None if only `panels` finds out and reports it in `omitted`."""
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ReaderThreads) -> Iterator[Calls]:
         """Yield calls, uint8[samples][sites], uint32 for alleles, in panels of approximately `panel_bytes` bytes.
 
-        Each panel is valid until the next is requested. Sites that are left out are reported in `omitted`.
+        Each panel is valid until the next is requested. Omitted sites are reported in `omitted`.
         """
 
     def locate(self) -> Positions | None:
-        """Return the positions of the sites of the input; None if they have none."""
+        """Return the positions of the input's sites; None if the sites have none."""
 
     def count(self, minor: bool, panel_bytes: int, workers: ReaderThreads) -> SiteCounts:
-        """Return the counts of each site. minor: also of its second most common allele, among founders."""
+        """Return the counts for each site. minor: also count the second most common allele, among founders."""
 
     def count_called(self, panel_bytes: int, workers: ReaderThreads) -> CountArray:
         """Return `called`, even if all calls must be read to find out."""
@@ -92,7 +92,7 @@ class Source(Protocol):
 
 
 def kept_rows(before: npt.NDArray[np.bool_] | None, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Return a mask of all rows, bool[rows]: those that `mask` selects among the rows that `before` selects (None: all)."""
+    """Return a mask of all rows, bool[rows], selecting the rows that `mask` selects among the rows that `before` selects (None: all)."""
     kept: npt.NDArray[np.bool_] = mask.copy() if before is None else before.copy()
     if before is not None:
         kept[before] = mask
@@ -100,7 +100,7 @@ def kept_rows(before: npt.NDArray[np.bool_] | None, mask: npt.NDArray[np.bool_])
 
 
 class RowStore:
-    """Store of rows of equal width, up to `limit` bytes in memory and the others in a scratch file."""
+    """Stores rows of equal width: up to `limit` bytes in memory, the rest in a scratch file."""
 
     _CHUNK = 1 << 20
 
@@ -114,7 +114,7 @@ class RowStore:
         self._file: BinaryIO | None = None
 
     def new_row(self) -> Codes:
-        """Return the buffer of the next row, to be filled before another one is requested."""
+        """Return a buffer for the next row, to be filled before the following row is requested."""
         if not self._chunks or self._filled == len(self._chunks[-1]):
             if self._file is not None:
                 self._flush()
@@ -132,7 +132,7 @@ class RowStore:
         return row
 
     def _flush(self) -> None:
-        """Write the chunks to the file. The last one is used again."""
+        """Write the chunks to the file, keeping the last chunk for reuse."""
         assert self._file is not None
         for number, chunk in enumerate(self._chunks):
             self._file.write(chunk[: self._filled if number == len(self._chunks) - 1 else len(chunk)].tobytes())
@@ -167,7 +167,7 @@ class RowStore:
 
 
 Block: TypeAlias = Callable[[int, int, ReaderThreads], Calls]
-"""(start, stop, workers) -> calls of the sites [start, stop) of one input: uint8[samples][sites], uint32 for alleles."""
+"""(start, stop, workers) -> calls at sites [start, stop) of one input: uint8[samples][sites], uint32 for alleles."""
 
 
 @dataclass(frozen=True)
@@ -175,12 +175,12 @@ class DenseSource:
     """Source with random access to calls.
 
     samples, kind, sites: as in `Source`
-    blocks: one for each input, which reads its calls
-    nbytes: memory that is held, bytes
-    call_bytes: memory of a call in a panel, bytes
-    positions: returns the positions of all sites; None: they have none
-    chosen: the sites of the blocks that belong to the source, ascending, int64[sites]; None: all
-    kept: mask of the rows of the blocks that are the samples, bool[rows]; None: all
+    blocks: one call reader per input
+    nbytes: memory held, bytes
+    call_bytes: memory per call in a panel, bytes
+    positions: returns the positions of all sites; None: the sites have none
+    chosen: numbers of the block sites that belong to the source, ascending, int64[sites]; None: all
+    kept: mask of the block rows that are samples of the source, bool[rows]; None: all
     """
 
     samples: Samples
@@ -230,7 +230,7 @@ class DenseSource:
                 yield codes
 
     def _codes(self, panel_bytes: int, workers: ReaderThreads) -> Iterator[Calls]:
-        """Yield the calls of all sites of the source, approximately `panel_bytes` bytes at a time."""
+        """Yield the calls at all sites of the source, approximately `panel_bytes` bytes at a time."""
         # Rows of the blocks are in memory together with those that are kept, and all of them together with those of founders.
         rows = self.samples.total + sum(len(some) for some in (self.kept, self.samples.founders) if some is not None)
         step = max(512, panel_bytes // (self.call_bytes * rows))

@@ -1,4 +1,4 @@
-"""Detects from its content which kind of file calls are in, and reads it."""
+"""Detects the kind of a call file from its content, and reads the file."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from gpualign.core.files.scratch import ScratchFiles
 class CallFile:
     """An open input.
 
-    stream: its bytes
-    source: its name for messages
-    path: its path; None if it has none, such as standard input
-    joins: whether its samples belong to the same set as those of the file before it
+    stream: bytes of the input
+    source: name for messages
+    path: path of the file; None if there is none, as for standard input
+    joins: whether the samples belong to the same set as the samples of the previous file
     """
 
     stream: BinaryIO
@@ -54,13 +54,13 @@ class InputKind(Enum):
 class _Known:
     """An input whose kind is known.
 
-    path: path of its file; None for standard input and open files
-    source: its name for messages
-    kind: decides how it is read
-    format: file format that its content shows; None for a table
-    stream: the unpacked file
-    joins: whether it belongs to the same set as the one before
-    plain: place of the same bytes in a file; None if the file had to be unpacked
+    path: path of the file; None for standard input and open files
+    source: name for messages
+    kind: decides how the input is read
+    format: file format detected from the content; None for a table
+    stream: the decompressed file
+    joins: whether the input belongs to the same set as the previous one
+    plain: where a file holds the same bytes; None if the input had to be decompressed
     """
 
     path: str | None
@@ -91,11 +91,11 @@ _ADVICE = {
     FileKind.NEWICK: "expected calls of samples at sites",
     FileKind.PAIRS: f"gpualign cluster with {parameter('edges')} makes clusters of it",
 }
-"""Advice for files that hold no calls, or none that can be read."""
+"""Advice for files that hold no calls, or no readable ones."""
 
 
 def _kind(first: bytes, source: str) -> tuple[FileKind | None, InputKind]:
-    """Return (the format, None if the content does not show it; the kind of input). Raises `InputError` for a file that holds no calls."""
+    """Return (file format, or None if the content does not reveal it; kind of input). Raises `InputError` if the file holds no calls."""
     if not first.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError(f"{source}: empty file; expected a table, an alignment, a VCF, a .bed or a .pgen file")
     kind = kind_of(first)
@@ -111,11 +111,11 @@ def _kind(first: bytes, source: str) -> tuple[FileKind | None, InputKind]:
 
 
 _TABLES = {".bim": ".bed", ".fam": ".bed", ".pvar": ".pgen", ".pvar.zst": ".pgen", ".psam": ".pgen"}
-"""Suffixes of the tables of PLINK's filesets, each with the suffix of the calls that it belongs to."""
+"""Suffixes of the tables in PLINK filesets, each mapped to the suffix of the calls file that the table belongs to."""
 
 
 def fileset_path(path: str) -> str:
-    """Return the .bed or .pgen of a PLINK fileset that is named by its prefix or by one of its other files; any other path unchanged."""
+    """Return the .bed or .pgen of a PLINK fileset given as a prefix or as one of its other files. Any other path is returned unchanged."""
     for table, calls in _TABLES.items():
         if path.endswith(table):
             candidate = path.removesuffix(table) + calls
@@ -126,7 +126,7 @@ def fileset_path(path: str) -> str:
 
 
 def fileset_files(path: str) -> list[str]:
-    """Return the input of this name, and the files that a PLINK fileset of it would have."""
+    """Return the path itself, and the files of the PLINK fileset that it may name."""
     calls = fileset_path(path)
     tables: list[Path] = []
     if calls.endswith(".bed"):
@@ -158,14 +158,14 @@ def read_calls(
     warn: Callable[[str], None],
     threads: int = 1,
 ) -> Source:
-    """Read one input, or two with the same sites; each alignment may be in several files.
+    """Read one input, or two with the same sites; each alignment may be split over several files.
 
-    Inputs are taken one after the other, an alignment after the one before has been read, and are not needed after this returns. Raises
-    `InputError` naming file, record and reason.
+    Inputs are consumed one at a time (an alignment only after the previous one has been read), and are not needed once this returns. Raises
+    `InputError` naming the file, record and reason.
 
-    memory: approximate maximum memory that is held, bytes
-    warn: receives assumptions that were made, and the parts of a table that are not read
-    threads: threads that read inputs that several can read
+    memory: approximate maximum memory held, bytes
+    warn: receives notes on assumptions made and on ignored parts of a table
+    threads: threads for inputs that can be read in parallel
     """
     opened = iter(inputs)
     first = _look(next(opened))
@@ -187,7 +187,7 @@ def read_calls(
 
 
 def _alignment(known: _Known, files: ScratchFiles, warn: Callable[[str], None]) -> AlignmentText:
-    """Return the text of an alignment of any format as FASTA."""
+    """Return an alignment in any format as FASTA text."""
     if known.format is FileKind.FASTA:
         return AlignmentText(known.stream, known.source, known.plain, known.joins)
     from gpualign.core.distance.readers.alignment_formats import as_fasta
@@ -207,7 +207,7 @@ def _alike(other: _Known, first: _Known) -> _Known:
 
 
 def _check_options(options: CallOptions, file: _Known) -> None:
-    """Raise `InputError` for options that are not for inputs of this kind, or contradict each other."""
+    """Raise `InputError` for options that do not apply to this kind of input, or that contradict each other."""
     types = {one: parameter("type", one.value) for one in (TableType.ALLELES, TableType.CENTRED, TableType.ABH)}
     for_tables = {
         parameter("transpose"): options.transpose,
@@ -231,8 +231,8 @@ def _check_options(options: CallOptions, file: _Known) -> None:
 
 
 def _named(known: _Known, files: ScratchFiles) -> str:
-    """Return a path for a library that opens files itself, and unpacks gzip only. An input that is packed otherwise, or that can be read
-    only once, is copied to a scratch file first."""
+    """Return a path for a library that opens files itself and handles only gzip. Input compressed any other way, or readable only once, is
+    first copied to a scratch file."""
     path = known.path
     if path is not None and descriptor_of(path) is None and Path(path).is_file() and compression_of(path) in (None, "gzip"):
         return path

@@ -1,7 +1,7 @@
-"""Reads PLINK 1 binary filesets: FILE.bed, FILE.bim, FILE.fam. The file is memory-mapped; calls count the first allele of the .bim.
+"""Reads PLINK 1 binary filesets: FILE.bed, FILE.bim, FILE.fam. The .bed is memory-mapped; calls count the first allele in the .bim.
 
-No library is used: unpacking two bits per call is what feeds the kernels, and bed-reader takes longer to import (0.2 s) than most runs take
-(tests compare with it).
+No library is used: unpacking two bits per call is what feeds the kernels, and importing bed-reader takes longer (0.2 s) than most runs
+(tests compare results with bed-reader).
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _TITLES = frozenset(("FID", "IID", "FAMILY", "CHR", "CHROM", "CHROMOSOME"))
 
 
 def _columns(path: Path) -> list[list[str]]:
-    """Return the six columns of a .bim or .fam file. Empty lines are left out, as in PLINK.
+    """Return the six columns of a .bim or .fam file. Empty lines are skipped, as in PLINK.
 
-    Raises `InputError` for another number of columns, and for titles.
+    Raises `InputError` for a wrong number of columns, and for titles or comments.
     """
     rows = []
     try:
@@ -62,7 +62,7 @@ def _columns(path: Path) -> list[list[str]]:
 
 
 def _is_person(cells: Sequence[str]) -> bool:
-    """Return whether a line of a .fam has a person without a phenotype, or with several: no parents are named, and the sex is valid."""
+    """Return whether a .fam line describes an individual with no phenotype or several: no parents are named, and the sex is valid."""
     return len(cells) >= _COLUMNS - 1 and cells[1] != "0" and cells[2:4] == ["0", "0"] and cells[4] in ("0", "1", "2")
 
 
@@ -92,11 +92,11 @@ class _Fileset:
         self._packed = np.memmap(path, dtype=np.uint8, mode="r", offset=3, shape=(len(self.sites), row_bytes))
 
     def positions(self) -> Variants:
-        """Return the positions of the sites. Raises `InputError` if the .bim has other text in their place."""
+        """Return the positions of the sites. Raises `InputError` if the .bim has text that is not a position."""
         return positions_of(self, f"{self.path.with_suffix('.bim')}: line {{}}, column 4")
 
     def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
-        """Return a reader of calls. At `swapped` sites, bool[sites], it counts the other allele."""
+        """Return a call reader. At `swapped` sites, bool[sites], the reader counts the other allele."""
 
         def read(start: int, stop: int, workers: ReaderThreads) -> Codes:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
@@ -117,11 +117,11 @@ class _Fileset:
 
 
 def read_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> DenseSource:
-    """Open one fileset by its .bed, or two with the same sites.
+    """Open one fileset, given its .bed, or two with the same sites.
 
-    Raises `InputError` for files that do not belong together.
+    Raises `InputError` if files do not belong together.
 
-    nonfounders: samples with parents count as founders
+    nonfounders: count samples with parents as founders
     """
     filesets = [_Fileset(path) for path in paths]
     ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]

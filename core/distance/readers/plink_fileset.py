@@ -1,4 +1,4 @@
-"""Functions that readers of both versions of PLINK's filesets share: lines of tables, names of samples, alleles in reverse order."""
+"""Functions shared by the readers for both PLINK fileset versions: table lines, sample names, and alleles in reverse order."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gpualign.core.distance.calls import MISSING, Samples
 from gpualign.core.distance.positions import Variants
 
 SITE_MAJOR = 1
-"""Third byte of a .bed that can be read; that of a .pgen is larger."""
+"""Third byte of a readable .bed; the third byte of a .pgen is larger."""
 
 _POSITION = re.compile("-?[0-9]{1,18}")
 
 _UNKNOWN = frozenset("0.")
-"""Names of an allele that no sample has."""
+"""Names for an allele that no sample has."""
 
 _NO_PARENT = frozenset(("", "0"))
 
@@ -31,7 +31,7 @@ Site: TypeAlias = tuple[str, ...]
 
 
 class Fileset(Protocol):
-    """Interface of an open fileset. `path` is that of its calls."""
+    """Interface of an open fileset. `path` is the path of its calls file."""
 
     @property
     def path(self) -> Path: ...
@@ -41,13 +41,13 @@ class Fileset(Protocol):
 
 
 def split_at_blanks(line: bytes, max_splits: int = -1) -> list[str]:
-    """Split a line at blanks, at most `max_splits` times (-1: at all of them). The remaining text is the last cell."""
+    """Split a line at blanks, at most `max_splits` times (-1: no limit). The rest of the line is the last cell."""
     return [cell.decode("utf-8", "surrogateescape") for cell in line.split(None, max_splits)]  # bytes are split at ASCII blanks only
 
 
 def names_of(people: Sequence[tuple[str, str]]) -> list[str]:
-    """Return ids of samples from (family or "", person): if persons alone are not unique, FAMILY_PERSON, as in VCF files that PLINK
-    writes."""
+    """Return sample ids from (family or "", individual): the individual id, or FAMILY_INDIVIDUAL if those are not unique, as in VCF files
+    written by PLINK."""
     ids = [person for _, person in people]
     return (
         ids if len(set(ids)) == len(ids) or not all(family for family, _ in people) else [f"{family}_{person}" for family, person in people]
@@ -55,7 +55,7 @@ def names_of(people: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def with_founders(samples: Samples, parents: Sequence[Sequence[tuple[str, str]]]) -> Samples:
-    """Return the samples with founders marked as in PLINK: neither parent is named, whether or not parents are in the file.
+    """Return the samples with founders marked as in PLINK: a founder has neither parent named, whether or not the parents are in the file.
 
     parents: for each fileset, (father, mother) of each sample, "0" or "" if unknown
     """
@@ -66,7 +66,7 @@ def with_founders(samples: Samples, parents: Sequence[Sequence[tuple[str, str]]]
 def positions_of(fileset: Fileset, place: str) -> Variants:
     """Return the positions of the sites. Raises `InputError` for text that is not a position.
 
-    place: name of the place of site {} for messages, a format string
+    place: format string for the location of site {} in messages
     """
     sites = []
     for number, (chromosome, position, *_) in enumerate(fileset.sites, 1):
@@ -79,7 +79,7 @@ def positions_of(fileset: Fileset, place: str) -> Variants:
 def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
     """Return a mask of the sites whose two alleles are in reverse order in the second fileset, bool[sites]; None if there are none.
 
-    An allele that no sample of a fileset has may be unknown there. Raises `InputError` for other sites or alleles.
+    An allele that no sample in a fileset has may be unknown there. Raises `InputError` if sites or alleles differ.
     """
     if len(one.sites) != len(other.sites):
         raise InputError(f"{other.path}: {len(other.sites):,} sites, {one.path} has {len(one.sites):,}; sites must be the same")
@@ -96,13 +96,13 @@ def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
 
 
 def _fit(some: Site, others: Site) -> bool:
-    """Return whether two pairs of alleles can be the same in this order. An unknown allele may be any but the other one of its pair."""
+    """Return whether two allele pairs can be the same in this order. An unknown allele may be any but the other allele in its pair."""
     merged = [b if a in _UNKNOWN else a for a, b in zip(some, others, strict=True) if a == b or a in _UNKNOWN or b in _UNKNOWN]
     known = [allele for allele in merged if allele not in _UNKNOWN]
     return len(merged) == len(some) and len(set(known)) == len(known)
 
 
 def swap_back(codes: Codes, swapped: npt.NDArray[np.bool_]) -> None:
-    """Change codes at these sites to count the other one of the two alleles."""
+    """Recode calls at these sites to count the other of the two alleles."""
     some = np.flatnonzero(swapped)
     codes[:, some] = np.where(codes[:, some] == MISSING, MISSING, 2 - codes[:, some])

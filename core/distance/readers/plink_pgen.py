@@ -1,4 +1,4 @@
-"""Reads PLINK 2 binary filesets: FILE.pgen, FILE.pvar or FILE.pvar.zst, FILE.psam. Calls are read by pgenlib, PLINK 2's own library.
+"""Reads PLINK 2 binary filesets: FILE.pgen, FILE.pvar or FILE.pvar.zst, FILE.psam. Calls are read with pgenlib, PLINK 2's own library.
 
 Only hard calls are compared: dosages and phase are ignored.
 """
@@ -36,17 +36,17 @@ from gpualign.core.sequences.ids import unique_ids
 _HEADER = struct.Struct("<3xII")  # the mode, variants and samples
 _OPTIONAL = ("FID", "PAT", "MAT")
 _CELLS = 1 << 20
-"""Calls that are read at a time, so that they are still in a cache when they are transposed into rows of samples."""
+"""Number of calls read at a time, so that they are still in cache when they are transposed into sample rows."""
 
 
 def pvar_of(path: Path) -> Path:
-    """Return the path of the table of variants of a .pgen, packed or not."""
+    """Return the path of the variant table for a .pgen, compressed or not."""
     packed = path.with_suffix(".pvar.zst")
     return packed if packed.is_file() and not path.with_suffix(".pvar").is_file() else path.with_suffix(".pvar")
 
 
 def _lines(path: Path, pgen: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, line), without empty lines and those that begin with ##."""
+    """Yield (number, line), skipping empty lines and lines that begin with ##."""
     try:
         with open(path, "rb") as stream:
             for number, line in enumerate(unpack(stream, str(path))[1], 1):
@@ -57,9 +57,9 @@ def _lines(path: Path, pgen: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _columns(path: Path, pgen: Path, selected: Sequence[str], unnamed: dict[int, Sequence[int]]) -> list[list[str]]:
-    """Return the columns `selected` of a .psam or .pvar, a list per line. Columns that it lacks are empty.
+    """Return the `selected` columns of a .psam or .pvar, one list per line. Columns that the file lacks are empty.
 
-    unnamed: places of the columns in files without a header, by the number of columns; the last entry is also for more columns
+    unnamed: column indices for files without a header, keyed by the number of columns; the last entry also applies to more columns
     """
     places: Sequence[int] | None = None
     min_cells, rows = 0, []
@@ -132,11 +132,11 @@ class _Fileset:
             raise InputError(f"{self.path}: cannot be read as .pgen ({said})") from None
 
     def positions(self) -> Variants:
-        """Return the positions of the sites. Raises `InputError` if the .pvar has other text in their place."""
+        """Return the positions of the sites. Raises `InputError` if the .pvar has text that is not a position."""
         return positions_of(self, f"{pvar_of(self.path)}: variant {{}}")
 
     def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
-        """Return a reader of calls. At `swapped` sites, bool[sites], it counts the other allele."""
+        """Return a call reader. At `swapped` sites, bool[sites], the reader counts the other allele."""
 
         def read(start: int, stop: int, workers: ReaderThreads) -> Codes:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
@@ -177,11 +177,11 @@ class _Fileset:
 
 
 def read_pgen_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> DenseSource:
-    """Open one fileset by its .pgen, or two with the same sites.
+    """Open one fileset, given its .pgen, or two with the same sites.
 
-    Raises `InputError` for files that do not belong together, `RunError` if pgenlib is not installed.
+    Raises `InputError` if files do not belong together, or `RunError` if pgenlib is not installed.
 
-    nonfounders: samples with parents count as founders
+    nonfounders: count samples with parents as founders
     """
     filesets = [_Fileset(path) for path in paths]
     ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]

@@ -1,4 +1,4 @@
-"""Counts the calls and the alleles of each site."""
+"""Counts the calls and alleles at each site."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gpualign.core.distance.threads import ReaderThreads
 
 @dataclass(frozen=True)
 class SiteCounts:
-    """Counts of each site. All arrays are int64[sites].
+    """Counts for each site. All arrays are int64[sites].
 
-    called: samples with a call
-    alleles: copies of alleles in their calls, or in those of the founders among them: two in a genotype, one in a letter
-    minor: copies of the second most common allele, 0 if there is only one; None: not requested
+    called: number of samples with a call
+    alleles: number of allele copies in these samples' calls, or in the founders' calls only: two per genotype, one per letter
+    minor: number of copies of the second most common allele, 0 if there is only one allele; None: not requested
     """
 
     called: CountArray = field(repr=False)
@@ -30,21 +30,21 @@ class SiteCounts:
 
     @classmethod
     def of(cls, kind: Kind, called: CountArray, minor: CountArray | None) -> SiteCounts:
-        """Return counts with as many alleles as calls of this kind have."""
+        """Return the counts, with the number of alleles that calls of this kind have."""
         return cls(called, called * (2 if kind is Kind.GENOTYPE else 1), minor)
 
     @classmethod
     def joined(cls, parts: Sequence[SiteCounts]) -> SiteCounts:
-        """Return the counts of the parts, one after the other."""
+        """Return the counts of all parts, concatenated."""
         minor = [part.minor for part in parts if part.minor is not None]
         called, alleles = (np.concatenate(some) for some in ([part.called for part in parts], [part.alleles for part in parts]))
         return cls(called, alleles, np.concatenate(minor) if minor else None)
 
 
 def count_sites(calls: Calls, kind: Kind, minor: bool, workers: ReaderThreads) -> SiteCounts:
-    """Return the counts of calls[samples][sites], codes (uint8) or allele numbers (uint32).
+    """Return the counts for calls[samples][sites], given as codes (uint8) or allele numbers (uint32).
 
-    minor: also count the second most common allele, of codes only
+    minor: also count the second most common allele, for codes only
     """
     samples, sites = calls.shape
     if calls.dtype != np.uint8:

@@ -1,5 +1,5 @@
-"""Reads tables of text with a row per sample, or transposed with a row per site. The meaning of their cells is decided after all rows have
-been read."""
+"""Reads text tables with a row per sample, or transposed with a row per site. The meaning of the cells is decided after all rows have been
+read."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ Warn = Callable[[str], None]
 def read_tables(inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, memory: int, scratch: Scratch, warn: Warn) -> DenseSource:
     """Read one table, or two with the same sites.
 
-    Two tables hold the same kind of calls: both are read as alleles if either of them looks like alleles. Raises `InputError` naming file,
-    line and column for ragged rows, cells that are not calls, repeated ids and sites that differ; and for tables that can be read in two
-    ways, naming both and the parameters that decide.
+    Two tables hold the same kind of calls: if either looks like alleles, both are read as alleles. Raises `InputError` naming the file,
+    line and column for ragged rows, cells that are not calls, repeated ids and differing sites. If a table can be read in two ways, the
+    `InputError` names both readings and the parameters that decide.
 
-    inputs: (text, name) of each table
-    memory: memory that calls may take, bytes
-    warn: receives assumptions that were made, and what is left out
+    inputs: (text, name) for each table
+    memory: maximum memory for calls, bytes
+    warn: receives notes on assumptions made and on what is left out
     """
     alleles = AlleleCells(options.missing_codes)
     readers = [TableReader(open_delimited(stream, source), options, alleles) for stream, source in inputs]
@@ -60,7 +60,7 @@ def read_tables(inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, me
 
 
 def _check_sites(tables: Sequence[TableRows], transpose: bool) -> None:
-    """Raise `InputError` for a second table that has other sites."""
+    """Raise `InputError` if the second table has different sites."""
     first, *others = ((t.row_ids if transpose else t.column_ids, t.source) for t in tables)
     for sites, source in others:
         differing = [k for k, (one, other) in enumerate(zip(first[0], sites, strict=False)) if one != other]
@@ -71,9 +71,9 @@ def _check_sites(tables: Sequence[TableRows], transpose: bool) -> None:
 
 
 def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> tuple[Kind, Codes | None]:
-    """Return (kind of the calls, the code of each raw code; None if raw codes are codes already).
+    """Return (kind of calls, code for each raw code; None if raw codes are already codes).
 
-    Raises `InputError` if the tables do not decide it.
+    Raises `InputError` if the tables do not determine the meaning.
     """
     known = [table for table in tables if table.cells is not None]
     for table in known[1:]:
@@ -112,13 +112,13 @@ def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> t
 
 
 def _name(table: TableRows) -> str:
-    """Return the name of the cells of a table, for a message."""
+    """Return the name of a table's cells, for use in messages."""
     assert table.cells is not None
     return table.cells.value
 
 
 def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: AlleleCells, transpose: bool) -> None:
-    """Raise `InputError` if numbers may not be alleles."""
+    """Raise `InputError` if numbers might not be alleles."""
     if options.type is TableType.ALLELES or any(table.of_scheme for table in tables):
         return
     first = next((table.first[0] for table in tables if table.cells is CellType.ALLELES and table.first), None)
@@ -137,7 +137,7 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
 
 
 def _refuse_others(tables: Sequence[TableRows], coding: Coding, options: CallOptions) -> None:
-    """Raise `InputError` for the first cell that is not a call of this coding."""
+    """Raise `InputError` for the first cell that is not a call under this coding."""
     for table in tables:
         bad = [raw for raw in np.flatnonzero(table.counts).tolist() if coding.codes[raw] == _sites.BAD]
         if not bad:
@@ -155,14 +155,14 @@ def _refuse_others(tables: Sequence[TableRows], coding: Coding, options: CallOpt
 
 
 def _spelled(raw: int, number: bool) -> str:
-    """Return a raw code as it is written in cells."""
+    """Return a raw code as written in cells."""
     if number:
         return "-1" if raw == MINUS_ONE else str(raw)
     return NUCLEOTIDES[raw] if raw < len(NUCLEOTIDES) else chr(raw)
 
 
 def _report(table: TableRows, warn: Warn) -> None:
-    """Warn of the parts of a table that are not read."""
+    """Warn about the parts of a table that are not read."""
     columns, corner = table.plan.columns, table.plan.corner
     if corner:
         transpose = parameter("transpose")
@@ -178,14 +178,14 @@ def _report(table: TableRows, warn: Warn) -> None:
 
 
 def _report_outliers(table: TableRows, transpose: bool, warn: Warn) -> None:
-    """Warn of loci that are unlike the others."""
+    """Warn about loci that are unlike the rest."""
     numbers, titles = _some_loci(table, transpose)
     if (report := describe_outliers(numbers, titles, transpose)) is not None:
         warn(f"{table.source}: {report}")
 
 
 def _some_loci(table: TableRows, transpose: bool) -> tuple[npt.NDArray[np.uint32], Sequence[str]]:
-    """Return the allele numbers of the first samples, uint32[samples][loci], and the names of the loci."""
+    """Return the allele numbers for the first samples, uint32[samples][loci], and the locus names."""
     if transpose:
         loci, samples = len(table.row_ids), min(len(table.column_ids), ROWS_LOOKED_AT)
         return table.store.columns(0, CELL_BYTES * samples).view(np.uint32)[:loci].T, table.row_ids

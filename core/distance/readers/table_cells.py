@@ -1,7 +1,7 @@
-"""Reads the cells of a table's rows as raw codes or as allele numbers, and refuses cells that are neither.
+"""Reads the cells of a table's rows as raw codes or allele numbers, and rejects cells that are neither.
 
-A row is stored as it is read. The meaning of raw codes is decided later (`codings`). A table whose first cells are digits may turn out to
-hold alleles: then the stored codes become allele numbers.
+Each row is stored as soon as it is read. The meaning of raw codes is decided later (`codings`). A table whose first cells are digits may
+turn out to hold alleles; the stored codes are then converted to allele numbers.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from gpualign.core.files.quoting import text_of
 from gpualign.core.files.scratch import Scratch
 
 _GENOTYPE = r"[0-9]+[/|][0-9]+|[A-Za-z][/|][A-Za-z]|[ACGT]{2,8}|[AB]{2}|[lmnphk]{2}x?[lmnphk]{0,2}"
-"""Genotypes of several letters or numbers, as HapMap, GWASpoly and JoinMap write them."""
+"""Genotypes with several letters or numbers, as written by HapMap, GWASpoly and JoinMap."""
 _MISSING_WORDS = "empty, ., -, ?, N, NA, -1 or -9"
 _CELLS_SHOWN = 20
 _LOOKED_AT = 1 << 20
-"""Bytes of rows that are looked at together."""
+"""Bytes of rows examined at a time."""
 
 
 class CellType(Enum):
-    """Type of the cells of a table: NUMBERS and LETTERS are bytes, raw codes of `codings`; ALLELES are 32-bit numbers."""
+    """Type of a table's cells: NUMBERS and LETTERS are bytes holding raw codes (`codings`); ALLELES are 32-bit numbers."""
 
     NUMBERS = "genotypes"
     LETTERS = "letters"
@@ -46,16 +46,16 @@ class CellType(Enum):
 class TablePlan:
     """Facts about a table that are known before its rows are read.
 
-    source: its name for messages
+    source: name for messages
     delimiter: text between cells
-    first_line: number of its first line with cells
-    columns: plan of its columns
-    options: how the table is read; for PLINK's exports, as their format requires
-    headed: whether its first line is certainly a header
-    of_scheme: whether its titles are those of a typing scheme, whose tables hold alleles
-    beyond: whether its first lines have numbers that no genotype has
-    export: ".raw" or ".traw" if PLINK wrote it, else None
-    corner: its first cell, if that suggests that rows are sites, but they are read as samples; else empty
+    first_line: number of the first line with cells
+    columns: plan for the columns
+    options: how the table is read; for PLINK exports, as their format requires
+    headed: whether the first line is certainly a header
+    of_scheme: whether the titles belong to a typing scheme, whose tables hold alleles
+    beyond: whether the first lines have numbers that no genotype has
+    export: ".raw" or ".traw" if PLINK wrote the table, else None
+    corner: first cell of the table if it suggests that rows are sites although they are read as samples; else empty
     """
 
     source: str
@@ -71,45 +71,45 @@ class TablePlan:
 
     @property
     def row(self) -> str:
-        """Name of a row for messages."""
+        """What to call a row in messages."""
         return "site" if self.options.transpose else "sample"
 
     @property
     def column(self) -> str:
-        """Name of a column for messages."""
+        """What to call a column in messages."""
         return "sample" if self.options.transpose else "site"
 
 
 @dataclass
 class Storage:
-    """Makes stores of rows.
+    """Creates row stores.
 
-    limit: memory that the rows may take, bytes
-    scratch: makes a scratch file for the others
+    limit: maximum memory for the rows, bytes
+    scratch: creates a scratch file for the remaining rows
     """
 
     limit: int
     scratch: Scratch
 
     def rows_of(self, width: int) -> RowStore:
-        """Return a store of rows of `width` bytes each."""
+        """Return a store for rows of `width` bytes each."""
         return RowStore(width, self.limit, self.scratch)
 
 
 class TableCells:
     """Reads the cells of one table.
 
-    cells: type of the cells; None until a call shows it
-    store: a row of raw codes, or of allele numbers, for each row
-    first: place of the first cell of each raw code, for messages; for alleles, key 0 has the place of the first that no genotype has
+    cells: type of the cells; None until a call reveals the type
+    store: one row of raw codes or allele numbers per table row
+    first: where each raw code first occurs, for messages; for alleles, key 0 holds where the first number that no genotype has occurs
     """
 
     def __init__(self, plan: TablePlan, alleles: AlleleCells, of_alleles: bool, storage: Storage) -> None:
-        """Take the plan of the table.
+        """Take the table's plan.
 
         alleles: reads cells that are alleles
         of_alleles: whether all cells are alleles
-        storage: makes stores of rows
+        storage: creates row stores
         """
         self._plan = plan
         self._columns = plan.columns
@@ -133,7 +133,7 @@ class TableCells:
         return np.array(self._calls.counts if self._calls else [0] * 256, dtype=np.int64)
 
     def numbers(self, rows: int) -> npt.NDArray[np.uint32]:
-        """Return the numbers in the first rows, uint32[rows][columns], 0 for cells that are not numbers."""
+        """Return the numbers in the first rows, uint32[rows][columns]; 0 for cells that are not numbers."""
         if self.cells is CellType.ALLELES:
             numbers = self.store.rows(0, rows).view(np.uint32)
             return np.where(numbers == NO_ALLELE, 0, numbers)
@@ -141,7 +141,7 @@ class TableCells:
         return np.where(codes > 9, 0, codes).astype(np.uint32)
 
     def decide(self, cells: Sequence[str]) -> None:
-        """Decide by the first call, in the cells after an id, whether the table holds numbers or letters, if that is not yet known."""
+        """If not yet known, decide from the first call among the cells after an id whether the table holds numbers or letters."""
         if self.cells is not None:
             return
         actions, missing = self._columns.actions, self._options.missing_codes
@@ -175,9 +175,9 @@ class TableCells:
 
         Raises `InputError` for ragged rows and for cells that are not calls.
 
-        start: place of the first delimiter, bytes; -1 if there is none
-        number: number of the line, for messages
-        name: id of its row, for messages
+        start: offset of the first delimiter, bytes; -1 if there is none
+        number: line number, for messages
+        name: row id, for messages
         """
         self._rows += 1
         if self.cells is None and start >= 0:
@@ -213,7 +213,7 @@ class TableCells:
                 self.first[0] = f"{self._place(number, name, int(places[0]))}: {str(row[places[0]])!r}"
 
     def _is_allele(self, line: bytes, column: int) -> bool:
-        """Return whether a cell that is not a call makes this a table of alleles."""
+        """Return whether a cell that is not a call shows that the table holds alleles."""
         options = self._options
         if self.cells is CellType.LETTERS or options.type is not TableType.AUTO or options.ploidy is not None or options.every_letter:
             return False
@@ -225,7 +225,7 @@ class TableCells:
         return look.proven
 
     def _become_alleles(self) -> None:
-        """Convert the rows so far, except the last one, to allele numbers: 0 and -1 are missing alleles."""
+        """Convert the rows read so far, except the last, to allele numbers: 0 and -1 become missing alleles."""
         store, rows = self.store, self._rows - 1
         store.done()
         out = self._storage.rows_of(store.width * CELL_BYTES)
@@ -244,9 +244,9 @@ class TableCells:
     # ---- cells that are not calls
 
     def check_decimals(self) -> None:
-        """Raise `InputError` if commas may not be decimal commas: together with decimal points, or with whole numbers in their column.
+        """Raise `InputError` if commas might not be decimal commas: if there are decimal points, or whole numbers in the same column.
 
-        In a table whose rows are sites, this holds only if a row mixes them, or if there are decimal points.
+        If rows are sites, raise only if a row mixes commas and whole numbers, or if there are decimal points.
         """
         commas = [decimals.commas for decimals in self._decimals if decimals.commas]
         points = any(decimals.points for decimals in self._decimals)
@@ -267,7 +267,7 @@ class TableCells:
             raise InputError(f"{where} has cells such as '7,0' beside {beside}: each may be a decimal or two numbers; write whole numbers")
 
     def _are_numbers(self, cells: npt.NDArray[np.uint8] | npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-        """Return a mask of the cells that are numbers other than 0: bool of the same shape."""
+        """Return a mask of the cells that hold nonzero numbers: bool, same shape."""
         missing = NO_ALLELE if self.cells is CellType.ALLELES else MISSING
         numbers: npt.NDArray[np.bool_] = (cells != 0) & (cells != missing)
         return numbers
@@ -277,7 +277,7 @@ class TableCells:
         return f"{self._plan.source}: line {number} ({name!r}), column {column} ({title!r})"
 
     def _check(self, line: bytes, number: int, name: str, cells: int, bad: int) -> None:
-        """Raise `InputError` for a row with another number of cells, or with a cell that is not a call, in column `bad` (-1: none)."""
+        """Raise `InputError` if a row has the wrong number of cells, or a cell that is not a call, in column `bad` (-1: none)."""
         if cells != self._width:
             raise InputError(
                 f"{self._plan.source}: line {number} ({name!r}) has {cells + 1} cell{'s'[: cells > 0]}, the header has {self._width + 1}"
@@ -316,14 +316,14 @@ class TableCells:
 
 
 def numbers_of_codes(codes: Codes) -> npt.NDArray[np.uint32]:
-    """Return the allele numbers of raw codes: 0, -1 and missing calls are missing alleles."""
+    """Return the allele numbers for raw codes: 0, -1 and missing calls become missing alleles."""
     numbers = codes.astype(np.uint32)
     numbers[(codes == 0) | (codes == MINUS_ONE) | (codes == MISSING)] = NO_ALLELE
     return numbers
 
 
 def cells_of(line: bytes, delimiter: str) -> list[str]:
-    """Return the text of the cells of a line."""
+    """Return the text of each cell in a line."""
     if b'"' in line:
         return [text_of(cell) for cell in line.rstrip(b"\r\n").split(delimiter.encode())]
     return [cell.strip() for cell in line.rstrip(b"\r\n").decode("utf-8", "surrogateescape").split(delimiter)]

@@ -1,4 +1,4 @@
-"""Reads the rows of one table of text: decides which line is the header, and which columns and rows are read, and collects their ids."""
+"""Reads the rows of one text table: identifies the header, chooses the columns and rows to read, and collects their ids."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from gpualign.core.files.square_matrices import numbers_of
 from gpualign.core.sequences.ids import is_id_title, is_title_of_ids
 
 _LOOKED_AT = 1 << 16
-"""Bytes of a table, in whole lines, that decide whether it holds alleles; at least one line of data."""
+"""Bytes of a table, in whole lines, examined to decide whether the table holds alleles; at least one line of data."""
 _NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHVX"
 _EMPTY_LINE = b'\t,; "\r\n'
 
 
 @dataclass
 class TableRows:
-    """One table as it was read.
+    """One table, as read.
 
-    plan: how it was read
-    row_ids: ids of its rows
-    cells: type of its cells; None if no call showed it
-    store: a row of raw codes, or of allele numbers, for each row
+    plan: how the table was read
+    row_ids: ids of the rows
+    cells: type of the cells; None if no call revealed the type
+    store: one row of raw codes or allele numbers per table row
     counts: number of occurrences of each raw code, int64[256]
-    first: places of cells, as in `TableCells`
-    rows_left_out: titles of metadata before rows that are not read
+    first: where cells first occur, as in `TableCells`
+    rows_left_out: metadata titles of the rows that were not read
     empty_rows: number of empty rows
     """
 
@@ -61,12 +61,12 @@ class TableRows:
 
     @property
     def source(self) -> str:
-        """Its name for messages."""
+        """Name of the table, for use in messages."""
         return self.plan.source
 
     @property
     def of_scheme(self) -> bool:
-        """Whether titles are those of a typing scheme, whose tables hold alleles."""
+        """Whether the titles belong to a typing scheme, whose tables hold alleles."""
         return self.plan.of_scheme
 
     @property
@@ -78,9 +78,9 @@ class TableRows:
 class TableReader:
     """Reads one table.
 
-    text: its lines
+    text: lines of the table
     options: how calls are read
-    alleles: reads cells that are alleles, also for another table of the run
+    alleles: reads cells that are alleles; shared by the tables of a run
     """
 
     def __init__(self, text: DelimitedText, options: CallOptions, alleles: AlleleCells) -> None:
@@ -102,7 +102,7 @@ class TableReader:
         return self._of_alleles
 
     def _begin(self) -> None:
-        """Read the first lines. Raises `InputError` for an empty text."""
+        """Read the first lines. Raises `InputError` if the text is empty."""
         size = 0
         for line in self._lines:
             self._head.append(line)
@@ -113,9 +113,9 @@ class TableReader:
             raise InputError(f"{self._source}: empty file; expected a table, an alignment, a VCF or a .bed file")
 
     def _make_plan(self, options: CallOptions) -> tuple[TablePlan, bool]:
-        """Return (how the table is read, whether its first lines prove that it holds alleles).
+        """Return (how to read the table, whether the first lines prove that the table holds alleles).
 
-        Raises `InputError` for a table without rows.
+        Raises `InputError` if the table has no rows.
         """
         header = self._head[0]
         export = None if options.no_header else plink_export(cells_of(header, self._delimiter))
@@ -149,7 +149,7 @@ class TableReader:
         return replace(plan, beyond=look.beyond), look.proven
 
     def read(self, of_alleles: bool, storage: Storage) -> TableRows:
-        """Read all rows. Raises `InputError` naming line and column.
+        """Read all rows. Raises `InputError` naming the line and column.
 
         of_alleles: whether the cells are alleles
         storage: where rows are stored
@@ -222,7 +222,7 @@ class TableReader:
         return rows
 
     def _refuse_symmetric(self, ids: Sequence[str], cells: TableCells) -> None:
-        """Raise `InputError` for cells that are those of a matrix, whatever the ids."""
+        """Raise `InputError` if the cells form a distance matrix, whatever the ids."""
         titles, options = self.plan.columns.titles, self.plan.options
         if len(ids) - len(titles) not in (0, 1) or options.no_header or cells.cells is CellType.LETTERS:
             return
@@ -253,7 +253,7 @@ class TableReader:
     # ---- the header
 
     def _plan_columns(self, header: bytes, row: bytes, options: CallOptions) -> tuple[Columns, bool]:
-        """Return (the columns that are read, decided by the header and the first row; whether the first line is certainly a header)."""
+        """Return (the columns to read, according to the header and the first row; whether the first line is certainly a header)."""
         titles, cells = cells_of(header, self._delimiter), cells_of(row, self._delimiter)
         if len(titles) == 1 and len(cells) != 2:
             what = "sample" if options.transpose else "site"
@@ -280,9 +280,9 @@ class TableReader:
         return columns, headed or not set(columns.left_out) <= set(options.missing_codes)
 
     def _refuse_data(self, header: bytes, cells: CellType | None, plan: TablePlan) -> None:
-        """Raise `InputError` for a first line that could be a row of this table.
+        """Raise `InputError` if the first line could be a row of this table.
 
-        cells: type of the cells of its rows; None if no call showed it
+        cells: type of the cells in the table's rows; None if no call revealed the type
         """
         line = header.rstrip(b"\r\n")
         start = line.find(self._mark) + 1
@@ -313,7 +313,7 @@ class TableReader:
 
 
 def _options_of_export(options: CallOptions, export: str, source: str) -> CallOptions:
-    """Return the options by which an export of PLINK's is read. Raises `InputError` for options that contradict it."""
+    """Return the options for reading a PLINK export. Raises `InputError` for conflicting options."""
     if options.type not in (TableType.AUTO, TableType.CALLS) or options.ploidy is not None:
         name = parameter("ploidy") if options.ploidy is not None else parameter("type", options.type.value)
         raise InputError(f"{source}: PLINK's {export} holds genotypes 0, 1, 2; {name} is for other tables")
@@ -321,12 +321,12 @@ def _options_of_export(options: CallOptions, export: str, source: str) -> CallOp
 
 
 def _looks_at_titles(options: CallOptions) -> bool:
-    """Return whether rows may begin with titles of metadata."""
+    """Return whether to check the start of each row for a metadata title."""
     return options.transpose and not options.no_header
 
 
 def _numbers_of_data(ploidy: int | None) -> Codes:
-    """Return the codes of the numbers that mark a first line as calls. Others may be names of sites."""
+    """Return the codes for the numbers that mark a first line as calls. The rest may be site names."""
     table = number_table()
     for digit in range(3, (ploidy or 0) + 1):
         table[ord(str(digit))] = digit
@@ -335,10 +335,10 @@ def _numbers_of_data(ploidy: int | None) -> Codes:
 
 @dataclass
 class _RowIds:
-    """Rows of a table: read, left out and empty ones.
+    """Table rows that were read, left out or empty.
 
     ids: ids of the rows that were read
-    left_out: titles of metadata of the rows that were not read
+    left_out: metadata titles of the rows that were not read
     empty: number of rows in which every cell is empty
     """
 
@@ -352,12 +352,12 @@ def _is_empty(line: bytes) -> bool:
 
 
 def _has_cells(line: bytes) -> bool:
-    """Return whether an empty line has delimiters."""
+    """Return whether an empty line contains delimiters."""
     return bool(line.strip())
 
 
 def _letters_of_data(every_letter: bool) -> Codes:
-    """Return the codes of the letters that mark a first line as calls. E, F and so on do not, because they occur in titles."""
+    """Return the codes for the letters that mark a first line as calls. Letters such as E and F do not, because they occur in titles."""
     table = cell_table(every_letter)
     if not every_letter:
         table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD
@@ -365,5 +365,5 @@ def _letters_of_data(every_letter: bool) -> Codes:
 
 
 def _is_scheme(title: str) -> bool:
-    """Return whether only tables of alleles have a column with this title."""
+    """Return whether only allele tables have a column with this title."""
     return re.search(r"(?<![A-Za-z])(cg|r|wg)?ST(?![a-z])|MLST|[Cc]lonal.?[Cc]omplex", title) is not None

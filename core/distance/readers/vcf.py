@@ -1,9 +1,9 @@
-"""Reads VCF and BCF, plain or bgzipped, through cyvcf2: one site per record, with all alleles distinguished.
+"""Reads VCF and BCF, plain or bgzipped, using cyvcf2: one site per record, with all alleles distinguished.
 
-A call with one allele (haploid) counts as two copies of it; phase is ignored; a call with a missing allele is missing.
+A haploid call counts as two copies of its allele; phase is ignored; a call with a missing allele is missing.
 
-A separate process reads the file (`vcf_records`): htslib crashes on some damaged files, and a crash must end as an error that names the
-file. That process ends whenever this one does, for any reason, and signals to this one do not reach the library.
+A separate process (`vcf_records`) reads the file: htslib crashes on some damaged files, and a crash must be reported as an error that names
+the file. That process ends whenever this one does, for any reason, and signals sent to this process do not reach the library.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from gpualign.core.files.scratch import Scratch
 from gpualign.core.sequences.ids import unique_ids
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from gpualign.core.distance.readers.vcf_records import main; main(sys.argv[1])"
-"""Modules are found where this process finds them, and in no other place: not in the working directory."""
+"""Child program, which looks for modules only where this process does, never in the working directory."""
 
 
 _REFERENCE = 3
-"""Fields of a site before its alternative alleles: chromosome, position and reference allele."""
+"""Number of fields in a site before the alternative alleles: chromosome, position and reference allele."""
 
 _BGZF_HEAD = 18
 _BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-"""SAM's specification, 4.1.2."""
+"""SAM specification, section 4.1.2."""
 
 
 class _File:
-    """The records of one file, and their calls."""
+    """Records of one file, and their calls."""
 
     def __init__(self, path: str, source: str, memory: int, scratch: Scratch) -> None:
         self.source = source
@@ -120,7 +120,7 @@ class _Reader:
         self._listener.start()
 
     def messages(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield (kind, content) of messages as they arrive. Ends when the process does, even in the middle of a message."""
+        """Yield (kind, content) for each message as it arrives. Stops when the process ends, even in the middle of a message."""
         head_bytes = 1 + vcf_records.SIZE_BYTES
         while len(head := self._messages.read(head_bytes)) == head_bytes:
             size = int.from_bytes(head[1:], "little")
@@ -130,7 +130,7 @@ class _Reader:
             yield head[:1], content
 
     def last_words(self) -> str:
-        """Return htslib's last error as a suffix for a message, or "". Ends the process."""
+        """Return htslib's last error as a suffix for a message, or "". Terminates the child process."""
         self.stop()
         return f" {ascii(self._lines[0].decode('utf-8', 'replace').strip())[1:-1]}" if self._lines else ""
 
@@ -139,14 +139,14 @@ class _Reader:
         return self._process.wait()
 
     def stop(self) -> None:
-        """End the process, at any point of its work."""
+        """Terminate the process, whatever it is doing."""
         self._process.kill()
         self._process.wait()
         self._listener.join()
 
 
 def _refuse_truncated(path: str, source: str) -> None:
-    """Raise `InputError` for a bgzipped file that does not end in an empty block: htslib only remarks on it, and records would be lost."""
+    """Raise `InputError` if a bgzipped file does not end with an empty block: htslib only warns about it, and records would be lost."""
     with open(path, "rb") as stream:
         first = stream.read(_BGZF_HEAD)
         if first[:4] != b"\x1f\x8b\x08\x04" or first[12:14] != b"BC":
@@ -157,7 +157,7 @@ def _refuse_truncated(path: str, source: str) -> None:
 
 
 def _without_site() -> list[str]:
-    """Return Python's option to start without the site module, if gpualign is found without it; an editable installation is not."""
+    """Return Python's option to skip the site module if gpualign can be imported without it, which is not so for an editable install."""
     spec = PathFinder.find_spec("gpualign", sys.path)
     return ["-S"] if spec is not None and spec.submodule_search_locations == list(gpualign.__path__) else []
 
@@ -180,10 +180,10 @@ def _reading(path: str) -> Iterator[_Reader]:
 def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, memory: int, scratch: Scratch) -> DenseSource:
     """Read one file, or two with the same records.
 
-    Raises `InputError` naming file and record, `RunError` if cyvcf2 is not installed.
+    Raises `InputError` naming the file and record, or `RunError` if cyvcf2 is not installed.
 
-    inputs: (path, name for messages) of each file
-    memory: memory that calls may take, bytes
+    inputs: (path, name for messages) for each file
+    memory: maximum memory for calls, bytes
     """
     files = [_File(path, source, memory // len(inputs), scratch) for path, source in inputs]
     first = files[0]
@@ -204,7 +204,7 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
 
 
 def _fit(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    """Return whether two records are of the same site. One without an alternative allele has calls of the reference only."""
+    """Return whether two records describe the same site. A record without alternative alleles has only reference calls."""
     return a == b or (a[:_REFERENCE] == b[:_REFERENCE] and _REFERENCE in (len(a), len(b)))
 
 

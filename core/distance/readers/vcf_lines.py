@@ -1,4 +1,4 @@
-"""Checks a VCF for defects that htslib does not report, or crashes on: a second header, empty lines, and rows with too many genotypes."""
+"""Checks a VCF for defects that htslib does not report or that crash it: a second header, empty lines, and rows with too many genotypes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.files.decompression import unpack
 
 _FIXED = 9
-"""Columns before those of samples."""
+"""Number of columns before the sample columns."""
 
 
 class VcfLines:
     """Checks the lines of a file in a thread while another process reads the file.
 
     path: path of the file
-    source: its name for messages
+    source: name for messages
     last_record: number of the record after which the check may stop
     """
 
@@ -27,7 +27,7 @@ class VcfLines:
         self.last_record: float = inf
 
     def check(self) -> None:
-        """Raise `InputError` naming a line that is wrong. BCF is not checked, since it has no lines."""
+        """Raise `InputError` naming the first invalid line. BCF is not checked, because it has no lines."""
         with open(self._path, "rb") as stream:
             first, text = unpack(stream, self._source)
             if not first.startswith(b"BCF"):

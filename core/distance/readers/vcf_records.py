@@ -1,11 +1,11 @@
-"""Process that reads records of a VCF or BCF file and sends them, so that a damaged file can crash only that process.
+"""Process that reads the records of a VCF or BCF file and sends them on, so that a damaged file can crash only this process.
 
-A message is its kind (1 byte), the size of its content (8 bytes), and the content:
-    IDS      JSON: ids of the samples
-    BLOCK    JSON: [chromosome, position, alleles ...] of each record; then the calls of each record, a byte per sample
-    REFUSED  JSON: the defect of the file
-    END      empty: all records were sent
-The content of a BLOCK begins with 8 bytes that hold the size of its JSON.
+A message consists of its kind (1 byte), the size of its content (8 bytes), and the content:
+    IDS      JSON: sample ids
+    BLOCK    JSON: [chromosome, position, alleles ...] for each record; then the calls for each record, one byte per sample
+    REFUSED  JSON: the defect in the file
+    END      empty: all records have been sent
+The content of a BLOCK starts with the size of its JSON (8 bytes).
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ SIZE_BYTES = 8
 
 _BLOCK_BYTES = 1 << 20
 MAX_RECORDS = 4096
-"""Maximum number of records of a block, because their sites take memory too."""
+"""Maximum number of records in a block; limited because their sites also take memory."""
 _PADDING = -2
-"""Second allele that htslib gives a haploid call."""
+"""Value that htslib stores as the second allele of a haploid call."""
 
 
 def size_bytes(size: int) -> bytes:
-    """Return a size as it is written in messages."""
+    """Return a size as encoded in messages."""
     return size.to_bytes(SIZE_BYTES, "little")
 
 
 def main(path: str) -> None:
-    """Read a file and send its records to standard output. Standard input is a pipe that ends when the receiver does."""
+    """Read a file and send its records to standard output. Standard input is a pipe that closes when the receiver exits."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # without a receiver the process ends silently
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the receiver decides; a batch system may send it to both
     threading.Thread(target=_end_with_the_receiver, daemon=True).start()
@@ -106,7 +106,7 @@ def _send_records(path: str, sender: _Sender) -> None:
 
 @contextmanager
 def _reported(what: str) -> Iterator[None]:
-    """Turn the bare exceptions of cyvcf2 into `InputError` with `what` failed."""
+    """Turn bare cyvcf2 exceptions into an `InputError` whose message begins with `what`."""
     try:
         yield
     except InputError:
