@@ -1,1 +1,1 @@
-"""Decisions about tables of calls: their header, their columns, and the meaning of their cells. Pure: text and counts in, decisions out."""
+"""Decisions about call tables: the header, the columns, and the meaning of the cells. Pure: text and counts in, decisions out."""

@@ -1,8 +1,8 @@
-"""Converts cells of tables with alleles of loci (MLST, cgMLST, wgMLST) to numbers.
+"""Converts cells of allele tables (MLST, cgMLST, wgMLST) to numbers.
 
-An allele is a number, or a hash in hexadecimal digits. A prefix shows how it was found, not which it is: INF-7 and *7, which chewBBACA and
-Chewie-NS write for new alleles, are allele 7. A comma never separates two alleles: 7,0 is the 7 of a program that writes decimals, and
-1,234 is refused.
+An allele is a number, or a hash in hexadecimal digits. A prefix shows how an allele was found, not which allele it is: INF-7 and *7, which
+chewBBACA and Chewie-NS write for new alleles, are allele 7. A comma never separates two alleles: 7,0 is 7 as written by a program that
+writes decimals, and 1,234 is rejected.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ CELL_BYTES = 4
 """Size of an allele number, uint32."""
 
 NO_ALLELE: int = _sites.NO_ALLELE
-"""Number of a missing allele."""
+"""Number that denotes a missing allele."""
 
 _CHEWBBACA = ("LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOTSC", "NIPH", "NIPHEM", "PAMA", "ALM", "ASM")
 MISSING_WORDS = ("-", "?", ".", "N", "X", "I", "NA", "N/A", "NAN", "NONE", "NULL", *_CHEWBBACA)
-"""Words for missing alleles, in any case, in addition to an empty cell and 0."""
+"""Case-insensitive words for missing alleles, in addition to an empty cell and 0."""
 
 _EXPECTED = "5, INF-5, *5 or a hash, or for a missing one 0, empty, -, ?, N, NA, LNF, NIPH, NIPHEM, PLOT3, PLOT5, LOTSC, PAMA, ASM or ALM"
 
 _NUMBER = re.compile(r"(?:INF-)?\*?([0-9]+)(?:[.,]00?)?", re.IGNORECASE)
 _HASH = re.compile(r"(?:INF-)?\*?([0-9a-f]{8,128})", re.IGNORECASE)
 _INCOMPLETE = re.compile(r"-[0-9]+(?:[.,]00?)?|[~*]?[0-9]+\?|~[0-9]+")
-"""Alleles of EnteroBase (-5) and mlst (5?, ~5) that were found only in part, or inexactly."""
+"""Alleles that EnteroBase (-5) and mlst (5?, ~5) found only partially, or inexactly."""
 _SEVERAL = re.compile(r"[0-9]+(?:[;|/] ?[0-9]+)+")
-"""Several alleles of a locus (PubMLST: 5;7), none of which is 0."""
+"""Several alleles at one locus (PubMLST: 5;7), none of them 0."""
 
 _BEYOND = "(?=.*(?:[3-9]|[0-9]{2}))"
 """Lookahead for a number that is not a genotype."""
@@ -46,7 +46,7 @@ _TELLING = re.compile(
     rf"|{_BEYOND}(?:[1-9][0-9]*(?:;[1-9][0-9]*)+|~[0-9]+|[~*]?[0-9]+\?)",
     re.IGNORECASE,
 )
-"""Cells that only tables of alleles have."""
+"""Cells that occur only in allele tables."""
 
 _WORD = re.compile(r"[^\s,;:/|'\"][^,;:/|'\"]{0,14}")
 """Cells that may be words for missing calls."""
@@ -56,21 +56,21 @@ _LARGEST_GENOTYPE = 2
 _LARGEST_DIGIT = 9
 _RARE = 100
 _DISTINCT = 12
-"""Number of different numbers that are remembered: more are neither dosages nor codes for missing calls."""
+"""Number of distinct numbers to remember: more are neither dosages nor codes for missing calls."""
 _MOST_OTHERS = 2
-"""In a table of genotypes, at most one column in this many may have numbers that no genotype has."""
+"""In a genotype table, at most one column in this many may have numbers that no genotype has."""
 _MOST_NAMED = 5
 _REPEATED_DIGIT = re.compile(r"([0-9])\1+")
-"""Numbers that are codes for missing calls more often than others: 99, 888."""
+"""Numbers commonly used as codes for missing calls: 99, 888."""
 
 
 @dataclass(frozen=True)
 class AlleleLook:
-    """Evidence of alleles in the first cells of a table.
+    """Evidence for alleles in the first cells of a table.
 
-    telling: some are written in a way that only alleles are
-    beyond: some are numbers that no genotype has, and they are not as rare as typing errors
-    proven: the table has alleles: some are telling, or numbers of several digits
+    telling: some cells are written in a way that only alleles are
+    beyond: some cells are numbers that no genotype has, and these numbers are not as rare as typing errors
+    proven: the table holds alleles, because some cells are telling, or are numbers with several digits
     """
 
     telling: bool
@@ -86,8 +86,8 @@ def is_slip(rare: int, numbers: int) -> bool:
 def look_for_alleles(rows: Iterable[Sequence[str]], missing: Sequence[str] = ()) -> AlleleLook:
     """Look for alleles in the cells of a table.
 
-    rows: for each row, the cells that are read
-    missing: cells that are missing calls
+    rows: cells to examine in each row
+    missing: cell values that denote a missing call
     """
     numbers = beyond = 0
     several = False
@@ -110,10 +110,10 @@ def look_for_alleles(rows: Iterable[Sequence[str]], missing: Sequence[str] = ())
 
 
 class AlleleCells:
-    """Reads cells of the tables of one run: an allele gets the same number in all of them.
+    """Reads the cells of all tables in one run: an allele gets the same number in every table.
 
-    Numbers up to nine digits keep their value; longer ones (CRC32 of chewBBACA's hashed profiles) and hashes are numbered from 2^31 in the
-    order in which they occur.
+    Numbers of up to nine digits keep their value; longer numbers (CRC32 in chewBBACA's hashed profiles) and hashes are numbered from 2^31
+    in order of occurrence.
     """
 
     def __init__(self, missing: Sequence[str] = ()) -> None:
@@ -123,14 +123,14 @@ class AlleleCells:
         self._missing = [*MISSING_WORDS, *missing]
         self._missing_words = frozenset(word.upper() for word in self._missing)
         self.telling = False
-        """Whether a cell was written in a way that only alleles are."""
+        """Whether any cell was written in a way that only alleles are."""
         self.numbers = self.beyond = self.zeros = 0
-        """Number of cells that are numbers, that are numbers beyond genotypes, and that are zeros."""
+        """Number of cells that hold numbers, numbers beyond genotypes, and zeros."""
         self.distinct: set[int] = set()
-        """The different numbers beyond genotypes, up to `_DISTINCT` + 1 of them."""
+        """Distinct numbers beyond genotypes; no more are added once there are more than `_DISTINCT`."""
 
     def parser(self, delimiter: str, actions: Codes) -> _sites.AlleleParser:
-        """Return a parser of the rows of one table. actions: as in `columns.Columns`."""
+        """Return a parser for the rows of one table. actions: as in `columns.Columns`."""
         return _sites.AlleleParser(delimiter, actions, self._missing)
 
     def parse(
@@ -138,8 +138,8 @@ class AlleleCells:
     ) -> tuple[int, int, int]:
         """Write the numbers of a line's cells, from byte `start`, into `row`, uint32[loci].
 
-        Returns (number of cells; the first column that should be empty and is not, or -1; the place in `row` of the first cell that is not
-        an allele, or -1).
+        Returns (number of cells; first column that should be empty but is not, or -1; index in `row` of the first cell that is not an
+        allele, or -1).
         """
         cells, not_empty, numbers, beyond, zeros, others = parser.parse(line, start, row)
         columns: Sequence[int] = range(cells)
@@ -159,10 +159,10 @@ class AlleleCells:
         return cells, not_empty, -1
 
     def count(self, row: npt.NDArray[np.uint32], numbers: int, beyond: int, zeros: int) -> None:
-        """Add the numbers of a row to the counts.
+        """Add a row's numbers to the counts.
 
-        row: its numbers, in which zeros are missing alleles
-        numbers, beyond, zeros: cells that are numbers, that are numbers beyond genotypes, and that are zeros
+        row: numbers in the row, with zeros as missing alleles
+        numbers, beyond, zeros: number of cells that hold numbers, numbers beyond genotypes, and zeros
         """
         self.numbers, self.beyond, self.zeros = self.numbers + numbers, self.beyond + beyond, self.zeros + zeros
         if len(self.distinct) <= _DISTINCT:
@@ -170,7 +170,7 @@ class AlleleCells:
 
     @property
     def problem(self) -> str | None:
-        """Reason why the numbers may not be alleles, with the options that decide; None if they can only be alleles."""
+        """Reason why the numbers might not be alleles, with the options that decide; None if the numbers can only be alleles."""
         if self.telling or not self.zeros or self.numbers <= self.beyond or len(self.distinct) > _DISTINCT:
             return None
         codes = sorted(number for number in self.distinct if number > _LARGEST_DIGIT)
@@ -197,11 +197,11 @@ class AlleleCells:
         return not self.telling and is_slip(self.beyond, self.numbers)
 
     def could_be_allele(self, text: str) -> bool:
-        """Return whether a cell could be an allele or a missing one, in a known spelling."""
+        """Return whether a cell could be an allele or a missing allele, in a known spelling."""
         return not text or text.upper() in self._missing_words or any(p.fullmatch(text) for p in (_NUMBER, _HASH, _INCOMPLETE, _SEVERAL))
 
     def _number(self, cell: bytes) -> int | None:
-        """Return the number of a cell's allele; None for a cell that is not an allele."""
+        """Return the number for a cell's allele; None if the cell is not an allele."""
         word = text_of(cell).strip()
         self.telling = self.telling or _TELLING.fullmatch(word) is not None
         if word.upper() in self._missing_words or _INCOMPLETE.fullmatch(word) or _are_several(word):
@@ -222,13 +222,13 @@ class AlleleCells:
 
 
 def describe_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], transpose: bool) -> str | None:
-    """Return the reason why alleles, with 0 as a missing one, may be genotypes next to other columns.
+    """Return the reason why alleles, with 0 as a missing allele, may be genotypes next to columns that are not sites.
 
     Returns None if most columns have numbers that no genotype has.
 
     numbers: allele numbers of some samples, [samples][loci]
-    titles: names of the loci
-    transpose: loci are rows of the table
+    titles: locus names
+    transpose: rows of the table are loci
     """
     known = numbers != NO_ALLELE
     largest = np.where(known, numbers, 0).max(axis=0, initial=0)
@@ -245,7 +245,7 @@ def describe_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], t
 
 
 def _are_several(word: str) -> bool:
-    """Return whether a cell has several alleles, none of which is 0."""
+    """Return whether a cell holds several alleles, none of them 0."""
     return _SEVERAL.fullmatch(word) is not None and all(int(part) for part in re.split("[;|/]", word))
 
 
@@ -266,5 +266,5 @@ def describe_no_allele(cell: str, transpose: bool) -> str:
 
 
 def advise_missing(cell: str) -> str:
-    """Return advice for a cell that may be a missing call; empty for a cell that is not a short word."""
+    """Return advice for a cell that may be a missing call; empty unless the cell is a short word."""
     return f"{parameter('missing_code', cell)} if it is a missing call" if _WORD.fullmatch(cell) else ""

@@ -1,14 +1,14 @@
-"""Decides the meaning of the codes in a table of calls by which of them occur.
+"""Infers the meaning of the codes in a call table from the set of codes that occur.
 
-Cells of one character are read as raw codes: a digit as itself, -1 as MINUS_ONE, A, C, G and T as 0 to 3, other letters as ASCII. If the
-codes that occur in the whole table do not prove their meaning, the user is informed which options decide it.
+One-character cells are read as raw codes: a digit as itself, -1 as MINUS_ONE, A, C, G and T as 0 to 3, other letters as ASCII. If the codes
+that occur in the whole table do not prove their meaning, the user is told which options decide it.
 
-    -1, 0, 1, never 2      genotypes that are centred (rrBLUP)
+    -1, 0, 1, never 2      centred genotypes (rrBLUP)
     0, 1, 2 and 9          9 is a missing call
     1 to 9, never 0        alleles of loci
-    only A, B and H        genotypes of a cross (R/qtl)
+    only A, B and H        genotypes from a cross (R/qtl)
 
-0 with a number above 2 has several readings: alleles, of which 0 is a missing one, or dosages of a polyploid.
+0 together with a number above 2 has several readings: alleles, with 0 as a missing allele, or dosages in a polyploid.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ _GENOTYPES = frozenset((0, 1, 2))
 _NINE = 9
 _CROSS = frozenset("ABH")
 _CROSS_LETTERS = frozenset("ABCDH")
-"""Letters of R/qtl: in addition to A, B and H also C (not A) and D (not B), which are not genotypes."""
+"""Letters used by R/qtl: A, B and H, and also C (not A) and D (not B), which are not genotypes."""
 
 _SEVERAL = "KMRSWY"
 """IUPAC codes for two nucleotides: heterozygous genotypes in some tables."""
 
 _NUCLEOTIDE_LETTERS = frozenset("ACGTUNRYSWKMBDHVX")
-"""IUPAC codes, and X, which masks."""
+"""IUPAC codes, and X for masked letters."""
 
 
 @dataclass(frozen=True)
 class Coding:
     """Meaning of raw codes.
 
-    kind: kind of the calls
-    codes: the code of each raw code, MISSING for a missing call, BAD for a raw code that is not a call: uint8[256]
-    assumed: the assumption that was made, for a note; None if there was no choice
-    problem: the reason why nothing can be assumed, with the options that decide; None if the meaning is decided
+    kind: kind of calls
+    codes: code for each raw code; MISSING for a missing call, BAD for a raw code that is not a call: uint8[256]
+    assumed: assumption made, for a note; None if there was no choice
+    problem: reason why nothing can be assumed, with the options that decide; None if the meaning is decided
     """
 
     kind: Kind
@@ -59,8 +59,10 @@ class Coding:
 
 
 def raw_numbers(missing: Sequence[str] = ()) -> Codes:
-    """Return the raw codes of cells of one character in a table of numbers, uint8[256]. missing: cells of any length that are missing
-    calls."""
+    """Return the raw codes for one-character cells in a table of numbers, uint8[256].
+
+    missing: cell values, of any length, that denote a missing call
+    """
     table = number_table()
     for digit in range(10):
         table[ord(str(digit))] = digit
@@ -68,7 +70,7 @@ def raw_numbers(missing: Sequence[str] = ()) -> Codes:
 
 
 def raw_letters(every_letter: bool, missing: Sequence[str] = ()) -> Codes:
-    """Return the raw codes of cells of one character in a table of letters, uint8[256]. missing: as in `raw_numbers`."""
+    """Return the raw codes for one-character cells in a table of letters, uint8[256]. missing: as in `raw_numbers`."""
     table = cell_table(every_letter)
     if not every_letter:
         for byte in range(128):
@@ -79,7 +81,7 @@ def raw_letters(every_letter: bool, missing: Sequence[str] = ()) -> Codes:
 
 
 def with_missing(table: Codes, missing: Sequence[str]) -> Codes:
-    """Set the code of cells of one character that are missing calls, letters in either case, to MISSING in the table, and return it."""
+    """Set the table's codes for one-character missing calls (letters in either case) to MISSING, and return the table."""
     for code in missing:
         if len(code) == 1 and code.isascii():
             table[[ord(code.lower()), ord(code.upper())]] = MISSING
@@ -87,10 +89,10 @@ def with_missing(table: Codes, missing: Sequence[str]) -> Codes:
 
 
 def number_coding(counts: npt.NDArray[np.int64], options: CallOptions, of_scheme: bool = False, reads_alleles: bool = True) -> Coding:
-    """Decide the meaning of numbers. Raises `InputError` for options that are for letters.
+    """Decide the meaning of numbers. Raises `InputError` for options that apply only to letters.
 
     counts: number of occurrences of each raw code, int64[256]
-    of_scheme: whether titles of the table are those of a typing scheme
+    of_scheme: whether the table's titles belong to a typing scheme
     reads_alleles: whether alleles can be read
     """
     type = options.type
@@ -175,18 +177,18 @@ def _centred(assumed: str | None = None) -> Coding:
 
 
 def _dosages(ploidy: int) -> Coding:
-    """Return the coding of dosages. A haploid call counts as two copies of its allele, as in VCF."""
+    """Return the coding for dosages. A haploid call counts as two copies of its allele, as in VCF."""
     codes = {0: 0, 1: 2} if ploidy == 1 else {dosage: dosage for dosage in range(ploidy + 1)}
     return Coding(Kind.GENOTYPE if ploidy <= 2 else Kind.DOSAGE, _table({**codes, MINUS_ONE: MISSING}))
 
 
 def _alleles(assumed: str | None = None) -> Coding:
-    """Return the coding of allele numbers, 1 to 9; 0 is a missing allele."""
+    """Return the coding for allele numbers 1 to 9; 0 is a missing allele."""
     return Coding(Kind.ALLELE, _table({0: MISSING, MINUS_ONE: MISSING, **{number: number for number in range(1, 10)}}), assumed)
 
 
 def alleles_assumed() -> str:
-    """Return the note that cells are read as alleles because they look like alleles."""
+    """Return the note saying that cells are read as alleles because they look like alleles."""
     alleles, calls = parameter("type", TableType.ALLELES.value), parameter("type", TableType.CALLS.value)
     return f"read as alleles of loci, 0 as a missing one ({alleles} confirms it, {calls} reads genotypes)"
 
@@ -196,7 +198,7 @@ def _undecided(problem: str) -> Coding:
 
 
 def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding:
-    """Decide the meaning of letters, of which not every one is a call. Raises `InputError` for options that are for numbers.
+    """Decide the meaning of letters if not every letter is a call. Raises `InputError` for options that apply only to numbers.
 
     counts: as in `number_coding`
     """
@@ -236,7 +238,7 @@ def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding
 
 
 def describe_ambiguous(counts: npt.NDArray[np.int64]) -> str | None:
-    """Return a note about letters for two nucleotides, which are genotypes in some tables and missing calls here; None if there are none.
+    """Return a note on letters for two nucleotides, which are genotypes in some tables but missing calls here; None if none occur.
 
     counts: as in `number_coding`
     """
@@ -248,10 +250,10 @@ def describe_ambiguous(counts: npt.NDArray[np.int64]) -> str | None:
 
 
 _OTHERS = sorted(frozenset(map(chr, range(ord("A"), ord("Z") + 1))) - frozenset(NUCLEOTIDES))
-"""Letters that are missing calls among nucleotides."""
+"""Letters that denote missing calls in nucleotide tables."""
 
 
 def _cross(assumed: str | None = None) -> Coding:
-    """Return the coding of a cross. Raw codes of A and C are those of nucleotides; C (not A) and D (not B) are missing calls."""
+    """Return the coding for a cross. A and C have the same raw codes as the nucleotides; C (not A) and D (not B) are missing calls."""
     a, c = NUCLEOTIDES.index("A"), NUCLEOTIDES.index("C")
     return Coding(Kind.GENOTYPE, _table({a: 0, ord("H"): 1, ord("B"): 2, c: MISSING, ord("D"): MISSING}), assumed)

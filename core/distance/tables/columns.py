@@ -1,4 +1,4 @@
-"""Chooses the columns of a table that are read."""
+"""Chooses which columns of a table to read."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from gpualign.core.distance.tables.titles import NAME_OF_SITE, annotation_width,
 
 _MOST_NAMED = 8
 _RAW = ("FID", "IID", "PAT", "MAT", "SEX", "PHENOTYPE")
-"""The first columns of PLINK's .raw, which has a row per sample."""
+"""First columns of a PLINK .raw file, which has a row per sample."""
 _TRAW = ("CHR", "SNP", "(C)M", "POS", "COUNTED", "ALT")
-"""The first columns of PLINK's .traw, which has a row per site."""
+"""First columns of a PLINK .traw file, which has a row per site."""
 _HETEROZYGOUS = "_HET"
-"""End of titles of .raw whose columns repeat which genotypes are heterozygous."""
+"""Suffix of .raw titles whose columns repeat which genotypes are heterozygous."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Plan for the columns of a table.
+    """Plan for a table's columns.
 
-    titles: titles of the columns that are read
-    actions: READ, SKIP_COLUMN or EMPTY of `_sites` for each column after the first, uint8[columns]; if empty, all are read
+    titles: titles of the columns to read
+    actions: READ, SKIP_COLUMN or EMPTY from `_sites` for each column after the first, uint8[columns]; if empty, all columns are read
     left_out: titles of the columns left out because they are known not to be sites
     untitled: number of columns without a title, in which every cell must be empty
-    id_cells: cells of a row that make its id: one, or family and person
+    id_cells: indices of the cells that form a row's id: one, or family and individual
     """
 
     titles: list[str]
@@ -42,25 +42,25 @@ class Columns:
     id_cells: tuple[int, ...] = (0,)
 
     def number_of(self, place: int) -> int:
-        """Return the column, counted after the first, of a place among the columns that are read."""
+        """Convert an index among the columns that are read into a column number, counted after the first column."""
         return place if not len(self.actions) else int(np.flatnonzero(self.actions == _sites.READ)[place])
 
     def place_of(self, column: int) -> int:
-        """Return the place of a column, counted after the first, among the columns that are read."""
+        """Convert a column number, counted after the first column, into an index among the columns that are read."""
         return column if not len(self.actions) else int(np.count_nonzero(self.actions[:column] == _sites.READ))
 
 
 def plink_export(header: Sequence[str]) -> str | None:
-    """Return ".raw" or ".traw" for the first line of such a file of PLINK's, else None."""
+    """Return ".raw" or ".traw" if this is the header of such a PLINK file, else None."""
     first = tuple(title.upper() for title in header[: len(_RAW)])
     return ".raw" if first == _RAW else ".traw" if first == _TRAW else None
 
 
 def plan_columns(header: Sequence[str], options: CallOptions) -> Columns:
-    """Decide by its title how each column after the first is treated.
+    """Decide from the titles how to treat each column after the first.
 
-    Columns that `options` names are read, whatever their titles; other columns of metadata, or of annotation next to samples, are not.
-    Raises `InputError` for titles that the table does not have, and if no column remains.
+    Columns that `options` names are read, whatever their titles; all other metadata columns, and annotation columns next to samples, are
+    not. Raises `InputError` for titles that the table does not have, and if no column remains.
 
     header: titles of all columns
     """
@@ -98,7 +98,7 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> Columns:
 
 
 def _refuse_sites_as_rows(header: Sequence[str], options: CallOptions) -> None:
-    """Raise `InputError` for a table whose titles show that its rows are sites, and for one of PLINK's with a column before its own."""
+    """Raise `InputError` if a table's titles show that its rows are sites, or if extra columns precede those of a PLINK .raw file."""
     if set(_RAW[1:4]) <= set(header):
         raise InputError(f"columns as in PLINK's .raw, but the first one is {header[0]!r}; delete the columns before {_RAW[0]}")
     width = 1 if options.transpose or options.columns is not None else annotation_width(header)
@@ -111,7 +111,7 @@ def _refuse_sites_as_rows(header: Sequence[str], options: CallOptions) -> None:
 
 
 def _places_of_others(header: Sequence[str], transpose: bool, export: str | None) -> list[int]:
-    """Return the columns after the first that have no title, or a title that does not belong to calls."""
+    """Return the indices, counted after the first column, of columns with no title, or with a title that does not belong to calls."""
     titles = header[1:]
     empty = [k for k, title in enumerate(titles) if not title]
     if export is not None:
@@ -125,24 +125,24 @@ def _places_of_others(header: Sequence[str], transpose: bool, export: str | None
 
 
 def _repeats(title: str, before: str, export: str) -> bool:
-    """Return whether a column of .raw shows which genotypes of the column before it are heterozygous (`--recode AD`)."""
+    """Return whether a .raw column shows which genotypes in the previous column are heterozygous (`--recode AD`)."""
     return export == ".raw" and title.endswith(_HETEROZYGOUS) and before.rsplit("_", 1)[0] == title.removesuffix(_HETEROZYGOUS)
 
 
 def describe_left_out(titles: Sequence[str], transpose: bool) -> str:
-    """Return a note about columns that are left out because of their titles. transpose: columns are samples."""
+    """Return a note on columns left out because of their titles. transpose: columns are samples."""
     shown, are = _named(titles)
     why = "annotation of sites" if transpose else "metadata"
     return f"column{'s'[: len(titles) != 1]} {shown} {are} left out as {why}, by title; {parameter('columns')} names the columns to read"
 
 
 def describe_rows_left_out(titles: Sequence[str]) -> str:
-    """Return a note about rows that are left out because of their titles."""
+    """Return a note on rows left out because of their titles."""
     shown, are = _named(titles)
     return f"row{'s'[: len(titles) != 1]} {shown} {are} left out as metadata, by title; rename those that are sites"
 
 
 def _named(titles: Sequence[str]) -> tuple[str, str]:
-    """Return (a list of the first titles, "is" or "are" for all of them)."""
+    """Return (list of the first titles, "is" or "are" to agree with the number of all titles)."""
     more = f" and {len(titles) - _MOST_NAMED:,} more" if len(titles) > _MOST_NAMED else ""
     return ", ".join(map(repr, titles[:_MOST_NAMED])) + more, "is" if len(titles) == 1 else "are"

@@ -1,7 +1,7 @@
-"""Detects tables whose first line is data, because the header is missing.
+"""Detects tables whose first line is data because the header is missing.
 
-If data were read as a header, a row would be lost. A line is known to be a header by its first cell: empty, or a title of ids. Any other
-line whose cells could be calls of this table may be either.
+If data were read as a header, a row would be lost. A line is certainly a header if its first cell is empty, or a title for ids. Any other
+line may be data or a header if its cells could be calls in this table.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.tables.alleles import AlleleCells
 
 _SHARE = 2
-"""If more than one cell in this many could be a call, the line may be data: the others may be calls whose spelling is not known."""
+"""If more than one cell in this many could be a call, the line may be data: the rest may be calls in an unknown spelling."""
 
 
 def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, whole: bool, missing: Sequence[str] = ()) -> bool:
-    """Return whether cells of a line, from byte `start`, could be calls of a table of calls.
+    """Return whether the cells in a line, from byte `start`, could be calls in a call table.
 
-    table: the codes of cells of one byte, BAD for those that are not calls
-    whole: whether every cell must be a call, not only most of them
-    missing: cells that are missing calls
+    table: codes for one-byte cells; BAD for cells that are not calls
+    whole: whether every cell must be a call, not only most cells
+    missing: cell values that denote a missing call
     """
     cells = line.count(delimiter.encode(), start) + 1
     codes: Codes = np.empty(cells, dtype=np.uint8)
@@ -36,7 +36,7 @@ def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, whole:
 
 
 def could_be_alleles(cells: Sequence[str], missing: Sequence[str] = ()) -> bool:
-    """Return whether more than half of the cells could be alleles, in any spelling. missing: cells that are missing alleles."""
+    """Return whether more than half of the cells could be alleles, in any spelling. missing: cell values that denote a missing allele."""
     reader = AlleleCells(missing)
     known = sum(reader.could_be_allele(cell) for cell in cells)
     return known * _SHARE > len(cells)

@@ -1,4 +1,4 @@
-"""Detects matrices of distances that are given where a table of calls is expected."""
+"""Detects distance matrices given where a call table is expected."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy.typing as npt
 from gpualign.core.files.square_matrices import number_of
 
 ROWS_LOOKED_AT = 256
-"""Number of rows and columns that is enough to decide."""
+"""Number of rows and columns sufficient to decide."""
 
 _MIN_ROWS = 4
 _MIN_PAIRS = 4
-"""Fewer values that are equal on both sides of a diagonal of zeros may be calls by chance."""
+"""With fewer values mirrored across a diagonal of zeros, calls may look like a matrix by chance."""
 
 _FILE = re.compile(r"(\.(f[a-z]{0,4}|txt|gz))+$")
 _LETTERS = re.compile(r"[^a-z0-9]+")
@@ -25,7 +25,7 @@ _OF_R = re.compile(r"x(?=[0-9])")
 
 
 class MatrixEvidence(Enum):
-    """Evidence that a square of numbers is a matrix of distances."""
+    """Evidence that a square of numbers is a distance matrix."""
 
     NONE = "none"
     BY_VALUES = "it is symmetric, with zeros on its diagonal"
@@ -33,10 +33,10 @@ class MatrixEvidence(Enum):
 
 
 def matrix_evidence(numbers: npt.NDArray[np.int64], ids: Sequence[str], titles: Sequence[str]) -> MatrixEvidence:
-    """Return the evidence that a square is a matrix of distances. Ids that R or a file's name has changed count as equal.
+    """Return the evidence that a square is a distance matrix. Ids count as equal if only R or file naming altered them.
 
-    numbers: the first rows and columns, int64[rows][columns], 0 for missing calls
-    ids, titles: ids of the rows, titles of the columns
+    numbers: first rows and columns, int64[rows][columns]; 0 for missing calls
+    ids, titles: row ids, column titles
     """
     pairs = np.count_nonzero(np.triu(numbers, 1))
     if not pairs or (numbers != numbers.T).any():
@@ -52,23 +52,23 @@ def matrix_evidence(numbers: npt.NDArray[np.int64], ids: Sequence[str], titles: 
 
 
 def _plain(name: str) -> str:
-    """Return an id without the parts that R and names of files change: case, punctuation, an X before a digit, a suffix."""
+    """Return an id without the parts that R and file names change: case, punctuation, an X before a digit, a suffix."""
     return _OF_R.sub("", _LETTERS.sub("", _FILE.sub("", name.lower())), count=1)
 
 
 class SquareOfIds:
-    """Decides whether rows and columns have the same ids, as in a matrix of distances.
+    """Decides whether rows and columns have the same ids, as in a distance matrix.
 
-    rows: number of rows so far, as long as their ids are those of the columns in the same order; -1 after a different id
+    rows: number of rows so far, while their ids match the column ids in order; -1 after a mismatch
     """
 
     def __init__(self, titles: Sequence[str], whole: bool) -> None:
-        """Take the titles of the columns. whole: all columns of the table are read, and the first line has their ids."""
+        """Take the column titles. whole: all columns of the table are read, and the first line holds the column ids."""
         self._titles = titles
         self.rows = 0 if whole else -1
 
     def look(self, name: str, cells: Sequence[str]) -> None:
-        """Compare the id of the next row. cells: the cells of the row after its id."""
+        """Compare the next row's id. cells: cells of the row after the id."""
         k = self.rows
         if k >= len(self._titles) or self._titles[k] != name:
             self.rows = -1
@@ -77,8 +77,8 @@ class SquareOfIds:
         self.rows = -1 if name.isdecimal() and k < len(cells) and not _is_zero(cells[k]) else k + 1
 
     def is_whole(self, ids: Sequence[str]) -> bool:
-        """Return whether these ids of all rows are those of the columns, in any order, and not all are numbers: sites and samples may have
-        the same numbers."""
+        """Return whether the ids of all rows match the column ids, in any order. Returns False if all ids are numbers, because sites and
+        samples may have the same numbers."""
         titles = self._titles
         if all(map(str.isdecimal, titles)):
             return False
@@ -86,11 +86,11 @@ class SquareOfIds:
 
 
 def are_distances(cells: Sequence[str]) -> bool:
-    """Return whether cells are those of a matrix of distances: numbers or empty."""
+    """Return whether cells could belong to a distance matrix: numbers or empty."""
     return all(not cell or number_of(cell) is not None for cell in cells)
 
 
 def _is_zero(cell: str) -> bool:
-    """Return whether a cell can be on the diagonal of a matrix of distances."""
+    """Return whether a cell can be on the diagonal of a distance matrix."""
     value = number_of(cell) if cell else 0.0
     return value is not None and (value == 0 or math.isnan(value))

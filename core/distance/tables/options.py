@@ -1,4 +1,4 @@
-"""Options by which a user decides how calls are read."""
+"""Options with which a user decides how calls are read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ MAX_PLOIDY = 8
 
 
 class TableType(Enum):
-    """Type of the cells of a table.
+    """Type of a table's cells.
 
-    AUTO: decided by their text. CALLS: genotypes 0, 1, 2 or nucleotides. ALLELES: alleles of loci. CENTRED: genotypes -1, 0, 1. ABH:
-    genotypes of a cross, A, H and B.
+    AUTO: decided from the text of the cells. CALLS: genotypes 0, 1, 2 or nucleotides. ALLELES: alleles of loci. CENTRED: genotypes
+    -1, 0, 1. ABH: genotypes from a cross, A, H and B.
     """
 
     AUTO = "auto"
@@ -28,16 +28,16 @@ class TableType(Enum):
 class CallOptions:
     """How calls are read. All options except `every_letter`, `allow_duplicates` and `nonfounders` are for tables.
 
-    transpose: a row is a site
+    transpose: rows are sites
     no_header: the first line is data
     every_letter: every letter is a call, as in `calls.letter_table`
     allow_duplicates: repeated ids are numbered
-    type: type of the cells of tables
-    missing_codes: additional cells that are missing calls
-    ploidy: cells are dosages from 0 to this; None: not specified
-    columns: titles of the columns that are read; None: all but those whose titles are known not to be of sites
-    ignore_columns: titles of columns that are not read
-    nonfounders: samples with parents count as founders
+    type: type of a table's cells
+    missing_codes: additional cell values that denote a missing call
+    ploidy: cells are dosages from 0 to this number; None: not specified
+    columns: titles of the columns to read; None: all columns except those whose titles are known not to belong to sites
+    ignore_columns: titles of columns to leave out
+    nonfounders: count samples with parents as founders
     """
 
     transpose: bool = False
@@ -52,7 +52,7 @@ class CallOptions:
     nonfounders: bool = False
 
     def check(self) -> None:
-        """Raise `InputError` for options that contradict each other, or have values that are not allowed."""
+        """Raise `InputError` for options that contradict each other, or whose values are not allowed."""
         for code in self.missing_codes:
             if any("\ud800" <= letter <= "\udfff" for letter in code):
                 raise InputError(f"{parameter('missing_code')}: {code!r} is not UTF-8")

@@ -1,4 +1,4 @@
-"""Finds columns of numbers that are unlike the others of a table of alleles, and may not be loci."""
+"""Finds columns of numbers that are unlike the rest of an allele table, and may not be loci."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from gpualign.core.common.errors import parameter
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 
 ROWS_LOOKED_AT = 256
-"""Number of samples that is enough to decide."""
+"""Number of samples sufficient to decide."""
 
 _MIN_ROWS = 4
 _MIN_STEPS = 5
 """Minimum number of equal steps from row to row; fewer occur by chance among small numbers."""
 _YEARS = 1900, 2100
 _FIRST_HASH = 1 << 31
-"""Allele numbers from this one are those of hashes."""
+"""Allele numbers from this one up denote hashes."""
 _LARGE_ALLELE = 1000
-"""If other loci have numbers as large as this, years are not unlike them."""
+"""If other loci have numbers this large, years do not stand out."""
 _FEW = 20
-"""One column in this many may be unlike the others."""
+"""At most one column in this many may be unlike the rest."""
 _MIN_DISTINCT = 8
 _TIMES_DISTINCT = 3
 _TIMES_LARGE = 50
-"""Multiple of the upper quartile of the columns' largest numbers."""
+"""Threshold as a multiple of the upper quartile of the columns' maximum numbers."""
 _MOST_NAMED = 5
 
 
 def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], transpose: bool = False) -> str | None:
-    """Return a note about the loci that are unlike the others; None if there are none.
+    """Return a note on the loci that are unlike the rest; None if there are none.
 
-    A locus is reported if its numbers go up by the same step from row to row, if they are years and few other loci have numbers as
-    large, if they are far larger than those of the others, or if they are different in nearly all samples and at least three times as many
-    as those of a usual locus.
+    A locus is reported if its numbers change by the same step from row to row, if the numbers are years and few other loci have numbers
+    this large, if the numbers are far larger than at other loci, or if nearly every sample has a different number and there are at least
+    three times as many distinct numbers as at a typical locus.
 
     numbers: allele numbers of some samples, [samples][loci]
-    titles: names of the loci
-    transpose: loci are rows of the table
+    titles: locus names
+    transpose: rows of the table are loci
     """
     samples, loci = numbers.shape
     if samples < 2 or loci < 2:

@@ -1,8 +1,8 @@
-"""Recognises titles of columns that tables have in addition to their sites.
+"""Recognises titles of table columns that are not sites.
 
-A title is recognised by its words: those of `ST (MLST)`, `ClonalComplex` and `collection_year` are words of metadata, and so is every word
-of `Date of isolation`. Words that are also genes (lat, lon, dam, mat) are not in the lists, and words such as gene or core count only
-together with others.
+A title is recognised from its words: `ST (MLST)`, `ClonalComplex` and `collection_year` consist of metadata words, and so does `Date of
+isolation`. Words that are also genes (lat, lon, dam, mat) are not in the lists. Words such as gene or core count only in combination with
+more words.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ contigs scaffolds length size coverage depth reads gc completeness contamination
 uncalled mismatches differences score confidence percent percentage pct
 """
 _ALONE = frozenset(_WORDS_ALONE.split())
-"""Words that make a title by themselves: typing schemes, time and place, people and objects, assemblies and their calls."""
+"""Words that form a metadata title on their own: typing schemes, time and place, people and objects, assemblies and their calls."""
 
 _WORDS_BESIDE_OTHERS = """
 of the in at per by for and to from not min max mean median average avg total sum perc data info detail gene genes genome core whole
@@ -41,7 +41,7 @@ read pair base bases content years months weeks days ratio rate fraction share t
 q30
 """
 _BESIDE_OTHERS = frozenset(_WORDS_BESIDE_OTHERS.split())
-"""Words that make a title together with others."""
+"""Words that form a metadata title only in combination with more words."""
 
 _HIERARCHICAL = re.compile(r"hc ?[0-9]+( .*)?")
 """Levels of EnteroBase's HierCC."""
@@ -50,13 +50,13 @@ _DATED = re.compile(r"[a-z]{3,}(date|year)")
 _CASES = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _TOKENS = re.compile(r"[A-Za-z0-9]+")
 NAME_OF_SITE = re.compile("(?!hc|unnamed)[^(]*[0-9]{3}", re.IGNORECASE)
-"""Titles with longer numbers than metadata have: a quick test for sites."""
+"""Titles with longer numbers than metadata titles have: a quick test for sites."""
 
 _NUMBERS = re.compile(r"[0-9]+")
 _MIN_SERIES = 10
 
 _SIGNS = ("#", "%")
-"""Titles without a letter: a number, a percentage."""
+"""Titles without letters: # for a number, % for a percentage."""
 _WORDS_OF_SITES = """
 chr chrom chromosome contig scaffold pos position bp cm centimorgan morgan ref reference alt alternate alternative alleles allele a1 a2
 allele1 allele2
@@ -65,10 +65,10 @@ center protlsid assaylsid panellsid panel qccode
 gene locus
 """
 _OF_SITES = frozenset(_WORDS_OF_SITES.split())
-"""Words in titles of columns that describe a site, in addition to its calls. Some are also names of samples."""
+"""Words in titles of columns that describe a site, next to the columns with its calls. Some are also sample names."""
 
 _OF_SITES_ALONE = frozenset(("chr", "chrom", "chromosome", "pos", "position", "cm", "centimorgan", "alleles", "strand", "qual", "filter"))
-"""Words that are not names of samples."""
+"""Words that are not sample names."""
 
 
 _WELLS = frozenset(("a1", "a2"))
@@ -80,11 +80,11 @@ _ALTERNATIVE = frozenset(("alt", "alternate", "alternative"))
 NAMES_OF_SITES = frozenset(
     ("gene", "genes", "marker", "markers", "locus", "loci", "snp", "snps", "site", "sites", "variant", "variants", "rs", "rsid", "pos")
 )
-"""First cells that show that rows are sites, in lower case and without punctuation."""
+"""First cells, in lower case and without punctuation, that show that rows are sites."""
 
 
 def is_metadata(title: str) -> bool:
-    """Return whether a title is known not to be that of a site or locus."""
+    """Return whether a title is known not to belong to a site or locus."""
     if NAME_OF_SITE.match(title):
         return False
     words = _words(title)
@@ -103,14 +103,15 @@ def is_metadata(title: str) -> bool:
 
 
 def stem(title: str) -> str:
-    """Return a title with # in place of its numbers."""
+    """Return a title with each number replaced by #."""
     return _NUMBERS.sub("#", title)
 
 
 def serial_stems(metadata: Iterable[str], titles: Iterable[str]) -> frozenset[str]:
-    """Return the stems of titles that number sites, among titles that look like metadata.
+    """Return the stems of titles that look like metadata but number sites.
 
-    Other titles of the table with the same stem do not look like metadata, or ten or more consecutive numbers occur.
+    Titles number sites if the table has titles with the same stem that do not look like metadata, or if ten or more consecutive numbers
+    occur.
 
     metadata: titles that look like metadata
     titles: all titles of the table
@@ -128,10 +129,10 @@ def serial_stems(metadata: Iterable[str], titles: Iterable[str]) -> frozenset[st
 
 
 def annotation_width(header: Sequence[str]) -> int:
-    """Return the number of columns at the beginning of a table with a row per site that describe the site, including the first.
+    """Return how many columns, including the first, describe the site at the start of each row in a table with a row per site.
 
-    These are all columns whose titles may describe a site, if one of them can mean nothing else (`chrom`, `pos`), or two are `ref` and
-    `alt`; else 1. `ref` by itself is a sample.
+    If a title can mean nothing else (`chrom`, `pos`), or if both `ref` and `alt` occur, these are all the leading columns whose titles may
+    describe a site; otherwise 1. `ref` by itself is a sample.
     """
     if len(header) < 2 or not _OF_SITES.issuperset(_words(header[1])):  # decides most tables, which may have a million titles
         return 1
@@ -152,7 +153,7 @@ def annotation_width(header: Sequence[str]) -> int:
 
 
 def _words(title: str) -> list[str]:
-    """Return the words of a title in lower case: `ClonalComplex` and `clonal_complex` have two."""
+    """Return the words in a title, in lower case: `ClonalComplex` and `clonal_complex` have two words each."""
     words = []
     for token in _TOKENS.findall(title):
         known = token.lower()
