@@ -61,7 +61,7 @@ class _Reading:
 
     kind: kind of calls
     cells: type of cells, for messages
-    decode: returns the codes for some of the cells; BAD for cells that are not calls
+    decode: returns the codes for a block of cells; BAD for cells that are not calls
     """
 
     kind: Kind

@@ -67,7 +67,7 @@ class Source(Protocol):
 
     @property
     def called(self) -> CountArray | None:
-        """Number of sites at which each sample has a call, int64[samples]; None if only `panels` finds out and reports it in `omitted`."""
+        """Number of sites at which each sample has a call, int64[samples]; None if only `panels` can tell, and reports it in `omitted`."""
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ReaderThreads) -> Iterator[Calls]:
         """Yield calls, uint8[samples][sites], uint32 for alleles, in panels of approximately `panel_bytes` bytes.
@@ -179,7 +179,7 @@ class DenseSource:
     nbytes: memory held, bytes
     call_bytes: memory per call in a panel, bytes
     positions: returns the positions of all sites; None: the sites have none
-    chosen: numbers of the block sites that belong to the source, ascending, int64[sites]; None: all
+    chosen: indices of the block sites that belong to the source, ascending, int64[sites]; None: all
     kept: mask of the block rows that are samples of the source, bool[rows]; None: all
     """
 

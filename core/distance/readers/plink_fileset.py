@@ -57,7 +57,7 @@ def names_of(people: Sequence[tuple[str, str]]) -> list[str]:
 def with_founders(samples: Samples, parents: Sequence[Sequence[tuple[str, str]]]) -> Samples:
     """Return the samples with founders marked as in PLINK: a founder has neither parent named, whether or not the parents are in the file.
 
-    parents: for each fileset, (father, mother) of each sample, "0" or "" if unknown
+    parents: for each fileset, (father, mother) for each sample; "0" or "" if unknown
     """
     founders = np.array([all(parent in _NO_PARENT for parent in both) for some in parents for both in some], dtype=np.bool_)
     return samples if founders.all() else replace(samples, founders=founders)

@@ -30,7 +30,7 @@ class SiteCounts:
 
     @classmethod
     def of(cls, kind: Kind, called: CountArray, minor: CountArray | None) -> SiteCounts:
-        """Return the counts, with the number of alleles that calls of this kind have."""
+        """Return the counts, with two alleles per call for genotypes and one for every other kind."""
         return cls(called, called * (2 if kind is Kind.GENOTYPE else 1), minor)
 
     @classmethod

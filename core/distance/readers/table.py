@@ -1,5 +1,4 @@
-"""Reads text tables with a row per sample, or transposed with a row per site. The meaning of the cells is decided after all rows have been
-read."""
+"""Reads text tables with a row per sample, or transposed with a row per site. Cells are interpreted once all rows have been read."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class TableCells:
 
     cells: type of the cells; None until a call reveals the type
     store: one row of raw codes or allele numbers per table row
-    first: where each raw code first occurs, for messages; for alleles, key 0 holds where the first number that no genotype has occurs
+    first: where each raw code first occurs, for messages; for alleles, key 0 locates the first number that no genotype has
     """
 
     def __init__(self, plan: TablePlan, alleles: AlleleCells, of_alleles: bool, storage: Storage) -> None:
