@@ -1,1 +1,1 @@
-"""Choice of the device that does the work, and of the memory it may use."""
+"""Choice of the compute devices, and of the memory they may use."""

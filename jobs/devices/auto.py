@@ -15,13 +15,13 @@ from gpualign.jobs.devices.cuda_prestart import CUDA_START
 from gpualign.jobs.reporter import Reporter
 
 _CUDA_CELLS, _CUDA_EDIT_CELLS = 4e12, 2e13
-"""Cells per second on a data centre's GPU, for most tasks and for edit distances. A CPU is far slower at jobs that are large enough for
-this to matter."""
+"""Cells per second on a data-centre GPU, for most tasks and for edit distances. A CPU is far slower on jobs large enough for this to
+matter."""
 _CUDA_SCREENED = 8e10
-"""Pairs per second that are searched for near ones."""
+"""Pairs per second screened for near pairs."""
 
 _RECORDS = 0.05
-"""Extra seconds before that: records are laid out as bits and sent."""
+"""Extra seconds before screening starts, to convert records to bits and copy them to the GPU."""
 
 _LATE = 0.1
 """Extra start-up seconds if CUDA was not prestarted; also what an unused prestart costs a CPU run."""
@@ -29,17 +29,17 @@ _LATE = 0.1
 # Comparisons of two calls per second: by a core with AVX2, and by a GPU with copies and all else.
 _CPU_COMPARED, _CUDA_COMPARED = 1.5e11, 2e14
 _PLANES = 0.1
-"""Extra seconds before products start: calls are laid out as planes and sent."""
+"""Extra seconds before the products start, to convert calls to bit planes and copy them to the GPU."""
 
 
 def cuda_is_faster(comparisons: float, threads: int) -> bool:
-    """True if CUDA is expected to compute distances faster than the CPU. threads: of the CPU."""
+    """True if CUDA is expected to compute distances faster than the CPU. threads: number of CPU threads."""
     return comparisons / (threads * _CPU_COMPARED) > CUDA_START + _PLANES + comparisons / _CUDA_COMPARED
 
 
 def cuda_seconds(task: Task, started: bool) -> float:
-    """Return the approximate seconds that CUDA takes for a task, start-up included, to be compared with those of the CPU while no CUDA
-    starts.
+    """Return the approximate time CUDA takes for a task, in seconds and including start-up. Compare it with the CPU's time when CUDA is not
+    also being started.
 
     started: whether CUDA has started or is starting
     """
@@ -57,8 +57,9 @@ def _has_started() -> bool:
 class AutoDeviceEngine:
     """Implements `gpualign.core.execution.engine.Engine`: prepares each task for the CPU or for CUDA.
 
-    cpu: engine of the CPU
-    gpu: makes the CUDA engine, or returns None if there is no GPU; called only if the CPU takes longer than CUDA takes to start
+    cpu: CPU engine
+    gpu: returns a new CUDA engine, or None if there is no GPU; called only if the CPU needs longer than CUDA takes to start, or lacks
+        memory
     """
 
     capabilities: Capabilities = CpuEngine.capabilities

@@ -1,5 +1,5 @@
-"""Starts CUDA in parallel with a command's imports and reading, if it is requested or if the size of the input suggests that it may be
-worth it."""
+"""Starts CUDA in parallel with a command's imports and reading, if CUDA is requested or if the input is large enough that CUDA may be
+worthwhile."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from importlib.util import find_spec
 from gpualign.cpu.processor import usable_cpus
 
 CUDA_START = 0.2
-"""Seconds of work from which on a GPU does it, if there is one: time for a context, kernels from the cache and page-locked memory, if CUDA
-starts in parallel with what comes before (0.08 on an H200's machine, 0.19 to 0.25 on H100s')."""
+"""Minimum CPU time, in seconds, for which a GPU is used if there is one. Covers creating a context, loading cached kernels and allocating
+page-locked memory if CUDA starts in parallel with earlier steps (0.08 on an H200 machine, 0.19 to 0.25 on H100 machines)."""
 
 GLOBAL_CELLS, EDIT_CELLS, LOCAL_CELLS = 3e10, 3e11, 1.1e10
-"""Approximate cells that a core with AVX-512 aligns per second if threads share cores: global scores, edit distances, searches."""
+"""Approximate cells per second for a core with AVX-512 whose threads share it: global scores, edit distances, searches."""
 
 _NEAR_LETTER = 9e-12
-"""Seconds for each pair of records, divided by the letters of one record, that such a core takes if few pairs are near; measured with
-reads. 5e-12 if no other thread shares the core, 11e-12 with AVX2."""
+"""Seconds per pair of records and per letter of one of the two records, for such a core, if few pairs are near; measured with reads. 5e-12
+if no other thread shares the core, 11e-12 with AVX2."""
 
 _JOINED_BYTES = 64
-"""Records of fewer bytes may be joined by the strings that deletions make of them (core/near_pairs), and then few pairs are looked at."""
+"""Records shorter than this many bytes may be joined on their deletion variants (core/near_pairs), so that few pairs are examined."""
 
 _HEAD = 1 << 16
-"""Bytes of a file from which the length of its records is estimated."""
+"""Bytes at the start of a file from which the record length is estimated."""
 
 _GZIP = 31
-"""Window bits by which zlib expects gzip's format."""
+"""Window bits that select the gzip format in zlib."""
 
 _CALL_BYTES = 1e8
-"""Approximate bytes of files of calls that keep a core busy for a second."""
+"""Approximate bytes of call files that one core processes per second."""
 
 _PACKED = {".gz": 4, ".bz2": 4, ".xz": 5, ".zst": 4}
-"""Approximate factors by which decompression makes files longer."""
+"""Approximate expansion factors on decompression."""
 
 _QUALITIES = (".fastq", ".fq")
-"""Suffixes of files that are only half letters."""
+"""Suffixes of files in which only half of the bytes are letters."""
 
 
 def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, core_cells: float) -> float:
-    """Return the approximate seconds that the CPU takes to align every pair, from the sizes of the files of two sets, or of one (None); 0
-    if no file of a set has a size.
+    """Return the approximate CPU seconds needed to align every pair between two sets, or within one (`targets` is None), estimated from
+    file sizes; 0 if no file in a set has a size.
 
     core_cells: cells that a core aligns per second
     """
@@ -51,8 +51,8 @@ def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, cor
 
 
 def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float:
-    """Return the approximate seconds that the CPU takes to find the near pairs of two sets, or of one (None), if most pairs are far; 0 if
-    the files do not show it."""
+    """Estimate the CPU seconds needed to find near pairs between two sets, or within one (`targets` is None), when most pairs are far
+    apart; 0 if it cannot be told from the files."""
     ours = [_records(path) for path in queries]
     others = ours if targets is None else [_records(path) for path in targets]
     pairs_letters = sum(records for records, _ in ours) * sum(letters for _, letters in others)
@@ -68,12 +68,12 @@ def threshold_bounds_edit_distance(
     max_distance: float | None,
     min_coverage: float | None,
 ) -> bool:
-    """True if thresholds (None: not set) exclude pairs before they are aligned, as `gpualign.core.near_pairs.thresholds.edit_bound`
-    decides, which takes longer to load.
+    """True if the thresholds (None: not set) exclude pairs before alignment. Gives the same answer as
+    `gpualign.core.near_pairs.thresholds.edit_bound`, which takes longer to load.
 
-    edit: whether scores are edit distances, and distances are scores; otherwise distances are made of identities
-    definition: of the identity
-    free_ends: whether gaps at the ends cost nothing
+    edit: whether scores are edit distances and distances are scores; otherwise distances are derived from identities
+    definition: identity definition number
+    free_ends: whether end gaps cost nothing
     """
     score = min_score is not None or (max_distance is not None and edit)
     identity = min_identity is not None or (max_distance is not None and not edit)
@@ -82,13 +82,13 @@ def threshold_bounds_edit_distance(
 
 
 def distance_seconds(inputs: Iterable[str]) -> float:
-    """Return the approximate seconds that the CPU takes for the distances between the samples of some files, from their sizes, a weak
-    predictor."""
+    """Return the approximate CPU seconds needed for the distances between the samples in these files. File size, the basis of the estimate,
+    is a weak predictor."""
     return sum(map(_bytes, inputs)) / (_CALL_BYTES * usable_cpus())
 
 
 def _letters(path: str) -> float:
-    """Return the approximate number of letters of a sequence file; 0 if it is no file."""
+    """Return the approximate number of letters in a sequence file; 0 if it is not a file."""
     stem, ending = os.path.splitext(path)
     if ending in _PACKED:
         ending = os.path.splitext(stem)[1]
@@ -96,8 +96,8 @@ def _letters(path: str) -> float:
 
 
 def _records(path: str) -> tuple[float, float]:
-    """Return the approximate (records, letters) of a text file, plain or compressed by gzip, from its first bytes. (0, 0) if it is no file,
-    is compressed otherwise, or has records so short that their number does not predict the work."""
+    """Return the approximate (records, letters) of a plain or gzip-compressed text file, estimated from its first bytes. Returns (0, 0) if
+    it is not a file, uses a different compression, or has records so short that their number does not predict the work."""
     try:
         if not (size := os.stat(path).st_size):  # a pipe is not opened either: that waits for a writer
             return 0, 0
@@ -119,8 +119,8 @@ def _records(path: str) -> tuple[float, float]:
 
 
 def _unpacked(head: bytes) -> tuple[bytes, int]:
-    """Return the text at the start of a gzip file, at most `_HEAD` bytes, and the number of compressed bytes that it takes; (b"", 0) if the
-    file is not gzip's. Of several members only the first is read, which suffices."""
+    """Return the text at the start of a gzip file, at most `_HEAD` bytes, and the number of compressed bytes consumed; (b"", 0) if it is
+    not a gzip file. Only the first member is read, which is enough."""
     import zlib  # most files are plain
 
     unpacking = zlib.decompressobj(_GZIP)
@@ -132,7 +132,7 @@ def _unpacked(head: bytes) -> tuple[bytes, int]:
 
 
 def _bytes(path: str) -> float:
-    """Return the approximate bytes of text in a file; 0 if it is no file."""
+    """Return the approximate bytes of text in a file; 0 if it is not a file."""
     try:
         status = os.stat(path)
     except OSError:
@@ -141,12 +141,12 @@ def _bytes(path: str) -> float:
 
 
 def start_for_pairs(device: str, queries: Sequence[str], targets: Sequence[str] | None, core_cells: float, bounded: bool = False) -> None:
-    """Start CUDA if worthwhile for pairs of two sets of files, or of one (None).
+    """Start CUDA if worthwhile for pairs between two sets of files, or within one (`targets` is None).
 
     core_cells: cells that a core aligns per second
-    bounded: whether thresholds exclude pairs before they are aligned
+    bounded: whether thresholds exclude pairs before alignment
 
-    Raises as `prestart_cuda` does.
+    Raises the same errors as `prestart_cuda`.
     """
     seconds = 0.0
     if device == "auto" and find_spec("pycuda") is not None:  # otherwise the estimate is not used
@@ -157,10 +157,10 @@ def start_for_pairs(device: str, queries: Sequence[str], targets: Sequence[str] 
 def prestart_cuda(device: str, cpu_seconds: float, reliable_seconds: float) -> None:
     """Start CUDA if it is requested, or if the CPU would take long.
 
-    cpu_seconds: approximate seconds that the CPU would take for the work
+    cpu_seconds: approximate CPU time for the work, in seconds
     reliable_seconds: reliable part of this estimate
 
-    Raises `InputError` if `device` is not a device's name.
+    Raises `InputError` if `device` is not a device name.
     """
     if device == "cpu" or (device == "auto" and cpu_seconds < CUDA_START) or find_spec("pycuda") is None:
         return

@@ -1,4 +1,4 @@
-"""Makes engines for this machine's devices."""
+"""Creates the engines for this machine's devices."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def _gpus(device: str, reporter: Reporter, note: str = "using the CPU") -> Inventory | None:
-    """Return the GPUs for a checked device, or None if the CPU is to do the work; then `note` and the reason are reported, unless the CPU
-    was requested. Raises `RunError` if CUDA is requested and not available."""
+    """Return the GPUs for a validated --device value, or None if the CPU is to be used. In that case, `note` and the reason are reported
+    unless the user asked for the CPU. Raises `RunError` if CUDA is requested but not available."""
     if device == "cpu":
         return None
     from gpualign.gpu.runtime.inventory import detect_devices
@@ -38,20 +38,20 @@ def _gpus(device: str, reporter: Reporter, note: str = "using the CPU") -> Inven
 
 
 def _missing(what: str, inventory: Inventory, otherwise: str = "") -> str:
-    """Return the message for `what`, which no device can do. otherwise: alternative to the remedy."""
+    """Return the message saying that no device supports `what`. otherwise: another way out, besides the suggested fix."""
     remedy = f"{', or' if otherwise else ';'} do this:\n    {inventory.remedy}" if inventory.remedy else ""
     return f"{what}: {inventory.reason}{otherwise}{remedy}"
 
 
 def _named(device: str) -> str:
-    """Return the selection of GPUs that a checked device stands for if there are some."""
+    """Return the GPU selection that a validated --device value stands for, assuming there are GPUs."""
     from gpualign.gpu.runtime.inventory import split_selection
 
     return "cuda" if device == AUTO else split_selection(device)[0] or "cuda"
 
 
 def _is_mixed(device: str) -> bool:
-    """True if a checked device names the CPU beside GPUs."""
+    """True if a validated --device value names the CPU as well as GPUs."""
     if device in (AUTO, "cpu"):
         return False
     from gpualign.gpu.runtime.inventory import split_selection
@@ -60,12 +60,12 @@ def _is_mixed(device: str) -> bool:
 
 
 def _may_choose(resources: Resources) -> bool:
-    """True if the device is to be chosen by the work, and there may be a GPU."""
+    """True if the device should be chosen according to the work, and there may be a GPU."""
     return resources.device == AUTO and find_spec("pycuda") is not None
 
 
 def pick_own_engine(resources: Resources, reporter: Reporter, host_traceback: bool = False) -> TimedEngine:
-    """Return the engine for checked resources on this machine, whatever executor there is. Raises as `pick_engine` does."""
+    """Return the engine for validated resources on this machine, ignoring any executor. Raises the same errors as `pick_engine`."""
     mixed = _is_mixed(resources.device)
     if mixed and host_traceback:
         host, device = parameter("traceback", "host"), parameter("device", resources.device)
@@ -93,7 +93,7 @@ def pick_own_engine(resources: Resources, reporter: Reporter, host_traceback: bo
 
 
 def cpu_engine(resources: Resources, spare: int = 0) -> CpuEngine:
-    """Return the CPU's engine, which leaves `spare` more processors to others unless its number of threads was requested."""
+    """Return the CPU engine, leaving `spare` extra processors free unless a thread count was requested."""
     from gpualign.cpu.alignment.engine import CpuEngine
 
     return CpuEngine(resources.threads, spare=resources.spare + spare)
@@ -102,7 +102,7 @@ def cpu_engine(resources: Resources, spare: int = 0) -> CpuEngine:
 def pick_own_distance_engine(
     resources: Resources, reporter: Reporter, kernel: str = AUTO, comparisons: float | None = None
 ) -> DistanceEngine:
-    """Return the engine of `dist` on this machine, whatever executor there is. Parameters and errors as in `pick_distance_engine`."""
+    """Return the `dist` engine for this machine, ignoring any executor. Parameters and errors as for `pick_distance_engine`."""
     from gpualign.cpu.distance.engine import CpuDistanceEngine
 
     if kernel != AUTO:
@@ -132,9 +132,9 @@ def pick_own_distance_engine(
 
 
 def paper_device(device: str, what: str) -> CudaDevice:
-    """Return the device of a paper's kernels. what: names their use in messages.
+    """Return the device on which to run a paper's kernels. what: name of their use, for messages.
 
-    Raises `InputError` if other than one GPU is requested, `RunError` if there is none.
+    Raises `InputError` unless exactly one GPU is requested, `RunError` if there is none.
     """
     from gpualign.gpu.runtime.inventory import detect_devices, only_device
 
@@ -147,7 +147,7 @@ def paper_device(device: str, what: str) -> CudaDevice:
 
 
 def bench_device(device: str, reporter: Reporter) -> CudaDevice | None:
-    """Return the GPU to measure, or None if there is none or the CPU is requested. Raises as `paper_device` does."""
+    """Return the GPU to benchmark, or None if there is none or the CPU is requested. Raises the same errors as `paper_device`."""
     if device not in (AUTO, "cpu"):
         return paper_device(device, "bench")
     if inventory := _gpus(device, reporter, "only the CPU is measured"):
@@ -158,7 +158,7 @@ def bench_device(device: str, reporter: Reporter) -> CudaDevice | None:
 
 
 def devices() -> list[str]:
-    """Return the names of this machine's devices: "cpu", then "cuda:0" and so on for each usable GPU."""
+    """Return the names of this machine's devices: "cpu", followed by "cuda:0" and so on for each usable GPU."""
     from gpualign.gpu.runtime.inventory import detect_devices
 
     inventory = detect_devices()

@@ -1,4 +1,4 @@
-"""Memory that a run may take, and what is left of it beside the sequences."""
+"""Memory that a run may use, and what remains besides the sequences."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from gpualign.core.planning.memory_budget import Budget
 _DEFAULT = 2 << 30
 
 _TEXT_BYTES = 8 << 20
-"""Bytes that a thread takes to make text of results: for two blocks with CIGARs, one of them being made."""
+"""Bytes that a thread needs to format results as text: two blocks with CIGARs, one of them being formatted."""
 
 
 def default_memory() -> int:
-    """Return 2 GiB, or half of the memory of a smaller machine, or half of what is free in the control group: bytes."""
+    """Return the smaller of 2 GiB, half of the machine's memory, and half of the memory free in the control group, in bytes."""
     free = free_memory()
     return _DEFAULT if free is None else min(_DEFAULT, free // 2)
 
 
 def sequence_bytes(task: Task) -> int:
-    """Return the bytes of a task's sequences."""
+    """Return the number of bytes in a task's sequences."""
     return task.queries.nbytes + (task.targets.nbytes if task.targets is not task.queries else 0)
 
 
 def memory_left(task: Task, memory: int | None, held: int = 0) -> int:
-    """Return the bytes that are left beside the sequences and `held` other bytes.
+    """Return the bytes remaining after the sequences and `held` more bytes.
 
-    memory: total bytes, None: the default
+    memory: total bytes; None: the default
 
     Raises `TooLittleMemory` if nothing is left.
     """
@@ -42,13 +42,13 @@ def memory_left(task: Task, memory: int | None, held: int = 0) -> int:
 
 
 def text_threads(budget: Budget, threads: int) -> int:
-    """Return how many of `threads` threads may make text of results at a time: one, which takes what it needs, or as many as the budget
-    allows."""
+    """Return how many of `threads` threads may format results as text at a time: as many as the budget allows, but at least one, whatever
+    that thread needs."""
     return max(1, min(threads, budget.text // _TEXT_BYTES))
 
 
 def peak_memory() -> int | None:
-    """Return the largest number of bytes of RAM that this process had, or None if the system does not report it."""
+    """Return this process's peak RAM use in bytes, or None if the system does not report it."""
     try:
         # getrusage also counts the memory of the process that started this one.
         with open("/proc/self/status", encoding="utf-8") as file:

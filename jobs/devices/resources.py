@@ -1,4 +1,4 @@
-"""Describes what a job may use: devices, threads, memory, and workers on other machines."""
+"""Describes the resources available to a job: devices, threads, memory, and workers on other machines."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Resources:
     """Resources that a job may use.
 
     device: auto, cpu, cuda, cuda:all, cuda:0,1, all, or a list such as cpu,cuda:0
-    threads: of the CPU; None: as many as this process may use and memory holds, except `spare`
+    threads: CPU threads; None: as many as this process may use and memory allows, except `spare`
     memory: bytes; None: `gpualign.jobs.devices.memory.default_memory`
-    spare: processors that are left to others
-    executor: its workers compute, each with the device and memory of its own machine; None: this process computes
-    worker_threads: threads of each worker
+    spare: number of processors to leave free
+    executor: runs the work on its workers, each using the device and memory of its own machine; None: this process does the work
+    worker_threads: threads per worker
     sharing: number of workers that share a machine's threads and memory
     """
 
@@ -42,21 +42,21 @@ class Resources:
 
     @property
     def host_threads(self) -> int:
-        """Number of threads of the CPU."""
+        """Number of CPU threads."""
         from gpualign.cpu.processor import usable_cpus
 
         return self.threads or max(1, usable_cpus() - self.spare)
 
     def of_worker(self) -> Resources:
-        """Return what a worker of the executor may use of its machine."""
+        """Return the resources of its own machine that an executor's worker may use."""
         return replace(self, threads=self.worker_threads, executor=None)
 
 
 def checked_resources(device: str, threads: int | None, memory: int | None, reporter: Reporter = SILENT) -> Resources:
-    """Return resources with no more threads than this machine has processors. Too many threads, and memory that this process may not have,
-    are noted.
+    """Return resources with no more threads than this machine has processors. Reports a thread count that is too high, and memory that this
+    process may not be allowed to use.
 
-    Raises `InputError` if `device` is not a device's name.
+    Raises `InputError` if `device` is not a device name.
     """
     if device not in (AUTO, "cpu"):
         from gpualign.gpu.runtime.inventory import check_selection

@@ -1,4 +1,4 @@
-"""Picks the engine for a device's name."""
+"""Picks the engine for a device name."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def pick_engine(resources: Resources, reporter: Reporter, host_traceback: bool = False) -> Engine:
-    """Return the engine for checked resources. host_traceback: only for CUDA.
+    """Return the engine for validated resources. host_traceback: CUDA only.
 
-    Raises `RunError` if CUDA is requested and not available, `InputError` if host_traceback cannot be combined with the devices.
+    Raises `RunError` if CUDA is requested but not available, `InputError` if host_traceback cannot be combined with the devices.
     """
     if resources.executor is not None:
         from gpualign.jobs.remote.worker_entry import remote_engine
@@ -28,12 +28,12 @@ def pick_engine(resources: Resources, reporter: Reporter, host_traceback: bool =
 
 
 def pick_distance_engine(resources: Resources, reporter: Reporter, kernel: str = AUTO, comparisons: float | None = None) -> DistanceEngine:
-    """Return the engine of `dist`.
+    """Return the engine for `dist`.
 
-    kernel: "auto", or one of Payne 2010
-    comparisons: number of comparisons to make, by which the device "auto" decides
+    kernel: "auto", or a kernel from Payne 2010
+    comparisons: number of comparisons to make, from which the device "auto" decides
 
-    Raises as `pick_engine` and `paper_device` do.
+    Raises the same errors as `pick_engine` and `paper_device`.
     """
     if resources.executor is not None:
         from gpualign.jobs.remote.worker_entry import remote_distance_engine
@@ -43,7 +43,7 @@ def pick_distance_engine(resources: Resources, reporter: Reporter, kernel: str =
 
 
 def pick_global_engine(resources: Resources, reporter: Reporter, host_traceback: bool, kernel: str, transfer: str | None) -> Engine:
-    """Return the engine of `nw`. kernel: "auto", or one of Li 2014. Raises as `pick_engine` and `paper_device` do."""
+    """Return the engine for `nw`. kernel: "auto", or a kernel from Li 2014. Raises the same errors as `pick_engine` and `paper_device`."""
     if kernel == AUTO:
         if transfer is not None:
             raise InputError(f"{parameter('transfer')} is for the kernels of Li 2014; choose one with {parameter('kernel')}")
@@ -57,9 +57,9 @@ def pick_global_engine(resources: Resources, reporter: Reporter, host_traceback:
 
 
 def pick_near_engine(resources: Resources, engine: Engine, one_bound: bool) -> Engine:
-    """Return the engine that finds near pairs: the one that aligns, or the CPU's if that one cannot.
+    """Return the engine for finding near pairs: the aligning engine, or the CPU engine if the aligning engine cannot find them.
 
-    one_bound: whether one bound for all pairs suffices, since only the CPU has closer ones for pairs with few ambiguity letters
+    one_bound: whether a single bound for all pairs suffices; only the CPU has tighter bounds for pairs with few ambiguity codes
     """
     from gpualign.cpu.alignment.engine import CpuEngine
 
@@ -69,15 +69,16 @@ def pick_near_engine(resources: Resources, engine: Engine, one_bound: bool) -> E
 
 
 def pick_pair_engine(resources: Resources, engine: Engine) -> Engine:
-    """Return the engine that aligns the pairs that pass a threshold: the CPU's, whatever `engine` is. The pairs are few and scattered, a
-    target or two of a query, so a GPU cannot make worthwhile rectangles of them."""
+    """Return the engine for aligning the pairs that pass a threshold: always the CPU engine, whatever `engine` is. The pairs are few and
+    scattered, with one or two targets per query, so they do not form rectangles that are worth sending to a GPU."""
     from gpualign.cpu.alignment.engine import CpuEngine
 
     return engine if isinstance(engine, CpuEngine) else cpu_engine(resources)
 
 
 def pick_local_engine(resources: Resources, reporter: Reporter, kernel: str) -> Engine:
-    """Return the engine of `sw`. kernel: "auto", or one of Munekawa 2008. Raises as `pick_engine` and `paper_device` do."""
+    """Return the engine for `sw`. kernel: "auto", or a kernel from Munekawa 2008. Raises the same errors as `pick_engine` and
+    `paper_device`."""
     if kernel == AUTO:
         return pick_engine(resources, reporter)
     from gpualign.gpu.papers.munekawa import MunekawaEngine
@@ -91,7 +92,7 @@ class Engines:
 
     chosen: would compute every pair
     finder: finds near pairs
-    aligner: aligns those that are left
+    aligner: aligns the remaining pairs
     """
 
     chosen: Engine

@@ -1,4 +1,4 @@
-"""Describes what this build and machine offer."""
+"""Describes the capabilities of this build and machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpualign.jobs.every_pair import DescriptionRows
 
 
 def describe_machine() -> DescriptionRows:
-    """Return rows with engines, instruction sets, devices and versions."""
+    """Return rows that list engines, instruction sets, devices and versions."""
     in_use = CpuEngine().instruction_set.name
     sets = []
     for s in instruction_sets():
