@@ -1,4 +1,4 @@
-"""Draws a heat map as a matplotlib figure: tree, cells, ids, bar of colours and legend."""
+"""Draws a heat map as a matplotlib figure: tree, cells, ids, colour bar and legend."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ if TYPE_CHECKING:
     from gpualign.jobs.record_groups import Grouping
 
 MAX_CELLS = 800
-"""Largest number of cells along a side. With more records a cell is the mean of several, so that a picture of thousands is a file of 2 MB
-at most."""
+"""Maximum number of cells along a side. With more records, each cell is the mean of several, so that a picture of thousands is at most a 2
+MB file."""
 _BRACKETS = 1000
-"""Brackets of a tree that are drawn as one path: few elements in a vector file, and none too long for the rasterizer."""
+"""Number of tree brackets drawn as one path. Keeps the number of elements in a vector file low, and each path short enough for the
+rasterizer."""
 
 Pixels = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Style:
-    """Choices of a user; None is the default.
+    """Options set by the user; None means the default.
 
     low, high: values of the first and the last colour
     """
@@ -43,10 +44,10 @@ class Style:
 
 
 def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequence[Grouping | Quantity] = ()) -> Any:
-    """Return the figure. Ids, numbers and a separate colour of the diagonal are drawn while they can be read, and left out beyond that.
-    Without numbers, a histogram of the values stands beside the bar of colours.
+    """Return the figure. Ids, numbers and a separate diagonal colour are drawn only while legible. Without numbers, a histogram of values
+    appears beside the colour bar.
 
-    groups: of the rows, each a strip of colours beside them
+    groups: row groups, each drawn as a strip of colours beside the rows
     """
     from matplotlib.figure import Figure
 
@@ -106,7 +107,7 @@ def _draw_tree(axes: Any, parts: Parts, tree: DrawnTree, exponent: int) -> None:
 
 
 def _draw_strips(axes: Any, strips: Sequence[Coloured], order: Order) -> None:
-    """Draw the colours of its groups beside each row, white if it has none."""
+    """Draw each row's group colours beside the row, white where it has no group."""
     from matplotlib.colors import to_rgba
 
     colours = [[to_rgba(strip.rows[k] or "white") for strip in strips] for k in order.rows]
@@ -122,7 +123,7 @@ def _draw_strips(axes: Any, strips: Sequence[Coloured], order: Order) -> None:
 
 
 def _colours(heat: HeatMap, cmap: str | None, scale: Scale) -> Any:
-    """Return the map from values to colours. By default the dark end stands for similar records."""
+    """Return the mapping from values to colours. By default, the dark end means similar records."""
     import matplotlib
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -132,7 +133,7 @@ def _colours(heat: HeatMap, cmap: str | None, scale: Scale) -> Any:
 
 
 def _pixels(heat: HeatMap, order: Order, block: tuple[int, int], colours: Any) -> Pixels:
-    """Return the colours of the cells, each for a block of (rows, columns) pairs: uint8[rows][columns][4]. Means leave out the diagonal."""
+    """Return the cell colours, one cell for each block of (rows, columns) pairs: uint8[rows][columns][4]. Means exclude the diagonal."""
     values = heat.values[np.ix_(order.rows, order.columns)]
     if block != (1, 1):
         if heat.one_set:
@@ -148,7 +149,7 @@ def _pixels(heat: HeatMap, order: Order, block: tuple[int, int], colours: Any) -
 
 
 def _draw_frame(axes: Any, heat: HeatMap, parts: Parts, block: tuple[int, int]) -> None:
-    """Draw the ids, or in their place the number of records."""
+    """Draw the ids, or the number of records instead."""
     axes.yaxis.tick_right()
     axes.set_yticks(range(len(parts.row_names)), parts.row_names, fontsize=parts.row_size, parse_math=False)
     axes.set_xticks(range(len(parts.column_names)), parts.column_names, fontsize=parts.column_size, parse_math=False, rotation=90)

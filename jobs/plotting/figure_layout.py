@@ -1,4 +1,4 @@
-"""Places the parts of a heat map, in inches, and sizes its text."""
+"""Lays out the parts of a heat map, in inches, and sizes its text."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy.typing as npt
 from gpualign.jobs.plotting.heatmap import HeatMap, Order, cell_texts, shown_names
 
 MAX_NUMBERS = 30
-"""Largest number of records for which every cell shows its value."""
+"""Maximum number of records for which every cell shows its value."""
 MAX_LABELS = 150
-"""Largest number of records that have their ids beside the rows and columns; with more, these would be too small to read."""
+"""Maximum number of records whose ids are drawn beside the rows and columns; with more, the ids would be too small to read."""
 DIAGONAL = (204, 204, 204, 255)
 MISSING = (255, 255, 255, 255)
-"""Colours that no colour map contains, of records with themselves and of pairs without a value."""
+"""Colours not found in any colour map, for cells that compare a record with itself and for pairs that have no value."""
 
 TITLE, LABEL, SMALL, _MIN_SIZE = 10.0, 8.0, 7.0, 5.0
-"""Sizes of text in points; _MIN_SIZE is the smallest that journals print."""
+"""Text sizes in points; _MIN_SIZE is the smallest size that journals print."""
 
 STRIP = 0.16
-"""Width in inches of a strip of groups."""
+"""Width of a group strip, in inches."""
 
 
 class Parts:
-    """Sizes and places in inches. `margin` is below the matrix, for the ids of columns."""
+    """Sizes and positions in inches. `margin` is the space below the matrix, for column ids."""
 
     def __init__(self, heat: HeatMap, order: Order, strips: int) -> None:
         rows, columns = heat.values.shape
@@ -51,7 +51,7 @@ class Parts:
         self.bar = min(2.4, max(1.2, 0.6 * self.high))
 
     def place(self, figure: Any, left: float, bottom: float, wide: float, high: float) -> Any:
-        """Return new axes. bottom: height above the lower edge of the matrix."""
+        """Return new axes. bottom: height above the bottom edge of the matrix."""
         return figure.add_axes((left / self.width, (self.margin + bottom) / self.height, wide / self.width, high / self.height))
 
 
@@ -61,19 +61,20 @@ def _names(ids: list[str], order: npt.NDArray[np.intp]) -> list[str]:
 
 
 def number_size(rows: int, columns: int) -> float:
-    """Return the size of the numbers in cells, in points."""
+    """Return the text size of the numbers in cells, in points."""
     return SMALL if max(rows, columns) <= 12 else 6.0
 
 
 def _side(count: int, number: float) -> float:
-    """Return the length of the matrix along `count` records, in inches. number: width of the widest number in a cell, 0 without any."""
+    """Return the side length of the matrix for `count` records, in inches. number: width of the widest number in a cell; 0 if there are
+    none."""
     if number:
         return max(count * max(0.27, number + 0.08), min(1.8, 0.6 * count))
     return 7.0 if count > MAX_LABELS else max(0.078 * count, min(6.5, 0.24 * count))
 
 
 def width_of(text: str, size: float) -> float:
-    """Return the width of a line of text of `size` points, in inches."""
+    """Return the width of a line of text at `size` points, in inches."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -81,12 +82,12 @@ def width_of(text: str, size: float) -> float:
 
 
 def wrapped(text: str, inches: float, size: float) -> str:
-    """Return the text wrapped to lines of approximately `inches` inches."""
+    """Return the text wrapped into lines about `inches` inches wide."""
     return "\n".join(textwrap.wrap(text, max(10, int(inches * 72 / (size * 0.55)))))
 
 
 def ticks(exponent: int) -> Any:
-    """Return a formatter of numbers along a scale, in units of ten to the power of `exponent`."""
+    """Return a formatter for the numbers along a scale, in units of 10 to the power of `exponent`."""
     from matplotlib.ticker import FuncFormatter
 
     return FuncFormatter(lambda value, _: f"{value / 10.0**exponent:,.6g}".replace("-", "−"))

@@ -1,4 +1,4 @@
-"""Chooses colours beside the rows of a heat map, for groups of records, numbers and dates. Nothing is drawn here."""
+"""Chooses the colours shown beside the rows of a heat map, for groups of records, numbers and dates. Draws nothing."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from gpualign.jobs.record_groups import Grouping
 
 _FEW = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#000000")
-"""Colours of Okabe and Ito 2008, which can also be distinguished without colour vision."""
+"""Colours from Okabe and Ito 2008, distinguishable even without colour vision."""
 
 _MAX_COLOURS = 20
-"""Largest number of colours that can be distinguished at all; further groups share one."""
+"""Maximum number of colours that can be told apart at all; the remaining groups share one colour."""
 
 _OTHER = "#000000"
 
 _GRADIENTS = ("Oranges", "Blues", "Greens")
-"""Names of matplotlib's maps. Each is of one hue, whose order is visible without colour vision and in grey."""
+"""Names of matplotlib colour maps. Each has a single hue, so the order of its colours is visible without colour vision and in greyscale."""
 
 _PALEST = 0.2
-"""Start of a gradient, so that nothing in it looks white, which stands for no value."""
+"""Start of a gradient, so that none of its colours looks white, which means no value."""
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """Colours of a range of values.
+    """Colours for a range of values.
 
-    colours: from that of `low` to that of `high`
+    colours: ordered from `low` to `high`
     ticks: (value, label)
     """
 
@@ -48,8 +48,8 @@ class Gradient:
 class Coloured:
     """A strip of colours beside the rows.
 
-    legend: (label, colour) of each colour in use, except those of a gradient
-    rows: the colour of each row; None: it has no group, or no value
+    legend: (label, colour) for each colour in use, except gradient colours
+    rows: colour of each row; None if the row has no group or value
     """
 
     title: str
@@ -59,7 +59,7 @@ class Coloured:
 
 
 def strips_of(columns: Sequence[Grouping | Quantity], lines: int) -> list[Coloured]:
-    """Return the strip of each column. lines: largest number of lines in a legend."""
+    """Return a strip for each column. lines: maximum number of lines in a legend."""
     strips: list[Coloured] = []
     for column in columns:
         if isinstance(column, Quantity):
@@ -71,7 +71,7 @@ def strips_of(columns: Sequence[Grouping | Quantity], lines: int) -> list[Colour
 
 
 def graded(quantity: Quantity, name: str) -> Coloured:
-    """Return a strip with the colours of one of matplotlib's maps for numbers or dates, at least two of which differ."""
+    """Return a strip coloured with a matplotlib colour map, for numbers or dates of which at least two differ."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -99,8 +99,7 @@ def _ticks(quantity: Quantity) -> list[tuple[float, str]]:
 
 
 def coloured(grouping: Grouping, lines: int = _MAX_COLOURS) -> Coloured:
-    """Return a strip with colours for groups. If there are more groups than colours, or than lines of a legend, the smallest share the last
-    colour."""
+    """Return a strip of group colours. If there are more groups than colours or legend lines, the smallest groups share the last colour."""
     count, max_colours = len(grouping.labels), min(lines, _MAX_COLOURS)
     if min(count, max_colours) <= len(_FEW):
         palette: Sequence[str] = _FEW

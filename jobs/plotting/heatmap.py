@@ -1,4 +1,4 @@
-"""Describes what a heat map shows: its values, their order, their scale and their names. Nothing is drawn here."""
+"""Describes what a heat map shows: its values, order, scale and labels. Draws nothing."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 LINKAGES = ("average", "complete", "single", "weighted")
-"""Linkage methods. Ward's is not among them: it is defined for points of a Euclidean space, which aligned sequences and SNP distances are
-not."""
+"""Linkage methods. Ward's method is not included: it is defined for points in Euclidean space, which aligned sequences and SNP distances
+are not."""
 
 DISTANCE_LABELS = {
     "hamming": "hamming distance (differing sites)",
@@ -40,33 +40,33 @@ SIMILARITIES = ("identity", "score", "kinship", "relationship")
 """Kinds of values that are larger for more similar records."""
 
 ALIGNMENT_KINDS = ("score", "identity", "distance")
-"""Kinds of values that `nw` and `sw` write of alignments."""
+"""Kinds of alignment values that `nw` and `sw` write."""
 
 _ALIGNMENT_LABELS = {"score": "score", "identity": "identity", "distance": "distance (1 − identity)"}
 
 _ORDERED = 400
-"""Largest number of leaves of a tree that are put in the best order: the time grows with its square."""
+"""Maximum number of leaves for which the optimal order of a tree is computed: the time grows quadratically."""
 
 _PROFILE_WORK = 2 * 10**9
-"""Largest number of values that are compared, so that ordering a rectangle by its profiles takes seconds."""
+"""Maximum number of values compared, so that ordering a rectangle by row profiles takes seconds."""
 
 _MIN_EXPONENT = -307
-"""Smallest power of ten whose multiples keep all digits of a float."""
+"""Smallest power of ten whose multiples keep a float's full precision."""
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 _WHOLE_IDS = 40
-"""Number of characters of an id that are always drawn."""
+"""Number of characters up to which ids are always drawn in full."""
 
 
 @dataclass(frozen=True)
 class HeatMap:
     """A matrix to draw.
 
-    values: [rows][columns], nan if there is none
+    values: [rows][columns], NaN for pairs without a value
     one_set: rows and columns are the same records, and the matrix is symmetric
-    kind: distance (small for similar records; 0 of a record to itself), identity (1 to itself), score, kinship or relationship (large for
-        similar records), or value: unknown
+    kind: distance (small for similar records; 0 between a record and itself), identity (1 between a record and itself), score, kinship or
+        relationship (large for similar records), or value: unknown
     label: human-readable meaning of the colours
     whole: the values are counts or integer scores
     """
@@ -81,28 +81,28 @@ class HeatMap:
 
     @property
     def others(self) -> Reals:
-        """Values of pairs of different records, in a vector."""
+        """Off-diagonal values if there is one set, else all values; as a vector."""
         return self.values[~np.eye(len(self.rows), dtype=bool)] if self.one_set else self.values.ravel()
 
     @property
     def exponent(self) -> int:
-        """Exponent of the power of ten in whose units numbers are shown: 0 unless they would be long."""
+        """Power-of-ten exponent of the unit in which numbers are shown; 0 unless they would otherwise be long."""
         largest = float(np.nanmax(np.abs(self.values), initial=0))
         power = math.floor(math.log10(largest)) if largest else 0
         return 0 if -3 < power < 6 else max(power, _MIN_EXPONENT)
 
     @property
     def unit(self) -> str:
-        """Suffix of the label of a scale."""
+        """Suffix for a scale's label."""
         return f" (× 10{str(self.exponent).translate(_RAISED)})" if self.exponent else ""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Scale of the colours.
+    """Colour scale.
 
     low, high: values of the first and last colour
-    extend: ends at which there are values beyond: "neither", "min", "max", "both"
+    extend: ends beyond which there are values: "neither", "min", "max", "both"
     """
 
     low: float
@@ -112,10 +112,10 @@ class Scale:
 
 @dataclass(frozen=True)
 class DrawnTree:
-    """A tree as it is drawn.
+    """A tree as drawn.
 
-    brackets: [brackets][4][height, place], corners from child to child by way of their parent; heights grow towards the root, from 0; leaf
-        k of the order is at place k
+    brackets: [brackets][4][height, position], corners from child to child via the parent; heights grow towards the root, from 0; leaf k in
+        drawing order is at position k
     ends: float64[leaves], height of each leaf
     heights: human-readable meaning of the heights
     """
@@ -127,9 +127,9 @@ class DrawnTree:
 
 @dataclass(frozen=True)
 class Order:
-    """Rows and columns as they are drawn.
+    """Rows and columns as drawn.
 
-    tree: of one set, with its leaves in this order; None: no tree is drawn
+    tree: tree of one set, with its leaves in this order; None: no tree is drawn
     """
 
     rows: npt.NDArray[np.intp]
@@ -138,25 +138,25 @@ class Order:
 
 
 def heatmap_of_distances(values: npt.NDArray[Any], samples: Samples, metric: Metric) -> HeatMap:
-    """Return the heat map of distances, or kinships, that were just computed: square, rectangular or condensed."""
+    """Return the heat map of newly computed distances or kinships: square, rectangular or condensed."""
     return heatmap_of_matrix(values, samples.queries.ids, samples.targets.ids, samples.one_set, metric.value, DISTANCE_LABELS[metric.name])
 
 
 def heatmap_of_alignments(values: npt.NDArray[Any], task: Task, value: MatrixValue) -> HeatMap:
-    """Return the heat map of what `value` selects of alignments: square, rectangular or condensed."""
+    """Return a heat map of the alignment values chosen by `value`: square, rectangular or condensed."""
     label = alignment_label(value.kind, value.edit)
     return heatmap_of_matrix(values, task.queries.ids, task.targets.ids, task.targets is task.queries, value.kind, label)
 
 
 def alignment_label(kind: str, edit: bool) -> str:
-    """Return the human-readable meaning of colours of alignments. edit: distances are edits, not 1 - identity."""
+    """Return the colour-bar label for an alignment heat map. edit: whether distances are edit distances rather than 1 - identity."""
     return "edit distance" if edit and kind == "distance" else _ALIGNMENT_LABELS[kind]
 
 
 def heatmap_of_matrix(
     values: npt.NDArray[Any], rows: Sequence[str], columns: Sequence[str], one_set: bool, kind: str, label: str
 ) -> HeatMap:
-    """Return the heat map of a matrix with its ids. Values that are not finite become nan; a condensed matrix is unfolded."""
+    """Return the heat map of a matrix with its ids. Non-finite values become NaN; a condensed matrix is expanded to a square."""
     numbers = values.astype(np.float64)
     numbers[~np.isfinite(numbers)] = np.nan
     if numbers.ndim == 1:
@@ -174,20 +174,20 @@ def _unfold(pairs: Reals, count: int, diagonal: float) -> Reals:
 
 
 _ROUNDING = 1e-9
-"""Largest distance of a record from itself that some programs write."""
+"""Maximum distance that some programs write between a record and itself."""
 
 
 def _are_fractions(values: npt.NDArray[Any]) -> bool:
-    """True if all values are from 0 to 1 and not all of them are whole: distances or identities."""
+    """True if all values are between 0 and 1 and at least one lies strictly between: distances or identities."""
     some = values[~np.isnan(values)]
     return bool(len(some) and ((some >= 0) & (some <= 1)).all() and ((some > 0) & (some < 1)).any())
 
 
 def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str | None:
-    """Return the kind of value of a stored matrix, from the name of its array, else from its diagonal; None if neither distinguishes
-    distances from identities or scores.
+    """Return the kind of values in a stored matrix, determined from the name of its array or, failing that, from its diagonal. Returns None
+    if neither distinguishes distances from identities or scores.
 
-    A condensed matrix without a name has distances, the usual content of this form, unless one is negative.
+    An unnamed condensed matrix is assumed to hold distances, the usual content of this form, unless a value is negative.
     """
     if name in ("distance", "distances"):
         return "distance"
@@ -211,11 +211,11 @@ def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str
 
 
 def scale_of(heat: HeatMap, low: float | None, high: float | None) -> Scale:
-    """Return a scale from the value of equal records (distance 0, identity 1) to the value farthest from it; for scores, from 0. low, high:
-    replace these limits.
+    """Return a scale from the value for equal records (distance 0, identity 1) to the value farthest from it; for scores, from 0. low,
+    high: override these limits.
 
-    So the contrast between colours is that between the values: samples that are all equally far apart have one colour, however little they
-    differ by. Raises `InputError` for an empty range.
+    Colour contrast thus reflects the contrast between values: if all samples are equally far apart, they have the same colour, however
+        small their distance. Raises `InputError` for an empty range.
     """
     others = heat.others
     others = others[~np.isnan(others)]
@@ -232,9 +232,9 @@ def scale_of(heat: HeatMap, low: float | None, high: float | None) -> Scale:
 
 
 def to_distances(heat: HeatMap) -> Reals:
-    """Return distances to cluster the records of one set by, symmetric, 0 on the diagonal and nowhere negative.
+    """Return distances for clustering the records of one set: symmetric, 0 on the diagonal and never negative.
 
-    Similarities s become (s_ii + s_jj) / 2 - s_ij; the largest score replaces an unknown s_ii. Undefined values count as the largest
+    Similarities s become (s_ii + s_jj) / 2 - s_ij; the highest score replaces an unknown s_ii. Undefined values count as the largest
     distance.
     """
     values = heat.values
@@ -250,8 +250,8 @@ def to_distances(heat: HeatMap) -> Reals:
 
 
 def order_of(heat: HeatMap, method: str) -> Order:
-    """Return the order of the leaves of a tree: for one set, of its tree; for the rows and columns of two sets, of a tree of their profiles
-    each, which is not drawn."""
+    """Return the leaf order of a tree. One set has a single tree. For two sets, rows and columns are each ordered by a tree of their
+    profiles, which is not drawn."""
     if not heat.one_set:
         return Order(_by_profile(heat.values, method), _by_profile(heat.values.T, method), None)
     if len(heat.rows) < 2:
@@ -267,7 +267,7 @@ def order_of(heat: HeatMap, method: str) -> Order:
 
 
 def linkage_of(heat: HeatMap, method: str) -> Reals:
-    """Return scipy's linkage matrix of one set, in the units of its distances."""
+    """Return scipy's linkage matrix for one set, in the units of its distances."""
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
@@ -276,8 +276,7 @@ def linkage_of(heat: HeatMap, method: str) -> Reals:
 
 
 def by_tree(heat: HeatMap, tree: Tree) -> Order:
-    """Return the order of the leaves of a tree of the same records. Raises `InputError` if its records differ, and if ids are not
-    unique."""
+    """Return the leaf order of a tree of the same records. Raises `InputError` if its records differ, or if ids are not unique."""
     number = {name: k for k, name in enumerate(heat.rows)}
     if not heat.one_set or len(number) < len(heat.rows):
         raise InputError(
@@ -299,8 +298,8 @@ def input_order(heat: HeatMap) -> Order:
 
 
 def reordered(order: Order, rows: Sequence[int], columns: Sequence[int] | None) -> Order:
-    """Return the order sorted by these numbers; rows and columns with equal numbers keep their order. columns: None: they stay. The tree is
-    dropped."""
+    """Return the order sorted by these numbers; rows and columns with equal numbers keep their order. columns: None: columns are not
+    reordered. The tree is dropped."""
 
     def sorted_by(places: npt.NDArray[np.intp], numbers: Sequence[int]) -> npt.NDArray[np.intp]:
         return places[np.argsort(np.asarray(numbers)[places], kind="stable")]
@@ -309,7 +308,7 @@ def reordered(order: Order, rows: Sequence[int], columns: Sequence[int] | None) 
 
 
 def _by_profile(values: Reals, method: str) -> npt.NDArray[np.intp]:
-    """Return an order of rows with similar ones next to each other; their original order if comparing them would take too long."""
+    """Return a row order that places similar rows next to each other, or the original order if comparing the rows would take too long."""
     if len(values) < 2 or len(values) ** 2 * values.shape[1] > _PROFILE_WORK or np.isnan(values).all():
         return np.arange(len(values))
     from scipy.cluster.hierarchy import leaves_list, linkage
@@ -321,7 +320,7 @@ def _by_profile(values: Reals, method: str) -> npt.NDArray[np.intp]:
 
 
 def branches(tree: Reals) -> Reals:
-    """Return the corners of the bracket of each merge of a linkage matrix: [merges][4][height, place]; leaf k of the order is at place
+    """Return the corners of each merge's bracket in a linkage matrix: [merges][4][height, position]; leaf k in drawing order is at position
     k."""
     from scipy.cluster.hierarchy import leaves_list
 
@@ -337,7 +336,7 @@ def branches(tree: Reals) -> Reals:
 
 
 def brackets_of(tree: Tree) -> DrawnTree:
-    """Return the tree as it is drawn; its leaves are the records. Their distances from the root stay what they are."""
+    """Return the tree as drawn, with the records as leaves. Distances from the root are preserved."""
     count, parents, lengths = len(tree.ids), tree.parents.tolist(), tree.lengths
     depth, place = np.zeros(len(parents)), np.zeros(len(parents))
     place[:count] = np.arange(count)
@@ -354,7 +353,8 @@ def brackets_of(tree: Tree) -> DrawnTree:
 
 
 def block_means(values: Reals, high: int, wide: int) -> Reals:
-    """Return the means of rectangles of high x wide values, smaller ones at the ends. nan is left out; the mean of nan alone is nan."""
+    """Return the means of blocks of high x wide values; blocks at the ends may be smaller. Means ignore NaN; the mean of only NaN is
+    NaN."""
     known = ~np.isnan(values)
 
     def sums(of: npt.NDArray[Any]) -> Reals:
@@ -368,7 +368,8 @@ def block_means(values: Reals, high: int, wide: int) -> Reals:
 
 
 def cell_texts(heat: HeatMap) -> list[list[str]]:
-    """Return the texts of cells, in the unit of the scale: three digits of the largest value unless the values are counts; "" for nan."""
+    """Return the cell labels in the unit of the scale, with enough decimals to show three significant digits of the largest value (none for
+    counts); "" for NaN."""
     values = heat.values / 10.0**heat.exponent
     largest = float(np.nanmax(np.abs(values), initial=0))
     decimals = 3 if heat.kind == "identity" else max(0, 2 - math.floor(math.log10(largest))) if largest else 0
@@ -377,13 +378,13 @@ def cell_texts(heat: HeatMap) -> list[list[str]]:
 
 
 def shown_text(text: str) -> str:
-    """Return a title, or text of a legend, as it is drawn: beyond 40 characters its middle is cut out. Invalid bytes and unprintable
-    characters become the replacement character."""
+    """Return a title or legend text as drawn: beyond 40 characters, the middle is elided. Invalid bytes and unprintable characters become
+    the replacement character."""
     return _cut(_printable(text), _WHOLE_IDS)
 
 
 def shown_names(ids: list[str]) -> list[str]:
-    """Return ids as they are drawn, shortened as by `shown_text`, but never so that two different ids look the same."""
+    """Return ids as drawn, shortened as in `shown_text`, but never so that two different ids look the same."""
     names = [_printable(name) for name in ids]
     longest = max(map(len, names))
     limit = _WHOLE_IDS

@@ -1,4 +1,5 @@
-"""Draws what stands to the right of a heat map: the bar of colours, the histogram of values beside it, and the legends of other colours."""
+"""Draws what appears to the right of a heat map: the colour bar, the histogram of values beside it, and the legends for all other
+colours."""
 
 from __future__ import annotations
 
@@ -17,16 +18,16 @@ _BAR = 0.16
 """Width in inches."""
 
 _BINS = 60
-"""Bins of the histogram, along the whole bar."""
+"""Number of histogram bins over the whole bar."""
 
 _LINE = 1.5 * SMALL / 72
-"""Inches from one line of a legend to the next."""
+"""Line spacing in a legend, in inches."""
 
 _GRADIENT = 0.6
-"""Inches along the bar of a gradient."""
+"""Length of a gradient's bar, in inches."""
 
 _GAP = 0.2
-"""Inches between columns of legends."""
+"""Space between legend columns, in inches."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Legend:
 
 
 def draw_bar(figure: Any, parts: Parts, heat: HeatMap, colours: Any, scale: Scale) -> Any:
-    """Draw the bar of colours, level with the top of the matrix, and return its axes."""
+    """Draw the colour bar, aligned with the top of the matrix, and return its axes."""
     axes = parts.place(figure, parts.bar_left, parts.high - parts.bar, _BAR, parts.bar)
     bar = figure.colorbar(colours, cax=axes, extend=scale.extend, extendfrac=0.05)
     bar.outline.set_linewidth(0.5)
@@ -63,7 +64,7 @@ def draw_bar(figure: Any, parts: Parts, heat: HeatMap, colours: Any, scale: Scal
 
 
 def _draw_histogram(axes: Any, heat: HeatMap, scale: Scale) -> None:
-    """Draw how many pairs have which value, level with the value's colour. The longest line is labelled with its number of pairs."""
+    """Draw the number of pairs for each value, level with the value's colour. The longest line is labelled with its number of pairs."""
     values = heat.others
     low, high = scale.low, scale.high
     if heat.whole and high - low < _BINS:  # each number has a line of its own
@@ -87,7 +88,7 @@ def _draw_histogram(axes: Any, heat: HeatMap, scale: Scale) -> None:
 
 
 def legends_of(heat: HeatMap, apart: bool, groups: Sequence[Coloured]) -> Iterator[Legend]:
-    """Yield the legends of the colours that do not stand for values. apart: cells of a record with itself have their own colour."""
+    """Yield the legends for colours that do not represent values. apart: diagonal cells have their own colour."""
     others = []
     if heat.one_set and apart:
         others.append(("with itself", _hex(DIAGONAL)))
@@ -101,14 +102,14 @@ def legends_of(heat: HeatMap, apart: bool, groups: Sequence[Coloured]) -> Iterat
 
 
 def max_entries(parts: Parts) -> int:
-    """Return the number of lines of a legend as high as the matrix, or as the bar of colours if that is higher, without its title and a
+    """Return how many entries fit in a legend as high as the matrix or the colour bar, whichever is higher, not counting its title and a
     line for rows without a group."""
     return int(max(parts.high, parts.bar) / _LINE) - 2
 
 
 def draw_legends(figure: Any, parts: Parts, legends: Iterator[Legend], bar: Any) -> None:
-    """Draw the legends below the bar (its axes), one below the other, and in columns to the right of it if they would reach below the
-    matrix."""
+    """Draw the legends below the bar (its axes), one below the other. Legends that would extend below the matrix go into columns to the
+    right."""
     left, bottom = parts.bar_left, min(0.0, parts.high - parts.bar)
     top = parts.high - parts.bar - (0.42 if parts.histogram else 0.12)
     right = bar.get_tightbbox().x1 / figure.dpi
@@ -147,7 +148,7 @@ def _draw_entries(figure: Any, parts: Parts, legend: Legend, left: float, top: f
 
 
 def _draw_gradient(figure: Any, parts: Parts, legend: Legend, left: float, top: float) -> float:
-    """Draw the gradient and return its right end in inches."""
+    """Draw the gradient and return the position of its right end, in inches."""
     from matplotlib.colors import to_rgb
 
     gradient, title = legend.gradient, legend.title or ""

@@ -1,4 +1,4 @@
-"""Clustered heat maps of matrices of all pairs, drawn with matplotlib."""
+"""Clustered heat maps of all-pairs matrices, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LARGE_FILE = 1_500_000
 
 @dataclass(frozen=True)
 class Picture:
-    """File that a heat map is written to."""
+    """File to which a heat map is written."""
 
     path: Path
     format: str
@@ -45,10 +45,10 @@ class Picture:
 class RowOrder:
     """Order and groups of rows, and of columns with the same records.
 
-    groups: strips of colours
-    by: "tree", "input", "groups" (of the first strip), or "list", the order of `places`
-    tree: a tree to order by; None: one is made of the distances
-    places: place of each id in a list
+    groups: row groups, each drawn as a strip of colours
+    by: "tree", "input", "groups" (those of the first strip), or "list" (the order in `places`)
+    tree: tree that determines the order; None: built from the distances
+    places: position of each id in a list
     """
 
     groups: Sequence[Grouping | Quantity] = ()
@@ -69,9 +69,10 @@ class RowOrder:
 
 
 def check_plot(output: str, without: str | None = None) -> Picture:
-    """Return the picture for an output path, before any work is done. without: human-readable reason why the run holds no matrix.
+    """Check an output path for a plot before any work is done, and return its picture. without: if the run will have no matrix, the reason
+    to report.
 
-    Raises `InputError` if it cannot be drawn, `RunError` if a library is missing or the folder cannot be written to.
+    Raises `InputError` if it cannot be drawn, `RunError` if a library is missing or the folder is not writable.
     """
     path = Path(output)
     format = path.suffix.lower().removeprefix(".")
@@ -88,14 +89,13 @@ def check_plot(output: str, without: str | None = None) -> Picture:
 
 
 def check_text(name: str, text: str | None) -> None:
-    """Raise `InputError` for text of a parameter that no font can draw, such as arbitrary bytes of a command line."""
+    """Raise `InputError` for a parameter text that no font can draw, such as arbitrary bytes from a command line."""
     if text is not None and any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InputError(f"{parameter(name)} {text!a}: these bytes are not text in UTF-8")
 
 
 def check_order(order: str, groups: bool, tree: bool) -> None:
-    """Raise `InputError` for an order that lacks what it is by, and for one that contradicts a tree. groups, tree: whether they are
-    given."""
+    """Raise `InputError` for an order whose criterion is missing, or that contradicts a tree. groups, tree: whether they are given."""
     if order == "groups" and not groups:
         raise InputError(f"{parameter('order')} {order}: give {parameter('groups')} too")
     if tree and order != "tree":
@@ -103,7 +103,7 @@ def check_order(order: str, groups: bool, tree: bool) -> None:
 
 
 def check_style(style: Style) -> None:
-    """Raise `InputError` for a colour map that matplotlib does not have, and for limits of values that are not finite."""
+    """Raise `InputError` for a colour map unknown to matplotlib, or for value limits that are not finite."""
     from difflib import get_close_matches
 
     import matplotlib
@@ -118,16 +118,16 @@ def check_style(style: Style) -> None:
 
 
 def missing_libraries(*names: str) -> str:
-    """Return the names of libraries that are not installed, human-readable."""
+    """Return the names of the libraries that are not installed, as human-readable text."""
     return " and ".join(name for name in names if find_spec(name) is None)
 
 
 def write_plot(
     file: BinaryIO, picture: Picture, heat: HeatMap, reporter: Reporter, style: Style | None = None, shown: RowOrder | None = None
 ) -> None:
-    """Order the records and draw the heat map into the open `file`; report both to `reporter`.
+    """Order the records and draw the heat map into the open `file`; report both steps to `reporter`.
 
-    Raises `InputError` if there is nothing to scale the colours by, and as `RowOrder.order` does.
+    Raises `InputError` if the colours cannot be scaled, and the same errors as `RowOrder.order`.
     """
     style, shown = style or Style(), shown or RowOrder()
     scale = scale_of(heat, style.low, style.high)
@@ -150,7 +150,7 @@ def write_plot(
 
 @contextmanager
 def _own_settings() -> Iterator[None]:
-    """Use matplotlib's defaults instead of the user's settings, so that the same matrix gives the same picture."""
+    """Use matplotlib's defaults instead of the user's settings, so that the same matrix always gives the same picture."""
     import matplotlib
 
     with matplotlib.rc_context():
@@ -161,8 +161,7 @@ def _own_settings() -> Iterator[None]:
 
 
 def _save(figure: Any, file: BinaryIO, format: str) -> None:
-    """Write the figure without cutting anything off, whatever the lengths of the ids. A large .png is reduced to 256 colours, which looks
-    the same."""
+    """Write the figure without cropping, however long the ids are. A large .png is reduced to 256 colours, which looks the same."""
     from PIL import Image
 
     drawn = io.BytesIO()
@@ -176,5 +175,5 @@ def _save(figure: Any, file: BinaryIO, format: str) -> None:
 
 
 def _undated(format: str) -> dict[str, None]:
-    """Return metadata without a time, so that the same matrix gives the same picture."""
+    """Return metadata without timestamps, so that the same matrix always gives the same picture."""
     return {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format, {})

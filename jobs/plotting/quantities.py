@@ -1,4 +1,4 @@
-"""Reads columns of a table that hold numbers or dates. Pure."""
+"""Reads table columns that hold numbers or dates. Pure."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.files.square_matrices import number_of
 
 _MISSING = frozenset(("", "na", "nan", "n/a", "?", "-", "missing", "unknown", "not applicable", "not collected", "not provided"))
-"""Cells without a value; the last ones are those of INSDC's records."""
+"""Cells without a value; the last few are used in INSDC records."""
 
 _DATE = re.compile(r"(\d{4})(?:([-/])(\d{1,2}|XX)(?:\2(\d{1,2}|XX))?)?(?:[T ]\d{1,2}:\d\d.*)?")
-"""Year, month and day; Nextstrain writes XX for unknown ones. Days and months in other orders are not read as dates, as they are
-ambiguous."""
+"""Year, month and day; Nextstrain writes XX for unknown parts. Dates in a different day and month order are ambiguous and not read as
+dates."""
 
 _NAMES = re.compile(
     r"(?<![a-z])(?:sts?|(?:cg|wg)?mlst|ccs?|hc|clusters?|clades?|lineages?|groups?|[a-z]*types?|clonal|[a-z]*complex"
     r"|patients?|wards?|rooms?|[a-z]*codes?|ids?)(?![a-z])"
 )
-"""Words of titles whose numbers are names, which have no order."""
+"""Words in titles of columns whose numbers are names, which have no order."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """Numbers or dates of the rows of a matrix.
+    """Numbers or dates for the rows of a matrix.
 
-    title: what they are
-    values: float64[rows], nan if a row has none; of dates the number of the day, 1 for the first day of year 1
-    dates: whether they are dates
+    title: what the values are
+    values: float64[rows], NaN for rows without a value; dates are day numbers, where 1 is the first day of year 1
+    dates: whether the values are dates
     """
 
     title: str
@@ -40,16 +40,16 @@ class Quantity:
     dates: bool
 
     def ranks(self) -> list[int]:
-        """Return for each row the rank of its value among all distinct ones; rows without a value come last."""
+        """Return each row's rank among all distinct values; rows without a value come last."""
         ranks: list[int] = np.unique(self.values, return_inverse=True)[1].tolist()
         return ranks
 
 
 def quantity_of(title: str, cells: Sequence[str]) -> Quantity | None:
-    """Return the numbers or dates of a column, or None if a cell is neither, if fewer than two differ, or if the numbers are names, such as
-    sequence types.
+    """Return the numbers or dates in a column. Returns None if a cell is neither, if fewer than two differ, or if the numbers are names,
+    such as sequence types.
 
-    cells: of each row of the matrix, empty if the table has none
+    cells: one cell per row of the matrix, empty if the table has none
     """
     present = [None if cell.lower() in _MISSING else cell for cell in cells]
     known = [cell for cell in present if cell is not None]
@@ -68,7 +68,7 @@ def quantity_of(title: str, cells: Sequence[str]) -> Quantity | None:
 
 
 def _day_of(cell: str) -> float | None:
-    """Return the number of the day, for a month or a year that of its first day; None if `cell` is no date."""
+    """Return the day number, using the first day of a month or year; None if `cell` is not a date."""
     match = _DATE.fullmatch(cell)
     if match is None:
         return None
