@@ -14,7 +14,7 @@ CUDA_START = 0.2
 page-locked memory if CUDA starts in parallel with earlier steps (0.08 on an H200 machine, 0.19 to 0.25 on H100 machines)."""
 
 GLOBAL_CELLS, EDIT_CELLS, LOCAL_CELLS = 3e10, 3e11, 1.1e10
-"""Approximate cells per second for a core with AVX-512 whose threads share it: global scores, edit distances, searches."""
+"""Approximate cells per second aligned by an AVX-512 core that threads share: global scores, edit distances, searches."""
 
 _NEAR_LETTER = 9e-12
 """Seconds per pair of records and per letter of one of the two records, for such a core, if few pairs are near; measured with reads. 5e-12

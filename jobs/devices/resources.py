@@ -48,7 +48,7 @@ class Resources:
         return self.threads or max(1, usable_cpus() - self.spare)
 
     def of_worker(self) -> Resources:
-        """Return the resources of its own machine that an executor's worker may use."""
+        """Return the resources that one of the executor's workers may use on its own machine."""
         return replace(self, threads=self.worker_threads, executor=None)
 
 

@@ -15,7 +15,7 @@ from gpualign.jobs.plotting.group_colours import Coloured, Gradient
 from gpualign.jobs.plotting.heatmap import HeatMap, Scale, shown_text
 
 _BAR = 0.16
-"""Width in inches."""
+"""Width of the colour bar, in inches."""
 
 _BINS = 60
 """Number of histogram bins over the whole bar."""

@@ -46,7 +46,7 @@ class RowOrder:
     """Order and groups of rows, and of columns with the same records.
 
     groups: row groups, each drawn as a strip of colours
-    by: "tree", "input", "groups" (those of the first strip), or "list" (the order in `places`)
+    by: "tree", "input", "groups" (of the first strip), or "list" (the order in `places`)
     tree: tree that determines the order; None: built from the distances
     places: position of each id in a list
     """
