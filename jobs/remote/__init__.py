@@ -1,1 +1,1 @@
-"""Workers on other machines: how they are reached, and what they run."""
+"""Workers on other machines: how to reach them, and what they run."""

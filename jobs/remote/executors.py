@@ -1,4 +1,4 @@
-"""Opens the executor that a cluster's name stands for, and makes a client of its workers."""
+"""Opens the executor for a cluster name, and creates a client for its workers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpualign.jobs.reporter import Reporter
 MPI = "mpi"
 _LOCAL = re.compile(r"dask:([0-9]+)")
 _ALWAYS = 16
-"""Processes that may be requested on any machine, however few threads it has."""
+"""Number of processes that may be requested on any machine, however few threads it has."""
 
 _ADDRESS = re.compile(r"(?:dask|tcp|tls)://(?P<host>\[[0-9a-fA-F:.]+\]|[^/:\s]+):\d+")
 _LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
@@ -32,7 +32,7 @@ _OURS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1
 
 
 def check_cluster(name: str) -> None:
-    """Raise `InputError` if `name` is not a cluster's name, or asks for more processes than make sense here."""
+    """Raise `InputError` if `name` is not a cluster name, or requests more processes than make sense on this machine."""
     local = _LOCAL.fullmatch(name)
     workers = local[1].lstrip("0") if local else ""
     max_processes = max(_ALWAYS, Resources().host_threads)
@@ -51,10 +51,10 @@ def check_cluster(name: str) -> None:
 
 @contextmanager
 def open_cluster(name: str, resources: Resources, reporter: Reporter) -> Iterator[Resources | None]:
-    """Open the executor that a checked name stands for, until the context is left; yield the resources with it. None: this process is a
-    worker of MPI, and has served its coordinator to the end.
+    """Open the executor for a validated cluster name until the context exits, and yield the resources including the executor. Yields None
+    if this process is an MPI worker that has finished serving its coordinator.
 
-    Raises `InputError` if a package is missing or MPI has started only one process, `RunError` if no scheduler answers.
+    Raises `InputError` if a package is missing or MPI has started only one process, `RunError` if no scheduler responds.
     """
     with ExitStack() as stack:
         if name == MPI:
@@ -78,7 +78,7 @@ def open_cluster(name: str, resources: Resources, reporter: Reporter) -> Iterato
 
 
 def _started(workers: int) -> Any:
-    """Return a cluster of processes of this machine that use only the loopback interface."""
+    """Return a cluster of local processes that use only the loopback interface."""
     from multiprocessing import resource_tracker
 
     import dask
@@ -120,7 +120,7 @@ def _started(workers: int) -> Any:
 
 
 def _end_workers(cluster: Any) -> None:
-    """Stop the workers at once. Dask would let them finish their current calls, which are of no use to an interrupted run."""
+    """Stop the workers immediately. Dask would let them finish their current calls, which are useless to an interrupted run."""
 
     nannies = list(cluster.workers.values())
 
@@ -131,8 +131,8 @@ def _end_workers(cluster: Any) -> None:
 
 
 def _silence() -> None:
-    """Silence the log messages of Dask about lost connections and dead workers, which are reported where they matter. Each of Dask's
-    modules has a level of its own. The event loops below it log the errors of calls that are not awaited."""
+    """Silence Dask's log messages about lost connections and dead workers, which are reported where they matter. Each Dask module has its
+    own log level. The underlying event loops log errors from calls that are not awaited."""
     for name in list(logging.root.manager.loggerDict):
         if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -143,8 +143,8 @@ def _missing(name: str, package: str, error: ImportError) -> InputError:
 
 
 def _connected(name: str, reporter: Reporter) -> Any:
-    """Return a client of the scheduler at an address. Results come straight from the workers; through the scheduler they would be copied
-    twice more. Dask does that if a worker cannot be reached."""
+    """Return a client for the scheduler at an address. Results are sent directly from the workers, because going through the scheduler
+    would copy them twice more. Dask falls back to the scheduler if a worker cannot be reached."""
     import distributed
 
     address = name.replace("dask://", "tcp://")
@@ -176,7 +176,7 @@ def _enter_mpi(stack: ExitStack) -> Executor | None:
 
 
 def worker_client(resources: Resources, serve: Callable[..., Answer], reporter: Reporter) -> WorkerPoolClient:
-    """Return a client of the workers of the resources' executor, which run `serve`."""
+    """Return a client for the workers of the resources' executor, which run `serve`."""
     executor: Any = resources.executor
     if type(executor).__module__.startswith("distributed."):
         return _dask_client(executor, serve, reporter)

@@ -1,4 +1,4 @@
-"""A cluster as one more engine: workers that compute with the devices of their own machine.
+"""A cluster as an additional engine: each worker computes on the devices of its own machine.
 
 The coordinator calls `remote_engine` or `remote_distance_engine`; workers run `serve`.
 """
@@ -28,17 +28,17 @@ from gpualign.jobs.reporter import SILENT, Reporter
 
 
 def remote_engine(resources: Resources, reporter: Reporter) -> RemoteEngine:
-    """Return the engine that aligns on the workers of the resources' executor."""
+    """Return an engine that aligns on the workers of the resources' executor."""
     return RemoteEngine(worker_client(resources, serve, reporter), resources.of_worker())
 
 
 def remote_distance_engine(resources: Resources, reporter: Reporter) -> RemoteDistanceEngine:
-    """Return the engine that computes distances on the workers of the resources' executor."""
+    """Return an engine that computes distances on the workers of the resources' executor."""
     return RemoteDistanceEngine(worker_client(resources, serve, reporter), resources.of_worker(), resources.host_threads)
 
 
 def serve(call: Call, *payload: bytes) -> Answer:
-    """Answer a call, on a worker."""
+    """Handle a call on a worker."""
     return _node.answer(call, *payload)
 
 
@@ -55,7 +55,8 @@ _node = WorkerNode(_open)
 
 
 def _here(requested: Resources) -> Resources:
-    """Return what this worker may use of its machine: its share, and no more than is available. Raises as `pick_engine` does."""
+    """Return the resources that this worker may use on its machine: its share, and no more than is available. Raises the same errors as
+    `checked_resources`."""
     checked = checked_resources(requested.device, requested.threads, requested.memory)
     share = max(1, checked.host_threads // requested.sharing)
     threads = None if checked.threads is None else share
