@@ -1,1 +1,1 @@
-"""Measurements and reports of `gpualign bench`: a module for each paper."""
+"""Measurements and reports for `gpualign bench`, one module per paper."""

@@ -1,4 +1,5 @@
-"""Li et al. 2014: global alignment of many pairs, by four ways to fill the matrices, three ways to copy them back, and today's engines."""
+"""Li et al. 2014: global alignment of many pairs, with four ways to fill the matrices, three ways to copy them back, and our current
+engines."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from gpualign.papers.tasks import align, on_cpu, random_sequences, thread_counts
 from gpualign.papers.timing import KernelClock, Timing, repeat
 
 _PUBLISHED = {"rodinia": 1.0, "tiled-dscan": 2.0}
-"""Speed-ups over Rodinia on a K20. The paper has no number at this length for the other methods (figures 6 and 7)."""
+"""Speed-ups over Rodinia on a K20. The paper gives no value at this length for the remaining methods (figures 6 and 7)."""
 
 _PUBLISHED_TEXT = {
     "rodinia": "1×",
@@ -38,11 +39,11 @@ _RODINIA_PAIRS = 64
 class Shape:
     """Size of the task.
 
-    length: of every sequence
-    queries, targets: pairs for the kernels are queries x targets
-    more_targets: pairs for the transfers are queries x more_targets
-    memory: bytes of a batch of the transfers
-    full: largest share of the device's memory that matrices fill
+    length: length of every sequence
+    queries, targets: the kernels align queries x targets pairs
+    more_targets: the transfer runs align queries x more_targets pairs
+    memory: bytes per batch in the transfer runs
+    full: maximum fraction of device memory filled with matrices
     """
 
     length: int
@@ -61,7 +62,7 @@ SHAPES = {
 
 
 def _task(length: int, queries: int, targets: int, detail: Detail) -> Task:
-    """Return a task with random sequences of one length, as genes of one kind have."""
+    """Return a task with random sequences of equal length, like those of one gene."""
     sequences = random_sequences(np.full(queries + targets, length), 4, 14)
     first = replace(sequences, ids=sequences.ids[:queries], offsets=sequences.offsets[: queries + 1])
     others = replace(
@@ -75,7 +76,7 @@ def _cpu(task: Task, threads: int, memory: int) -> Timing:
 
 
 def run(device: Device | None, size: str) -> Section:
-    """Measure everything; without a device only what the CPU does."""
+    """Run all measurements; without a device, only those on the CPU."""
     shape = SHAPES[size]
     ladders, tables = [_kernels(device, shape)], []
     if device is not None:
@@ -106,7 +107,7 @@ def _kernels(device: Device | None, shape: Shape) -> Ladder:
 
 
 def _full_memory(device: Device, shape: Shape) -> Table:
-    """Measure only the kernels, with as many pairs as the device holds matrices for: pairs per second (figure 7)."""
+    """Measure only the kernels, with enough pairs that their matrices fill the device memory: pairs per second (figure 7)."""
     lengths = (shape.length, max(1, shape.length // 3))
     rates = {method: [_filled(device, method, length, shape.full) for length in lengths] for method in METHODS}
     rows = []
@@ -121,7 +122,7 @@ def _full_memory(device: Device, shape: Shape) -> Table:
 
 
 def _filled(device: Device, method: str, length: int, share: float) -> tuple[int, float]:
-    """Return (pairs, seconds) of the kernels of one batch."""
+    """Return (pairs, seconds) for the kernels of one batch."""
     size = (length + 1) ** 2
     clock = KernelClock()
     with Session(device, clock) as session:
@@ -142,7 +143,7 @@ def _filled(device: Device, method: str, length: int, share: float) -> tuple[int
 
 
 def _transfers(device: Device, shape: Shape) -> Table:
-    """Measure whole runs with tracing, as in figure 8: pairs per second."""
+    """Measure complete runs with traceback, as in figure 8: pairs per second."""
     task = _task(shape.length, shape.queries, shape.more_targets, Detail.PATH)
     pairs = shape.queries * shape.more_targets
     rows = []

@@ -1,4 +1,4 @@
-"""Munekawa et al. 2008: Smith-Waterman scores of a query against a database, scalar and with char4, and today's faster engines."""
+"""Munekawa et al. 2008: Smith-Waterman scores of a query against a database, scalar and with char4, and our current, faster engines."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from gpualign.papers.timing import KernelClock, Timing, repeat
 
 TARGETS = {"small": 1_000, "paper": 250_143, "large": 1_000_572}
 _MEAN, _SPREAD, _LONGEST = 362, 0.7, 35_213
-"""Lengths in Swiss-Prot of 2008: the mean is from table 3; a log-normal distribution has approximately the shape, and the longest is the
-longest known protein."""
+"""Sequence lengths in the 2008 Swiss-Prot. The mean is from table 3, the shape is approximated by a log-normal distribution, and the
+maximum is the length of the longest known protein."""
 
 _LENGTHS = (128, 256, 384, 512, 640, 768, 896, 1024)
 _LADDER_LENGTH = 512
@@ -29,23 +29,23 @@ _AMINO_ACIDS = 20
 _MEMORY = 4 << 30
 _RUNS = 5
 _CPU_TARGETS = 5_000
-"""Targets of a large database on which the CPU is timed."""
+"""Number of targets from a large database on which the CPU is timed."""
 
 _SCALAR = {128: 2.0, 256: 4.4, 384: 7.3, 512: 13.4}
 _VECTOR = {128: 1.5, 256: 2.8, 384: 4.8, 512: 6.3, 640: 9.5, 768: 11.3, 896: 17.4, 1024: 19.7}
 _SSEARCH = {128: 84, 256: 159, 384: 253, 512: 318, 640: 428, 768: 507, 896: 598, 1024: 677}
-"""Seconds from tables 4 and 5: on a GeForce 8800 GTX, and for SSEARCH on a Xeon E5440."""
+"""Seconds from tables 4 and 5, measured on a GeForce 8800 GTX, and for SSEARCH on a Xeon E5440."""
 
 
 def database_lengths(count: int) -> npt.NDArray[np.int64]:
-    """Return lengths with approximately the distribution of Swiss-Prot, and its mean: int64[count]."""
+    """Return lengths whose distribution and mean approximate those of Swiss-Prot: int64[count]."""
     drawn = np.random.default_rng(2008).lognormal(0, _SPREAD, count)
     lengths: npt.NDArray[np.int64] = np.clip(np.rint(drawn / drawn.mean() * _MEAN), 2, _LONGEST).astype(np.int64)
     return lengths
 
 
 def run(device: Device | None, size: str) -> Section:
-    """Measure everything; without a device only what the CPU does."""
+    """Run all measurements; without a device, only those on the CPU."""
     database = random_sequences(database_lengths(TARGETS[size]), _AMINO_ACIDS, 1)
     subset = replace(database, ids=database.ids[:_CPU_TARGETS], offsets=database.offsets[: _CPU_TARGETS + 1])
     scoring = make_scoring(PROTEIN, ScoringOptions(match=2, mismatch=-1, gap=1), [database], local=True)

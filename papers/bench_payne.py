@@ -1,4 +1,4 @@
-"""Payne et al. 2010: the ladder from a loop on the CPU to shared memory on the GPU, and today's engines beyond it."""
+"""Payne et al. 2010: the successive optimisations, from a CPU loop to GPU shared memory, plus our current engines."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from gpualign.papers.timing import KernelClock, repeat, wall
 
 _REQUEST = CountRequest(Measure.DIFFERENCES, compared=False)
 _PUBLISHED = {"CPU loop": 44865, "naive": 2140, "coalesced": 1766, "char": 1784, "register": 683, "shared": 26}
-"""Milliseconds on a GeForce 9600M GT, and for the loop on a Core 2 Duo of 2.66 GHz (figure 4)."""
+"""Milliseconds on a GeForce 9600M GT; the loop was measured on a 2.66 GHz Core 2 Duo (figure 4)."""
 
 
 @dataclass(frozen=True)
 class Shape:
     """Random data sets.
 
-    sets: how many
-    samples, sites: of each
+    sets: number of data sets
+    samples, sites: size of each data set
     """
 
     sets: int
@@ -41,7 +41,7 @@ SHAPES = {"small": Shape(5, 112, 512), "paper": Shape(25, 112, 512), "large": Sh
 
 
 def _prepared(engine: DistanceEngine, codes: Codes) -> tuple[PreparedCounter, Panel]:
-    """Return a counter and the panel that it counts, for all pairs as one band."""
+    """Return a counter for all pairs as a single band, and the panel that it counts."""
     counter = engine.prepare(_REQUEST, 4 * len(codes) ** 2)
     with ReaderThreads(1) as workers:
         return counter, pack_panel(codes, used_codes(codes, workers), counter, workers)
@@ -59,7 +59,7 @@ def _loop(codes: Codes) -> float:
 
 
 def run(device: Device | None, size: str) -> Section:
-    """Measure everything; without a device only what the CPU does."""
+    """Run all measurements; without a device, only those on the CPU."""
     shape = SHAPES[size]
     rng = np.random.default_rng(2010)
     data = [rng.integers(0, 3, (shape.samples, shape.sites), dtype=np.uint8) for _ in range(shape.sets)]

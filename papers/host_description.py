@@ -1,4 +1,4 @@
-"""Describes the machine of a report."""
+"""Describes the machine for a report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpualign import __version__
 
 
 def describe_machine(gpu: str | None, size: str) -> dict[str, str]:
-    """Return the processor, GPU, date, version and size of a report."""
+    """Return the processor, GPU, date, version and size for a report."""
     return {
         "gpu": gpu or "no GPU",
         "processor": _processor(),

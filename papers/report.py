@@ -1,4 +1,4 @@
-"""Reports on the papers' methods: a human-readable table, numbers for programs, a chart for a talk."""
+"""Reports on the papers' methods: a human-readable table, numbers for programs, and a chart for talks."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpualign.papers.timing import Timing
 
 @dataclass(frozen=True)
 class Step:
-    """A method of a ladder.
+    """A method in a ladder of optimisations.
 
-    where: hardware that it runs on
-    published: the paper's speed-up over its first step, if it has one
-    published_text: the published figure as the table shows it
+    where: hardware on which it runs
+    published: the paper's speed-up over its first step, if given
+    published_text: the published value as shown in the table
     """
 
     method: str
@@ -29,9 +29,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Ladder:
-    """Methods of one task. The others are compared with the first.
+    """Methods for one task. All later methods are compared with the first.
 
-    published: hardware on which the papers' figures were measured
+    published: hardware on which the papers' values were measured
     """
 
     title: str
@@ -42,14 +42,14 @@ class Ladder:
 
 
 def unpublished(ladder: Ladder) -> Ladder:
-    """Return the ladder without the papers' figures, for a task of another size."""
+    """Return the ladder without the papers' values, for a task of a different size."""
     steps = [replace(step, published=None, published_text="") for step in ladder.steps]
     return replace(ladder, steps=steps)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Further figures, as text."""
+    """Additional results, formatted as text."""
 
     title: str
     header: list[str]
@@ -69,13 +69,13 @@ class Section:
 
 
 def milliseconds(seconds: float) -> str:
-    """Return a duration in milliseconds, with three digits."""
+    """Return a duration in milliseconds, with three significant digits."""
     value = seconds * 1e3
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def speed_up(ladder: Ladder, step: Step) -> float:
-    """Return the speed-up of a step over the first step."""
+    """Return a step's speed-up over the first step."""
     return ladder.steps[0].timing.median / step.timing.median
 
 
@@ -85,7 +85,7 @@ def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str
 
 
 def to_markdown(sections: Sequence[Section], machine: str) -> str:
-    """Return all sections as a page."""
+    """Return all sections as one page."""
     parts = [f"# The papers' methods, measured\n\n{machine}\n"]
     for section in sections:
         parts.append(f"## {section.paper}\n")
@@ -110,12 +110,13 @@ def to_markdown(sections: Sequence[Section], machine: str) -> str:
 
 
 def to_json(sections: Sequence[Section], machine: dict[str, Any]) -> str:
-    """Return all numbers as JSON, with seconds unrounded."""
+    """Return all numbers as JSON, with unrounded seconds."""
     return json.dumps({"machine": machine, "sections": [asdict(section) for section in sections]}, indent=2) + "\n"
 
 
 def draw_charts(sections: Sequence[Section], outputs: dict[str, BinaryIO]) -> None:
-    """Draw the ladders of all papers, a panel each: speed-up over the first method on a logarithmic axis. outputs: streams by format."""
+    """Draw the ladders of all papers, one panel each: speed-up over the first method on a logarithmic axis. outputs: stream for each
+    format."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,4 +1,4 @@
-"""Makes random sequences, and aligns them with any engine."""
+"""Generates random sequences, and aligns them with any engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpualign.cpu.processor import usable_cpus
 
 
 def random_sequences(lengths: npt.NDArray[np.int64], letters: int, seed: int) -> SequenceSet:
-    """Return random sequences of these lengths."""
+    """Return random sequences with these lengths."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     codes = np.random.default_rng(seed).integers(0, letters, int(offsets[-1]), dtype=np.uint8)
@@ -23,22 +23,22 @@ def random_sequences(lengths: npt.NDArray[np.int64], letters: int, seed: int) ->
 
 
 def thread_counts() -> list[int]:
-    """Return the numbers of threads that the CPU is measured with: one, and all."""
+    """Return the thread counts with which to measure the CPU: one, and all."""
     return sorted({1, usable_cpus()})
 
 
 def on_cpu(threads: int) -> str:
-    """Return the human-readable name of the CPU with `threads` threads."""
+    """Return a human-readable name for the CPU with `threads` threads."""
     return f"CPU, {threads} thread{'' if threads == 1 else 's'}"
 
 
 def today_on_cpu(threads: int) -> str:
-    """Return the name of a step."""
+    """Return the step name for our current engine on the CPU."""
     return "today, CPU" if threads == 1 else f"today, {on_cpu(threads)}"
 
 
 def align(task: Task, engine: Engine, memory: int) -> float:
-    """Align all pairs of queries with targets. Return the seconds that it took, without planning."""
+    """Align all pairs of queries and targets. Return the time taken in seconds, excluding planning."""
     nowhere = Discard()
     prepared = engine.prepare(task, Budget.of(memory))
     return run_plan(plan_task(prepared, Pairing.ALL), prepared, nowhere, nowhere).seconds

@@ -1,4 +1,4 @@
-"""Measures the time of repeated work."""
+"""Times repeated work."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LONG_ENOUGH = 20.0
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of several runs.
+    """Timing of several runs, in seconds.
 
-    median: of the runs
-    lower, upper: quartiles around it
+    median: median over the runs
+    lower, upper: first and third quartile
     runs: number of runs
     """
 
@@ -28,7 +28,7 @@ class Timing:
 
 
 def summarise(seconds: list[float]) -> Timing:
-    """Return the timing of at least one run."""
+    """Return the timing of one or more runs."""
     if len(seconds) < 2:
         return Timing(seconds[0], seconds[0], seconds[0], 1)
     lower, median, upper = statistics.quantiles(seconds, n=4, method="inclusive")
@@ -36,7 +36,7 @@ def summarise(seconds: list[float]) -> Timing:
 
 
 def repeat(runs: int, work: Callable[[int], float]) -> Timing:
-    """Time work(k), which returns its seconds, for k from 0 to `runs` - 1. A first run, of work(0), warms up and does not count."""
+    """Time work(k), which returns its time in seconds, for k from 0 to `runs` - 1, after an untimed warm-up run of work(0)."""
     work(0)
     start = time.perf_counter()
     seconds = []
@@ -48,14 +48,14 @@ def repeat(runs: int, work: Callable[[int], float]) -> Timing:
 
 
 def wall(action: Callable[[], object]) -> float:
-    """Return the seconds that an action takes."""
+    """Return the wall-clock time of an action in seconds."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
 class KernelClock:
-    """Adds up the seconds of kernels, by events, that engines report of their launches together with the work."""
+    """Adds up kernel times in seconds. Engines call it with the time of their launches, measured with events, and the amount of work."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -64,7 +64,7 @@ class KernelClock:
         self.seconds += seconds
 
     def of(self, action: Callable[[], object]) -> float:
-        """Return the seconds of kernels in an action."""
+        """Return the total kernel time during an action, in seconds."""
         self.seconds = 0.0
         action()
         return self.seconds
