@@ -1,2 +1,2 @@
-"""Does what a command does, without a command line: typed options -> prepare -> a job with its plan -> run. No Click, no standard
+"""Implements the commands independently of the command line: typed options -> prepare -> a job with its plan -> run. No Click, no standard
 output."""

@@ -1,4 +1,4 @@
-"""Describes samples with few calls, and pairs without a distance."""
+"""Describes samples with few calls, and pairs that have no distance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_NAMED = 5
 
 
 def few_calls(prepared: PreparedDistances) -> str | None:
-    """Name the samples with calls at less than half of the sites, those with the fewest first; None if there are none."""
+    """Name the samples with calls at less than half of the sites, fewest calls first; None if there are none."""
     ids, sites, called = prepared.samples.ids, prepared.input_sites, prepared.called
     few = np.flatnonzero(2 * called < sites)
     if not len(few):
@@ -25,10 +25,10 @@ def few_calls(prepared: PreparedDistances) -> str | None:
 
 
 def name_poorest(ids: Sequence[str], called: CountArray, which: CountArray, sites: int) -> str:
-    """Return names of samples, those with the fewest calls first, and how many more there are.
+    """Return the names of the samples with the fewest calls, fewest first, and the number of remaining samples.
 
-    called: number of calls of each sample
-    which: the samples to name
+    called: number of calls per sample
+    which: indices of the samples to choose from
     sites: number of sites in the input
     """
     worst = which[np.argsort(called[which], kind="stable")][:_MAX_NAMED]
@@ -46,8 +46,8 @@ def pairs_without_value(prepared: PreparedDistances, totals: DistanceTotals) -> 
 
 
 def pairs_left_out(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:
-    """Describe how many near pairs are left out because they were compared at too few sites, for which samples, and how to keep them; None
-    if there are none."""
+    """Describe how many near pairs were left out because too few sites were compared, which samples are affected, and how to keep the
+    pairs; None if none were left out."""
     if prepared.few is None or totals.left_out is None or not (count := int(totals.left_out.sum())):
         return None
     named = name_poorest(prepared.samples.ids, prepared.called, np.flatnonzero(totals.left_out), prepared.input_sites)

@@ -1,4 +1,4 @@
-"""Clusters: what `gpualign cluster` does between its options and its outputs, from sequences or from precomputed distances."""
+"""Clusters: the work of `gpualign cluster` between option parsing and output, from sequences or from precomputed distances."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ PrecomputedDistances = ListedPairs | MatrixOfPairs
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """Options of a run of `cluster`; None = not precomputed.
+    """Options for a `cluster` run; None means not given.
 
     method: one of `METHODS`
-    order: of greedy, one of `greedy.ORDERS`; default: length, or input if lengths are unknown
-    identity_definition: as core/alignment/identity.py numbers them
+    order: for greedy clustering, one of `greedy.ORDERS`; default: length, or input if lengths are unknown
+    identity_definition: identity definition number, see core/alignment/identity.py
     strand, ambiguous: as in `NwOptions`
     """
 
@@ -67,7 +67,7 @@ class ClusterOptions:
     ambiguous: Rule | None = None
 
     def check(self, fractions: bool) -> None:
-        """Raise `InputError` for contradictions, and if scipy is needed but missing. fractions: distances are 1 - identity."""
+        """Raise `InputError` for contradictions, and if scipy is needed but missing. fractions: whether distances are 1 - identity."""
         if (self.max_distance is None) == (self.min_identity is None):
             both = "; found both" if self.max_distance is not None else ""
             raise InputError(f"cluster needs one threshold, {parameter('max_distance')} or {parameter('min_identity')}{both}")
@@ -91,32 +91,32 @@ class Distances(Protocol):
 
     @property
     def groups(self) -> DuplicateGroups:
-        """Groups of records that are copies of each other. Near pairs and members have the numbers of groups."""
+        """Groups of identical records. Near pairs and members are identified by group number."""
 
     @property
     def work(self) -> int:
-        """Work of finding near pairs."""
+        """Work needed to find the near pairs."""
 
     @property
     def unit(self) -> str:
         """Unit of `work`, "cells" or "pairs"."""
 
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
-        """Return the near pairs. Raises `TooLittleMemory` if they do not fit into memory."""
+        """Return the near pairs. Raises `TooLittleMemory` if they do not fit in memory."""
 
     def among(self, members: Integers, progress: GrowingProgress) -> Reals:
-        """Return the distances of all pairs of some records (ascending), condensed."""
+        """Return the distances between all pairs of the given records (ascending), in condensed form."""
 
     def describe(self) -> DescriptionRows:
-        """Return the rows of the plan that a dry run shows."""
+        """Return the rows that describe the plan in a dry run."""
 
 
 @dataclass(frozen=True)
 class ClusterJob:
     """A run that is ready to start.
 
-    order: in which greedy takes records; None for linkages
-    cut: the largest distance of near pairs
+    order: order in which greedy clustering visits the records; None for linkage methods
+    cut: maximum distance of a near pair
     """
 
     distances: Distances
@@ -127,7 +127,7 @@ class ClusterJob:
 
     @property
     def work(self) -> int:
-        """Work that is known to be needed; `run` may add to the expected work."""
+        """Work known to be needed; `run` may add to the expected work."""
         return self.distances.work
 
     @property
@@ -136,11 +136,11 @@ class ClusterJob:
         return self.distances.unit
 
     def describe(self) -> DescriptionRows:
-        """Return the plan as rows, with a time estimate that takes a moment to measure."""
+        """Return the plan as rows, including a time estimate from a short measurement."""
         return [*self.distances.describe(), ("method", self.method)]
 
     def run(self, progress: GrowingProgress) -> tuple[Clustering, int]:
-        """Return (the clusters, the number of near pairs). Raises `TooLittleMemory` if a linkage would take more than the memory."""
+        """Return (the clusters, the number of near pairs). Raises `TooLittleMemory` if a linkage would exceed the memory."""
         edges, groups = self.distances.near(progress, self.memory), self.distances.groups
         copies = np.bincount(groups.of, minlength=len(groups))
         near = edges.standing_for(copies)
@@ -165,7 +165,8 @@ class ClusterJob:
 
 
 def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT) -> tuple[ClusterJob, Alignments]:
-    """Return (the job, its alignments) for the records of one set. Raises as `nw.prepare` does, and `InputError` for contradictions."""
+    """Return (the job, its alignments) for the records of one set. Raises the same errors as `nw.prepare`, and `InputError` for
+    contradictions."""
     o = options
     edit = o.scoring.edit
     o.check(fractions=not edit)
@@ -199,15 +200,15 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
 
 
 def left_for_pairs(records: SequenceSet, memory: int) -> int:
-    """Return the bytes that near pairs may take: half of what the sequences leave. The other half is first for finding them, then for what
-    is made of them."""
+    """Return the bytes available for near pairs: half of what the sequences leave. The other half is used first for finding the pairs, then
+    for processing them."""
     return max(0, memory - records.nbytes) // 2
 
 
 def prepare_precomputed(
     precomputed: PrecomputedDistances, of_identities: bool, lengths: Integers | None, options: ClusterOptions, reporter: Reporter = SILENT
 ) -> ClusterJob:
-    """Plan clusters of precomputed distances or identities. lengths: of the records, None: unknown. Raises `InputError`."""
+    """Plan the clustering of precomputed distances or identities. lengths: record lengths; None if unknown. Raises `InputError`."""
     options.check(fractions=of_identities)
     if options.min_coverage is not None:
         raise InputError(f"{parameter('min_coverage')} is about alignments; it cannot be combined with precomputed distances")
@@ -243,11 +244,11 @@ def _job(distances: Distances, o: ClusterOptions, order: Integers | None) -> Clu
 
 @dataclass(frozen=True)
 class Alignments:
-    """Distances that are computed.
+    """Computes distances by alignment.
 
-    task: of all records
-    groups: of equal records
-    distinct: one record of each group
+    task: aligns all records
+    groups: groups of equal records
+    distinct: one record from each group
     job: aligns `distinct`
     """
 
@@ -269,7 +270,7 @@ class Alignments:
 
     @property
     def pairs(self) -> int:
-        """Number of pairs of records, including those of equal ones."""
+        """Number of record pairs, including pairs of identical records."""
         return self.options.pairing.count(self.groups.records, self.groups.records)
 
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
@@ -289,7 +290,7 @@ class Alignments:
         return sink.matrix.values.astype(np.float64)
 
     def describe(self) -> DescriptionRows:
-        """Return the rows of the plan of the job, which is for distinct records."""
+        """Return the rows that describe the job's plan, which covers distinct records only."""
         rows = dict(self.job.describe())
         counts = {"sequences": f"{self.groups.records:,}", "distinct": f"{len(self.groups):,}", "pairs": f"{self.pairs:,}"}
         if not self.groups.repeated:
@@ -299,14 +300,14 @@ class Alignments:
 
 @dataclass(frozen=True)
 class _Precomputed:
-    """Precomputed distances."""
+    """Source of precomputed distances."""
 
     precomputed: PrecomputedDistances
     threshold: Threshold
 
     @property
     def groups(self) -> DuplicateGroups:
-        """Each record is its own group, as nothing is known of two records but their distance."""
+        """One group per record, because two records are never known to be identical from their distance."""
         return no_duplicates(self.precomputed.ids)
 
     @property

@@ -1,4 +1,4 @@
-"""Distances of all pairs of samples: what `gpualign dist` does between its options and its outputs.
+"""Distances between all pairs of samples: the work of `gpualign dist` after option parsing and before output.
 
 options = DistOptions(metric="ibs")
 job = prepare(options, read(files_that_are_open, options, scratch_files, reporter), engine, scratch_files.scratch, reporter)
@@ -48,15 +48,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DistOptions:
-    """Options of a run of `dist`.
+    """Options for a `dist` run.
 
     metric: one of `metrics.METRICS`
     compared: also output the number of compared sites
-    min_compared: as in `DistanceTask`; None: 1, and near pairs with less than half of the sites are left out
+    min_compared: as in `DistanceTask`; None: 1, and near pairs compared at less than half of the sites are left out
     calls: how calls are read
-    most, added, min_kinship: as in `DistanceTask`
-    kernel: "auto", or one of Payne 2010
-    sites, samples: which of them are used
+    max_distance, added, min_kinship: as in `DistanceTask`
+    kernel: "auto", or a kernel from Payne 2010
+    sites, samples: which sites and samples are used
     """
 
     metric: str = "hamming"
@@ -74,11 +74,11 @@ class DistOptions:
 
     @property
     def counts_compared(self) -> bool:
-        """True if pairs can differ in their number of compared sites, which is then counted."""
+        """True if pairs can differ in their number of compared sites, so that compared sites are counted."""
         return self.missing is MissingRule.PAIRWISE and self.kernel == AUTO
 
     def task(self) -> DistanceTask:
-        """Return the task of these options. Raises `InputError` for contradictions."""
+        """Return the task for these options. Raises `InputError` for contradictions."""
         metric = metric_named(self.metric)
         believed = (
             _default_compared_fraction() if self.min_compared is None and self.max_distance is not None and self.counts_compared else None
@@ -110,13 +110,13 @@ class DistOptions:
         return task
 
     def budget(self, calls: int = 0) -> DistanceBudget:
-        """Return the memory of a run beside `calls` bytes of calls. Raises `RunError` if they leave too little."""
+        """Return the memory budget of a run that holds `calls` bytes of calls. Raises `RunError` if the calls leave too little."""
         return DistanceBudget.of(self.resources.memory or default_memory(), calls)
 
 
 def _default_compared_fraction() -> Fraction:
-    """Return the fraction of the sites at which a near pair must have been compared by default. An isolate with few calls differs from no
-    other isolate, and would join clusters that have nothing in common."""
+    """Return the default minimum fraction of sites at which a near pair must have been compared. Without a minimum, an isolate with few
+    calls would differ from no other isolate and join clusters that have nothing in common."""
     from fractions import Fraction  # runs without a threshold do not need it
 
     return Fraction(1, 2)
@@ -131,9 +131,9 @@ def _similarities() -> str:
 class DistJob:
     """A run that is ready to start. Reading its properties changes nothing.
 
-    prepared: the task with everything that it needs
-    left: counts of the input's sites before and after selection; None: all are used
-    samples_left: counts of its samples before and after selection; None: all are compared
+    prepared: the task and everything needed to run it
+    left: site counts before and after selection; None: all sites are used
+    samples_left: sample counts before and after selection; None: all samples are compared
     """
 
     prepared: PreparedDistances
@@ -151,17 +151,17 @@ class DistJob:
 
     @property
     def hardware(self) -> str:
-        """Human-readable name of the hardware that does the work."""
+        """Human-readable name of the hardware used."""
         return self.prepared.counter.hardware
 
     @property
     def kernel(self) -> str:
-        """Human-readable name of the kernel that counts."""
+        """Human-readable name of the counting kernel."""
         return self.prepared.counter.kernel
 
     @property
     def pairs(self) -> int:
-        """Number of pairs whose distance is computed."""
+        """Number of pairs for which a distance is computed."""
         return self.prepared.pairs
 
     @property
@@ -170,7 +170,7 @@ class DistJob:
         return self.prepared.plan.pairs * self.prepared.panel_sites
 
     def describe(self) -> DescriptionRows:
-        """Return the plan as rows, with a time estimate that is measured on a sample."""
+        """Return the plan as rows, including a time estimate measured on a sample."""
         prepared, samples = self.prepared, self.samples
         task, plan, counter = prepared.task, prepared.plan, prepared.counter
         return [
@@ -186,7 +186,7 @@ class DistJob:
         ]
 
     def written_as(self, format: str, reporter: Reporter) -> DistJob:
-        """Return this job with the ids as the format can hold them; note if some are changed. Raises `InputError` if two would become
+        """Return this job with ids that the format can represent; report if any are changed. Raises `InputError` if two ids would become
         equal."""
         samples, changed = written_samples(format, self.samples)
         if changed:
@@ -196,18 +196,18 @@ class DistJob:
 
     @property
     def row_work(self) -> Work:
-        """Approximate work of the pairs of each query: float64[queries]."""
+        """Approximate work for each query's pairs: float64[queries]."""
         samples = self.samples
         targets = len(samples.targets)
         return targets - np.arange(len(samples.queries), dtype=np.float64) * samples.upper_triangle
 
     def part(self, start: int, stop: int) -> DistJob:
-        """Return the job for the pairs of queries [start, stop) alone."""
+        """Return a job for only the pairs of queries [start, stop)."""
         return replace(self, prepared=self.prepared.part(start, stop))
 
     @property
     def figures(self) -> dict[str, object]:
-        """Counts of selected samples and sites, for the summary."""
+        """Selected sample and site counts, for the summary."""
         chosen = ("samples", self.samples_left), ("sites", self.left)
         return {name: value for what, left in chosen if left is not None for name, value in _figures(what, left)}
 
@@ -216,16 +216,16 @@ class DistJob:
         return runner.measure(self.prepared, sink, progress, checkpoints)
 
     def without_value(self, totals: DistanceTotals) -> str | None:
-        """Return a human-readable count of pairs without a distance, with the reasons; None if there are none."""
+        """Return a human-readable count of pairs that have no distance, with the reasons; None if there are none."""
         return pairs_without_value(self.prepared, totals)
 
     def left_out(self, totals: DistanceTotals) -> str | None:
-        """Return a human-readable account of the near pairs that are left out for too few compared sites; None if there are none."""
+        """Return a human-readable description of the near pairs left out because too few sites were compared; None if there are none."""
         return pairs_left_out(self.prepared, totals)
 
 
 def _has_few_calls(prepared: PreparedDistances) -> bool:
-    """True if a sample has so few calls that pairs may share less than half of the sites (core/distance/few_sites.py)."""
+    """True if any sample has so few calls that a pair may share less than half of the sites (core/distance/few_sites.py)."""
     return bool((4 * prepared.called < 3 * prepared.input_sites).any())
 
 
@@ -234,13 +234,13 @@ def _figures(what: str, left: SamplesLeft | FilterResult) -> list[tuple[str, obj
 
 
 def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, reporter: Reporter) -> Source:
-    """Read the calls of one input, or of two with the same sites. Raises `InputError` naming file, record and reason."""
+    """Read the calls from one input, or from two with the same sites. Raises `InputError` naming file, record and reason."""
     return read_calls(inputs, options.calls, options.budget().reading, files, reporter.warn, options.resources.host_threads)
 
 
 def named_engine(options: DistOptions, reporter: Reporter) -> DistanceEngine | None:
     """Return the engine if the options alone determine it, so that missing hardware or software is reported before anything is read; else
-    None. Raises as `pick_distance_engine` does."""
+    None. Raises the same errors as `pick_distance_engine`."""
     if metric_named(options.metric).measure is Measure.RELATIONSHIP:
         from gpualign.cpu.distance.engine import CpuDistanceEngine
 
@@ -251,11 +251,12 @@ def named_engine(options: DistOptions, reporter: Reporter) -> DistanceEngine | N
 
 
 def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None, scratch: Scratch, reporter: Reporter) -> DistJob:
-    """Choose samples and sites, make bit planes of their calls and plan the work. The source is no longer needed when this returns.
+    """Choose samples and sites, pack their calls into bit planes and plan the work. The source is no longer needed when this returns.
 
     engine: see `named_engine`
 
-    Raises `InputError` if options and calls contradict each other or no sample or site is left, `RunError` if memory is too small.
+    Raises `InputError` if options and calls contradict each other or if no sample or site is left, `RunError` if there is not enough
+    memory.
     """
     budget = options.budget(source.nbytes)
     read, filters = source.samples.total, options.samples

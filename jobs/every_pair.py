@@ -1,4 +1,4 @@
-"""Alignment of every pair of one or two sets: shared by `nw` and by the scores of `sw`."""
+"""Alignment of every pair within one set or between two; shared by `nw` and the `sw` scores."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ if TYPE_CHECKING:
     from gpualign.jobs.pair_sample import SampledPairs
 
 _MAX_COUNTED = 10_000_000
-"""Number of targets, summed over all bands, above which tiles are not cut merely to count them."""
+"""Number of targets, summed over all bands, above which work is not split into tiles merely to count the tiles."""
 
 _WORTH_CUTTING = 0.75
-"""If the groups select more than this fraction of all cells, compute every pair and drop the others."""
+"""If the groups select more than this fraction of all cells, every pair is computed and unselected pairs are dropped."""
 
 Work: TypeAlias = npt.NDArray[np.float64]
 
 DescriptionRows = list[tuple[str, str]]
-"""Human-readable rows: a name, and its value."""
+"""Human-readable rows: (name, value)."""
 
 
 @dataclass(frozen=True)
 class PairsJob:
-    """A plan with everything needed to run it. It may run any number of times.
+    """A plan with everything needed to run it, any number of times.
 
-    threads: of the host
-    text_threads: those of them that sinks may use to make text
-    groups: selects pairs by the groups of their records; None: all
-    unit: of `work`
+    threads: host threads
+    text_threads: how many of these sinks may use for formatting text
+    groups: selects pairs according to their records' groups; None: all pairs
+    unit: unit of `work`
     """
 
     prepared: Prepared
@@ -67,7 +67,7 @@ class PairsJob:
 
     @property
     def sequences(self) -> int:
-        """Number of records that are compared."""
+        """Number of records compared."""
         return count_sequences(self.task)
 
     @property
@@ -89,12 +89,12 @@ class PairsJob:
         return self.prepared.hardware
 
     def describe(self) -> DescriptionRows:
-        """Return the plan as rows, with a time estimate that takes a moment to measure."""
+        """Return the plan as rows, including a time estimate from a short measurement."""
         return describe_plan(self.plan, self.prepared, self.engine, self.budget, self.pairs, self.work)
 
     @cached_property
     def sampled(self) -> SampledPairs:
-        """A sample of the pairs with their alignments, which takes a moment to compute."""
+        """A sample of the pairs with their alignments; takes a short time to compute."""
         from gpualign.cpu.alignment.engine import CpuEngine
         from gpualign.jobs.pair_sample import sample_every
 
@@ -107,12 +107,12 @@ class PairsJob:
 
     @property
     def row_work(self) -> Work:
-        """Approximate work of the pairs of each query: float64[queries]."""
+        """Approximate work for each query's pairs: float64[queries]."""
         return self.plan.row_cells if self._skipping_groups is None else self._cells(self._skipping_groups).astype(np.float64)
 
     @property
     def _skipping_groups(self) -> GroupPairs | None:
-        """The groups, if pairs that they do not select are not computed; else None."""
+        """The groups, if pairs that they do not select are skipped; else None."""
         if self.groups is None:
             return None
         from gpualign.core.execution.group_pairs import GroupedPrepared
@@ -120,7 +120,7 @@ class PairsJob:
         return self.groups if isinstance(self.prepared, GroupedPrepared) else None
 
     def _sums(self, groups: GroupPairs, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return, for each query, the sum of the weights of its selected targets: int64[queries]."""
+        """Return the sum of each query's selected target weights: int64[queries]."""
         pairing = self.plan.pairing
         return groups.sums(weights, None if pairing is Pairing.ALL else pairing.first_targets(np.arange(self.plan.queries)))
 
@@ -129,11 +129,11 @@ class PairsJob:
         return strands * self.plan.query_lengths * self._sums(groups, self.plan.target_lengths)
 
     def part(self, start: int, stop: int) -> PairsJob:
-        """Return the job for the pairs of queries [start, stop) alone."""
+        """Return a job for only the pairs of queries [start, stop)."""
         return replace(self, plan=self.plan.part(start, stop))
 
     def run(self, sink: Sink[Plan, BandResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> Totals:
-        """Compute every pair and hand whole bands to the sink, in order."""
+        """Compute every pair and pass whole bands to the sink, in order."""
         totals = run_plan(self.plan, self.prepared, sink, progress, checkpoints, self.threads)
         return replace(totals, pairs=self.pairs, work=self.work)
 
@@ -155,10 +155,10 @@ def prepare_pairs(
 ) -> PairsJob:
     """Plan the pairs of a task.
 
-    description_prefix: prefix of the description of the plan that is reported
-    groups: selects pairs by the groups of their records; None: all
+    description_prefix: prefix for the reported plan
+    groups: selects pairs according to their records' groups; None: all pairs
 
-    Raises `RunError` if memory is too small.
+    Raises `RunError` if there is not enough memory.
     """
     budget = Budget.of(memory_left(task, resources.memory))
     if groups is not None and _is_worth_cutting(task, groups):
@@ -174,7 +174,7 @@ def prepare_pairs(
 
 
 def _is_worth_cutting(task: Task, groups: GroupPairs) -> bool:
-    """True if the groups select so few pairs that the others should not be computed."""
+    """True if the groups select so few pairs that unselected pairs should be skipped."""
     queries, targets = task.queries.lengths, task.targets.lengths
     selected = float(queries @ groups.sums(targets, None))
     return selected < _WORTH_CUTTING * float(queries.sum()) * float(targets.sum())
@@ -186,21 +186,21 @@ def count_sequences(task: Task) -> int:
 
 
 def count_tiles(plan: Plan) -> str:
-    """Return the number of tiles, human-readable; for a large plan, whose tiles take long to cut, a lower bound."""
+    """Return the number of tiles as human-readable text. For a large plan, whose tiles take long to generate, return a lower bound."""
     if plan.band_count * plan.targets > _MAX_COUNTED:
         return f"at least {plan.band_count:,}"
     return f"{sum(1 for _ in plan.tiles()):,}"
 
 
 def describe_work(prepared: Prepared, plan: Plan) -> str:
-    """Return one line with the kernel and the bands."""
+    """Return one line that names the kernel and describes the bands."""
     return f"{prepared.kernel}; {plan.band_count} bands of up to {plan.band_rows} queries"
 
 
 def describe_plan(
     plan: Plan, prepared: Prepared, engine: Engine, budget: Budget, pairs: int | None = None, cells: int | None = None
 ) -> DescriptionRows:
-    """Return the rows of the plan that a dry run shows. pairs, cells: those that are computed, if they differ from those of the plan."""
+    """Return the rows that describe the plan in a dry run. pairs, cells: numbers actually computed, if different from the plan."""
     pairs, cells = plan.pairs if pairs is None else pairs, plan.cells if cells is None else cells
     task = prepared.task
     rate = estimate_rate(task, engine, budget)

@@ -1,4 +1,4 @@
-"""Indexing a database for searches."""
+"""Builds a database index for searches."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def build(
 ) -> tuple[Built, Alphabet]:
     """Read a database and write its index. Return (what was built, its alphabet).
 
-    output: opens the index's file, after everything has been read
-    scratch: makes an unnamed file in `folder`, for as many bytes as the database has letters
+    output: opens the index file; called after everything has been read
+    scratch: creates an unnamed file in `folder`, large enough for one byte per letter in the database
 
     Raises `InputError` naming file, record and reason.
     """

@@ -1,4 +1,4 @@
-"""Memory of a whole matrix, and the refusal of one that is too large before work starts."""
+"""Memory needed for a whole matrix, and early rejection of matrices that are too large."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gpualign.core.common.units import format_bytes
 
 @dataclass(frozen=True)
 class MatrixUse:
-    """Use of a whole matrix.
+    """What a whole matrix is used for.
 
-    purpose: of the memory, for messages
-    advice: what else could be done, for messages
-    bytes_of_pair: largest memory for each pair of a row and a column, from reading on; 0 if it takes no more than reading does
+    purpose: what the memory is for, for messages
+    advice: alternatives, for messages
+    bytes_of_pair: peak memory per (row, column) pair, including reading; 0 if no higher than for reading
     """
 
     purpose: str
@@ -23,7 +23,7 @@ class MatrixUse:
 
 
 DRAWING = MatrixUse("to draw", "draw fewer records, as one of each cluster (gpualign cluster)", 40)
-"""Measured with 8,000 records: 28 to 40 bytes from arrays."""
+"""Measured with 8,000 records: 28 to 40 bytes when read from arrays."""
 
 CLUSTERING = MatrixUse("to cluster", f"give a list of near pairs with {parameter('edges')}", 0)
 
@@ -31,14 +31,14 @@ TREES = {
     method: MatrixUse("to make a tree of", "take fewer records, as one of each cluster (gpualign cluster)", bytes_of_pair)
     for method, bytes_of_pair in (("nj", 31), ("upgma", 10), ("mst", 15))
 }
-"""Use by method. Measured with 3,000 records, from arrays and condensed matrices."""
+"""Matrix use for each method. Measured with 3,000 records read from arrays and condensed matrices."""
 
 
 def check_memory(use: MatrixUse, where: str, rows: int, columns: int, reading: int = 0) -> None:
-    """Raise `InputError` for a matrix that takes more than the memory this process may still have; never if that is unknown.
+    """Raise `InputError` for a matrix that needs more memory than is still available to this process; never raises if that is unknown.
 
-    where: begins the message: the file, or the parameter that asks for the matrix
-    reading: bytes that reading takes for each pair
+    where: start of the message: the file, or the parameter that requests the matrix
+    reading: bytes per pair needed for reading
     """
     needed, available = rows * columns * max(use.bytes_of_pair, reading), free_memory()
     if available is not None and needed > available:

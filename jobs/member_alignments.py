@@ -1,4 +1,4 @@
-"""Alignments of the members of clusters with their representatives."""
+"""Alignments between cluster members and their representatives."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ _ONE = re.compile(r"(?<!\d)1(?=[A-Z])")
 
 @dataclass(frozen=True)
 class MemberAlignments:
-    """Alignments of records with the representatives of their clusters.
+    """Alignments between records and their cluster representatives.
 
-    identities: float64[count], of each record with its representative, nan for representatives
-    cigars: text[count]; M, I for letters of the representative alone and D for those of the record alone, a 1 left out; = if both are
-        equal, * for representatives
-    is_reverse_complement: bool[count], True if the reverse complement of the record is aligned; the cigar is then along that
+    identities: float64[count], identity between each record and its representative; NaN for representatives
+    cigars: text[count]; M, I (letters only in the representative) and D (letters only in the record), a count of 1 omitted; = if the two
+        are equal, * for representatives
+    is_reverse_complement: bool[count], True if the reverse complement of the record is aligned; the CIGAR then follows the reverse
+        complement
     """
 
     identities: Reals = field(repr=False)
@@ -41,12 +42,12 @@ class MemberAlignments:
 
 
 def align_members(task: Task, groups: DuplicateGroups, clustering: Clustering, definition: int, memory: int | None) -> MemberAlignments:
-    """Align each record with its representative, the earlier of the two as query, as when all pairs are aligned; by the better strand if
-    the task is for both. Of equal records (`groups`), the first is aligned.
+    """Align each record with its representative, with the earlier record as query (as in an all-pairs run), on the better strand if the
+    task covers both. Of identical records (`groups`), the first is aligned.
 
-    definition: of identities
+    definition: identity definition
 
-    Raises `RunError` if a pair takes more than the memory.
+    Raises `RunError` if a pair needs more than `memory`.
     """
     aligner = PairAligner(task.scoring, task.alphabet, Mode.GLOBAL, EndGaps.PENALISED, (memory or default_memory()) // 2)
     records = np.arange(len(task.queries))
@@ -63,7 +64,7 @@ def align_members(task: Task, groups: DuplicateGroups, clustering: Clustering, d
 
 
 def _align(task: Task, aligner: PairAligner, record: int, representative: int, definition: int) -> tuple[float, str, bool]:
-    """Return (identity, CIGAR, whether the reverse complement is aligned) of a record and its representative."""
+    """Return (identity, CIGAR, whether the reverse complement is aligned) for a record and its representative."""
     query, target = (task.queries.select(np.array([k])) for k in sorted((record, representative)))
     if np.array_equal(query.codes, target.codes):
         return 1.0, "=", False

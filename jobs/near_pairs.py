@@ -1,4 +1,4 @@
-"""Pairs within a threshold, without computing those that are not: what `nw` does if thresholds bound the edit distance."""
+"""Finds pairs within a threshold without aligning the rest: what `nw` does when thresholds bound the edit distance."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from gpualign.jobs.pair_sample import SampledPairs
 
 _MAX_EDITS = 0.5
-"""Fraction of the letters of a sequence. Random DNA differs in about that many, so a wider bound leaves nothing out."""
+"""Maximum edits as a fraction of a sequence's letters. Random DNA differs in about this fraction, so a looser bound excludes nothing."""
 
 _ALIGNED_TOGETHER = 20_000
-"""Smallest number of pairs that are aligned at a time, if there are as many and they fit into memory: an engine takes a moment to start."""
+"""Minimum number of pairs aligned at a time, if there are enough and they fit in memory, because starting an engine takes time."""
 
 _AT_ONCE = 1 << 18
-"""Largest number of pairs of records that are made at a time, except those of a single query: about twenty megabytes."""
+"""Maximum number of record pairs generated at a time, unless a single query has more: about twenty megabytes."""
 
 
 @dataclass(frozen=True)
@@ -71,19 +71,19 @@ class NearTotals(Totals):
 
 @dataclass(frozen=True)
 class NearJob:
-    """A plan for distinct records, with everything needed to run it. It may run any number of times.
+    """A plan for distinct records, with everything needed to run it, any number of times.
 
-    task: the task of the user
-    pairing: which pairs of records are compared
-    duplicates: equal records of its queries and of its targets
-    prepared, plan: for one record of each group
-    aligner: aligns pairs of the task; None if the edit distance is all that is needed
-    engines: those that were chosen
-    budget: of each engine
-    text_threads: for sinks that make text
-    ungrouped: makes an equivalent job in which each record is its own group
-    groups: selects near pairs by the groups of their records; None: all
-    unit: of `work`
+    task: the user's task
+    pairing: which record pairs are compared
+    duplicates: groups of equal records among queries and among targets
+    prepared, plan: cover one record from each group
+    aligner: aligns pairs of the task; None if only edit distances are needed
+    engines: the chosen engines
+    budget: budget per engine
+    text_threads: threads for sinks that format text
+    ungrouped: creates an equivalent job in which each record is its own group
+    groups: selects near pairs according to their records' groups; None: all pairs
+    unit: unit of `work`
     """
 
     task: Task
@@ -106,7 +106,7 @@ class NearJob:
 
     @property
     def work(self) -> int:
-        """Pairs of distinct records, the unit of progress."""
+        """Number of pairs of distinct records, the unit of progress."""
         return self.plan.cells
 
     @property
@@ -115,7 +115,7 @@ class NearJob:
 
     @property
     def pairs(self) -> int:
-        """Number of pairs of records that are decided about."""
+        """Number of record pairs to classify as near or not."""
         targets, (start, stop) = len(self.task.targets), self._rows
         if self.groups is not None:
             firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(self.task.queries)))
@@ -124,11 +124,11 @@ class NearJob:
 
     @property
     def all_pairs(self) -> int:
-        """Number of pairs that would be decided about if groups selected none."""
+        """Number of record pairs there would be to classify without selection by groups."""
         return replace(self, groups=None).pairs
 
     def describe(self) -> DescriptionRows:
-        """Return the plan as rows, with a time estimate that takes a moment to measure."""
+        """Return the plan as rows, including a time estimate from a short measurement."""
         task, plan, sampled = self.task, self.plan, self.sampled
         distinct = [len(duplicates) for duplicates in self.duplicates]
         one_set = task.targets is task.queries
@@ -149,32 +149,32 @@ class NearJob:
 
     @cached_property
     def sampled(self) -> SampledPairs:
-        """Estimates from a sample of the pairs, which take a moment to compute."""
+        """Estimates from a sample of the pairs; take a short time to compute."""
         from gpualign.jobs.pair_sample import sample_near
 
         return sample_near(self)
 
     @property
     def _rows(self) -> tuple[int, int]:
-        """(start, stop) of the queries whose pairs are computed. In a part of a job each record is a group, so the plan has the numbers of
-        records."""
+        """(start, stop) of the queries whose pairs are computed. In a partial job, each record is its own group, so the plan uses record
+        numbers."""
         return (self.plan.start, self.plan.end) if self.plan.stop is not None else (0, len(self.task.queries))
 
     @property
     def row_work(self) -> Work:
-        """Approximate work of the pairs of each query: float64[queries]."""
+        """Approximate work for each query's pairs: float64[queries]."""
         task = self.task
         firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(task.queries)))
         return ONE_PER_PAIR.by_query(task.queries.lengths, task.targets.lengths, firsts)
 
     def part(self, start: int, stop: int) -> NearJob:
-        """Return the job for the pairs of queries [start, stop) alone. It does not group equal records, because records of other parts may
-        need pairs of the same group."""
+        """Return a job for only the pairs of queries [start, stop). Equal records are not grouped, because other parts may need pairs from
+        the same group."""
         job = replace(self.ungrouped(), groups=self.groups) if any(duplicates.repeated for duplicates in self.duplicates) else self
         return replace(job, plan=job.plan.part(start, stop))
 
     def run(self, sink: Sink[Plan, NearResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> NearTotals:
-        """Decide about every pair and hand those that may pass to the sink, in order."""
+        """Classify every pair and send the pairs that may pass the thresholds to the sink, in order."""
         start, left = time.perf_counter(), Counter[str]()
         run_pipeline(self.plan, self._bands(progress, left), sink, lambda results: results.rows, checkpoints)
         return NearTotals(self.pairs, self.work, time.perf_counter() - start, left, sum({id(g): len(g) for g in self.duplicates}.values()))
@@ -187,7 +187,7 @@ class NearJob:
 
     @property
     def _at_once(self) -> int:
-        """Number of pairs of records to make at a time, so that their alignments fit into memory."""
+        """Number of record pairs to generate at a time so that their alignments fit in memory."""
         if self.aligner is None:
             return _AT_ONCE
         limits, task = self.aligner.limits, self.task
@@ -195,7 +195,7 @@ class NearJob:
         return int(np.clip(limits.result_bytes / (limits.item_bytes + limits.letter_bytes * letters), 1, _AT_ONCE))
 
     def _bands(self, progress: Progress, left: Counter[str]) -> Iterator[NearResults]:
-        """Yield the results of bands. left: is updated with the number of pairs that each step leaves."""
+        """Yield the bands' results. left: updated with the number of pairs that survive each step."""
         bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearAssembly, progress)
         with closing(cast("Closable", records := self._of_records(bands, left))):
             held: list[NearPairs] = []
@@ -212,8 +212,8 @@ class NearJob:
                 yield self.aligned(join_pairs(held), rows)
 
     def _of_records(self, bands: Iterator[NearBand], left: Counter[str]) -> Iterator[tuple[NearPairs, int]]:
-        """Expand near pairs of distinct records to those of all records, in order. Each item has the number of queries all of whose pairs
-        have been yielded by then."""
+        """Expand near pairs of distinct records to near pairs of all records, in order. Each item includes the number of queries whose
+        pairs have all been yielded."""
         queries, targets = self.duplicates
         shared, with_self = self.pairing is not Pairing.ALL, self.pairing is Pairing.ABOVE_OR_EQUAL
         expansion = DuplicateExpansion(queries, targets, shared, with_self, self._at_once)
@@ -248,7 +248,7 @@ class NearJob:
         return NearResults(pairs, align_pairs(self.aligner, distinct).part(back), rows)
 
     def _by_distance(self, pairs: NearPairs) -> PairAlignments:
-        """Return the results of pairs for which the edit distance is all that is needed."""
+        """Return the results for pairs for which only edit distances are needed."""
         if not self.task.both_strands:
             return PairAlignments(pairs.distances.astype(self.task.dtype), None, None)
         from gpualign.core.execution.both_strands import decode_distances
@@ -258,7 +258,7 @@ class NearJob:
 
 
 def describe_bound(task: Task) -> str:
-    """Return the allowed number of edits between records, human-readable."""
+    """Return the number of edits allowed between records, as human-readable text."""
     assert task.within is not None
     queries, targets = task.queries.lengths, task.targets.lengths
     ends = task.within.max_edits(np.array([queries.min(), queries.max()]), np.array([targets.min(), targets.max()]))
@@ -267,7 +267,7 @@ def describe_bound(task: Task) -> str:
 
 
 def excludes_pairs(task: Task, bound: EditBound) -> bool:
-    """True if a bound leaves any pair out."""
+    """True if a bound excludes any pairs."""
     bound = replace(task, within=bound).usual_within
     lengths = task.queries.lengths.mean(keepdims=True).astype(np.int64), task.targets.lengths.mean(keepdims=True).astype(np.int64)
     apart = max(int(bound.grams(1, *pair)[0]) for pair in (lengths, lengths[::-1]))  # letters, from the edits or the coverage
@@ -284,12 +284,12 @@ def prepare_near(
     description_prefix: str = "",
     grouped: bool = True,
 ) -> NearJob:
-    """Plan the near pairs of a task.
+    """Plan the search for a task's near pairs.
 
-    description_prefix: prefix of the description of the plan that is reported
-    grouped: equal records are compared once
+    description_prefix: prefix for the reported plan
+    grouped: compare equal records only once
 
-    Raises `RunError` if memory is too small.
+    Raises `RunError` if there is not enough memory.
     """
     left = memory_left(task, resources.memory)
     distance_suffices = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED

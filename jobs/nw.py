@@ -36,22 +36,22 @@ _COUNTED = {
 }
 
 _FEW_AMBIGUOUS = 8
-"""Largest number of ambiguity letters of a pair with which one bound for all pairs still leaves most of them out."""
+"""Maximum number of ambiguity codes per pair at which a single bound for all pairs still excludes most pairs."""
 
 _MANY = 100_000
-"""Number of pairs from which on a note says how most of them could be left out."""
+"""Minimum number of pairs for which a note explains how to skip most of them."""
 
 
 @dataclass(frozen=True)
 class NwOptions:
-    """Options of a run of `nw`; None = not given.
+    """Options for an `nw` run; None means not given.
 
-    scoring: options, or a finished scoring
-    detail: results to compute of each alignment
-    pairing: which pairs, of one set, or of one set to which others were added
-    kernel, transfer, host_traceback: of Li 2014
-    strand: "plus", or "both" to report the better-scoring strand of each pair
-    ambiguous: how ambiguity letters count in identities
+    scoring: scoring options, or a ready-made scoring
+    detail: results to compute for each alignment
+    pairing: which pairs to align, within one set or between it and added records
+    kernel, transfer, host_traceback: variants from Li 2014
+    strand: "plus", or "both" to report each pair's better-scoring strand
+    ambiguous: how ambiguity codes count in identities
     """
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
@@ -68,9 +68,9 @@ class NwOptions:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Thresholds that the results will have to pass, so that pairs that cannot pass may be left out.
+    """Thresholds that the results must pass, so that pairs that cannot pass may be skipped.
 
-    identity_definition: of the identity that the filter uses
+    identity_definition: identity definition used by the filter
     """
 
     filter: Filter
@@ -78,9 +78,9 @@ class Thresholds:
 
 
 def prepare(inputs: Inputs, options: NwOptions, reporter: Reporter = SILENT, engine: Engine | None = None) -> PairsJob:
-    """Plan the alignment of every pair. engine: replaces the one that the options ask for.
+    """Plan the alignment of every pair. engine: used instead of the engine that the options select.
 
-    Raises `InputError` if the sequences do not fit the scoring, `RunError` if memory or a device is missing.
+    Raises `InputError` if the sequences do not fit the scoring, `RunError` if there is not enough memory or a device is missing.
     """
     return _every_pair(*_start(inputs, options, reporter, engine), options, reporter)
 
@@ -88,9 +88,9 @@ def prepare(inputs: Inputs, options: NwOptions, reporter: Reporter = SILENT, eng
 def prepare_filtered(
     inputs: Inputs, options: NwOptions, thresholds: Thresholds, reporter: Reporter = SILENT, engine: Engine | None = None
 ) -> PairsJob | NearJob:
-    """Plan the pairs that may pass thresholds: only those if the thresholds bound the edit distance, else every pair.
+    """Plan the pairs that may pass thresholds. If the thresholds do not bound the edit distance, every pair is planned.
 
-    Raises as `prepare` does.
+    Raises the same errors as `prepare`.
     """
     task, pairing, chosen = started = _start(inputs, options, reporter, engine)
     if thresholds.filter != Filter() and options.kernel == AUTO:
@@ -112,7 +112,8 @@ def prepare_filtered(
 
 
 def _check_whole_rows(plan: Plan) -> None:
-    """Raise `RunError` if the bands of a plan hold only some of a query's pairs, among which its nearest cannot be chosen."""
+    """Raise `RunError` if the bands of a plan hold only some of a query's pairs, because its nearest pairs cannot be chosen from a
+    subset."""
     if plan.panel < plan.targets:
         needed = BANDS_IN_FLIGHT * row_bytes(plan.limits, plan.query_lengths, plan.target_lengths, plan.targets)
         raise RunError(
@@ -122,7 +123,7 @@ def _check_whole_rows(plan: Plan) -> None:
 
 
 def _start(inputs: Inputs, options: NwOptions, reporter: Reporter, engine: Engine | None) -> tuple[Task, Pairing, Engine]:
-    """Return (task, pairing, engine) of a run, after checking the strand and the scoring."""
+    """Return (task, pairing, engine) for a run, after checking the strand and the scoring."""
     o = options
     scoring = o.scoring
     if isinstance(scoring, ScoringOptions):
@@ -143,10 +144,9 @@ def _start(inputs: Inputs, options: NwOptions, reporter: Reporter, engine: Engin
 
 
 def _count_ambiguous(task: Task, rule: Rule | None, added: bool, reporter: Reporter) -> Task:
-    """Return the task with a rule for ambiguity letters if statistics are computed and there are such letters; note how many records have
-    them.
+    """If statistics are computed and there are ambiguity codes, return the task with a rule for them and report how many records have them.
 
-    rule: None for the default of the alphabet
+    rule: None for the alphabet's default
     added: whether the queries are among the targets
     """
     if task.detail is Detail.SCORE:
@@ -161,14 +161,14 @@ def _count_ambiguous(task: Task, rule: Rule | None, added: bool, reporter: Repor
 
 
 def check_strand(strand: str | None, alphabet: Alphabet) -> None:
-    """Raise `InputError` if strands are requested of an alphabet that has none."""
+    """Raise `InputError` if strands are requested for an alphabet that has none."""
     if strand is not None and alphabet is not DNA:
         raise InputError(f"{parameter('strand')} is for DNA; these are {alphabet.name} sequences")
 
 
 def check_complements(scoring: Scoring, alphabet: Alphabet) -> None:
-    """Raise `InputError` if a matrix does not score complements as it scores the letters. With such a matrix the better strand of a pair
-    would depend on which of the two records is reverse-complemented."""
+    """Raise `InputError` if a matrix scores complements differently from the letters themselves. With such a matrix, the better strand of a
+    pair would depend on which record is reverse-complemented."""
     codes = [alphabet.letters.index(letter) for letter in "ACGT"]
     complements = alphabet.complement()[codes]
     scores, complement_scores = scoring.substitution[np.ix_(codes, codes)], scoring.substitution[np.ix_(complements, complements)]
@@ -181,7 +181,7 @@ def check_complements(scoring: Scoring, alphabet: Alphabet) -> None:
 
 
 def _engines_of(task: Task, bound: EditBound, chosen: Engine, resources: Resources) -> Engines:
-    """Return the engines that find near pairs and align them."""
+    """Return the engines for finding near pairs and aligning them."""
     from gpualign.jobs.devices.selection import Engines
 
     few_ambiguous = bound.ambiguous <= _FEW_AMBIGUOUS

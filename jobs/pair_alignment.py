@@ -1,4 +1,4 @@
-"""Alignment of two sequences, with an aligner that can be kept between calls."""
+"""Alignment of two sequences, with an aligner that can be reused between calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpualign.jobs.devices.memory import default_memory
 def make_aligner(
     alphabet: Alphabet, options: ScoringOptions, mode: Mode, end_gaps: EndGaps
 ) -> tuple[PairAligner, Scoring, Booleans | None]:
-    """Return (an aligner, its scoring, which codes it has scores for: bool[letters], None for all).
+    """Return (an aligner, its scoring, which codes have scores: bool[letters], None for all).
 
     Raises `InputError` for a scoring that contradicts itself.
     """

@@ -1,5 +1,5 @@
-"""Estimates from a sample of a job's pairs, before all are computed: how long they take, how many are near, and pairs to measure rows by.
-Samples are drawn from a seed, and are so small that a dry run ends soon whatever the input is."""
+"""Estimates from a sample of a job's pairs, before all are computed: total time, number of near pairs, and pairs from which to measure row
+sizes. Samples are drawn from a fixed seed, and are small enough that a dry run is quick for any input."""
 
 from __future__ import annotations
 
@@ -33,38 +33,38 @@ if TYPE_CHECKING:
     from gpualign.jobs.devices.selection import Engines
 
 _SECONDS = 0.1
-"""A sample of near pairs that takes this long is large enough."""
+"""Seconds after which a sample of near pairs is large enough."""
 
 _TINY, _FEWEST, _GROWTH = 8, 256, 4
-"""Records on either side of a sample that measures the time to start, workers of a cluster included; of the first sample that
-measures more; and the factor by which each next one is larger."""
+"""Number of records per side in the sample that measures the start-up time (including cluster workers), number in the first sample that
+measures more, and growth factor for each subsequent sample."""
 
 _PLACED, _PLACED_AMONG_EQUAL = 1e-7, 4e-7
-"""Approximate seconds to bring a near pair to the output, without and with equal records: more than finding it, if pairs are many and
-short."""
+"""Approximate seconds to bring a near pair to the output, without and with equal records. Exceeds the time to find the pair if pairs are
+many and short."""
 
 _LETTERS, _FOUND = 1 << 24, 1 << 16
-"""Letters on either side, and near pairs, above which no larger sample is drawn."""
+"""Number of letters per side, and number of near pairs, above which no larger sample is drawn."""
 
 _QUERIES, _TARGETS = 16, 32
-"""Records of a sample of rows: several targets of each query, since rows of one query are packed together."""
+"""Number of records in a sample of rows: several targets per query, because rows of one query are packed together."""
 
 _ALIGNED_CELLS = 4e8
-"""DP cells of the pairs of a sample that are aligned; a single pair may have more."""
+"""Maximum DP cells in a sample's aligned pairs; a single pair may exceed this."""
 
 _LONGEST_CELLS = 4e9
-"""Mean DP cells of a pair above which none is aligned for a dry run."""
+"""Mean DP cells per pair above which a dry run aligns no pairs."""
 
 
 @dataclass(frozen=True)
 class SampledPairs:
     """A sample of a job's pairs, with measurements.
 
-    results: pairs that represent those of the output, in its order; none if a pair takes too long to be aligned beforehand
+    results: pairs that represent the output, in output order; empty if a pair takes too long to align beforehand
     looked_at: number of pairs in the sample
-    near: number of them that were near
-    alike: number of pairs of equal records, which are near anyway
-    seconds: estimate for all pairs of the job, if it was measured
+    near: number of near pairs in the sample
+    alike: number of pairs of equal records, which are always near
+    seconds: estimate for all pairs in the job, if measured
     records: number of records on which `seconds` was measured
     """
 
@@ -76,14 +76,14 @@ class SampledPairs:
     records: int = 0
 
     def expected(self, pairs: int, kept: int) -> float:
-        """Return approximately how many of `pairs` pairs pass all thresholds. kept: number of pairs of `results` that do."""
+        """Return approximately how many of `pairs` pairs pass all thresholds. kept: number of pairs in `results` that pass."""
         if not self.near or not len(self.results.pairs):
             return float(self.alike)
         return self.alike + max(0, pairs - self.alike) * self.near / self.looked_at * kept / len(self.results.pairs)
 
 
 class NearWork(Protocol):
-    """Properties that a sample needs of a job that finds near pairs (`gpualign.jobs.near_pairs.NearJob`)."""
+    """Properties that sampling needs from a job that finds near pairs (`gpualign.jobs.near_pairs.NearJob`)."""
 
     @property
     def task(self) -> Task: ...
@@ -122,15 +122,16 @@ class NearWork(Protocol):
 
 
 def sample_every(task: Task, pairing: Pairing, groups: GroupPairs | None, engine: Engine, budget: Budget) -> SampledPairs:
-    """Sample a job that computes every pair. engine: aligns listed pairs; groups: selects pairs by the groups of their records, None:
-    all."""
+    """Sample a job that computes every pair. engine: aligns listed pairs; groups: selects pairs according to their records' groups, None:
+    all pairs."""
     pairs = _aligned_within(task, _drawn_pairs(task, pairing, groups))
     results = _of_listed(task, engine, budget, pairs)
     return SampledPairs(results, len(results.pairs), len(results.pairs))
 
 
 def sample_near(job: NearWork) -> SampledPairs:
-    """Sample a job that finds near pairs: run its own steps on random records, on more of them until that takes a moment."""
+    """Sample a job that finds near pairs. Runs the job's own steps on random records, adding records until a run takes long enough to
+    measure."""
     task, share = job.prepared.task, job.pairs / max(1, job.all_pairs)
     size, looked_at, seconds, found, records, start_up = _TINY, 0, 0.0, join_pairs([]), 0, math.inf
     while True:
@@ -169,10 +170,11 @@ def sample_near(job: NearWork) -> SampledPairs:
 
 
 def _times_longer(job: NearWork, sample: Prepared, pairs: int) -> float:
-    """Return how many times as long as a sample all pairs take. pairs: of the sample.
+    """Return the ratio of the time for all pairs to the time for a sample. pairs: number of pairs in the sample.
 
-    A larger set may take other steps, which cost less for each pair: scale by estimates for both. Workers of a cluster give none; those of
-    this machine's CPU, which aligns the survivors, tell as well which steps a larger set takes.
+    A larger set may use different steps, which cost less per pair, so the ratio is scaled by estimates for both sets. Cluster workers
+    provide no estimates. In that case the CPU engine of this machine, which aligns the survivors, provides them, since it also knows which
+    steps a larger set uses.
     """
     whole: Prepared = job.prepared
     if not (isinstance(whole, Timed) and isinstance(sample, Timed)):
@@ -183,8 +185,7 @@ def _times_longer(job: NearWork, sample: Prepared, pairs: int) -> float:
 
 
 def _of_records(job: NearWork, found: NearPairs) -> NearPairs:
-    """Return near pairs of distinct records as pairs of the first records with their letters, without those that groups do not select, in
-    order."""
+    """Map near pairs of distinct sequences to the first record with each sequence, dropping pairs that the groups exclude; in order."""
     queries, targets = job.duplicates[0].firsts[found.queries], job.duplicates[1].firsts[found.targets]
     if job.pairing is not Pairing.ALL:  # a pair belongs to its earlier record
         queries, targets = np.minimum(queries, targets), np.maximum(queries, targets)
@@ -206,7 +207,7 @@ def _alike(job: NearWork) -> int:
 
 
 def _drawn_records(task: Task, pairing: Pairing, size: int) -> tuple[Integers, Integers]:
-    """Return (queries, targets), ascending, up to `size` of each; of one set, targets that are not among the queries."""
+    """Return (queries, targets), ascending, up to `size` of each; within one set, targets that are not among the queries."""
     random, queries, targets = Random(0), len(task.queries), len(task.targets)
     shared = pairing is not Pairing.ALL or task.targets is task.queries
     max_queries = min(size, max(1, targets // 2)) if shared else size
@@ -232,7 +233,7 @@ def _drawn_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None) -> Nea
 
 
 def _aligned_within(task: Task, pairs: NearPairs) -> NearPairs:
-    """Return some of the pairs, which are in order: as many as can be aligned in a moment."""
+    """Return as many of the (sorted) pairs as can be aligned almost instantly."""
     cells = task.queries.lengths[pairs.queries] * task.targets.lengths[pairs.targets]
     if not len(cells) or cells.mean() > _LONGEST_CELLS:
         return pairs.part(slice(0))
@@ -250,7 +251,7 @@ def _aligned_within(task: Task, pairs: NearPairs) -> NearPairs:
 
 
 def _of_listed(task: Task, engine: Engine, budget: Budget, pairs: NearPairs) -> NearResults:
-    """Return pairs with their alignments; none if the engine has too little memory for them."""
+    """Return pairs with their alignments; none if the engine has too little memory for the alignments."""
     nothing = NearResults(pairs.part(slice(0)), PairAlignments(np.zeros(0, dtype=task.dtype), None, None))
     if not len(pairs):
         return nothing

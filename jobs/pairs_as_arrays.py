@@ -1,4 +1,4 @@
-"""Pairs of a job that pass thresholds, as arrays."""
+"""A job's pairs that pass thresholds, as arrays."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from gpualign.jobs.near_pairs import NearJob
 def passing_blocks(
     job: PairsJob | NearJob, filter: Filter, definition: int, progress: Progress
 ) -> Iterator[tuple[Integers, Integers, npt.NDArray[Any]]]:
-    """Yield (i, j, value) of the pairs that pass, in input order, some at a time: query i and target j have this value.
+    """Yield (i, j, value) for the pairs that pass, in input order, one block at a time. `value` is the value for query i and target j.
 
-    value: what the filter is about: the identity (float64) with `min_identity`, 1 - identity with `max_distance`, or else the score (int32
-        or int64)
-    definition: of identities
+    value: quantity that the filter uses: the identity (float64) with `min_identity`, 1 - identity with `max_distance`, or else the score
+        (int32 or int64)
+    definition: identity definition
 
-    The job's detail must be STATISTICS if the filter is by statistics.
+    The job's detail must be STATISTICS if the filter uses statistics.
     """
     for block in job.blocks(definition, progress):
         passing = block.selected(filter.mask(block))
@@ -39,7 +39,7 @@ def passing_blocks(
 def passing_pairs(
     job: PairsJob | NearJob, filter: Filter, definition: int, progress: Progress
 ) -> tuple[Integers, Integers, npt.NDArray[Any]]:
-    """Return all that `passing_blocks` yields, as three arrays."""
+    """Return everything that `passing_blocks` yields, as three arrays."""
     blocks = list(passing_blocks(job, filter, definition, progress))
     if not blocks:
         nothing = np.zeros(0, dtype=np.int64)

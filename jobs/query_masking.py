@@ -1,4 +1,4 @@
-"""Masks the queries of a search, and reports what was masked."""
+"""Masks the queries in a search and reports what was masked."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gpualign.jobs.reporter import Reporter
 
 
 def mask_queries(task: Task, method: str, reporter: Reporter, per_record: int = 1, masked_before: bool = False) -> Task:
-    """Return the task with masked queries, and with a scoring in which masked letters are worth nothing; note how many there are.
+    """Return the task with masked queries, and with a scoring in which masked letters score nothing; report how many there are.
 
-    method: as `check_method` has approved
-    per_record: number of queries that belong to one record, and are reported as one
+    method: already approved by `check_method`
+    per_record: number of queries that belong to one record, and are reported together
     masked_before: whether letters were masked when they were read
 
-    Targets stay as they are: of a task with one set, `targets is queries` no longer holds.
+    Targets are not changed, so in a one-set task `targets is queries` no longer holds.
     """
     if masked_before:
         task = replace(task, scoring=mask_scoring(task.scoring, task.alphabet))

@@ -1,4 +1,4 @@
-"""Groups of records, from the cells of a column: colours beside a heat map, and the choice of pairs to compare."""
+"""Record groups, derived from a table column: used for colours beside a heat map and to choose which pairs to compare."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _NO_GROUP = ("", "NA", "nan")
 
 @dataclass(frozen=True)
 class Grouping:
-    """Groups of the rows of a matrix.
+    """Groups for the rows of a matrix.
 
     title: what the groups are
-    labels: names of the groups
-    of: index of the label of each row, -1 without a group
+    labels: group names
+    of: index of each row's label, -1 for rows without a group
     """
 
     title: str
@@ -31,13 +31,13 @@ class Grouping:
     of: Sequence[int]
 
     def ranks(self) -> list[int]:
-        """Return the index of the label of each row; rows without a group come last."""
+        """Return the index of each row's label; rows without a group come last."""
         return [len(self.labels) if number < 0 else number for number in self.of]
 
 
 def grouping(title: str, cells: Iterable[str], own: Sequence[str]) -> Grouping:
-    """Return the groups of the records of a matrix. cells: all cells of the column; own: those of the matrix's records. Groups without a
-    record are left out."""
+    """Return the groups for the records of a matrix. cells: all cells in the column; own: one cell per record of the matrix. Groups with no
+    records are left out."""
     existing = set(own)
     labels = [label for label in dict.fromkeys(cells) if label not in _NO_GROUP and label in existing]
     number = {label: k for k, label in enumerate(labels)}
@@ -45,12 +45,12 @@ def grouping(title: str, cells: Iterable[str], own: Sequence[str]) -> Grouping:
 
 
 def match_ids(names: Sequence[str], ids: Sequence[str], source: str, of: str, warn: Callable[[str], None]) -> dict[str, str]:
-    """Return ids by names that another format has made of them, as `changed_ids` does, and report them to `warn`.
+    """Map ids as changed by other formats to the original ids, as in `changed_ids`, and report the changes to `warn`.
 
-    names: those that `source` has groups for
+    names: ids for which `source` has groups
     of: name of the input that holds the records with `ids`, for messages
 
-    Raises `InputError` if no name is one of the ids.
+    Raises `InputError` if no name matches any id.
     """
     changed = changed_ids(names, ids)
     if changed:
@@ -61,11 +61,11 @@ def match_ids(names: Sequence[str], ids: Sequence[str], source: str, of: str, wa
 
 
 def match_order(places: Mapping[str, int], ids: Sequence[str], source: str, warn: Callable[[str], None]) -> dict[str, int]:
-    """Return the place of each id. Names that another format has made of ids are matched, and reported to `warn`.
+    """Return the position of each id. Names that other formats derived from ids are matched, and reported to `warn`.
 
-    places: place of each name in `source`
+    places: position of each name in `source`
 
-    Raises `InputError` for ids that have none.
+    Raises `InputError` for ids without a position.
     """
     changed = changed_ids(list(places), ids)
     if changed:
@@ -77,7 +77,8 @@ def match_order(places: Mapping[str, int], ids: Sequence[str], source: str, warn
 
 
 def check_groups(has_groups: bool, between: bool, within: bool) -> None:
-    """Raise `InputError` for parameters that need or contradict each other. has_groups: whether there are groups."""
+    """Raise `InputError` for parameters that contradict each other or lack a parameter that they need. has_groups: whether groups are
+    given."""
     groups, different, same = (parameter(name) for name in ("groups", "between", "within"))
     if between and within:
         raise InputError(f"{different} and {same} together select all pairs; give one of them, or neither")
@@ -90,13 +91,14 @@ def check_groups(has_groups: bool, between: bool, within: bool) -> None:
 def group_pairs(
     groupings: Sequence[Grouping], ids: Sequence[str], sets: tuple[Sequence[str], Sequence[str]], within: bool, source: str
 ) -> GroupPairs:
-    """Return the selection of pairs by the group of each record: pairs within one group (within), or between two.
+    """Return a selection of pairs according to the groups of their records: pairs within the same group (`within`), or between different
+    groups.
 
-    groupings: of records with these ids, each id once
+    groupings: groups of the records with these ids, each id once
     sets: ids of the queries and of the targets
-    source: of the groups, begins messages
+    source: where the groups come from, used as the start of messages
 
-    Raises `InputError` if there are several groupings, and for records without a group.
+    Raises `InputError` if there are several groupings, or if a record has no group.
     """
     from gpualign.core.planning.group_pairs import GroupPairs
 

@@ -1,4 +1,4 @@
-"""Interface through which a job reports to its user. Texts name parameters by `core.common.errors.parameter`."""
+"""Interface through which a job reports to its user. Messages name parameters with `core.common.errors.parameter`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from typing import Protocol
 
 
 class Reporter(Protocol):
-    """Receives what a user would want to know."""
+    """Receives messages of interest to the user."""
 
     def note(self, text: str, /) -> None:
-        """Report a choice, a part of the input that is left out, or a finding."""
+        """Report a choice, an omitted part of the input, or a finding."""
 
     def warn(self, text: str, /) -> None:
-        """Report a guess about an input, or something in it that looks like a mistake."""
+        """Report a guess about an input, or a likely mistake in the input."""
 
     def detail(self, text: str, /) -> None:
         """Report how the work is done."""
 
 
 class SilentReporter:
-    """Null object of `Reporter`: drops every message."""
+    """Null object for `Reporter`: drops every message."""
 
     def note(self, text: str, /) -> None:
         pass

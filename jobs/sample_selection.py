@@ -1,4 +1,4 @@
-"""Selects the samples of an input that are compared, and reports those that are left out."""
+"""Selects which samples of an input to compare, and reports omitted samples."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class SampleFilters:
     """Filters that leave samples out.
 
-    exclude: ids, each with the place that names it, for messages
-    min_called: number, or fraction, of the sites at which a sample must have a call; None: any number
+    exclude: excluded ids, each with the place that names it, for messages
+    min_called: minimum number, or fraction, of sites at which a sample must have a call; None: any number
     """
 
     exclude: Mapping[str, str] = field(default_factory=dict)
@@ -41,10 +41,10 @@ class SampleFilters:
 
 @dataclass(frozen=True)
 class SamplesLeft:
-    """Counts of the samples of an input before and after filtering.
+    """Sample counts for an input, before and after filtering.
 
     read: number of samples in the input
-    out: number of samples that each requested filter has left out, in the order of the filters
+    out: number of samples removed by each requested filter, in filter order
     """
 
     read: int
@@ -52,15 +52,15 @@ class SamplesLeft:
 
     @classmethod
     def of(cls, read: int, filters: SampleFilters, excluded: int, used: int) -> SamplesLeft:
-        """Return the counts. read, excluded, used: numbers of samples in the input, excluded by their ids, and left."""
+        """Return the counts. read, excluded, used: number of samples in the input, excluded by id, and remaining."""
         out = {"exclude": excluded} if filters.exclude else {}
         return cls(read, out if filters.min_called is None else out | {"min_called": read - excluded - used})
 
 
 def without_excluded(source: Source, filters: SampleFilters, reporter: Reporter) -> Source:
-    """Return the source without the samples whose ids are excluded, in either of two inputs.
+    """Return the source without the samples whose ids are excluded, from both inputs if there are two.
 
-    Raises `InputError` for an id that no sample has, and if no sample is left.
+    Raises `InputError` for an id that no sample has, or if no sample is left.
     """
     if not filters.exclude:
         return source
@@ -79,7 +79,7 @@ def without_excluded(source: Source, filters: SampleFilters, reporter: Reporter)
 def with_enough_calls(source: Source, min_called: int | Fraction, panel_bytes: int, workers: ReaderThreads, reporter: Reporter) -> Source:
     """Return the source without the samples that have calls at fewer sites than `min_called`, a number or a fraction of the sites.
 
-    panel_bytes: size of the calls that are read at a time
+    panel_bytes: bytes of calls to read at a time
 
     Raises `InputError` if no sample is left.
     """
@@ -101,7 +101,7 @@ def with_enough_calls(source: Source, min_called: int | Fraction, panel_bytes: i
 
 
 def check_founders(samples: Samples, user: str, reporter: Reporter) -> None:
-    """Note that an option uses the allele frequencies of founders if not all samples are founders. user: name of this option.
+    """If not all samples are founders, report that an option uses founder allele frequencies. user: name of the option.
 
     Raises `InputError` if no sample is a founder.
     """
@@ -117,7 +117,7 @@ def check_founders(samples: Samples, user: str, reporter: Reporter) -> None:
 
 
 def _check_left(source: Source, mask: npt.NDArray[np.bool_], why: str) -> None:
-    """Raise `InputError` if no sample of an input is left. keep: bool[samples]."""
+    """Raise `InputError` if no sample of an input is left. mask: bool[samples], samples to keep; why: reason for the message."""
     samples = source.samples
     inputs = [("", mask)]
     if not samples.one_set:

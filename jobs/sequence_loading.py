@@ -1,4 +1,4 @@
-"""Reads open files into encoded sequences, and reports what is unusual about them."""
+"""Reads open files into encoded sequences, and reports anything unusual."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.jobs.reporter import SILENT, Reporter
 
 Opened: TypeAlias = tuple[BinaryIO, str]
-"""A binary stream, and its name in messages."""
+"""A binary stream and its name for messages."""
 
 BY_LETTERS = "by its letters"
-"""Reason for an alphabet that no parameter names."""
+"""Reason given for an alphabet when no parameter names it."""
 
 _MAX_UNKNOWN = 0.1
-"""Largest fraction of unknown letters; with more, the letters are those of another alphabet."""
+"""Maximum fraction of unknown letters; above it, the letters belong to a different alphabet."""
 
 READ_AS_PROTEIN = f"its letters are read as amino acids, as {parameter('alphabet', 'protein')} says"
 
@@ -46,10 +46,10 @@ class ReadOptions:
     allow_duplicates: number repeated ids
     degap: remove gaps
     described: keep the text that follows ids
-    mask_lower: read letters in lower case as N or X
-    unknown: read letters of no alphabet as "n" of DNA or "x" of proteins; None: refuse them
-    drop_empty: leave records without letters out
-    strict: refuse a file whose last line has no line end
+    mask_lower: read lower-case letters as N or X
+    unknown: replace unknown letters with "n" for DNA or "x" for proteins; None: reject unknown letters
+    drop_empty: leave out records without letters
+    strict: reject a file whose last line has no line end
     """
 
     alphabet: str = "auto"
@@ -62,7 +62,7 @@ class ReadOptions:
     strict: bool = False
 
     def unknown_letters(self) -> UnknownLetters | None:
-        """Return the replacement of the unknown letters of one file. Raises `InputError` for the letter of another alphabet."""
+        """Return the replacement for unknown letters in one file. Raises `InputError` if the replacement belongs to the wrong alphabet."""
         if self.unknown is None:
             return None
         of = DNA if self.unknown == "n" else PROTEIN
@@ -74,11 +74,11 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Sequences in one alphabet. Of one set, `targets is queries`.
+    """Sequences in one alphabet. If there is only one set, `targets is queries`.
 
     how: human-readable reason for the alphabet
-    added: whether the queries are the first of the targets, to which others have been added
-    masked: whether letters in lower case were read as N or X
+    added: whether the targets are the queries followed by added records
+    masked: whether lower-case letters were read as N or X
     """
 
     queries: SequenceSet
@@ -99,9 +99,10 @@ class Inputs:
 
 
 def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, reporter: Reporter = SILENT, local: bool = False) -> Inputs:
-    """Read one set, or queries and targets, each from one or several files. Each file is taken when the one before has been read.
+    """Read one set, or queries and targets, each from one or several files. Each file is requested only after the previous one has been
+    read.
 
-    local: targets may hold empty records, which are left out, since a database is often written by others
+    local: targets may include empty records, which are left out, because a database often comes from someone else
 
     Raises `InputError`.
     """
@@ -127,7 +128,7 @@ def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, report
 
 
 def _check_sides(queries: list[RawRecords], targets: list[RawRecords]) -> None:
-    """Raise `InputError` if all records of one side of a search are nucleotides and all of the other side are proteins."""
+    """Raise `InputError` if one side of a search has only nucleotides and the opposite side only proteins."""
     of_queries, of_targets = count_letters(queries), count_letters(targets)
     for dna, protein, side in ((of_queries, of_targets, "query"), (of_targets, of_queries, "target")):
         if dna.protein is None and protein.dna is None:
@@ -138,7 +139,7 @@ def _check_sides(queries: list[RawRecords], targets: list[RawRecords]) -> None:
 
 
 def read_set(files: Iterable[Opened], options: ReadOptions, allow_empty: bool, reporter: Reporter) -> list[RawRecords]:
-    """Read one set from one or several files, and report what is unusual. allow_empty: leave records without letters out. Raises
+    """Read one set from one or several files, and report anything unusual. allow_empty: leave out records without letters. Raises
     `InputError`."""
     raw = [_read_file(file, options, reporter, allow_empty or options.drop_empty) for file in files]
     return unique_in_files(raw, options.allow_duplicates) if len(raw) > 1 else raw
@@ -160,11 +161,11 @@ def _read_file(opened: Opened, options: ReadOptions, reporter: Reporter, allow_e
 
 
 def check_end(stream: BinaryIO, source: str, unended: str | None, options: ReadOptions, reporter: Reporter) -> None:
-    """Note if the last line of a pipe, or of anything else that is no regular file, has no line end, as if its writer had been stopped.
+    """Report if the last line of a pipe or other non-regular file has no line end, as if its writer had been stopped.
 
     unended: the last id in that case, else None
 
-    Raises `InputError` if the options are strict, for regular files too.
+    If the options are strict, raises `InputError` instead, for regular files too.
     """
     if unended is None or (not options.strict and is_regular(stream)):
         return
@@ -175,13 +176,13 @@ def check_end(stream: BinaryIO, source: str, unended: str | None, options: ReadO
 
 
 def add_targets(inputs: Inputs) -> Inputs:
-    """Return inputs that compare the queries with each other as well as with the targets."""
+    """Return inputs in which the queries are compared with each other as well as with the targets."""
     targets = join_sets([inputs.queries, inputs.targets])
     return Inputs(targets.first(len(inputs.queries)), targets, inputs.alphabet, inputs.how, added=True, masked=inputs.masked)
 
 
 def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions, reporter: Reporter = SILENT) -> Inputs:
-    """Read queries, from one or several files, for an indexed database, the file `index`. Raises `InputError`."""
+    """Read queries from one or several files, to search a database with the index file `index`. Raises `InputError`."""
     from gpualign.core.sequences.database_index import open_index
 
     targets, alphabet = open_index(index)
@@ -210,7 +211,8 @@ def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions,
 def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> Scoring:
     """Return the scoring for the sequences that were read.
 
-    Raises `InputError` as `make_scoring` does, and for a matrix of amino acids if only the letters say that these are DNA.
+    Raises the same errors as `make_scoring`, and `InputError` for an amino-acid matrix if the sequences were identified as DNA only by
+    their letters.
     """
     scoring = make_scoring(inputs.alphabet, options, [inputs.queries, inputs.targets], local)
     if inputs.how == BY_LETTERS and inputs.alphabet is DNA and options.matrix is not None and is_of_proteins(options.matrix):
@@ -229,7 +231,7 @@ def _note_gaps(raw: RawRecords, reporter: Reporter) -> None:
 
 
 def note_stops(proteins: Iterable[SequenceSet], reporter: Reporter) -> None:
-    """Note how many records of all these sets end in a stop, in one message."""
+    """Report how many records across all these sets end in a stop, in a single message."""
     stop = PROTEIN.letters.index("*")
     count = total = 0
     first = ""
@@ -250,7 +252,7 @@ def note_stops(proteins: Iterable[SequenceSet], reporter: Reporter) -> None:
 
 
 def mask_lower(raw: Iterable[RawRecords], options: ReadOptions, reporter: Reporter) -> bool:
-    """Return True if letters in lower case are to be masked and there are any; note how many."""
+    """Return True if lower-case letters are to be masked and there are any; report how many."""
     if not options.mask_lower:
         return False
     lower = LowerCase()
@@ -261,7 +263,7 @@ def mask_lower(raw: Iterable[RawRecords], options: ReadOptions, reporter: Report
 
 
 def describe_lower(lower: LowerCase) -> str:
-    """Describe the letters in lower case that were masked."""
+    """Describe the lower-case letters that were masked."""
     text = f"masked {lower.letters:,} of {lower.total:,} letters, those in lower case"
     if not lower.whole:
         return text
@@ -275,7 +277,8 @@ def describe_gaps(gaps: Gaps) -> str:
 
 
 def describe_unknown(unknown: UnknownLetters, source: str) -> str:
-    """Describe the letters that were replaced. Raises `InputError` if so many are unknown that they must be those of another alphabet."""
+    """Describe the letters that were replaced. Raises `InputError` if so many are unknown that the sequences must use a different
+    alphabet."""
     if unknown.letters > _MAX_UNKNOWN * unknown.total:
         percentage = 100 * unknown.letters / unknown.total
         raise InputError(

@@ -1,4 +1,4 @@
-"""Selects the sites of an input that are used, and reports what the others were left out for."""
+"""Selects which sites of an input to use, and reports why the rest were left out."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _MAX_NAMED = 5
 
 
 def names_file(regions: str) -> bool:
-    """True if regions are in a file, and this is its name."""
+    """True if `regions` is the name of a file that holds the regions."""
     return os.path.exists(regions) and not os.path.isdir(regions)
 
 
 def read_regions(regions: str) -> Intervals:
-    """Return regions from a list of them, or from a BED file of this name. Raises `InputError` as `parse_regions` and `read_bed` do."""
+    """Return regions from a list or from a BED file with this name. Raises the same errors as `parse_regions` and `read_bed`."""
     return read_intervals(regions) if names_file(regions) else parse_regions(regions)
 
 
 def read_intervals(path: str) -> Intervals:
-    """Return the intervals of a BED file. Raises `InputError` as `read_bed` does."""
+    """Return the intervals in a BED file. Raises the same errors as `read_bed`."""
     with open_file(path) as stream:
         return read_bed(stream, path)
 
@@ -35,10 +35,10 @@ def read_intervals(path: str) -> Intervals:
 def chosen_sites(
     source: Source, filters: SiteFilters, samples: SampleFilters, panel_bytes: int, threads: int, reporter: Reporter
 ) -> tuple[Source, FilterResult | None]:
-    """Return the source with the sites that pass the filters, and how many sites each filter has left out (None if there are no filters).
+    """Return the source with only the sites that pass the filters, and how many sites each filter removed (None if there are no filters).
     Samples with too few calls at the sites that pass regions and mask are left out too.
 
-    Raises `InputError` as `choose_sites` and `with_enough_calls` do, and if no site is left.
+    Raises the same errors as `choose_sites` and `with_enough_calls`, and `InputError` if no site is left.
     """
     min_called = samples.min_called
     if not filters.given and min_called is None:
@@ -63,7 +63,7 @@ def chosen_sites(
 
 
 def describe(filters: SiteFilters, left: FilterResult) -> str:
-    """Return a human-readable count of the sites: read, left out by each filter, and used."""
+    """Return site counts as human-readable text: read, removed by each filter, and used."""
     why = {"regions": "outside regions", "mask": "masked"}
     if filters.core is not None:
         why["core"] = f"called in fewer than {float(100 * filters.core):g} % of samples"

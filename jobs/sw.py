@@ -41,16 +41,16 @@ _TRACE_SHARE = 4  # one part in four of the memory beside the sequences is for t
 
 @dataclass(frozen=True)
 class SwOptions:
-    """Options of a search; None = not given.
+    """Options for a search; None means not given.
 
     strand: "plus", "minus" or "both"
-    with_self: of one set, also report hits of a record in itself
+    with_self: within one set, also report hits between a record and itself
     mask: "seg", "dust" or "none"
     evalue: "table", "estimate" or "none"
-    identity_definition: as core/alignment/identity.py numbers them
+    identity_definition: identity definition number, see core/alignment/identity.py
     traced: whether hits get alignments
-    translate: "query", "target" or "both": nucleotides that are searched as proteins
-    genetic_code: a number of NCBI's genetic codes
+    translate: which nucleotides to search as proteins: "query", "target" or "both"
+    genetic_code: NCBI genetic code number
     """
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
@@ -71,12 +71,12 @@ class SwOptions:
 
     @property
     def has_threshold(self) -> bool:
-        """True if a threshold selects hits, which are then reported for more than being the best."""
+        """True if a threshold selects hits, so that a hit is not reported only for being the best."""
         return not (self.min_score is None and self.max_evalue is None and self.min_identity is None)
 
     @property
     def hits_per_query(self) -> int | None:
-        """Largest number of hits reported for each query; None: all that pass the thresholds."""
+        """Maximum number of hits reported per query; None: all that pass the thresholds."""
         if self.max_hits is None:
             return None if self.has_threshold else DEFAULT_HITS
         return self.max_hits
@@ -84,11 +84,11 @@ class SwOptions:
 
 @dataclass(frozen=True)
 class SearchTotals:
-    """Totals of a search.
+    """Totals for a search.
 
-    totals: work of the engine
+    totals: work done by the engine
     hits: number of reported hits
-    cut: queries that have more hits than the limit lets through
+    cut: number of queries with more hits than the limit allows
     """
 
     totals: Totals
@@ -97,12 +97,12 @@ class SearchTotals:
 
     @property
     def figures(self) -> dict[str, object]:
-        """Counts of hits for programs, with the names of docs/formats/summary.md."""
+        """Hit counts for programs, named as in docs/formats/summary.md."""
         return {"hits": self.hits, "queries_with_more_hits": self.cut}
 
 
 def local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, reporter: Reporter) -> Task:
-    """Return the task of local alignments. Raises `InputError` if the sequences do not fit the scoring."""
+    """Return the local-alignment task. Raises `InputError` if the sequences do not fit the scoring."""
     if isinstance(scoring, ScoringOptions):
         scoring = scoring_of(inputs, scoring, local=True)
     reporter.note(f"{inputs.alphabet.name} ({inputs.how}), {scoring.name}")
@@ -121,8 +121,8 @@ class SearchJob:
     """A planned search.
 
     task: original sequences and scoring (nucleotides among proteins if some are translated)
-    search: what is computed, of masked queries in their strands or frames
-    unmasked: the queries of `search` with their original letters, which rows show and count
+    search: the search actually computed, with masked queries in their strands or frames
+    unmasked: queries of `search` with their original letters, used for display and counting in rows
     trace_memory: bytes for tracing hits
     """
 
@@ -136,31 +136,31 @@ class SearchJob:
 
     @property
     def sequences(self) -> int:
-        """Number of records that are compared."""
+        """Number of records compared."""
         return count_sequences(self.task)
 
     @property
     def pairs(self) -> int:
-        """Number of pairs that are searched."""
+        """Number of pairs searched."""
         return self.search.plan.pairs
 
     @property
     def work(self) -> int:
-        """DP cells, without those of queries that are searched again."""
+        """DP cells, not counting queries that are searched again."""
         return self.search.plan.cells
 
     def describe(self) -> DescriptionRows:
-        """Return the plan as rows, with a time estimate that takes a moment to measure."""
+        """Return the plan as rows, including a time estimate from a short measurement."""
         return describe_plan(self.search.plan, self.search.prepared, self.engine, self.search.budget)
 
     @property
     def row_work(self) -> Work:
-        """Approximate work of each record as a query: float64[records]."""
+        """Approximate work for each record as a query: float64[records]."""
         cells: Work = self.search.plan.row_cells.reshape(-1, self.search.sides.queries.per_record).sum(axis=1)
         return cells
 
     def part(self, start: int, stop: int) -> SearchJob:
-        """Return the job for records [start, stop) alone, as queries."""
+        """Return a job for only the records [start, stop) as queries."""
         return replace(self, search=self.search.part(start, stop))
 
     def run(self, report: PairsSink, progress: GrowingProgress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> SearchTotals:
@@ -179,7 +179,8 @@ class SearchJob:
         return SearchTotals(totals, hits, cut)
 
     def steps(self, report: PairsSink, progress: GrowingProgress) -> Iterator[None]:
-        """Search a few queries at a time, and yield whenever the hits of some have been reported. Closing the iterator stops all work."""
+        """Search a few queries at a time, and yield whenever hits have been reported for some of them. Closing the iterator stops all
+        work."""
         with self._writing(report) as (writer, space):
             for hits in find_hits(self.search, space, self.engine, progress):
                 writer.write(hits)
@@ -198,12 +199,12 @@ class SearchJob:
             yield HitsWriter(report, unmasked, search.sides, search.filter, space, trace, self.options.identity_definition), space
 
     def _cpu(self) -> CpuEngine:
-        """Return the engine for the work that the CPU does in every search."""
+        """Return the engine for the work that every search does on the CPU."""
         return self.engine if isinstance(self.engine, CpuEngine) else cpu_engine(self.options.resources)
 
     def _space(self) -> SearchSpace | None:
-        """Return the search space of E-values, that of the original sequences and scoring; note the source of its parameters. None: no
-        E-values."""
+        """Return the search space for E-values, based on the original sequences and scoring, and report the source of its parameters.
+        Returns None if there are no E-values."""
         o, task, sides = self.options, self.task, self.search.sides
         if o.evalue == "none":
             return None
@@ -230,9 +231,9 @@ class SearchJob:
 
 
 def prepare(inputs: Inputs, options: SwOptions, reporter: Reporter = SILENT, engine: Engine | None = None) -> SearchJob:
-    """Plan a search. engine: replaces the one that the options ask for.
+    """Plan a search. engine: used instead of the engine that the options select.
 
-    Raises `InputError` if the sequences do not fit the options, `RunError` if memory or a device is missing.
+    Raises `InputError` if the sequences do not fit the options, `RunError` if there is not enough memory or a device is missing.
     """
     o = options
     translated = None
@@ -273,7 +274,7 @@ def prepare(inputs: Inputs, options: SwOptions, reporter: Reporter = SILENT, eng
 
 
 def _relabelled(trace: Trace, task: Task) -> Trace:
-    """Return a function that traces hits of masked queries, and counts equal letters by the letters of the task."""
+    """Return a function that traces hits of masked queries but counts identities using the task's original letters."""
 
     def trace_and_relabel(hits: Hits) -> tuple[Statistics, Runs]:
         return relabel(task.queries, task.targets, (hits.queries, hits.targets), *trace(hits), task.alphabet)

@@ -1,4 +1,4 @@
-"""Local scores of all pairs, in the order of the files."""
+"""Local scores of all pairs, in file order."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from gpualign.jobs.sw import check_search, local_task
 
 @dataclass(frozen=True)
 class ScoresOptions:
-    """Options of a run that scores all pairs.
+    """Options for a run that scores all pairs.
 
-    strand: "plus" or "minus"; None = not given
+    strand: "plus" or "minus"; None means not given
     mask: as in `SwOptions`
-    pairing: which pairs, of one set
+    pairing: which pairs to score within one set
     """
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
@@ -39,7 +39,7 @@ class ScoresOptions:
 
 
 def prepare(inputs: Inputs, options: ScoresOptions, reporter: Reporter = SILENT, engine: Engine | None = None) -> PairsJob:
-    """Plan the scores of all pairs; parameters and errors as in `gpualign.jobs.sw.prepare`."""
+    """Plan the scoring of all pairs; parameters and errors as in `gpualign.jobs.sw.prepare`."""
     o = options
     task = local_task(inputs, o.scoring, reporter)
     check_search(task, o.strand, o.mask)

@@ -1,4 +1,4 @@
-"""Searches of nucleotides as proteins: reads them, alone or with proteins, and makes their six frames."""
+"""Searches nucleotides as proteins: reads them, on both sides or against proteins, and translates their six frames."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpualign.jobs.sequence_loading import Inputs, Opened, ReadOptions, mask_low
 QUERY, TARGET, BOTH = "query", "target", "both"
 
 _TRANSLATED = {QUERY: (True, False), TARGET: (False, True), BOTH: (True, True)}
-"""Translated sides for each choice: (queries, targets)."""
+"""Which sides are translated for each choice: (queries, targets)."""
 
 _SIDES = ("queries", "targets")
 
@@ -31,11 +31,11 @@ _SIDES = ("queries", "targets")
 def read_translated(
     opened: Iterable[Iterable[Opened]], which: str, options: ReadOptions, index: str | None = None, reporter: Reporter = SILENT
 ) -> Inputs:
-    """Read queries and targets, or one file for both. Those that `which` names are nucleotides, the others proteins. All stay as they are
+    """Read queries and targets, or one file for both. The sides named by `which` are nucleotides, the rest proteins. Nothing is translated
     until `translate_inputs`.
 
-    index: index of the targets, in place of a second file
-    options: `options.alphabet` is "dna" or "protein" to accept sequences that look otherwise
+    index: index of the targets, instead of a second file
+    options: set `options.alphabet` to "dna" or "protein" to accept sequences that look different
 
     Raises `InputError`.
     """
@@ -54,7 +54,7 @@ def read_translated(
 def inputs_of_sides(sets: list[SequenceSet], which: str, masked: bool = False) -> Inputs:
     """Return the inputs for queries and targets, or for one set. masked: as in `Inputs`.
 
-    Raises `InputError` if one set would be both nucleotides and proteins.
+    Raises `InputError` if one set would have to be both nucleotides and proteins.
     """
     if len(sets) == 1 and which != BOTH:
         this, both = parameter("translate", which), parameter("translate", BOTH)
@@ -63,16 +63,16 @@ def inputs_of_sides(sets: list[SequenceSet], which: str, masked: bool = False) -
 
 
 def alphabet_of(side: int, which: str) -> Alphabet:
-    """Return the alphabet of the queries (side 0) or the targets (side 1) if `which` is translated."""
+    """Return the alphabet of the queries (side 0) or targets (side 1) if `which` is translated."""
     return DNA if _TRANSLATED[which][side] else PROTEIN
 
 
 def encode_side(raw: Sequence[RawRecords], side: int, which: str, alphabet: str = "auto", masked: bool = False) -> SequenceSet:
-    """Encode queries (side 0) or targets (side 1), of one or several files, in the alphabet that they have if `which` is translated.
+    """Encode queries (side 0) or targets (side 1), from one or several files, in the alphabet required when `which` is translated.
 
-    masked: letters in lower case as N or X
+    masked: read lower-case letters as N or X
 
-    Raises `InputError` if they look like another alphabet, unless `alphabet` names theirs.
+    Raises `InputError` if the sequences appear to use a different alphabet, unless `alphabet` names the required one.
     """
     letters = count_letters(raw)
     if alphabet_of(side, which) is DNA:
@@ -91,7 +91,7 @@ def encode_side(raw: Sequence[RawRecords], side: int, which: str, alphabet: str 
 
 
 def _other_alphabet(which: str, side: int, alphabet: Alphabet) -> str:
-    """Return a message for a side whose sequences look like another alphabet than `alphabet`."""
+    """Return the message for a side whose sequences appear to use an alphabet other than `alphabet`."""
     actual = tuple(translated != (k == side) for k, translated in enumerate(_TRANSLATED[which]))
     other = next((name for name, sides in _TRANSLATED.items() if sides == actual), None)
     hint = f"proteins are searched in proteins without {parameter('translate')}"
@@ -112,9 +112,9 @@ def _indexed(index: str, which: str) -> SequenceSet:
 class Translated:
     """Translated inputs.
 
-    original: inputs as they were read, some of them nucleotides
-    searched: the same with proteins in place of nucleotides
-    sides: frames of the queries and targets of `searched`
+    original: inputs as read, some of them nucleotides
+    searched: the same inputs with nucleotides replaced by proteins
+    sides: frames of the queries and targets in `searched`
     """
 
     original: Inputs
@@ -123,17 +123,17 @@ class Translated:
 
     @property
     def held(self) -> int:
-        """Bytes of nucleotides that are kept beside their translations."""
+        """Bytes of nucleotides kept in addition to their translations."""
         of_queries = self.original.queries.nbytes if self.sides.queries.translated else 0
         return of_queries + (self.original.targets.nbytes if self.sides.targets.translated and not self.original.one_set else 0)
 
 
 def translate_inputs(inputs: Inputs, which: str, code: int, strand: str | None, reporter: Reporter = SILENT) -> Translated:
-    """Translate in all frames, or queries in those of a strand. Targets that are shorter than a codon are left out.
+    """Translate all frames, or only the frames of one strand for queries. Targets shorter than a codon are left out.
 
-    code: a number of NCBI's genetic codes
+    code: NCBI genetic code number
 
-    Raises `InputError` for other numbers, for a strand of queries that are proteins, and for queries that are shorter than a codon.
+    Raises `InputError` for an invalid number, for a strand if the queries are proteins, and for queries shorter than a codon.
     """
     if strand is not None and not _TRANSLATED[which][0]:
         raise InputError(f"{parameter('strand')} is about the queries, which are proteins with {parameter('translate', which)}")
@@ -157,7 +157,7 @@ def translate_inputs(inputs: Inputs, which: str, code: int, strand: str | None, 
 
 
 def _long_enough(targets: SequenceSet, reporter: Reporter) -> SequenceSet:
-    """Return the targets that have at least one codon; note how many do not."""
+    """Return the targets that have at least one codon; report how many are too short."""
     long_enough = np.flatnonzero(targets.lengths >= CODON)
     short = len(targets) - len(long_enough)
     if not short:

@@ -1,4 +1,4 @@
-"""Trees: what `gpualign tree` does between its options and its output."""
+"""Trees: the work of `gpualign tree` between option parsing and output."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 METHODS = ("nj", "upgma", "mst")
 
 MIDPOINT = "midpoint"
-"""Name of the root that is not a record of the tree."""
+"""Name for a root that is not one of the tree's records."""
 
 _MAX_SUGGESTED = 3
-"""Largest number of similar ids that are suggested for an unknown one."""
+"""Maximum number of similar ids suggested for an unknown id."""
 
 
 def check_libraries() -> None:
@@ -37,7 +37,7 @@ def check_libraries() -> None:
 
 
 def check_root(root: str | None, method: str) -> None:
-    """Raise `InputError` for a root of a tree whose method determines its root."""
+    """Raise `InputError` for a root if the method determines the root itself."""
     if root is None or method == "nj":
         return
     why = "UPGMA's tree has its root where all records are equally far away" if method == "upgma" else "a spanning tree's is a record"
@@ -45,11 +45,12 @@ def check_root(root: str | None, method: str) -> None:
 
 
 def make_tree(pairs: ListedPairs | MatrixOfPairs, of_identities: bool, method: str, reporter: Reporter, root: str | None = None) -> Tree:
-    """Return a tree of all records, by one of `METHODS`; by mst one tree for each connected part. Identities become 1 - identity.
+    """Return a tree of all records, built with one of `METHODS`; mst builds one tree per connected component. Identities become 1 -
+    identity.
 
-    root: of nj, None (the node in which the last three meet), `MIDPOINT`, or the id of the outgroup
+    root: for nj: None (the node where the last three meet), `MIDPOINT`, or the id of the outgroup
 
-    Raises `InputError` if the method needs the distance of a pair that has none, and for a root that is not a record.
+    Raises `InputError` if the method needs the distance of a pair that has none, or if the root is not a record.
     """
     outgroup = None if root in (None, MIDPOINT) else _record_of(root, pairs.ids)
     if root == MIDPOINT and root in pairs.ids:
@@ -78,12 +79,12 @@ def make_tree(pairs: ListedPairs | MatrixOfPairs, of_identities: bool, method: s
 
 
 def parse_tree(text: str, ids: Sequence[str], source: str, warn: Callable[[str], None]) -> Tree:
-    """Return the only tree of a text in Newick's format.
+    """Return the only tree in a Newick text.
 
-    ids: of the records that its leaves should be; names of leaves that have underscores for blanks become the ids, and are reported to
+    ids: ids of the records expected as leaves; leaf names with underscores instead of blanks are replaced with the ids, and reported to
         `warn`
 
-    Raises `InputError` as `parse_newick` does.
+    Raises the same errors as `parse_newick`.
     """
     tree = parse_newick(text, source)
     changed = changed_ids(tree.ids, ids)
