@@ -307,7 +307,7 @@ class _Precomputed:
 
     @property
     def groups(self) -> DuplicateGroups:
-        """One group per record, because two records are never known to be identical from their distance."""
+        """One group per record, because only the distances between records are known."""
         return no_duplicates(self.precomputed.ids)
 
     @property

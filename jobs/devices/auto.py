@@ -58,8 +58,7 @@ class AutoDeviceEngine:
     """Implements `gpualign.core.execution.engine.Engine`: prepares each task for the CPU or for CUDA.
 
     cpu: CPU engine
-    gpu: returns a new CUDA engine, or None if there is no GPU; called only if the CPU needs longer than CUDA takes to start, or lacks
-        memory
+    gpu: creates the CUDA engine, or returns None if there is no GPU; called only if the CPU needs longer than CUDA takes, or lacks memory
     """
 
     capabilities: Capabilities = CpuEngine.capabilities
