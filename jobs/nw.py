@@ -36,7 +36,7 @@ _COUNTED = {
 }
 
 _FEW_AMBIGUOUS = 8
-"""Maximum number of ambiguity codes per pair at which a single bound for all pairs still excludes most pairs."""
+"""Maximum number of ambiguity letters per pair at which a single bound for all pairs still excludes most pairs."""
 
 _MANY = 100_000
 """Minimum number of pairs for which a note explains how to skip most of them."""
@@ -51,7 +51,7 @@ class NwOptions:
     pairing: which pairs to align, within one set or between it and added records
     kernel, transfer, host_traceback: variants from Li 2014
     strand: "plus", or "both" to report each pair's better-scoring strand
-    ambiguous: how ambiguity codes count in identities
+    ambiguous: how ambiguity letters count in identities
     """
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
@@ -144,7 +144,8 @@ def _start(inputs: Inputs, options: NwOptions, reporter: Reporter, engine: Engin
 
 
 def _count_ambiguous(task: Task, rule: Rule | None, added: bool, reporter: Reporter) -> Task:
-    """If statistics are computed and there are ambiguity codes, return the task with a rule for them and report how many records have them.
+    """If statistics are computed and there are ambiguity letters, return the task with a rule for them and report how many records have
+    them.
 
     rule: None for the alphabet's default
     added: whether the queries are among the targets

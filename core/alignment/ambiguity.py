@@ -1,6 +1,6 @@
-"""Rules for ambiguity codes in identities: unequal to other letters, equal to any letter that the code may stand for, or not counted. Pure.
+"""Rules for ambiguity letters in identities: unequal to other letters, equal to letters that they may stand for, or not counted. Pure.
 
-Only the scoring decides how ambiguity codes are scored and aligned. Matches, mismatches and values derived from them are recounted.
+Only the scoring decides how ambiguity letters are scored and aligned. Matches, mismatches and values derived from them are recounted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 
 
 class Rule(Enum):
-    """How to count a column that contains an ambiguity code.
+    """How to count a column that contains an ambiguity letter.
 
     UNEQUAL: count a match only if both letters are the same
     COMPATIBLE: count a match if both letters may stand for the same nucleotide or amino acid, as in vsearch
@@ -55,10 +55,10 @@ _OF_COLUMNS = (1, 2, 4)
 
 @dataclass(frozen=True)
 class Ambiguous:
-    """A rule, and the counts of ambiguity codes to which it applies.
+    """A rule, and the counts of ambiguity letters to which it applies.
 
-    queries, targets: number of ambiguity codes in each record, int64[records]
-    max_letters: maximum number of ambiguity codes in any pair
+    queries, targets: number of ambiguity letters in each record, int64[records]
+    max_letters: maximum number of ambiguity letters in any pair
     """
 
     rule: Rule
@@ -88,7 +88,7 @@ class Ambiguous:
 
     @property
     def usual(self) -> int:
-        """Average number of ambiguity codes per pair."""
+        """Average number of ambiguity letters per pair."""
         return int(self.queries.mean() + self.targets.mean())
 
 
@@ -110,7 +110,7 @@ def check_rule(rule: Rule | None, definition: int) -> None:
 
 
 def find_ambiguous(rule: Rule, alphabet: Alphabet, queries: SequenceSet, targets: SequenceSet) -> Ambiguous | None:
-    """Count the ambiguity codes in the records. Return None if there are none, or if the rule does not change how they count."""
+    """Count the ambiguity letters in the records. Return None if there are none, or if the rule does not change how they count."""
     if rule is Rule.UNEQUAL:
         return None
     unclear = np.flatnonzero(_is_ambiguous(alphabet))
@@ -122,7 +122,7 @@ def find_ambiguous(rule: Rule, alphabet: Alphabet, queries: SequenceSet, targets
 
 
 def _count(sequences: SequenceSet, alphabet: Alphabet) -> Integers:
-    """Count the ambiguity codes in each record: int64[records]."""
+    """Count the ambiguity letters in each record: int64[records]."""
     unclear = np.zeros(256, dtype=np.bool_)
     unclear[: len(alphabet)] = _is_ambiguous(alphabet)
     counts = np.zeros(len(sequences), dtype=np.int64)

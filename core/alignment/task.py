@@ -67,8 +67,8 @@ class Task:
         has a coverage, pairs that differ in more q-grams than the bound allows may be missing. The scoring is edit distance, and end
         gaps count
     both_strands: report the better strand for each pair, computed by core/execution/both_strands.py. DNA only
-    ambiguous: rule for counting ambiguity codes in statistics, if different from the engines' rule. Blocks recount the paths, so the
-        detail must include paths. `within` then allows for the maximum number of ambiguity codes in any pair
+    ambiguous: rule for counting ambiguity letters in statistics, if different from the engines' rule. Blocks recount the paths, so the
+        detail must include paths. `within` then allows for the maximum number of ambiguity letters in any pair
     """
 
     queries: SequenceSet
@@ -91,18 +91,18 @@ class Task:
         return make_strands(self.queries, self.alphabet, BOTH)
 
     def within_of(self, letters: int) -> EditBound:
-        """Return `within` for pairs with `letters` ambiguity codes."""
+        """Return `within` for pairs with `letters` ambiguity letters."""
         assert self.within is not None
         return self.within.with_ambiguous(letters, self._shortest) if self.bounds_by_pair else self.within
 
     @property
     def bounds_by_pair(self) -> bool:
-        """True if `within` depends on a pair's ambiguity codes, and their number is known."""
+        """True if `within` depends on a pair's ambiguity letters, and their number is known."""
         return self.ambiguous is not None and self.within is not None and self.within.ambiguous > 0
 
     @property
     def usual_within(self) -> EditBound:
-        """`within` for pairs with the average number of ambiguity codes."""
+        """`within` for pairs with the average number of ambiguity letters."""
         return self.within_of(0 if self.ambiguous is None else self.ambiguous.usual)
 
     @cached_property

@@ -57,13 +57,13 @@ class Block(ABC):
 
     @cached_property
     def statistics(self) -> Statistics:
-        """Statistics as users see them: ambiguity codes count according to the task's rule, and start and end positions in a reverse
+        """Statistics as users see them: ambiguity letters count according to the task's rule, and start and end positions in a reverse
         complement or a translation are converted to positions in the input sequence."""
         return self._by_rule
 
     @property
     def _by_rule(self) -> Statistics:
-        """Statistics under the task's rule for ambiguity codes; `aligned` if the task has no such rule."""
+        """Statistics under the task's rule for ambiguity letters; `aligned` if the task has no such rule."""
         ambiguous = self.task.ambiguous
         return self.aligned if ambiguous is None else self._recount(ambiguous)
 

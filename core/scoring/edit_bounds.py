@@ -37,7 +37,7 @@ class EditBound:
     per_letter, per_shorter, constant: coefficients of k(m, n)
     inside: edits between the first and the last pair of letters, per letter of the shorter sequence; 0 and meaningless if coverage is 0
     coverage: minimum number of paired letters, as a fraction of the longer sequence's length; 0: unknown
-    ambiguous: maximum number of ambiguity codes in a pair, if a special rule applies to them; the other values allow for these codes
+    ambiguous: maximum number of ambiguity letters in a pair, if a special rule applies to them; the other values allow for these codes
     """
 
     per_letter: float
@@ -81,13 +81,13 @@ class EditBound:
         return bound
 
     def with_ambiguous(self, letters: int, shortest: int) -> EditBound:
-        """Return the bound for identities under a different rule for ambiguity codes (core/alignment/ambiguity.py).
+        """Return the bound for identities under a different rule for ambiguity letters (core/alignment/ambiguity.py).
 
-        letters: maximum number of ambiguity codes in a pair, replaces `ambiguous`
+        letters: maximum number of ambiguity letters in a pair, replaces `ambiguous`
         shortest: minimum record length
 
-        Let c be the number of columns with an ambiguity code that do not count as mismatches or gaps. Each of these columns holds an
-        ambiguity code, so c <= letters. If the columns count as matches, there are M' = M + c matches, and the proofs hold for the edits
+        Let c be the number of columns with an ambiguity letter that do not count as mismatches or gaps. Each of these columns holds an
+        ambiguity letter, so c <= letters. If the columns count as matches, there are M' = M + c matches, and the proofs hold for the edits
         outside these columns: ed <= S - 2 M - X <= S - 2 M' + c, since X >= c, and ed <= S - P - M = S - P - M' + c. If the columns are not
         counted, the proofs hold for the alignment without these columns, which has no more letters; in the whole alignment, P and M are
         larger by at most c, and at least M'. So every bound on edits, including edits between the first and the last pair, grows by at

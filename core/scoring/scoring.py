@@ -137,7 +137,8 @@ def is_of_proteins(matrix: SubstitutionMatrix) -> bool:
 def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = (), local: bool = False) -> Scoring:
     """Return the scoring for the options, using the alphabet's defaults.
 
-    DNA: NUC.4.4 (EDNAFULL: 5/-4, with additional values for ambiguity codes), open 10, extend 1 (local: 16 and 6); protein: BLOSUM62, 11, 1
+    DNA: NUC.4.4 (EDNAFULL: 5/-4, with additional values for ambiguity letters), open 10, extend 1 (local: 16 and 6); protein: BLOSUM62,
+    11, 1
     (local: 12 and 1).
     With match or mismatch, equal letters score match and unequal letters mismatch.
 

@@ -59,7 +59,7 @@ def pick_global_engine(resources: Resources, reporter: Reporter, host_traceback:
 def pick_near_engine(resources: Resources, engine: Engine, one_bound: bool) -> Engine:
     """Return the engine for finding near pairs: the aligning engine, or the CPU engine if the aligning engine cannot find them.
 
-    one_bound: whether a single bound for all pairs suffices; only the CPU has tighter bounds for pairs with few ambiguity codes
+    one_bound: whether a single bound for all pairs suffices; only the CPU has tighter bounds for pairs with few ambiguity letters
     """
     from gpualign.cpu.alignment.engine import CpuEngine
 
