@@ -1,1 +1,1 @@
-"""Files that a run writes: where they go, in which format, and how another run resumes them."""
+"""Output files of a run: their location and format, and how a later run resumes them."""

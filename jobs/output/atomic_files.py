@@ -1,4 +1,4 @@
-"""Opens the files that a user names; no other module does. Outputs appear under their names when they are complete, or not at all."""
+"""Opens all user-named files; no other module does. Outputs appear under their final names only when complete, otherwise not at all."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _MAX_PACKERS = 4
 
 
 class ClosedPipe(RunError):
-    """Raised if the reader of standard output, or of another pipe, has closed it."""
+    """Raised if the reader of standard output or another pipe has closed the pipe."""
 
 
 @contextmanager
 def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
-    """Yield (binary stream, name for messages) of a file or, for "-", of standard input. Raises `InputError` if it cannot be opened."""
+    """Yield (binary stream, name for messages) for a file or, for "-", standard input. Raises `InputError` if opening fails."""
     if path == STDIO:
         yield sys.stdin.buffer, STDIN_NAME
         return
@@ -45,7 +45,7 @@ def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
 
 
 def open_inputs(paths: Iterable[str]) -> Iterator[tuple[BinaryIO, str]]:
-    """Yield what `open_input` does for each path in turn. Each file is closed when the next one is requested."""
+    """Yield the same as `open_input` for each path in turn. Each file is closed when the next one is requested."""
     for path in paths:
         with open_input(path) as opened:
             yield opened
@@ -58,7 +58,7 @@ def check_stdin(*paths: str | None) -> None:
 
 
 def digest_files(paths: Iterable[str]) -> str:
-    """Return the SHA-256, in hexadecimal, of the digests of these files, in their order."""
+    """Return the SHA-256 of the concatenated file digests, in the order given, in hexadecimal."""
     import hashlib
 
     digest = hashlib.sha256()
@@ -68,7 +68,7 @@ def digest_files(paths: Iterable[str]) -> str:
 
 
 def digest_file(path: str) -> tuple[str, int]:
-    """Return (SHA-256 in hexadecimal, number of bytes) of the content of a file."""
+    """Return (SHA-256 in hexadecimal, number of bytes) of the file content."""
     import hashlib
 
     digest, size = hashlib.sha256(), 0
@@ -80,9 +80,9 @@ def digest_file(path: str) -> tuple[str, int]:
 
 
 def check_outputs(inputs: Iterable[object], outputs: Iterable[Path | None]) -> None:
-    """Raise `InputError` if an output is also an input or another output, be it by another name, a link or a redirection.
+    """Raise `InputError` if an output is also an input, or is named twice, whether by a different name, a link or a redirection.
 
-    inputs: names, which the message quotes ("-" is standard input), paths and open files; anything else is ignored
+    inputs: names, which messages quote ("-" is standard input), paths and open files; anything else is ignored
     outputs: paths; None is standard output
     """
     outputs = list(outputs)
@@ -104,7 +104,7 @@ def check_outputs(inputs: Iterable[object], outputs: Iterable[Path | None]) -> N
 
 
 def _identity(file: Any, writing: bool = False) -> tuple[int, int] | None:
-    """Return the device and inode of a regular file, given by name or open, or None for anything else."""
+    """Return the device and inode of a regular file, given as a name or an open file, or None for anything else."""
     try:
         if isinstance(file, str) and file == STDIO:
             status = os.fstat(1 if writing else 0)
@@ -117,7 +117,7 @@ def _identity(file: Any, writing: bool = False) -> tuple[int, int] | None:
 
 @contextmanager
 def naming_output(path: Path | None) -> Iterator[None]:
-    """Turn errors of the system into `RunError` that name the output (None: standard output); a closed pipe into `ClosedPipe`."""
+    """Turn OS errors into a `RunError` that names the output (None: standard output), and a closed pipe into a `ClosedPipe`."""
     try:
         yield
     except OSError as error:
@@ -126,21 +126,21 @@ def naming_output(path: Path | None) -> Iterator[None]:
 
 
 def check_writable(path: Path) -> None:
-    """Raise `OSError` if a file of this name cannot be written, so that a run fails before it starts to compute."""
+    """Raise `OSError` if a file with this name cannot be written, so that a run fails before computation starts."""
     if _is_plain(path) and not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder")
 
 
 def _packers() -> int:
-    """Return the number of threads that compress an output. A few keep up with the rest of a run."""
+    """Return the number of threads for compressing an output. A few threads keep up with the rest of a run."""
     from gpualign.jobs.devices.resources import Resources
 
     return min(_MAX_PACKERS, Resources().host_threads)
 
 
 def output_path(output: str) -> Path | None:
-    """Return the path that an option for an output names; None is standard output, under any name, except a link whose suffix shows a
-    format.
+    """Return the path named by an output option, or None for standard output under any name. A link to standard output whose suffix
+    shows a format counts as a path.
 
     Raises `RunError` for a path without a file name.
     """
@@ -153,14 +153,14 @@ def output_path(output: str) -> Path | None:
 
 
 def is_file_name(path: Path) -> bool:
-    """Return whether an output is a file under its own name, or does not exist yet; False for devices, pipes and open descriptors."""
+    """Return whether an output is a file under its own name or does not exist yet; False for devices, pipes and open descriptors."""
     return descriptor_of(path) is None and (path.is_file() or not path.exists())
 
 
 def _is_plain(path: Path) -> bool:
-    """Return whether an output is a writable file, or does not exist yet; False for devices, pipes and open descriptors.
+    """Return whether an output is a writable file or does not exist yet; False for devices, pipes and open descriptors.
 
-    Raises `OSError` for a folder, and for a file without permission to write.
+    Raises `OSError` for a folder, and for a file without write permission.
     """
     if descriptor_of(path) is not None:
         return False
@@ -176,10 +176,10 @@ def _is_plain(path: Path) -> bool:
 
 
 class OutputFiles:
-    """Output files of one run, a context manager. On leaving without an error all files get their names; after an error or a signal all are
-    deleted, except those that a later run can resume (`resumable`).
+    """Output files of one run, as a context manager. On exit without an error, all files are renamed to their final names. After an error
+    or a signal, all files are deleted except the files that a later run can resume (`resumable`).
 
-    note: receives notes, for example of files that a killed run left beside an output
+    note: receives notes, for example on files that a killed run left next to an output
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
@@ -211,8 +211,8 @@ class OutputFiles:
                 self._guard.__exit__(None, None, None)
 
     def _put_away(self) -> None:
-        """Delete uncommitted files, except those that a later run can resume. Idempotent: it is called again if a signal came during it, or
-        before its first step."""
+        """Delete uncommitted files, except the files that a later run can resume. Idempotent: called again if a signal arrives while it is
+        running or before its first step."""
         completed = self._resumption is not None and self._resumption.completed  # says the journal: a later run can rename them
         for one in self._pending:
             try:
@@ -230,7 +230,7 @@ class OutputFiles:
                 raise  # otherwise an error with the same message is being raised
 
     def _commit(self) -> None:
-        """Commit all files, which are written. With a journal nothing is lost if the run or the machine ends in between (commit.py)."""
+        """Commit all files, once everything is written. With a journal, nothing is lost if the run or machine dies midway (commit.py)."""
         resumption, output = self._resumption, self._resumed
         files = [*self._pending, *(resumption.stores if resumption else ())]
         if not files and resumption is None:
@@ -265,10 +265,10 @@ class OutputFiles:
                 self._resumption.finish(set(folders))
 
     def resumable(self, path: Path | None, keeping: ResumePolicy | None, span: tuple[int, int]) -> CheckpointListener | None:
-        """Make `path` resumable, if it is a file and `keeping` is not None, and return its checkpoint listener.
+        """Make `path` resumable if it is a file and `keeping` is not None, and return its checkpoint listener.
 
-        Returns None if an earlier run had written everything; its pending renames are then done here. span: queries of the output, start
-        and stop. Raises `InputError` if this run cannot resume the existing output.
+        If an earlier run has written everything, do its pending renames and return None. span: queries in the output, start and stop.
+        Raises `InputError` if this run cannot resume the existing output.
         """
         with naming_output(path):
             if path is None or keeping is None or not _is_plain(path):
@@ -289,11 +289,11 @@ class OutputFiles:
 
     @property
     def rows_done(self) -> int:
-        """Number of queries that an earlier run has done, which this one resumes."""
+        """Number of queries completed by the earlier run that this run resumes."""
         return 0 if self._resumption is None else self._resumption.rows
 
     def written(self) -> list[tuple[Path | None, int | None]]:
-        """Return (path, bytes so far) of each file. Path None is standard output; bytes None: it is not a file, and the size is unknown."""
+        """Return (path, bytes so far) for each file. Path None: standard output; bytes None: not a file, so the size is unknown."""
         sizes: list[tuple[Path | None, int | None]] = [(path, None) for path in self._direct]
         sizes += [(path, path.stat().st_size) for path in self._complete]
         for one in [*(self._resumption.stores if self._resumption else ()), *self._pending]:
@@ -304,8 +304,8 @@ class OutputFiles:
         return sizes
 
     def open(self, path: Path) -> BinaryIO:
-        """Return a new file, readable and writable, that will be `path`. Devices and pipes are written directly, descriptors at their
-        position."""
+        """Return a new file, readable and writable, that will be renamed to `path`. Devices and pipes are written directly, descriptors at
+        their current position."""
         with naming_output(path):
             if not _is_plain(path):
                 self._direct.append(path)
@@ -321,11 +321,11 @@ class OutputFiles:
         return file
 
     def array(self, name: str, final: Path | None, beside: Path | None) -> tuple[ArrayMaker, BinaryIO]:
-        """Return (maker of an array that is filled row by row, its file).
+        """Return (array maker, its file) for an array filled row by row.
 
-        name: name of the array among the files of the output
+        name: name of the array among the output's files
         final: path of the finished file; None: an intermediate file
-        beside: output beside which an intermediate file is
+        beside: output to place an intermediate file next to
         """
         from gpualign.core.output.matrix_files import NpyArray
 
@@ -346,7 +346,7 @@ class OutputFiles:
         return make, file
 
     def spool(self, name: str, beside: Path | None) -> BinaryIO:
-        """Return an intermediate file that grows row by row. name: its name among the files of the output."""
+        """Return an intermediate file that grows row by row. name: name of the file among the output's files."""
         if self._resumption is None:
             return self.scratch(beside)
         with naming_output(beside):
@@ -357,7 +357,7 @@ class OutputFiles:
         return file
 
     def growing_text(self, name: str, beside: Path) -> tuple[TextFile, BinaryIO]:
-        """Return (a writer of text that grows row by row, its file), an intermediate file. name: its name among the files of the output."""
+        """Return (writer, file) for an intermediate text file that grows row by row. name: name of the file among the output's files."""
         from gpualign.core.output.resumable_files import TextFile
 
         if self._resumption is None:
@@ -368,7 +368,7 @@ class OutputFiles:
 
     @contextmanager
     def rows(self, path: Path | None) -> Iterator[ByteWriter]:
-        """Yield a writer of text that grows row by row, to a file (gzip by its suffix) or to standard output (None)."""
+        """Yield a text writer for output that grows row by row: a file (gzip if the suffix says so) or standard output (None)."""
         if self._resumption is None or path is None:
             with self.text(path) as stream:
                 yield stream
@@ -382,7 +382,7 @@ class OutputFiles:
         text.finish()
 
     def scratch(self, beside: Path | None = None) -> BinaryIO:
-        """Return an unnamed file for intermediate results, beside an output that is a file, or in the system's temporary folder."""
+        """Return an unnamed temporary file, next to the output `beside` if that is a file, else in the system's temporary folder."""
         import tempfile
 
         folder = beside.parent if beside is not None and is_file_name(beside) else None
@@ -390,7 +390,7 @@ class OutputFiles:
             return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=folder)))
 
     def named_scratch(self, suffix: str) -> tuple[BinaryIO, str]:
-        """Return (file, path) of a temporary file with a name, for libraries that open files themselves."""
+        """Return (file, path) of a named temporary file, for libraries that open files themselves."""
         import tempfile
 
         with signals_deferred():
@@ -399,7 +399,7 @@ class OutputFiles:
 
     @contextmanager
     def text(self, path: Path | None) -> Iterator[ByteWriter]:
-        """Yield a writer of bytes to a file (gzip by its suffix) or to standard output (None)."""
+        """Yield a byte writer for a file (gzip if the suffix says so) or standard output (None)."""
         if path is not None and path.suffix == ".gz":
             from gpualign.core.output.bgzf import BgzfWriter
 
@@ -419,7 +419,7 @@ class OutputFiles:
 
     @contextmanager
     def binary(self, path: Path | None) -> Iterator[BinaryIO]:
-        """Yield a binary stream to a file or to standard output (None), never compressed."""
+        """Yield a binary stream for a file or standard output (None), never compressed."""
         stream = self.open(path) if path is not None else sys.stdout.buffer
         if path is None:
             self._direct.append(None)

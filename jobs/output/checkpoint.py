@@ -1,8 +1,8 @@
-"""Resumable outputs: their part files, and the journal beside them.
+"""Resumable outputs: part files, and the journal next to them.
 
-A run that takes longer than a moment gives its part files lasting names: `NAME.part` for the output NAME, `NAME.WHAT.part` for the files it
-is made of, and `NAME.journal` (core/files/journal.py). They are removed when the run is done (commit.py), and stay when it ends in another
-way, so that a run that resumes it finds them. Before that part files are hidden, as those of every output (stale_files.py).
+Part files are hidden at first, as for every output (stale_files.py). After a few seconds, a run gives the files persistent names:
+`NAME.part` for the output NAME, `NAME.WHAT.part` for the intermediate files, and `NAME.journal` (core/files/journal.py). When the run
+finishes, these files are renamed or deleted (commit.py). If the run ends any other way, they are kept, so that a later run can resume.
 """
 
 from __future__ import annotations
@@ -43,36 +43,36 @@ from gpualign.jobs.output.run_identity import ResumePolicy
 from gpualign.jobs.output.stale_files import Lock, create_part, is_file, is_ours, lock, remove_stale_part_files
 
 _WAIT = 2.0
-"""Seconds after which a run keeps a journal."""
+"""Minimum seconds before a run starts a journal."""
 
 _SHARE = 100
-"""The digest of the input takes at most 1 / `_SHARE` of the time of a run."""
+"""Digesting the input takes at most 1 / `_SHARE` of the run time."""
 
 _PAUSE, _SYNC_PAUSE = 0.2, 1.0
-"""Minimum seconds between checkpoints, and between the end of one wait for the disk and the next."""
+"""Minimum seconds between checkpoints, and between the end of one disk sync and the start of the next."""
 
 _MAX_BYTES = 1 << 30
-"""Maximum bytes of a journal that are read."""
+"""Maximum number of bytes read from a journal."""
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Growing(Protocol):
-    """Writer of a file of a resumable output."""
+    """Writer for a file of a resumable output."""
 
     def position(self) -> tuple[int, int, int]:
-        """Return (bytes, text, at) as defined in core/files/journal.py, after handing everything to the system."""
+        """Return (bytes, text, at) as defined in core/files/journal.py, after passing all data to the operating system."""
 
 
 W = TypeVar("W", bound=Growing)
 
 TextKind = Callable[[BinaryIO, ResumePosition | None, Callable[[], bool]], W]
-"""Makes a writer of text on a file: the signature of the writers in core/output/resumable_files.py."""
+"""Builds a text writer for a file: the signature of the writers in core/output/resumable_files.py."""
 
 
 @dataclass
 class _Store(PendingFile):
-    """A file of the output, or an intermediate file that it is made of."""
+    """An output file, or an intermediate file from which the output is built."""
 
     writer: Growing | NpyArray | None = None
 
@@ -80,19 +80,19 @@ class _Store(PendingFile):
 class CheckpointedOutput:
     """Files of one resumable output. Implements `gpualign.core.execution.pipeline.CheckpointListener`.
 
-    path: path of the output
-    keeping: says whether this run resumes an earlier one, and gives the identity that must be equal
-    span: queries of the output, start and stop
+    path: output path
+    keeping: resume policy: whether this run resumes an earlier run, and the identity that both must share
+    span: queries in the output, start and stop
     note: receives notes
 
     Attributes:
-    rows: queries, counted from the first, that were complete when this run started
-    left: pending renames of an output that is complete, as for `commit.commit`; only these and `finish` remain to be done. None: the output
-        is not complete
-    complete_files: paths of all files of such an output
-    completed: the journal says that the output is complete
+    rows: number of queries, counted from the first, that were complete when this run started
+    left: pending renames of a complete output, as for `commit.commit`; only these renames and `finish` remain to be done. None: the
+        output is not complete
+    complete_files: paths of all files of a complete output
+    completed: whether the output is complete according to the journal
 
-    Raises `InputError` if the existing journal is of another run.
+    Raises `InputError` if the existing journal belongs to a different run.
     """
 
     def __init__(self, path: Path, keeping: ResumePolicy, span: tuple[int, int], note: Callable[[str], None]) -> None:
@@ -142,7 +142,7 @@ class CheckpointedOutput:
         return self._path.with_name(f"{self._path.name}{name and '.' + name}.part")
 
     def _refuse_second(self) -> None:
-        """Raise `RunError` if the journal is of a run that is writing the output now."""
+        """Raise `RunError` if the journal belongs to a run that is currently writing the output."""
         try:
             journal = _opened(self._journal_path)
         except (OSError, InputError, RunError):
@@ -184,7 +184,7 @@ class CheckpointedOutput:
         self._note(f"{self._path}: {where if query < self._span[1] else 'all queries are done; only the final step remains'}")
 
     def _check_parts(self, resumed: Resumed) -> None:
-        """Raise `InputError` if the part files differ from their journal, before anything is changed."""
+        """Raise `InputError` if the part files do not match the journal. Called before anything is changed."""
         for name, sums in resumed.sums.items():
             part, size = self._lasting(name), sums[-1].size
             with _opened(part) as file:
@@ -196,10 +196,10 @@ class CheckpointedOutput:
                         raise _damaged(part, f"differs from its journal between bytes {one.piece.start:,} and {one.piece.stop:,}")
 
     def store(self, name: str = "", final: Path | None = None) -> tuple[BinaryIO, ResumePosition | None]:
-        """Return (a file, readable and writable; the position to resume at, as in `Resumed.files`, or None if the file is new or an array).
+        """Return (readable and writable file; resume position as in `Resumed.files`, or None if the file is new or an array).
 
-        name: name among the files of the output
-        final: path of the finished file; None: the file is deleted in the end
+        name: name of the file among the output's files
+        final: path of the finished file; None: the file is deleted at the end of the run
         """
         if self._resumed is None:
             hidden = self._path.with_name(f"{self._path.name}{name and '.' + name}")
@@ -228,11 +228,11 @@ class CheckpointedOutput:
             raise RunError(f"another run is writing {self._path}")
 
     def writes(self, name: str, writer: Growing | NpyArray) -> None:
-        """Set the writer of a file."""
+        """Set the writer for a file."""
         self._stores[name].writer = writer
 
     def text(self, kind: TextKind[W], name: str = "", final: Path | None = None) -> tuple[W, BinaryIO]:
-        """Return (a writer of growing text, of this kind; its file). name, final: as for `store`."""
+        """Return (a writer of this kind for growing text; its file). name, final: as for `store`."""
         file, kept = self.store(name, final)
         text = kind(file, kept, lambda: self._muted)
         self.writes(name, text)
@@ -272,7 +272,7 @@ class CheckpointedOutput:
         return Mark(rows, files, counts=self._counts())
 
     def _write_mark(self, mark: Mark) -> None:
-        """Write a checkpoint, with checksums of what was written since the previous one."""
+        """Write a checkpoint, with checksums of the data written since the previous checkpoint."""
         sums = {}
         for name, store in self._stores.items():
             descriptor = store.file.fileno()
@@ -292,7 +292,7 @@ class CheckpointedOutput:
         self._write(mark_line(replace(mark, sums=sums)))
 
     def _begin_journal(self) -> None:
-        """Give part files lasting names. While they get them, the journal exists and is empty."""
+        """Give part files persistent names. While the files are being renamed, the journal exists but is empty."""
         if taken := [part for name in self._stores if os.path.lexists(part := self._lasting(name))]:
             self._note(f"{taken[0]} exists without a journal and is left alone; this run cannot be resumed")
             self._silent = True
@@ -315,7 +315,7 @@ class CheckpointedOutput:
             self._write_mark(self._header_mark)
 
     def _new_journal(self) -> BinaryIO | None:
-        """Return a new journal, locked, or None if another run has one."""
+        """Return a new, locked journal, or None if a different run has created one."""
         try:
             descriptor = os.open(self._journal_path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         except FileExistsError:
@@ -327,7 +327,7 @@ class CheckpointedOutput:
         return cast(BinaryIO, os.fdopen(descriptor, "w+b"))
 
     def _write(self, lines: bytes) -> None:
-        """Append lines. After an error or a signal has cut off a line nothing is appended, since it could not be checked."""
+        """Append lines. Once an error or signal has truncated a line, append nothing more, because it could not be verified."""
         if self._journal is None:
             return
         with self._aside.alone:
@@ -340,7 +340,7 @@ class CheckpointedOutput:
             self._check, self._torn = check, False
 
     def _sync(self, journal: BinaryIO, rows: int) -> None:
-        """Make the checkpoint of `rows` durable: a power cut does not undo it."""
+        """Make the checkpoint of `rows` durable, so that a power cut cannot undo it."""
         for store in list(self._stores.values()):
             os.fsync(store.file.fileno())
         if not self._folder_synced:  # the names of the journal and the part files
@@ -352,16 +352,16 @@ class CheckpointedOutput:
 
     @property
     def stores(self) -> Sequence[PendingFile]:
-        """Files that were requested by `store`."""
+        """Files requested with `store`."""
         return list(self._stores.values())
 
     @property
     def has_journal(self) -> bool:
-        """Whether a journal records what is done."""
+        """Whether a journal records the completed work."""
         return self._journal is not None
 
     def complete(self, files: Iterable[PendingFile]) -> None:
-        """Record that everything is on the disk and that these files, beside the output, are about to be renamed."""
+        """Record that everything is on disk and that these files, in the folder of the output, are about to be renamed."""
         if self._journal is None:
             return
         self._aside.wait()
@@ -374,9 +374,9 @@ class CheckpointedOutput:
             pass  # a full disk: names take no room on it
 
     def finish(self, folders: Iterable[Path]) -> None:
-        """Remove the journal, after all files have got their names in these folders.
+        """Remove the journal, once all files in these folders have their final names.
 
-        It goes last, so that a finished output is never lost.
+        The journal is removed last, so that a finished output is never lost.
         """
         if self._journal is not None:
             for folder in folders:
@@ -386,9 +386,9 @@ class CheckpointedOutput:
         self._finished = True
 
     def close(self, kept: bool) -> None:
-        """Close all files at the end of the run, and delete those that are not kept.
+        """Close all files at the end of the run, and delete the files that are not kept.
 
-        kept: keep the files, if a later run can resume them; those that this run resumed are kept in any case
+        kept: keep the files if a later run can resume them; files that this run resumed are always kept
         """
         with suppress(OSError):  # what checkpoints record has been written
             self._aside.wait()
@@ -435,7 +435,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _command(words: Sequence[str]) -> str:
-    """Return the command that resumes the command of these words."""
+    """Return the command line that resumes the run. words: words of its command line, without the program name."""
     import shlex
 
     resume = for_command_line(parameter("resume"))
@@ -443,7 +443,7 @@ def _command(words: Sequence[str]) -> str:
 
 
 def _boot() -> str | None:
-    """Return the id of this boot of this machine, or None if the system does not provide it."""
+    """Return the boot id of this machine, or None if the system does not provide one."""
     try:
         return _BOOT.read_text().strip()
     except OSError:

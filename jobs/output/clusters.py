@@ -1,4 +1,4 @@
-"""Writes clusters: tables, .uc and representatives."""
+"""Writes clusters as tables, .uc files and representative sequences."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """Output of clusters.
+    """Cluster output.
 
-    format: format of the output
-    path: file of the output; None: standard output
-    uc: .uc file beside it; None: none
-    representatives: FASTA file of representatives beside it; None: none
-    container: container of typed columns that pyarrow writes; None: text
+    format: output format
+    path: output file; None: standard output
+    uc: additional .uc file; None: none
+    representatives: additional FASTA file of representatives; None: none
+    container: container of typed columns, written with pyarrow; None: text
     """
 
     format: str
@@ -44,24 +44,24 @@ class ClusterSpec:
 
     @property
     def outputs(self) -> list[Path | None]:
-        """Paths of all files that are written."""
+        """Paths of all files to be written."""
         return [self.path, *(one for one in (self.uc, self.representatives) if one is not None)]
 
     @property
     def with_uc(self) -> bool:
-        """Whether .uc is written, which holds alignments."""
+        """Whether .uc, which contains alignments, is written."""
         return self.format == "uc" or self.uc is not None
 
     @property
     def with_sequences(self) -> bool:
-        """Whether representatives are written, with their descriptions."""
+        """Whether representative sequences are written, with their descriptions."""
         return self.format == "fasta" or self.representatives is not None
 
 
 def companion_cluster_spec(name: str) -> ClusterSpec:
-    """Return a file of clusters beside the output of a run.
+    """Return the spec for a cluster file written in addition to the output of a run.
 
-    Raises `InputError` if the name shows no format of clusters, or one that needs sequences.
+    Raises `InputError` if the name does not determine a cluster format, or if the format needs sequences.
     """
     format, path = pick_format(name, None, Results.CLUSTERS, parameter("clusters"))
     if format == "fasta":
@@ -70,7 +70,7 @@ def companion_cluster_spec(name: str) -> ClusterSpec:
 
 
 def cluster_spec(output: str, format: str | None, uc: str | None, representatives: str | None, has_sequences: bool) -> ClusterSpec:
-    """Return the output that the user requested. Raises `InputError` if outputs are the same file, or sequences are needed and missing."""
+    """Return the requested output. Raises `InputError` if two outputs are the same file, or if required sequences are missing."""
     chosen, path = pick_format(output, format, Results.CLUSTERS)
     beside, others = Path(uc) if uc else None, Path(representatives) if representatives else None
     spec = ClusterSpec(chosen, path, beside, others, container_of(chosen, path))
@@ -87,10 +87,10 @@ def cluster_spec(output: str, format: str | None, uc: str | None, representative
 class Clustered:
     """Clusters to be written.
 
-    ids: ids of the records
-    clustering: their clusters
-    sequences: their sequences; None: only the ids are known
-    members: alignments with the representatives; None: there are none
+    ids: record ids
+    clustering: clusters of the records
+    sequences: record sequences; None: only the ids are known
+    members: alignments of the members with their representatives; None: not computed
     of_identities: distances are 1 - identity
     """
 
@@ -102,14 +102,14 @@ class Clustered:
 
     @property
     def whole(self) -> bool:
-        """Whether all known distances are whole numbers."""
+        """Whether all known distances are integers."""
         known = self.clustering.distances[~np.isnan(self.clustering.distances)]
         return not self.of_identities and bool((known == np.rint(known)).all())
 
 
 @contextmanager
 def opened_outputs(spec: ClusterSpec, files: OutputFiles) -> Iterator[Callable[[Clustered], None]]:
-    """Open all outputs, before any work is done, and yield the function that writes them. `files` makes them appear."""
+    """Open all outputs before any work is done, and yield the function that writes them. `files` commits the outputs."""
     requested = [(spec.format, spec.path), ("uc", spec.uc), ("fasta", spec.representatives)]
     with ExitStack() as stack:
         streams: list[tuple[str, Path | None, ByteWriter]] = []
@@ -146,13 +146,13 @@ def _write(format: str, stream: ByteWriter, clustered: Clustered, container: str
 
 
 _SAMPLED = 10_000
-"""Maximum number of records from which the size of outputs is extrapolated."""
+"""Maximum number of records used to extrapolate the output size."""
 
 
 def expected_clusters(spec: ClusterSpec, ids: Sequence[str], sequences: Inputs | None, of_identities: bool) -> str:
-    """Return a human-readable size of all outputs, computed as if each record were its own cluster.
+    """Return the human-readable total size of all outputs, computed as if each record were its own cluster.
 
-    The size of a table hardly depends on that; other files are smaller.
+    The size of a table hardly depends on the clusters; the actual size of other files is smaller.
     """
     from gpualign.jobs.output.size_estimate import CountingStream
 

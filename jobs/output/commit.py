@@ -1,7 +1,7 @@
-"""Commits the files of a run that is done: renames them to their final names.
+"""Commits the files of a finished run by renaming them to their final names.
 
-If a run keeps a journal, all files are on the disk before, and the journal says so and names them. Whatever ends the run between the first
-rename and the last, a run that resumes it has only the remaining renames to do.
+If the run keeps a journal, all files are first flushed to disk and recorded there. If the run dies between renames, a run that resumes it
+only has to do the remaining renames.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpualign.core.files.journal import Finished
 
 
 def is_resume_file(output: Path, path: Path) -> bool:
-    """Return whether an interrupted run may leave a file of an output under this name (checkpoint.py)."""
+    """Return whether an interrupted run may leave a file for this output under this name (checkpoint.py)."""
     kept = path.name.startswith(f"{output.name}.") and path.name.endswith(".part")
     return path.absolute().parent == output.absolute().parent and (kept or path.name == f"{output.name}.journal")
 
@@ -29,8 +29,8 @@ class PendingFile:
     """A file that is being written.
 
     file: the open file
-    part: its path now
-    final: its path in the end; None: it is deleted
+    part: current path
+    final: final path; None: the file is to be deleted
     """
 
     file: BinaryIO
@@ -38,13 +38,13 @@ class PendingFile:
     final: Path | None
 
     def finished(self) -> Finished:
-        """Return its entry in the journal, when all is written."""
+        """Return the journal entry for the file. Call only once everything is written."""
         status = os.fstat(self.file.fileno())
         return Finished(self.part.name, None if self.final is None else self.final.name, status.st_size, status.st_mtime_ns)
 
 
 def commit(part: Path, final: Path | None) -> None:
-    """Rename a file to its final path, or delete it if that is None."""
+    """Rename a file to its final path, or delete the file if the path is None."""
     if final is None:
         part.unlink(missing_ok=True)
     else:
@@ -52,7 +52,7 @@ def commit(part: Path, final: Path | None) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Write the names in a folder to the disk."""
+    """Flush the directory entries of a folder to disk."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except PermissionError:
@@ -66,9 +66,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def pending_renames(files: Iterable[Finished], output: Path, journal: Path) -> list[tuple[Path, Path | None]]:
-    """Return the pending renames of a complete output: (part file, final path), as for `commit`. files: entries of its journal.
+    """Return the pending renames of a complete output: (part file, final path), as for `commit`. files: journal entries.
 
-    Raises `InputError` if a file is missing or has changed since, and for names that no such output has.
+    Raises `InputError` if a file is missing or has changed since the journal was written, or if a name cannot belong to the output.
     """
     pending, files = [], list(files)
     if all(one.final != output.name for one in files):
@@ -88,7 +88,7 @@ def pending_renames(files: Iterable[Finished], output: Path, journal: Path) -> l
 
 
 def _is(one: Finished, path: Path) -> bool:
-    """Return whether a file is the one that was complete, and belongs to this user."""
+    """Return whether a file is unchanged since the entry was recorded, and belongs to this user."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -98,7 +98,8 @@ def _is(one: Finished, path: Path) -> bool:
 
 
 def _check_names(one: Finished, output: Path, journal: Path) -> None:
-    """Raise `InputError` unless the names are those of part files. A forged journal must not have other files renamed or deleted."""
+    """Raise `InputError` unless all names are part-file names, so that a forged journal cannot cause other files to be renamed or
+    deleted."""
     names = [name for name in (one.part, one.final) if name is not None]
     of_output = one.part.startswith(f"{output.name}.") and one.part.endswith(".part")
     of_final = one.final is not None and re.fullmatch(rf"\.{re.escape(one.final)}\.[0-9a-f]{{8}}\.part", one.part) is not None

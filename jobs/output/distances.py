@@ -1,4 +1,4 @@
-"""Writes distances: the format and the files are decided before any work is done."""
+"""Writes distances. The format and files are decided before any work is done."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DistanceSpec:
-    """Output of distances.
+    """Distance output.
 
-    format: format of the output
-    path: file of the output; None: standard output
+    format: output format
+    path: output file; None: standard output
     threshold: option that limits the output to a list of near pairs; None: all pairs
     compared: also write the number of compared sites
-    added: the output is a list of the pairs that `Samples.added` selects, near pairs or all
-    container: container of typed columns that pyarrow writes; None: text
-    condensed: the matrix is a vector of the pairs i < j
+    added: write a list of the pairs selected by `Samples.added`, near pairs or all pairs
+    container: container of typed columns, written with pyarrow; None: text
+    condensed: write the matrix as a vector of the pairs i < j
     """
 
     format: str
@@ -59,12 +59,12 @@ class DistanceSpec:
 
     @property
     def of_pairs(self) -> bool:
-        """Whether pairs are written as they are computed, each once, without holding a matrix."""
+        """Whether pairs are written once each, as computed, without holding a matrix in memory."""
         return self.threshold is not None or self.added or self.layout in (Layout.COLUMNS, Layout.SPARSE)
 
     @property
     def without_matrix(self) -> str | None:
-        """Human-readable reason why no matrix is held; None if one is."""
+        """Human-readable reason why no matrix is held in memory; None if there is a matrix."""
         if self.threshold is not None:
             return f"{self.threshold}, which writes only near ones"
         if self.added:
@@ -73,7 +73,7 @@ class DistanceSpec:
 
     @property
     def beside(self) -> Path | None:
-        """Path of the second matrix, of compared sites; None if they are a column, not requested, or in the first file."""
+        """Path of the second matrix, of compared sites; None if compared sites are a column, in the first file, or not requested."""
         if not self.compared or self.of_pairs or self.format in ("molten", "npz"):
             return None
         assert self.path is not None
@@ -81,7 +81,7 @@ class DistanceSpec:
 
 
 def compared_path(path: Path) -> Path:
-    """Return the path of the second matrix, of compared sites, beside the first."""
+    """Return the path of the second matrix, of compared sites, next to the first matrix."""
     suffixes = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
     return path.with_name(f"{path.name[: len(path.name) - len(suffixes)]}.compared{suffixes}")
 
@@ -100,13 +100,14 @@ def distance_spec(
     condensed: bool = False,
     min_given: bool = False,
 ) -> DistanceSpec:
-    """Return the output that the user requested.
+    """Return the requested output.
 
     most: value of max_distance
     added: as in `DistanceSpec`
-    min_given: min_compared is given: compared sites decide which pairs have a distance, and tables with column names show their number
+    min_given: whether min_compared is given; if so, tables with column names show the number of compared sites, because this number
+        decides which pairs have a distance
 
-    Raises `InputError` for contradictions and unknown suffixes.
+    Raises `InputError` for contradictory options and unknown suffixes.
     """
     format, path = pick_format(output, format, Results.DISTANCES)
     check_resume(resume, path, format, Results.DISTANCES)
@@ -137,7 +138,7 @@ def distance_spec(
 
 
 def check_clusters(spec: DistanceSpec, clusters: str, one_set: bool, resume: bool, shard: Shard | None) -> None:
-    """Raise `InputError` if a run does not find all near pairs of one set, which clusters need."""
+    """Raise `InputError` if a run does not find all near pairs within one set, as required for clusters."""
     later = f"make clusters of its list with `gpualign cluster {parameter('edges')}`"
     if spec.threshold != parameter("max_distance"):
         raise InputError(f"{parameter('clusters')} needs near pairs; give {parameter('max_distance')}")
@@ -164,12 +165,12 @@ def check_value(spec: DistanceSpec, metric: Metric) -> None:
 
 
 def _lists() -> str:
-    """Return the formats of lists of pairs, for messages."""
+    """Return the names of the pair-list formats, for messages."""
     return ", ".join(name for name in formats_of(Results.DISTANCES) if FORMATS[name].keeps_any_pairs)
 
 
 def no_distance(spec: DistanceSpec, job: DistJob) -> str:
-    """Return a description of how the output shows pairs without a distance, for messages."""
+    """Return a description of how the output represents pairs without a distance, for messages."""
     metric = job.prepared.task.metric
     if spec.threshold is not None:
         return "they are not near"
@@ -180,11 +181,11 @@ def no_distance(spec: DistanceSpec, job: DistJob) -> str:
 
 
 Run = Callable[[AnySink, CheckpointListener], DistanceTotals]
-"""Runs a job with a sink and the listener that is notified of progress."""
+"""Runs a job with a sink and the listener to be notified of progress."""
 
 
 def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: int = 1) -> PairsSink:
-    """Return a sink that writes a list of pairs to a stream."""
+    """Return a sink that writes a pair list to a stream."""
     if spec.container is not None:
         from gpualign.core.distance.output.arrow_sparse import ArrowPairsSink
 
@@ -195,11 +196,11 @@ def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: 
 
 
 class DistanceWriter:
-    """Writes the output of one run: calls `run` with a sink, then writes what it filled. All of the output appears, or nothing.
+    """Writes the output of one run: calls `run` with a sink, then writes the results. The output appears completely or not at all.
 
-    dtype: type of the distances; float64 if some of them may be undefined
+    dtype: type of the distances; float64 if some may be undefined
     session: the open output
-    threads: threads that write a matrix or format text
+    threads: threads for writing a matrix or formatting text
     """
 
     def __init__(self, spec: DistanceSpec, metric: Metric, dtype: NumberType, session: OutputSession, threads: int) -> None:
@@ -211,7 +212,7 @@ class DistanceWriter:
         self._decimals = 0 if metric.counts else DECIMALS
 
     def write(self, samples: Samples, run: Run) -> tuple[DistanceTotals, Values | None]:
-        """Write the output and return (totals, the square or condensed matrix; None if none is held, and for a shard)."""
+        """Write the output and return (totals, square or condensed matrix; None if no matrix is held, and for a shard)."""
         spec, session = self._spec, self._session
         with naming_output(session.query_range.path):
             if spec.of_pairs:

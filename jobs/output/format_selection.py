@@ -1,4 +1,4 @@
-"""Selects the format of an output, as requested or by its name, and the files that accompany arrays."""
+"""Selects the output format, as requested or according to the file name, and the files that accompany arrays."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 def pick_format(output: str, format: str | None, results: Results, option: str = "-o") -> tuple[str, Path | None]:
-    """Return (format, path) of an output of such results; path None is standard output. option: option that names it, for messages.
+    """Return (format, path) for an output of such results; path None: standard output. option: option that named it, for messages.
 
-    Raises `InputError` if neither the name nor `format` determines the format, and if the format cannot go to standard output.
+    Raises `InputError` if neither the name nor `format` determines the format, or if the format cannot go to standard output.
     """
     path = output_path(output)
     suffixes = {suffix: FORMATS[name] for name in formats_of(results) for suffix in FORMATS[name].suffixes}
@@ -51,12 +51,12 @@ def pick_format(output: str, format: str | None, results: Results, option: str =
 
 
 def with_separator(format: str, path: Path | None) -> str:
-    """Return `csv` for a `matrix` whose name ends in .csv, since `matrix` leaves open whether tabs or commas separate; else the format."""
+    """Return `csv` for a `matrix` whose file name ends in .csv, because `matrix` allows both tabs and commas; otherwise `format`."""
     return "csv" if format == "matrix" and _is_csv(path) else format
 
 
 def separator_of(format: str, path: Path | None) -> str:
-    """Return the separator of columns of a list of pairs: that of the format, or for `molten`, which leaves it open, that of the name."""
+    """Return the column separator of a pair list. `molten` has no fixed separator, so the file name decides (.csv: comma)."""
     return "," if format == "molten" and _is_csv(path) else FORMATS[format].lists or "\t"
 
 
@@ -65,7 +65,7 @@ def _is_csv(path: Path | None) -> bool:
 
 
 def check_fields(fields: str | None, format: str) -> None:
-    """Raise `InputError` if fields are given for a format whose columns are fixed."""
+    """Raise `InputError` if fields are given for a format with fixed columns."""
     if fields is not None and not FORMATS[format].has_fields:
         *some, last = (name for name, one in FORMATS.items() if one.has_fields)
         raise InputError(f"{parameter('fields')} chooses the columns of {', '.join(some)} and {last}; it cannot be combined with {format}")
@@ -83,9 +83,9 @@ def check_condensed(format: str, one_set: bool) -> None:
 
 
 def rows_of(format: str, path: Path | None, fields: list[Field]) -> Rows | None:
-    """Return the maker of rows of a format, with these columns if the format has a choice; None if it has no rows.
+    """Return the row format, with these columns if the columns can be chosen; None if the format has no rows.
 
-    Raises `InputError` if pyarrow is needed and missing.
+    Raises `InputError` if pyarrow is needed but missing.
     """
     chosen = FORMATS[format]
     if container := container_of(format, path):
@@ -96,7 +96,7 @@ def rows_of(format: str, path: Path | None, fields: list[Field]) -> Rows | None:
 
 
 def container_of(format: str, path: Path | None) -> str | None:
-    """Return how pyarrow writes a format (Arrow to standard output is a stream); None if pyarrow does not write it.
+    """Return the pyarrow container for a format (an Arrow stream for Arrow on standard output); None if pyarrow is not used.
 
     Raises `InputError` if pyarrow is missing.
     """
@@ -111,7 +111,7 @@ def container_of(format: str, path: Path | None) -> str | None:
 
 
 def report_unusual_names(format: str, task: Task, note: Callable[[str], None]) -> None:
-    """Report ids that the specification of the format does not allow. Raises `InputError` for ids that no reader accepts."""
+    """Report ids that the format specification does not allow. Raises `InputError` for ids that no reader accepts."""
     if format != "sam":
         return
     from gpualign.core.output.formats.sam import describe_names
@@ -130,11 +130,11 @@ def opened_rows(
     identity_definition: int = DEFAULT,
     threads: int = 1,
 ) -> Iterator[tuple[PairsSink, CheckpointListener]]:
-    """Yield a sink that writes pairs to an output, and the listener that is notified of its progress.
+    """Yield a sink that writes pairs to an output, and the listener to be notified of progress.
 
-    rows: maker of rows; None: human-readable blocks
-    width: returns the characters of a human-readable line in an output
-    threads: threads that format rows
+    rows: row format; None: human-readable blocks
+    width: returns the width, in characters, of a human-readable line in an output
+    threads: threads for formatting rows
     """
     from gpualign.core.output.formats.typed import TypedTable
 
@@ -157,7 +157,7 @@ def rows_sink(
     identity_definition: int = DEFAULT,
     threads: int = 1,
 ) -> PairsSink:
-    """Return a sink that writes pairs to a stream, as `opened_rows` does. path: path of the output; the others as for `opened_rows`."""
+    """Return a sink that writes pairs to a stream. path: output path; remaining parameters as for `opened_rows`."""
     from gpualign.core.output.formats.typed import TypedTable
 
     if isinstance(rows, TypedTable):
@@ -174,7 +174,7 @@ def rows_sink(
 
 
 def output_paths(path: Path | None, format: str, one_set: bool, shard: Shard | None = None) -> list[Path | None]:
-    """Return all files of an output in this format: itself and the lists of ids of an .npy array; for a shard its part file alone."""
+    """Return all files of an output in this format: the output and, for an .npy array, the id lists; for a shard, only the part file."""
     if path is None:
         return [None]
     if shard is not None:
@@ -189,7 +189,7 @@ def output_paths(path: Path | None, format: str, one_set: bool, shard: Shard | N
 def open_id_lists(
     files: OutputFiles, path: Path, queries: IdentifiedRecords, targets: IdentifiedRecords
 ) -> list[tuple[BinaryIO, IdentifiedRecords]]:
-    """Open files for the ids of an array at `path`, before any work is done; none if the output is not a file."""
+    """Open the id lists for an array at `path`, before any work is done. Returns an empty list if the output is not a file."""
     from gpualign.core.output.matrix_files import id_lists
 
     if not is_file_name(path):

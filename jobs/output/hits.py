@@ -1,4 +1,4 @@
-"""Writes the hits of a search: which of them, and their format, are decided before any work is done."""
+"""Writes the hits of a search. The selection of hits and the format are decided before any work is done."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpualign.jobs.sw import SearchJob
 
 @dataclass(frozen=True)
 class HitOptions:
-    """Options of an output of hits, as the user gave them; None: not given."""
+    """Options of a hit output, as given by the user; None: not given."""
 
     output: str
     format: str | None = None
@@ -39,7 +39,7 @@ class HitOptions:
 
 
 def hit_spec(o: HitOptions) -> HitSpec:
-    """Return the output that the user requested. Raises `InputError` for contradictions and unknown suffixes."""
+    """Return the requested output. Raises `InputError` for contradictory options and unknown suffixes."""
     if o.format is not None and o.format not in formats_of(Results.HITS):
         raise InputError(f"{parameter('format', o.format)} is a matrix of all pairs; give {parameter('all')} too")
     format, path = pick_format(o.output, o.format, Results.HITS)
@@ -70,7 +70,7 @@ def hit_spec(o: HitOptions) -> HitSpec:
 
 
 def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReporter) -> None:
-    """Run a search and write its hits; a dry run prints the plan instead."""
+    """Run a search and write the hits; a dry run prints the plan instead."""
     query_range = QueryRange.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.HITS)
     if dry_run:
         from gpualign.jobs.output.size_estimate import expected_hits

@@ -1,4 +1,4 @@
-"""Output of `gpualign sw` for all pairs: their local scores."""
+"""Output of `gpualign sw` for all pairs: local scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpualign.jobs.output.specs import OutputSpec
 
 
 def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: bool) -> OutputSpec:
-    """Return the output that the user requested. Raises `InputError` for options of hits."""
+    """Return the requested output. Raises `InputError` for options that apply only to hits."""
     of_hits = {
         parameter("max_hits"): o.max_hits,
         parameter("max_evalue"): o.max_evalue,

@@ -1,4 +1,4 @@
-"""Writes matrices of all pairs, in any format, and sparse matrices; whole, or the part file of a shard."""
+"""Writes matrices of all pairs in any format, and sparse matrices, as complete outputs or as part files of shards."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Array = npt.NDArray[Any]
 T = TypeVar("T")
 
 Fill = Callable[[Sequence["ArrayMaker"]], tuple[T, Sequence[Array]]]
-"""Fills an array from each maker, and returns (its result, the arrays)."""
+"""Fills an array from each maker, and returns (result, arrays)."""
 
 FillSparse = Callable[["Spools"], tuple[T, "NumberType"]]
-"""Fills the files of a sparse matrix, and returns (its result, the type of the values + 1)."""
+"""Fills the spool files of a sparse matrix, and returns (result, type of the values + 1)."""
 
 
 def write_matrices(
@@ -41,11 +41,11 @@ def write_matrices(
     threads: int,
     part: PartFile | None = None,
 ) -> tuple[T, Array | None]:
-    """Write the matrices that `fill` fills, and return (its result, the first matrix, square or condensed; None for a shard).
+    """Write the matrices filled with `fill`, and return (result of `fill`, first matrix, square or condensed; None for a shard).
 
-    files: makes all outputs appear, or none
-    threads: threads that format text
-    part: part file that is written instead
+    files: output files, committed together or not at all
+    threads: threads for formatting text
+    part: part file to write instead
     """
     if part is not None:
         result, _ = fill(part.arrays(spec.names))
@@ -66,7 +66,7 @@ def write_sparse(
     fill: FillSparse[T],
     part: PartFile | None = None,
 ) -> T:
-    """Write the sparse matrix that `fill` fills, and return its result. part: part file that is written instead."""
+    """Write the sparse matrix filled with `fill`, and return the result of `fill`. part: part file to write instead."""
     if part is not None:
         result, dtype = fill(part.spools())
         part.finish_sparse(dtype, queries, targets)
@@ -123,7 +123,7 @@ def _write_arrays(
 
 
 def _check_defined(values: Array, records: IdentifiedRecords) -> None:
-    """Raise `InputError` for undefined distances. PHYLIP has no symbol for them, and tree programs would read any word as something."""
+    """Raise `InputError` for undefined distances. PHYLIP has no symbol for them, and tree programs would misread any placeholder."""
     for row in range(len(values)) if values.dtype.kind == "f" else ():
         if len(places := np.flatnonzero(np.isnan(values[row]))):
             ids = records.ids

@@ -1,4 +1,4 @@
-"""Summary of a run as a section of MultiQC's reports: "custom content" (https://docs.seqera.io/multiqc/custom_content)."""
+"""Run summary as a section for MultiQC reports: "custom content" (https://docs.seqera.io/multiqc/custom_content)."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _HEADERS: dict[str, dict[str, Any]] = {
     "memory": {"title": "Memory", "description": "Peak RAM", "suffix": " MiB", "format": "{:,.0f}", "scale": "YlOrRd"},
     "engine": {"title": "Engine", "description": "Device that computed"},
 }
-"""Columns in their order, by their keys in a summary. A run shows those for which it has numbers."""
+"""Columns in order, by key in the summary. A run shows only the columns for which the summary has numbers."""
 
 
 def section(summary: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the section that MultiQC reads. name: name of the row. By their id MultiQC joins the sections of several runs."""
+    """Return the section for MultiQC to read. name: row name. MultiQC merges the sections of several runs by id."""
     row = _row(summary)
     return {
         "id": "gpualign",

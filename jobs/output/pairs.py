@@ -1,4 +1,4 @@
-"""Writes the pairs of a command: the format and the files are decided before any work is done."""
+"""Writes pairs. The format and files are decided before any work is done."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ if TYPE_CHECKING:
 
 
 Run = Callable[[Sink[Plan, Any], CheckpointListener], Totals]
-"""Runs a job with a sink and the listener that is notified of progress."""
+"""Runs a job with a sink and the listener to be notified of progress."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture that is drawn of a matrix.
+    """A picture to be drawn from a matrix.
 
-    path: file of the picture
-    draw: draws the values of the matrix or the condensed matrix, and opens that file among the outputs
+    path: picture file
+    draw: draws the values of the square or condensed matrix, and opens the picture file among the outputs
     """
 
     path: Path
@@ -62,7 +62,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """Options of an output, as the user gave them; None: not given."""
+    """Output options, as given by the user; None: not given."""
 
     output: str
     format: str | None = None
@@ -101,9 +101,9 @@ def _filter(o: OutputOptions, edit: bool, same: bool) -> Filter:
 
 
 def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, added: bool = False) -> OutputSpec:
-    """Return the output that the user requested. added: the queries are the first of the targets, others follow.
+    """Return the requested output. added: the targets begin with the queries, followed by additional records.
 
-    Raises `InputError` for contradictions and unknown suffixes.
+    Raises `InputError` for contradictory options and unknown suffixes.
     """
     format, path = pick_format(o.output, o.format, Results.PAIRS)
     layout = FORMATS[format].layouts[Results.PAIRS]
@@ -167,11 +167,11 @@ def write_every_pair(
     threads: int,
     drawing: Drawing | None = None,
 ) -> None:
-    """Run a job and write all its results; a dry run prints the plan instead.
+    """Run a job and write all results; a dry run prints the plan instead.
 
     sequences: number of records, for the summary
-    threads: threads that write a matrix
-    drawing: picture of the matrix
+    threads: threads for writing a matrix
+    drawing: picture to be drawn from the matrix; None: no picture
     """
     query_range = QueryRange.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.PAIRS)
     if dry_run:
@@ -221,8 +221,8 @@ def write_every_pair(
 def _write(
     spec: OutputSpec, job: PairsJob | NearJob, session: OutputSession, run: Run, threads: int, width: Callable[[Path | None], int]
 ) -> tuple[Totals, npt.NDArray[Any] | None]:
-    """Write the output and return (totals, the matrix or condensed matrix; None for rows and for a shard). All of the output appears, or
-    nothing. width: as for `opened_rows`."""
+    """Write the output and return (totals, square or condensed matrix; None for rows and for a shard). The output appears completely or
+    not at all. width: as for `opened_rows`."""
     task, files = job.task, session.files
     if spec.is_matrix:
         from gpualign.jobs.output.matrices import write_matrices

@@ -1,4 +1,4 @@
-"""Range of queries that a run writes: all of a job, a shard, or those that an earlier run has left; and the output session for them."""
+"""Range of queries that a run writes (the whole job, a shard, or the rest of an earlier run), and the output session for the range."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ J = TypeVar("J", bound="Job")
 
 
 class Job(Protocol):
-    """Work that can be divided by queries."""
+    """Work that can be split by query."""
 
     @property
     def row_work(self) -> Work:
-        """Approximate work of each query: float64[queries]."""
+        """Approximate work for each query: float64[queries]."""
 
     def part(self: J, start: int, stop: int, /) -> J:
-        """Return the job of queries [start, stop) alone."""
+        """Return a job for only queries [start, stop)."""
 
 
 class Counted(Job, Protocol):
-    """Work whose amount is known, in pairs and in units of work."""
+    """Job whose size is known, in pairs and in units of work."""
 
     @property
     def pairs(self) -> int: ...
@@ -47,12 +47,12 @@ class Counted(Job, Protocol):
 class QueryRange:
     """The part of a job that a run does, and its output.
 
-    queries: number of queries of the whole job
+    queries: number of queries in the whole job
     span: queries that the run writes, start and stop
-    shard: the shard that they are; None: all
-    path: file that is written; None: standard output
-    format: format of the output of the whole job
-    results: kind of results of the job
+    shard: shard that the queries form; None: the whole job
+    path: output file; None: standard output
+    format: output format of the whole job
+    results: kind of results
     """
 
     queries: int
@@ -64,24 +64,24 @@ class QueryRange:
 
     @classmethod
     def of(cls, job: Job, queries: int, shard: Shard | None, output: Path | None, format: str, results: Results) -> QueryRange:
-        """Return the range of a run. output: path for the whole job. `check_shard` has refused outputs that cannot be sharded."""
+        """Return the range of a run. output: path for the whole job. The outputs must have passed `check_shard`."""
         if shard is None:
             return cls(queries, (0, queries), None, output, format, results)
         assert output is not None
         return cls(queries, shard.rows(job.row_work), shard, shard.path(output), format, results)
 
     def cut(self, job: J, start: int = 0) -> J:
-        """Return the job of this range, from query `start` on."""
+        """Return the job for this range, starting at query `start`."""
         span = max(self.span[0], start), self.span[1]
         return job if span == (0, self.queries) else job.part(*span)
 
     def begin(
         self, files: OutputFiles, keeping: ResumePolicy | None, note: Callable[[str], None], picture: Path | None = None
     ) -> OutputSession | None:
-        """Open the output and return its session, or None if nothing remains to be done, which is noted.
+        """Open the output and return its session, or report that nothing remains to be done and return None.
 
-        keeping: None if no later run can resume the output
-        picture: picture that will be drawn of the output
+        keeping: resume policy; None: no later run can resume the output
+        picture: file of the picture to be drawn from the output
 
         Raises `InputError` if this run cannot resume the existing output.
         """
@@ -101,13 +101,13 @@ class QueryRange:
 
 @dataclass(frozen=True)
 class OutputSession:
-    """An open output of a range of queries.
+    """An open output for a range of queries.
 
     query_range: the range
-    files: the output files of the run
-    done: number of queries, from the first, that are complete
-    checkpoints: is notified of progress
-    part: the part file of a shard; None: the output itself is written
+    files: output files of the run
+    done: number of completed queries, counted from the first query
+    checkpoints: listener to be notified of progress
+    part: part file of a shard; None: the output itself is written
     """
 
     query_range: QueryRange
@@ -118,11 +118,11 @@ class OutputSession:
 
     @property
     def rows(self) -> tuple[int, int] | None:
-        """Queries of the part file, start and stop; None if the output itself is written."""
+        """Queries in the part file, start and stop; None if the output itself is written."""
         return None if self.part is None else self.part.span
 
     def done_before(self, job: Counted, rest: Counted) -> tuple[int, int]:
-        """Return (pairs, work) that earlier runs have done of a job. rest: the job that remains for this run."""
+        """Return the (pairs, work) of a job completed by earlier runs. rest: the job that remains for this run."""
         if self.done <= self.query_range.span[0]:
             return 0, 0
         whole = self.query_range.cut(job)
@@ -134,7 +134,7 @@ class OutputSession:
 
     @contextmanager
     def text(self) -> Iterator[tuple[ByteWriter, CheckpointListener]]:
-        """Yield a writer of text that grows query by query, and the listener that is notified of its progress."""
+        """Yield a writer for text that grows query by query, and the listener to be notified of progress."""
         if self.part is not None:
             with self.part.rows(self.checkpoints) as growing:
                 yield growing

@@ -1,4 +1,4 @@
-"""Decides whether a later run can resume the output of this one, and what both must have in common."""
+"""Decides whether a later run can resume the output of this run, and what the two runs must have in common."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _IRRELEVANT = {
     *("dry_run", "quiet", "verbose", "log", "summary", "resume", "shard", "plot"),
     *("matrix", "output"),  # the content of the matrix is in the digest; the journal is beside the output
 }
-"""Parameters of commands on which the output does not depend, or only through the input."""
+"""Command parameters that do not affect the output, or affect it only through the input."""
 
 _INPUTS = {"seqs", "seqs2", "query", "db", "samples", "others", "add", "groups"}
-"""Parameters that name inputs. The digest covers the content of the files, whatever their names, but not which of them were given."""
+"""Parameters that name inputs. The digest covers the content of the files, whatever their names, but not which inputs were given."""
 
 _DIGEST_BYTES = 1e9
-"""Bytes of input that are digested in a second."""
+"""Bytes of input digested per second."""
 
 
 @dataclass(frozen=True)
 class Invocation:
-    """Command that a user has given.
+    """Command given by the user.
 
-    command: its name
-    parameters: their values, by the names that the command has for them
-    options: the same values by the long names of the options
-    words: of the command line, without the name of the program
+    command: name of the command
+    parameters: parameter values, keyed by parameter name
+    options: the same values, keyed by the long name of the option
+    words: words of the command line, without the program name
     """
 
     command: str
@@ -53,8 +53,8 @@ class ResumePolicy:
 
     resume: resume the existing output
     identity: returns the identity of the run
-    seconds: approximate time of the first call of `identity`
-    words: words of the command line, without the name of the program
+    seconds: approximate time for the first call of `identity`
+    words: words of the command line, without the program name
     """
 
     resume: bool
@@ -79,7 +79,7 @@ def can_resume(format: str, results: Results) -> bool:
 
 
 def resume_policy_of(invocation: Invocation, resume: bool, rows: int, digest: Callable[[], str], nbytes: int) -> ResumePolicy:
-    """Return the policy of the running command.
+    """Return the resume policy of the running command.
 
     rows: number of queries
     digest: returns the digest of the input
@@ -102,7 +102,7 @@ def resume_policy_of(invocation: Invocation, resume: bool, rows: int, digest: Ca
 
 
 def resume_policy_of_task(invocation: Invocation, resume: bool, task: Task, groups: GroupPairs | None = None) -> ResumePolicy:
-    """Return the policy of a command that aligns. groups: only their pairs are selected; None: all."""
+    """Return the resume policy of an alignment command. groups: select only the pairs of these groups; None: all pairs."""
 
     from gpualign.jobs.devices.memory import sequence_bytes
 

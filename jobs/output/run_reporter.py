@@ -1,4 +1,4 @@
-"""Interface through which a run that writes outputs reports what it does."""
+"""Interface through which a run with outputs reports what it does."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class RunReporter(Reporter, Protocol):
-    """Receives the progress and the results of a run, in addition to notes."""
+    """Receives the progress and results of a run, in addition to notes."""
 
     @property
     def invocation(self) -> Invocation:
-        """The running command, as the user gave it."""
+        """The running command, as given by the user."""
 
     @property
     def run_summary(self) -> RunSummary:
@@ -32,26 +32,26 @@ class RunReporter(Reporter, Protocol):
 
     @property
     def stages(self) -> StageTimer:
-        """Measures the stages of the run."""
+        """Stage timer of the run."""
 
     def plan(self, rows: DescriptionRows, /) -> None:
-        """Show the plan of a run that only prints it."""
+        """Print the plan, for a dry run."""
 
     def line_width(self, output: Path | None, /) -> int:
-        """Return the characters of a human-readable line in an output; None is standard output."""
+        """Return the width, in characters, of a human-readable line in an output; None is standard output."""
 
     def progress(self, work: int, output: Path | None, unit: str, /) -> AbstractContextManager[GrowingProgress]:
-        """Return a progress that is notified of finished work. output: where results go meanwhile; unit: cells, pairs or comparisons."""
+        """Return a progress object to notify as work finishes. output: where results are written; unit: cells, pairs or comparisons."""
 
     def summary(
         self, sequences: int, totals: Totals, engine: str, hits: int | None = None, kept: int | None = None, earlier: int = 0
     ) -> None:
-        """Report that alignments are done.
+        """Report that all alignments are finished.
 
-        hits: number of hits; None: no hits were sought
-        kept: pairs that pass the thresholds; None: there are no thresholds
-        earlier: pairs of earlier runs that this one resumes; hits and kept include them
+        hits: number of hits; None: the run did not search for hits
+        kept: number of pairs that pass the thresholds; None: no thresholds
+        earlier: number of pairs from the earlier runs that this run resumes, included in `hits` and `kept`
         """
 
     def near_summary(self, sequences: int, totals: NearTotals, engine: str, kept: int | None, earlier: int = 0) -> None:
-        """Report that pairs within a threshold are done. Parameters as for `summary`."""
+        """Report that the search for near pairs is finished. Parameters as for `summary`."""

@@ -1,4 +1,4 @@
-"""Summary of a run, as JSON: its options, inputs, results and outputs, and the time and memory it took (docs/formats/summary.md)."""
+"""JSON summary of a run: options, inputs, results, outputs, time and memory (docs/formats/summary.md)."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 LAYOUT = 1
 
 OF_MULTIQC = "_mqc.json"
-"""Suffix of files in which MultiQC finds sections for its reports."""
+"""Suffix of files that MultiQC searches for report sections."""
 
 Counts = tuple[int, int | None]
-"""(number of records, number of their letters, None if they are not sequences)."""
+"""(number of records, number of letters or None if the records are not sequences)."""
 
 
 class RunSummary:
-    """Collects facts about a run while it lasts, and writes them to a file.
+    """Collects facts about a run as it proceeds, and writes them to a file.
 
-    path: file of the summary; None: nothing is collected or written
-    stages: timer of the stages of the run
-    invocation: returns the command that is running
+    path: summary file; None: nothing is collected or written
+    stages: stage timer of the run
+    invocation: returns the running command
 
     Raises `InputError` if the path is standard output.
     """
@@ -55,14 +55,14 @@ class RunSummary:
         self._digesting: BackgroundTask | None = None
 
     def begin(self, inputs: Iterable[str | None]) -> None:
-        """Record the inputs of the run; names that are not files are ignored. Raises `RunError` if the summary could not be written."""
+        """Record the inputs of the run, ignoring names that are not files. Raises `RunError` if the summary cannot be written."""
         if self.path is not None:
             self._inputs = [path for path in dict.fromkeys(inputs) if path is not None and (path == STDIO or os.path.exists(path))]
             with naming_output(self.path):
                 check_writable(self.path)
 
     def have_read(self, counts: Mapping[str, Counts], resources: Resources, **resolved: object) -> None:
-        """Record the content of the inputs, and the values of options that were not given (`resolved`)."""
+        """Record the record and letter counts of the inputs, and the values used for options not given (`resolved`)."""
         self._stages.enter(PLANNING)
         if self.path is None:
             return
@@ -76,13 +76,13 @@ class RunSummary:
             self._digesting.begin(self._digest)
 
     def resolve(self, **resolved: object) -> None:
-        """Record further values of options that were not given."""
+        """Record additional values used for options not given."""
         self._resolved |= resolved
 
     def _digest(self) -> None:
-        """Digest the inputs during the run, since the files have just been read and are in the system's memory.
+        """Digest the inputs during the run, while the recently read files are still in the page cache.
 
-        Data that came through a pipe has gone.
+        Input from a pipe is skipped, because the data can no longer be read.
         """
         for path in self._inputs:
             try:
@@ -92,10 +92,10 @@ class RunSummary:
                 pass  # the file has gone since, which is no reason to end the run
 
     def write(self, files: OutputFiles, engine: tuple[str, str] | None, results: Mapping[str, object]) -> None:
-        """Write the summary, after all outputs; it is committed with them.
+        """Write the summary after all outputs; the summary and the outputs are committed together.
 
-        engine: (hardware, kernel) that did the work; None: nothing was computed
-        results: figures of the results
+        engine: (hardware, kernel) used; None: nothing was computed
+        results: result figures
         """
         if self.path is None or any(path is not None and path.absolute() == self.path.absolute() for path, _ in files.written()):
             return  # the earlier run, which lacked only its final renames, has written it
@@ -160,7 +160,7 @@ class RunSummary:
 
 
 def counts_of(inputs: Inputs) -> dict[str, Counts]:
-    """Return the numbers of records and letters of each file of sequences."""
+    """Return the number of records and letters in each sequence file."""
     counts: dict[str, Counts] = {}
     for one in [inputs.targets] if inputs.one_set or inputs.added else [inputs.targets, inputs.queries]:
         firsts = [first for first, _ in one.files]

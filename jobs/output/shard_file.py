@@ -1,12 +1,12 @@
-"""Writes part files, the output of a shard, which `gpualign merge` reads (shard_merge.py).
+"""Writes part files: the outputs of shards, to be read by `gpualign merge` (shard_merge.py).
 
-A part file is a zip file without compression, so that truncation is detected. Its members:
+A part file is an uncompressed zip file, so that truncation is detected. Members:
 
     part.json                    a `Description`
-    rows                         for rows: the output of a run of these queries alone, with its header
-    NAME.npy                     for matrices: their queries [rows][targets that any of them needs], or their part of a condensed matrix
+    rows                         for rows: the output of a run with only these queries, including the header
+    NAME.npy                     for matrices: [queries][targets needed by any of the queries], or the part of the condensed matrix
     counts, indices, data        for a sparse matrix: core/output/sparse.py
-    ids, or query_ids and target_ids     for matrices: one id per line, as they are written
+    ids, or query_ids and target_ids     for matrices: one id per line, in output format
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ class Description:
 
     identity: identity of the whole job
     shard: K, N
-    span: its queries, start and stop
+    span: queries in the shard, start and stop
     content: ROWS, MATRIX or SPARSE
-    format: format of the output
-    header: bytes of the rows before the first row
+    format: output format
+    header: bytes before the first row, if the content is ROWS
     names: as in `MatrixSpec`
     titles: as in `MatrixSpec`
     decimals: as in `MatrixSpec`
-    triangle: queries have later targets alone, and in a square matrix themselves as well
-    beside: the second matrix is a file of its own
-    dtype: type of the values of a sparse matrix
+    triangle: each query has only later targets, and in a square matrix also itself
+    beside: whether the second matrix is a separate file
+    dtype: value type of a sparse matrix
     """
 
     identity: Identity
@@ -75,7 +75,7 @@ class Description:
 
 
 class _HeaderMeasure:
-    """CheckpointListener that also measures the text before the first row."""
+    """CheckpointListener that also measures the length of the text before the first row."""
 
     def __init__(self, checkpoints: CheckpointListener, text: TextFile) -> None:
         self._checkpoints = checkpoints
@@ -95,14 +95,14 @@ class _HeaderMeasure:
 
 @dataclass
 class PartFile:
-    """A part file that is being written. A later run can resume the intermediate files that it is made of.
+    """A part file that is being written. A later run can resume the intermediate files from which the part file is built.
 
-    files: the output files of the run
+    files: output files of the run
     path: path of the part file
     identity: identity of the whole job
     shard: K, N
-    span: its queries, start and stop
-    format: format of the output
+    span: queries in the shard, start and stop
+    format: output format
     """
 
     files: OutputFiles
@@ -117,14 +117,14 @@ class PartFile:
     def of(
         cls, files: OutputFiles, path: Path | None, keeping: ResumePolicy | None, shard: Shard, span: tuple[int, int], format: str
     ) -> PartFile:
-        """Return the part file of a run that `check_shard` has checked."""
+        """Return the part file for a run. The output must have passed `check_shard`."""
         assert path is not None
         assert keeping is not None
         return cls(files, path, keeping.identity(), (shard.number, shard.count), span, format)
 
     @contextmanager
     def rows(self, checkpoints: CheckpointListener) -> Iterator[tuple[TextFile, CheckpointListener]]:
-        """Yield a writer of rows, and the listener that is notified of its progress. The part file is written on leaving."""
+        """Yield a row writer, and the listener to be notified of progress. Write the part file on exit."""
         text, file = self.files.growing_text("rows", self.path)
         self._members["rows"] = file
         listener = _HeaderMeasure(checkpoints, text)
@@ -133,25 +133,25 @@ class PartFile:
         self._write(Description(self.identity, self.shard, self.span, ROWS, self.format, listener.header))
 
     def arrays(self, names: Sequence[str]) -> list[ArrayMaker]:
-        """Return makers of the matrices."""
+        """Return the array makers for the matrices."""
         made = {name: self.files.array(name, None, self.path) for name in names}
         self._members |= {f"{name}.npy": file for name, (_, file) in made.items()}
         return [make for make, _ in made.values()]
 
     def spools(self) -> Spools:
-        """Return the files of a sparse matrix."""
+        """Return the spool files for a sparse matrix."""
         counts, indices, data = (self.files.spool(name, self.path) for name in SPOOLS)
         self._members |= dict(zip(SPOOLS, (counts, indices, data), strict=True))
         return counts, indices, data
 
     def finish_matrices(self, spec: MatrixSpec, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
-        """Write the part file, after the matrices are filled."""
+        """Write the part file, once the matrices have been filled."""
         self._add_ids(queries, targets)
         of_matrices = spec.names, spec.titles, spec.decimals, targets is queries, spec.beside is not None
         self._write(Description(self.identity, self.shard, self.span, MATRIX, self.format, 0, *of_matrices))
 
     def finish_sparse(self, dtype: NumberType, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
-        """Write the part file, after the spools are filled. dtype: type of the values."""
+        """Write the part file, once the spools have been filled. dtype: value type."""
         self._add_ids(queries, targets)
         self._write(Description(self.identity, self.shard, self.span, SPARSE, self.format, dtype=dtype.str))
 

@@ -1,4 +1,4 @@
-"""Reads part files that are to be merged, and checks that they belong together. shard_file.py describes the format."""
+"""Reads the part files to be merged, and checks that they belong together. shard_file.py describes the format."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DAMAGES = (
 
 
 class PartFileReader:
-    """A part file of an earlier run. It is open only while it is read, so that any number can be merged.
+    """A part file from an earlier run. The file is open only while being read, so that any number of files can be merged.
 
     Raises `InputError` if the file is not a part file, or is damaged.
     """
@@ -59,11 +59,11 @@ class PartFileReader:
             raise InputError(f"{path}: not a part file that {parameter('shard')} wrote, or a damaged one; write it again") from None
 
     def has(self, name: str) -> bool:
-        """Return whether the part file has a member of this name."""
+        """Return whether the part file has a member with this name."""
         return name in self._members
 
     def _pieces(self, name: str, sizes: Callable[[IO[bytes]], Iterator[int]]) -> Iterator[bytes]:
-        """Yield the content of a member in pieces of these sizes; `sizes` may read first. A shorter piece is the end of the member."""
+        """Yield the content of a member in pieces of these sizes; `sizes` may read first. A short piece marks the end of the member."""
         if not self.has(name):
             raise InputError(f"{self.path}: damaged: {name!r} is missing; write it again")
         try:
@@ -81,7 +81,7 @@ class PartFileReader:
         return InputError(f"{self.path}: damaged: {name!r} has changed since it was written; write it again")
 
     def chunks(self, name: str, skip: int = 0) -> Iterator[bytes]:
-        """Yield a member without its first `skip` bytes."""
+        """Yield the content of a member without the first `skip` bytes."""
         for data in self._pieces(name, lambda member: repeat(COPY_BYTES)):
             if not data:
                 return
@@ -89,11 +89,11 @@ class PartFileReader:
             skip = max(0, skip - len(data))
 
     def lines(self, name: str) -> list[str]:
-        """Return the lines of a member that is text."""
+        """Return the lines of a text member."""
         return b"".join(self.chunks(name)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
     def array_type(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        """Return (shape, type) of a member that is an array."""
+        """Return (shape, type) of an array member."""
         heads = []
 
         def look(member: IO[bytes]) -> Iterator[int]:
@@ -105,7 +105,7 @@ class PartFileReader:
         return heads[0]
 
     def rows(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-        """Yield (first row, rows) of a member that is an array, in blocks of about `nbytes`. Raises `InputError` for another array."""
+        """Yield (first row, rows) of an array member in blocks of about `nbytes`. Raises `InputError` for a different shape or type."""
         row_bytes = math.prod(shape[1:]) * dtype.itemsize
         step = max(1, nbytes // max(1, row_bytes))
         starts = range(0, shape[0], step)
@@ -157,7 +157,7 @@ def _check(d: Description) -> None:
 
 
 def order_parts(parts: Sequence[PartFileReader]) -> list[PartFileReader]:
-    """Return all parts of one job in their order. Raises `InputError` if one is missing, a duplicate, or of another job."""
+    """Return all parts of a job in order. Raises `InputError` if a part is missing, a duplicate, or from a different job."""
     first = parts[0].described
     by_number: dict[int, PartFileReader] = {}
     for part in parts:

@@ -1,4 +1,4 @@
-"""Shard of a job that a run does (`K/N`), and its part file."""
+"""Shard of a job (`K/N`) to be computed in one run, and the part file for the shard."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shard:
-    """Shard `number`, from 1, of `count` shards of a job."""
+    """Shard `number` (1-based) of the `count` shards of a job."""
 
     number: int
     count: int
 
     def path(self, output: Path) -> Path:
-        """Return the path of its part file of `output`."""
+        """Return the path of the part file for `output`."""
         return output.with_name(f"{output.name}.{self.number}-of-{self.count}.part")
 
     def describe(self, span: tuple[int, int], queries: int, path: Path | None) -> str:
-        """Return a human-readable description. span: its queries, start and stop; queries: number of all; path: its part file."""
+        """Return a human-readable description. span: queries in the shard, start and stop; queries: total number; path: part file."""
         start, stop = span
         which = f"queries {start + 1:,} to {stop:,} of {queries:,}" if start < stop else f"none of the {queries:,} queries"
         return f"share {self.number:,} of {self.count:,}: {which}, to {path}"
 
     def rows(self, work: Work) -> tuple[int, int]:
-        """Return its queries, start and stop. work: work of each query of the job, float64[queries]."""
+        """Return the queries in the shard, start and stop. work: work for each query in the job, float64[queries]."""
         from gpualign.core.planning.sharding import row_bounds
 
         bounds = row_bounds(work, self.count)

@@ -1,4 +1,4 @@
-"""Expected size of an output, for dry runs: arrays to the byte, anything else extrapolated from pairs of a sample that is not stored."""
+"""Expected size of an output, for dry runs. Array sizes are exact; other sizes are extrapolated from a sample that is not stored."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ if TYPE_CHECKING:
     from gpualign.jobs.sw import SearchJob
 
 _OF_NONE = 3
-"""Expected number of passing pairs in a sample, above which it would very likely (95 %) hold one."""
+"""If this many passing pairs are expected in a sample, the sample very likely (95 %) contains one."""
 
 _MEMBER_BYTES, _ARCHIVE_BYTES = 30 + 20 + 46, 22
-"""Bytes of a .npz: per array, beside its name, which it holds twice; and at its end."""
+"""Overhead of a .npz in bytes: per array, in addition to the array name (stored twice); and at the end of the file."""
 
 _ZIP64 = 0xFFFFFFFF
-"""Bytes up to which the size of a .npz is exact; a larger file has some bytes more."""
+"""Size in bytes up to which the estimate for a .npz is exact; a larger file is a few bytes longer."""
 
 
 Arrays: TypeAlias = "dict[str, tuple[tuple[int, ...], np.dtype[Any]]]"
-"""(shape, type) of arrays by name."""
+"""(shape, type) of each array, by name."""
 
 
 class CountingStream:
-    """Stream that counts bytes and drops them."""
+    """Stream that counts bytes and discards them."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -60,10 +60,10 @@ class CountingStream:
 
 @dataclass(frozen=True)
 class RowBytes:
-    """Size of a file by its number of rows.
+    """File size as a function of the number of rows.
 
     before: bytes before and after the rows
-    each: approximate bytes of a row
+    each: approximate bytes per row
     """
 
     before: float
@@ -71,7 +71,7 @@ class RowBytes:
 
     @classmethod
     def measured(cls, size: Callable[[int], int], rows: int) -> RowBytes | None:
-        """Return the size as measured on files of all rows and of half of them, or None without rows. size: bytes of a file of `n` rows."""
+        """Measure the size on files with all rows and with half the rows; None without rows. size: returns the bytes for `n` rows."""
         if not rows:
             return None
         few = rows // 2 if rows > 1 else 0
@@ -80,15 +80,15 @@ class RowBytes:
         return cls(max(0.0, whole - each * rows), each)
 
     def of(self, rows: float) -> int:
-        """Return the bytes of a file of `rows` rows."""
+        """Return the size in bytes of a file with `rows` rows."""
         return round(self.before + self.each * rows)
 
 
 def expected_pairs(spec: OutputSpec, job: PairsJob | NearJob, rows: int, line_width: Callable[[Path | None], int]) -> str:
-    """Return a description of the size of the output of a job of `nw`, or of `sw` for all scores.
+    """Return a human-readable output size for an `nw` job, or an `sw` job that writes all scores.
 
-    rows: number of queries that are written
-    line_width: as `width` of `opened_rows`
+    rows: number of queries written
+    line_width: as `width` in `opened_rows`
     """
     task, sampled = job.task, job.sampled
     if spec.is_matrix:
@@ -126,7 +126,7 @@ def expected_pairs(spec: OutputSpec, job: PairsJob | NearJob, rows: int, line_wi
 
 
 def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
-    """Return a human-readable size of the output of a job of `dist`. rows: number of samples that are written as queries."""
+    """Return a human-readable output size for a `dist` job. rows: number of samples written as queries."""
     from gpualign.core.distance.output.base import DECIMALS as DISTANCE_DECIMALS
     from gpualign.core.distance.runner import sample_distances
     from gpualign.jobs.output.distances import pairs_sink
@@ -177,8 +177,8 @@ def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
 
 
 def expected_hits(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_width: Callable[[Path | None], int]) -> str:
-    """Return a human-readable size of the hits of queries [start, stop), extrapolated from the first queries, as many as are searched in a
-    moment."""
+    """Return a human-readable output size for the hits of queries [start, stop), extrapolated from as many of the first queries as can be
+    searched quickly."""
     from gpualign.jobs.reporter import SILENT
 
     (start, stop), targets = span, len(job.task.targets)
@@ -205,17 +205,17 @@ def expected_hits(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_wid
 
 
 class _Unseen(Discard):
-    """Ignores the progress of a search for a dry run."""
+    """Ignores the progress of the sample search in a dry run."""
 
     def expect(self, work: int) -> None:
         pass
 
 
 _SEARCHED_CELLS, _LONGEST_SEARCH = 5e8, 4e9
-"""Maximum DP cells of a sample of queries, and of one query, that a dry run searches."""
+"""Maximum DP cells that a dry run searches for the sample of queries, and for a single query."""
 
 _DIGITS = 3
-"""Assumed characters of a distance of near pairs and the end of its line, if the sample has none."""
+"""Assumed characters for the distance of a near pair plus the line end, if the sample has no near pairs."""
 
 _UNMEASURED = "unknown: aligning one pair of the sample would take too long"
 
@@ -239,7 +239,7 @@ def _of_none(size: RowBytes, looked_at: int, pairs: int, max_rows: int, path: Pa
 
 
 def _rounded(number: float) -> str:
-    """Return a number rounded to two significant digits."""
+    """Return the number, rounded to two significant digits."""
     return f"{float(f'{number:.2g}'):,.0f}"
 
 
@@ -249,7 +249,7 @@ def _about(size: int, path: Path | None) -> str:
 
 
 def written(sink: PairsSink, plan: Any, results: NearResults, stream: CountingStream) -> int:
-    """Return the bytes of a whole file with these pairs."""
+    """Return the size in bytes of a complete file with these pairs."""
     sink.begin(plan)
     if len(results.pairs):
         sink.write(results)
@@ -265,7 +265,7 @@ def _first(results: NearResults, count: int) -> NearResults:
 
 
 def _kept(spec: OutputSpec, job: PairsJob | NearJob, filter: Filter, results: NearResults) -> int:
-    """Return the number of pairs of a sample that pass."""
+    """Return the number of sample pairs that pass the filter."""
     if not len(results.pairs):
         return 0
     blocks = blocks_of(job.task, spec.value.identity_definition, results, job.plan.pairing)
@@ -273,7 +273,7 @@ def _kept(spec: OutputSpec, job: PairsJob | NearJob, filter: Filter, results: Ne
 
 
 def _value_width(spec: OutputSpec, job: PairsJob | NearJob, results: NearResults) -> float | None:
-    """Return the average characters of a value."""
+    """Return the average number of characters per value."""
     if not job.pairs:
         return 1.0
     if not len(results.pairs):
@@ -283,7 +283,7 @@ def _value_width(spec: OutputSpec, job: PairsJob | NearJob, results: NearResults
 
 
 def text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:
-    """Return the average characters of a number. decimals: those of numbers that are not whole."""
+    """Return the average number of characters per value. decimals: decimal places for values that are not integers."""
     texts = [
         f"{one:.{decimals}f}" if values[0].dtype.kind == "f" else str(one)
         for one in np.concatenate([array.ravel() for array in values]).tolist()
@@ -292,7 +292,7 @@ def text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:
 
 
 def arrays_text(format: str, path: Path | None, arrays: Arrays, queries: IdentifiedRecords, targets: IdentifiedRecords) -> str:
-    """Return a human-readable size of .npy files, or of one .npz."""
+    """Return the human-readable total size of .npy files, or of one .npz."""
     if format == "npz":
         size = _npz_bytes(arrays, queries, targets)
         return f"about {format_bytes(size)}" if size > _ZIP64 else f"{format_bytes(size)} ({size:,} bytes)"
@@ -303,7 +303,7 @@ def arrays_text(format: str, path: Path | None, arrays: Arrays, queries: Identif
 
 
 def sparse_bytes(queries: IdentifiedRecords, targets: IdentifiedRecords, dtype: NumberType) -> RowBytes:
-    """Return the size of a .npz of a sparse matrix by its number of pairs. dtype: type of the stored values."""
+    """Return the size of a sparse-matrix .npz as a function of the number of pairs. dtype: type of the stored values."""
     index, rows = np.dtype(np.int32), len(queries.ids) + 1
     vectors: Arrays = {"indices": ((0,), index), "indptr": ((rows,), index), "data": ((0,), dtype)}
     header: Arrays = {"format": ((), np.dtype("S3")), "shape": ((2,), np.dtype(np.int64))}
@@ -311,7 +311,7 @@ def sparse_bytes(queries: IdentifiedRecords, targets: IdentifiedRecords, dtype: 
 
 
 def _npz_bytes(arrays: Arrays, queries: IdentifiedRecords, targets: IdentifiedRecords) -> int:
-    """Return the bytes of a .npz with these arrays and the ids."""
+    """Return the size in bytes of a .npz with these arrays and the ids."""
     every = arrays | {name: ((len(records.ids),), _id_dtype(records)) for name, records in id_lists(queries, targets).items()}
     of_names = sum(_MEMBER_BYTES + 2 * len(f"{name}.npy") for name in every)
     return _ARCHIVE_BYTES + of_names + sum(_npy_bytes(shape, dtype) for shape, dtype in every.values())
@@ -328,7 +328,7 @@ def _id_dtype(records: IdentifiedRecords) -> np.dtype[Any]:
 
 
 def matrix_bytes(format: str, queries: IdentifiedRecords, targets: IdentifiedRecords, rows: int, width: float) -> int:
-    """Return the approximate bytes of a matrix as text. rows: number of rows that are written; width: average characters of a value."""
+    """Return the approximate size in bytes of a text matrix. rows: number of rows written; width: average characters per value."""
     above, beside = (int(records.id_column.lengths.sum()) for records in (targets, queries))
     count = len(targets.ids)
     values = rows * count * (1 + width)

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 class MatrixSpec:
     """Output of one or two matrices.
 
-    format: format of the output
+    format: output format
     path: file of the first matrix; None: standard output
-    beside: file of the second matrix, if it is a file of its own
-    names: names of the arrays, one per matrix
-    titles: titles of the matrices
-    decimals: decimals of values that are not counts
+    beside: file of the second matrix; None: no separate file
+    names: array names, one per matrix
+    titles: matrix titles
+    decimals: decimal places for values that are not counts
     """
 
     format: str
@@ -38,7 +38,7 @@ class MatrixSpec:
 
 
 Rows: TypeAlias = "RowFormat | TypedTable"
-"""Maker of the rows of a table."""
+"""Row format of a table."""
 
 MATRIX_LAYOUTS = (Layout.MATRIX, Layout.ARRAY)
 
@@ -47,14 +47,14 @@ MATRIX_LAYOUTS = (Layout.MATRIX, Layout.ARRAY)
 class OutputSpec:
     """Output of pairs: a table or a matrix.
 
-    layout: rows of pairs or a matrix; some formats hold both
-    path: file of the output; None: standard output
-    rows: maker of rows, for tables
-    filter: filter of pairs, for tables and sparse matrices
-    value: value of a pair, for matrices and sparse matrices
+    layout: rows of pairs or a matrix; some formats support both
+    path: output file; None: standard output
+    rows: row format, for tables
+    filter: pair filter, for tables and sparse matrices
+    value: value per pair, for dense and sparse matrices
     condensed: write a condensed matrix
     resume: resume the output of an earlier run
-    shard: shard that this run does; None: the whole job
+    shard: shard to compute in this run; None: the whole job
     """
 
     format: str
@@ -84,7 +84,7 @@ class OutputSpec:
 
     @property
     def detail(self) -> Detail:
-        """Detail of each alignment that is written, or that decides what is written."""
+        """Alignment detail needed for the output or for the filter."""
         of_rows = Detail.PATH if self.rows is None else self.rows.detail
         written = self.value.detail if self.is_matrix or self.is_sparse else of_rows
         return Detail.STATISTICS if self.filter.by_statistics and written is Detail.SCORE else written
@@ -92,11 +92,11 @@ class OutputSpec:
 
 @dataclass(frozen=True)
 class HitSpec:
-    """Output of the hits of a search.
+    """Output of search hits.
 
-    path: file of the output; None: standard output
-    rows: maker of rows; None: human-readable blocks
-    traced: paths of alignments are needed
+    path: output file; None: standard output
+    rows: row format; None: human-readable blocks
+    traced: whether alignment paths are needed
     resume: as in `OutputSpec`
     shard: as in `OutputSpec`
     """

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gpualign.core.output.pairs import PairsSink
 
 STARTING, READING, PLANNING, COMPUTING, WRITING = "starting", "reading", "planning", "computing", "writing"
-"""Stages of a run. At any moment a run is in one of them."""
+"""Stages of a run. A run is in exactly one stage at any time."""
 
 
 class StageTimer(Protocol):
@@ -21,10 +21,10 @@ class StageTimer(Protocol):
         """Start a stage, and return the previous one."""
 
     def seconds(self) -> Mapping[str, float]:
-        """Return the seconds that each stage has taken so far."""
+        """Return the seconds spent in each stage so far."""
 
     def timed(self, sink: Sink[Any, Any], /) -> Sink[Any, Any]:
-        """Return the sink with a timer: its work counts as writing."""
+        """Return the sink wrapped in a timer that counts its work as writing."""
 
     def timed_rows(self, rows: PairsSink, /) -> PairsSink:
-        """Return the sink of blocks with a timer: its work counts as writing."""
+        """Return the block sink with a timer that counts its work as writing."""

@@ -1,6 +1,6 @@
-"""Part files: unfinished outputs, named `.NAME.xxxxxxxx.part` beside the output NAME; and the removal of those that kill -9 has left.
+"""Part files: unfinished outputs, named `.NAME.xxxxxxxx.part` next to the output NAME. Also removes part files left by kill -9.
 
-A part file is locked as long as its run lives, so that one without a lock was left by a killed run.
+A part file stays locked while its run is alive, so an unlocked part file was left by a killed run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpualign.core.common.units import format_bytes
 
 
 def create_part(path: Path) -> tuple[BinaryIO, Path]:
-    """Return (a new file beside `path`, locked, with the permissions of any new file; its path)."""
+    """Return (new locked file next to `path`, with default permissions; its path)."""
     while True:
         part = path.parent / f".{path.name}.{os.urandom(4).hex()}.part"
         try:
@@ -32,7 +32,7 @@ def create_part(path: Path) -> tuple[BinaryIO, Path]:
 
 
 def remove_stale_part_files(path: Path, note: Callable[[str], None]) -> None:
-    """Remove the part files of `path` that no run is writing any more, and report them. Those of other users are left alone."""
+    """Remove and report the part files of `path` that no run is writing any more. Other users' files are left alone."""
     for name in glob.glob(f".{glob.escape(path.name)}.????????.part", root_dir=path.parent):
         part = path.parent / name
         try:
@@ -49,7 +49,7 @@ def remove_stale_part_files(path: Path, note: Callable[[str], None]) -> None:
 
 
 class Lock(Enum):
-    """Owner of the lock of a file, after an attempt to take it."""
+    """Owner of a file lock, after an attempt to acquire the lock."""
 
     OURS = "this run's"
     TAKEN = "another run's"
@@ -57,7 +57,7 @@ class Lock(Enum):
 
 
 def lock(descriptor: int) -> Lock:
-    """Lock an open file unless another run has locked it, and return the owner of the lock."""
+    """Lock an open file unless another run holds the lock, and return the owner of the lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -73,7 +73,7 @@ def is_ours(descriptor: int) -> bool:
 
 
 def is_file(descriptor: int, name: Path) -> bool:
-    """Return whether an open file is the file of this name."""
+    """Return whether an open file is still the file with this name."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(name))
     except FileNotFoundError:
