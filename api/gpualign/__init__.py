@@ -4,7 +4,7 @@
     >>> gpualign.align("ACGT", "AGT", gpualign.EDIT).score
     1
 
-Names are loaded when they are first used, so that `import gpualign` takes no time. docs/python.md has examples.
+Names are loaded on first use, so that `import gpualign` is fast. docs/python.md has examples.
 """
 
 from __future__ import annotations

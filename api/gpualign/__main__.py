@@ -1,4 +1,4 @@
-"""`python -m gpualign`, the same as the `gpualign` command."""
+"""`python -m gpualign`, equivalent to the `gpualign` command."""
 
 from gpualign.cli.entry_point import main
 

@@ -35,11 +35,11 @@ _aligner = lru_cache(maxsize=64)(
 
 
 class Alignment:
-    """An alignment of two sequences, as `align` returns it. `str()` draws it.
+    """An alignment of two sequences, as returned by `align`. `str()` draws the alignment.
 
-    Counts and positions are defined as the columns of `gpualign nw --fields`.
+    Counts and positions are defined as for the columns of `gpualign nw --fields`.
 
-    score: int; with `gpualign.EDIT` the edit distance
+    score: int; the edit distance with `gpualign.EDIT`
     """
 
     def __init__(self, query: Codes, target: Codes, alphabet: Alphabet, scoring: Costs, mode: Mode, results: BandResults) -> None:
@@ -63,7 +63,7 @@ class Alignment:
 
     @property
     def identity(self) -> float:
-        """Matches, as a fraction of the columns without gaps at the ends."""
+        """Matches as a fraction of the alignment columns, excluding end gaps."""
         return float(self._block.identity_fraction[0, 0])
 
     @property
@@ -81,7 +81,7 @@ class Alignment:
 
     @property
     def matches(self) -> int:
-        """Columns with equal letters. In global alignments of DNA an ambiguity letter equals each letter that it may stand for."""
+        """Columns with equal letters. In global DNA alignments, an ambiguity letter equals each letter that it may stand for."""
         return self._count("matches")
 
     @property
@@ -91,17 +91,17 @@ class Alignment:
 
     @property
     def gaps(self) -> int:
-        """Letters in gaps."""
+        """Number of letters in gaps."""
         return self._count("gaps")
 
     @property
     def query_range(self) -> tuple[int, int]:
-        """Range of the query that is aligned, (start, stop): 0-based, half-open."""
+        """Aligned range of the query, (start, stop): 0-based, half-open."""
         return self._count("query_start"), self._count("query_end")
 
     @property
     def target_range(self) -> tuple[int, int]:
-        """Range of the target that is aligned, (start, stop): 0-based, half-open."""
+        """Aligned range of the target, (start, stop): 0-based, half-open."""
         return self._count("target_start"), self._count("target_end")
 
     def __str__(self) -> str:
@@ -122,18 +122,17 @@ def align(
     end_gaps: str = "penalised",
     alphabet: str = "auto",
 ) -> Alignment:
-    """Align two sequences, in the caller's thread.
+    """Align two sequences in the calling thread.
 
     query: str, bytes or SeqRecord
     target: str, bytes or SeqRecord
-    scoring: scores of letters and costs of gaps; None: the defaults of the alphabet and the mode
+    scoring: letter scores and gap costs; None: the defaults for the alphabet and mode
     mode: "global" (Needleman-Wunsch) or "local" (Smith-Waterman)
-    end_gaps: gaps at the ends of a global alignment that cost nothing: "penalised" (none), "free" (all), "query" (gaps in the query) or
-        "target"
-    alphabet: "dna", "protein" or "auto", by the letters of both sequences
+    end_gaps: which end gaps of a global alignment are free: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
+    alphabet: "dna", "protein" or "auto" (determined from the letters of both sequences)
 
     Returns an `Alignment`.
-    Raises `InputError` for bad input, `RunError` if the pair takes too much memory.
+    Raises `InputError` for bad input, `RunError` if the pair needs too much memory.
 
     >>> found = align("ACGT", "AGT", Scoring(match=2, mismatch=-1, gap=1))
     >>> found.score, found.cigar, found.identity

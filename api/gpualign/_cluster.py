@@ -1,4 +1,4 @@
-"""Clusters of sequences, or of the records of a matrix."""
+"""Clusters of sequences or of the records in a matrix."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 class Clusters:
     """Clusters, numbered from 0 in the order of their first records.
 
-    labels: int64[records], the cluster of each record
-    representatives: int64[clusters], the number of one record of each cluster
-    distances: float64[records], the distance of each record to its representative; nan if it is unknown
-    ids: ids of the records
+    labels: int64[records], cluster number for each record
+    representatives: int64[clusters], record number of the representative of each cluster
+    distances: float64[records], distance of each record to its representative; nan if unknown
+    ids: record ids
     """
 
     labels: npt.NDArray[np.int64] = field(repr=False)
@@ -47,11 +47,11 @@ class Clusters:
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """Records of each cluster: int64[clusters]."""
+        """Number of records in each cluster: int64[clusters]."""
         return Clustering(self.labels, self.representatives, self.distances).sizes
 
     def members(self, cluster: int) -> list[str]:
-        """Return the ids of the records of a cluster, in input order."""
+        """Return the ids of the records in a cluster, in input order."""
         return [self.ids[k] for k in np.flatnonzero(self.labels == range(len(self))[cluster]).tolist()]
 
     def to_frame(self) -> pd.DataFrame:
@@ -90,27 +90,27 @@ def cluster(
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> Clusters:
-    """Cluster sequences whose pairs pass a threshold, or the records of a matrix, as `gpualign cluster` does.
+    """Cluster sequences, or the records of a matrix, under a threshold, like `gpualign cluster`.
 
-    seqs: sequences, a file of them, or a matrix of distances or identities that `nw` or `dist` returned
-    scoring: scores of letters and costs of gaps; None: the defaults of the alphabet
-    max_distance: largest distance, 1 - identity; with `gpualign.EDIT` the largest edit distance (a matrix of scores then holds edit
-        distances); for a matrix of distances in its own units
-    min_identity: smallest identity, a fraction, in place of `max_distance`
-    min_coverage: smallest fraction of the letters of either sequence that stand in pairs
+    seqs: sequences, a sequence file, or a matrix of distances or identities returned by `nw` or `dist`
+    scoring: letter scores and gap costs; None: the defaults for the alphabet
+    max_distance: maximum distance, 1 - identity; with `gpualign.EDIT` the maximum edit distance (a score matrix is then a matrix of edit
+        distances); for a distance matrix, in the units of the matrix
+    min_identity: minimum identity, a fraction, instead of `max_distance`
+    min_coverage: minimum fraction of each sequence that is aligned to letters of the other
     method: "single", "complete" or "average" linkage, which need scipy, or "greedy" centroids
-    order: order in which greedy centroids are sought: "length" (longest first), "size" (most abundant first, by `;size=` in the ids) or
-        "input"
-    identity_def: definition of identity by vsearch's numbers, 0 to 4
-    strand: for DNA only: "both", the better strand of each pair, or "plus" (default); not for a matrix
+    order: order in which greedy centroids are chosen: "length" (longest first), "size" (most abundant first, according to `;size=` in
+        the ids) or "input"
+    identity_def: identity definition, numbered 0 to 4 as in vsearch
+    strand: for DNA only: "both" (the better strand for each pair) or "plus" (default); not for a matrix
     ambiguous: how ambiguity letters count in identities, as for `nw`; not for a matrix
     device: "auto", "cpu", "cuda", "all", ...
     threads: CPU threads
-    memory: memory for work beside the sequences and the results, bytes
-    progress: called with the DP cells done and in all
+    memory: memory for work, in addition to the sequences and results, bytes
+    progress: called with (DP cells done, total)
 
     Returns `Clusters`.
-    Raises `InputError` for bad input, `RunError` if a device or memory fails.
+    Raises `InputError` for bad input, `RunError` if a device fails or memory runs out.
 
     >>> found = cluster(["ACGTACGT", "ACGAACGT", "TTTTGGCC"], scoring=Scoring(edit=True), max_distance=1, method="greedy")
     >>> found.labels.tolist(), found.members(0)
@@ -153,9 +153,9 @@ def _of_matrix(matrix: Matrix, edit: bool, options: ClusterOptions) -> ClusterJo
 
 
 def pairs_of(matrix: Matrix, purpose: str) -> MatrixOfPairs:
-    """Return the distances or identities of a matrix. Scores are taken for edit distances. purpose: names the result in messages.
+    """Return the distances or identities in a matrix. Scores are interpreted as edit distances. purpose: name of the result in messages.
 
-    Raises `InputError` for a matrix of two sets, and for values that are no distances.
+    Raises `InputError` for a matrix of two sets, and for values that are not distances.
     """
     if not matrix.one_set:
         raise InputError(f"a matrix of two sets has no {purpose}; expected a matrix of a set with itself")

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Calls: TypeAlias = "Path | BinaryIO | npt.NDArray[Any] | Sequence[Sequence[object]] | pd.DataFrame"
-"""A file that `gpualign dist` reads, such a file open in binary mode, or calls [samples][sites]."""
+"""An input file for `gpualign dist`, as a path or open in binary mode, or calls [samples][sites]."""
 
 
 def dist(
@@ -84,46 +84,45 @@ def dist(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Matrix:
-    """Return the distances of all pairs of samples by their SNPs or genotypes: the matrix that `gpualign dist -o FILE.npy` writes.
+    """Return the pairwise distances between samples, based on SNPs or genotypes: the matrix that `gpualign dist -o FILE.npy` writes.
 
-    Calls in memory are genotypes 0, 1, 2 (-1 beside a 2, -9 and nan are missing calls), or letters ("S1", "U1", uint8 of ASCII, or text of
-    one letter). Options of sites, samples and tables act as those of `gpualign dist`. Samples that are left out influence no result.
+    Calls in memory are genotypes 0, 1, 2 (missing: -9, nan, and -1 if there is a 2), or letters ("S1", "U1", ASCII as uint8, or
+    one-letter text). Options for sites, samples and tables work as in `gpualign dist`. Excluded samples do not affect any result.
 
-    samples: an alignment, a table, VCF, BCF, a PLINK .bed or .pgen, by path or open; or calls [samples][sites] as an array, a list of lists
-        or a pandas.DataFrame whose index has the ids
-    others: a second input with the same sites, with which the samples are compared; None: the samples are compared with each other
-    metric: "hamming", "fraction", "ibs", "allele", "jc69", "tn93", or for genotypes "king" or "grm", which are no distances
+    samples: an alignment, a table, VCF, BCF, or a PLINK .bed or .pgen, as a path or an open file; or calls [samples][sites] as an array, a
+        list of lists or a pandas.DataFrame with the ids as its index
+    others: a second input with the same sites, to compare the samples with; None: the samples are compared with each other
+    metric: "hamming", "fraction", "ibs", "allele", "jc69", "tn93", or for genotypes "king" or "grm", which are not distances
     missing: "pairwise", "complete" or "as-difference"
-    min_compared: smallest number (a whole number) or fraction of the sites (a float up to 1.0) that are compared; pairs with fewer have no
-        distance (NaN)
-    exclude: ids of samples that are left out
-    min_called: smallest number of sites with a call, or fraction of those of regions and mask, as for min_compared; samples with fewer are
-        left out
-    regions: use only sites in these: "CHR:FROM-TO", several with commas, or a BED file; tables and arrays have no positions
-    mask: BED file of sites that are left out
-    core: smallest fraction of samples with a call; sites with fewer are left out
-    maf: smallest fraction of the alleles that the minor allele has; sites with less are left out
-    nonfounders: for PLINK filesets: maf and metric "grm" take the allele frequencies of all samples, not of founders alone
-    ids: ids of the rows of an array of samples
-    other_ids: ids of the rows of an array of others
-    type: meaning of the cells of a table: "auto", "calls", "alleles", "centred" or "abh"; "centred" also for arrays of numbers
-    ploidy: genotypes are dosages from 0 to this; also for arrays of numbers
-    missing_code: further cells that are missing calls; also for arrays of numbers
-    columns: titles of the columns of a table that are read
-    ignore_columns: titles of the columns of a table that are not read
-    all_letters: compare every letter, gaps too (default: A, C, G and T; others are missing)
-    transpose: a row of the table is a site, a column a sample
+    min_compared: minimum number (an integer) or fraction (a float up to 1.0) of sites compared; pairs with fewer have no distance (NaN)
+    exclude: ids of samples to leave out
+    min_called: minimum number of called sites, or minimum fraction of the sites left by regions and mask, as for min_compared; samples
+        with fewer are left out
+    regions: use only sites in these regions: "CHR:FROM-TO", comma-separated, or a BED file; tables and arrays have no positions
+    mask: BED file of sites to leave out
+    core: minimum fraction of samples with a call; sites below are left out
+    maf: minimum minor allele frequency; sites below are left out
+    nonfounders: for PLINK filesets: compute the allele frequencies for maf and metric "grm" from all samples, not only founders
+    ids: row ids for an array of samples
+    other_ids: row ids for an array of others
+    type: meaning of the cells in a table: "auto", "calls", "alleles", "centred" or "abh"; "centred" also for numeric arrays
+    ploidy: genotypes are dosages from 0 to this number; also for numeric arrays
+    missing_code: additional cell values that denote missing calls; also for numeric arrays
+    columns: titles of the table columns to read
+    ignore_columns: titles of the table columns to ignore
+    all_letters: compare every letter, including gaps (default: A, C, G and T; all other letters are missing)
+    transpose: table rows are sites and columns are samples
     no_header: the first line of the table is data
     allow_duplicates: number repeated sample ids
-    out: .npy file that the matrix is written to and mapped from; None: the matrix is in memory
+    out: .npy file to write the matrix to and map it from; None: the matrix is in memory
     device: "auto", "cpu", "cuda", "all", ...
     threads: CPU threads
-    memory: memory for work beside the calls and the matrix, bytes
-    executor: its workers compute, as for `gpualign.nw`
-    progress: called with the comparisons done and in all
+    memory: memory for work, in addition to the calls and the matrix, bytes
+    executor: run on its workers, as for `gpualign.nw`
+    progress: called with (comparisons done, total)
 
-    Returns a `Matrix`. Warns with `InputWarning` of what is assumed of an input.
-    Raises `InputError` for bad input, `RunError` if a device or memory fails.
+    Returns a `Matrix`. Issues an `InputWarning` for assumptions about an input.
+    Raises `InputError` for bad input, `RunError` if a device fails or memory runs out.
 
     >>> import numpy as np
     >>> dist(np.array([[0, 1, 2, 0], [0, 2, 2, 1], [0, 0, -1, 0]])).values.tolist()
@@ -181,12 +180,12 @@ def dist(
 
 
 def _files(calls: Calls | None) -> list[object]:
-    """Return the files, or the object, from which an input is read."""
+    """Return the files, or the object, that an input is read from."""
     return [*fileset_files(os.fspath(calls))] if isinstance(calls, (str, os.PathLike)) else [calls]
 
 
 def _codes(given: str | int | Sequence[str | int]) -> tuple[str, ...]:
-    """Return the cells that are missing calls, as text. Raises `InputError` for anything but text and numbers."""
+    """Return the cell values that denote missing calls, as text. Raises `InputError` for anything but text and numbers."""
     if isinstance(given, str):
         return tuple(code.strip() for code in given.split(","))
     some = [given] if isinstance(given, (int, float, np.number)) or not is_iterable(given) else list(given)
@@ -214,7 +213,7 @@ def _is_file(given: Any) -> bool:
 
 
 def _array(given: Any, ids: Sequence[str] | None, missing: Sequence[str]) -> CallArray:
-    """Return calls in memory. missing: further texts for missing calls. Raises `InputError` for anything but a rectangle of calls."""
+    """Return calls in memory. missing: additional texts for missing calls. Raises `InputError` for anything but a rectangle of calls."""
     ids = None if ids is None else list(ids)
     if isinstance(given, np.ndarray):
         return CallArray(given if isinstance(given, np.ma.MaskedArray) else _plain(given, "array", missing), ids, "array")
@@ -236,13 +235,13 @@ def _array(given: Any, ids: Sequence[str] | None, missing: Sequence[str]) -> Cal
 
 
 _NO_CALL = frozenset(("NA", "na", "nan", "NaN", "N/A", "n/a", "#N/A", "<NA>", "None", "NULL", "null"))
-"""Texts that are missing calls, as in tables."""
+"""Texts that denote missing calls, as in tables."""
 
 
 def _plain(array: npt.NDArray[Any], what: str, missing: Sequence[str]) -> npt.NDArray[Any]:
-    """Return an array of numbers, or of letters of type U1, if it holds objects or longer text. Missing calls become nan or empty.
+    """Convert an array of objects or longer text to numbers or U1 letters; missing calls become nan or empty. Return others unchanged.
 
-    Raises `InputError`, quoting the cell, for other text among letters.
+    Raises `InputError`, quoting the cell, for longer text among letters.
     """
     if array.dtype.kind not in "OU" or array.dtype == np.dtype("U1"):
         return array

@@ -1,4 +1,4 @@
-"""Options common to calls: device, threads, memory, progress; and the log that notes go to."""
+"""Options common to all functions: device, threads, memory and progress; and the log that receives notes."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 Progress = Callable[[int, int], object]
-"""Called with (work done, all work): DP cells, or comparisons of calls."""
+"""Called with (work done, total work), in DP cells or call comparisons."""
 
 _log = logging.getLogger("gpualign")
 _log.addHandler(logging.NullHandler())
 
 
 class Log:
-    """Reports notes to the logger "gpualign": choices, omissions and findings at INFO, how the work is done at DEBUG. Guesses about an
-    input are an `InputWarning`."""
+    """Sends notes to the logger "gpualign": choices, omissions and findings at INFO, details of the computation at DEBUG. Guesses about
+    an input are issued as an `InputWarning`."""
 
     def note(self, text: str) -> None:
         _log.info(for_python(text))
@@ -53,7 +53,7 @@ LOG = Log()
 
 
 class Reporter:
-    """Reports progress to a function of the caller. Raises `InputError` if it is not callable."""
+    """Reports progress to a function given by the caller. Raises `InputError` if the object given is not callable."""
 
     def __init__(self, on_progress: Progress | None) -> None:
         if on_progress is not None and not callable(on_progress):
@@ -72,20 +72,20 @@ class Reporter:
 
 _LARGEST = (1 << 63) - 1
 _HIGHEST = 1 << 62
-"""Above every score."""
+"""Greater than any score."""
 
 _SHOWN = 60
-"""Characters of a wrong argument that a message shows."""
+"""Maximum characters of an invalid argument shown in a message."""
 
 
 def _shown(given: object) -> str:
-    """Return an argument as a message shows it: numbers and text as they are written, the type of anything else that is long."""
+    """Return an argument formatted for a message: numbers and text as written, but only the type of any other long value."""
     text = repr(given)
     return text if len(text) <= _SHOWN and "\n" not in text else f"({type(given).__name__})"
 
 
 def checked_choice(name: str, given: Any, known: Iterable[str]) -> str:
-    """Return the argument if it is one of the known words. Raises `InputError` for anything else."""
+    """Return the argument if it is one of the `known` words. Raises `InputError` for anything else."""
     words = list(known)
     if not isinstance(given, str) or given not in words:
         raise InputError(f"{name} {_shown(given)}: expected one of {', '.join(words)}")
@@ -100,7 +100,7 @@ def checked_flag(name: str, given: Any) -> bool:
 
 
 def checked_items(name: str, given: Any, what: str) -> list[Any]:
-    """Return the items of a list. what: names the items in messages. Raises `InputError` for anything but a list, such as a single text."""
+    """Return the items of a list. what: name of the items in messages. Raises `InputError` for anything but a list, such as a string."""
     if isinstance(given, (str, bytes)) or not is_iterable(given):
         raise InputError(f"{name} {_shown(given)}: expected a list of {what}")
     items = list(given)
@@ -111,12 +111,12 @@ def checked_items(name: str, given: Any, what: str) -> list[Any]:
 
 
 def checked_names(name: str, given: Any, what: str) -> tuple[str, ...]:
-    """Return the items of a list as text. Raises as `checked_items` does."""
+    """Return the items of a list as text. Raises the same errors as `checked_items`."""
     return tuple(map(str, checked_items(name, given, what)))
 
 
 def is_iterable(given: Any) -> bool:
-    """Return whether the object has items. An array without dimensions has the methods, but no items."""
+    """Return whether the object can be iterated over. A zero-dimensional array has the methods, but no items."""
     try:
         iter(given)
     except TypeError:
@@ -125,7 +125,7 @@ def is_iterable(given: Any) -> bool:
 
 
 def checked_definition(given: Any) -> int:
-    """Return the number of a definition of identity. Raises `InputError` for any other number."""
+    """Return `given` if it is a valid identity definition number. Raises `InputError` otherwise."""
     number = checked_count("identity_def", given)
     if number not in DEFINITIONS:
         raise InputError(f"identity_def {number}: expected a number from 0 to 4")
@@ -133,7 +133,7 @@ def checked_definition(given: Any) -> int:
 
 
 def checked_count(name: str, given: int | None, minimum: int | None = None) -> int | None:
-    """Return a whole number, at least `minimum`, or None. Raises `InputError` for anything else."""
+    """Return the argument if it is an integer of at least `minimum`, or None. Raises `InputError` for anything else."""
     if given is None:
         return None
     try:
@@ -148,14 +148,14 @@ def checked_count(name: str, given: int | None, minimum: int | None = None) -> i
 
 
 def check_numbers(**given: float | None) -> None:
-    """Raise `InputError` for anything but None and numbers."""
+    """Raise `InputError` for anything but numbers and None."""
     for name, one in given.items():
         if one is not None and math.isnan(_number(one)):
             raise InputError(f"{name} {_shown(one)}: expected a number")
 
 
 def checked_score(name: str, given: float | None) -> int | None:
-    """Return the smallest whole score that passes a threshold, or None. Raises `InputError` for anything but a finite number."""
+    """Return the lowest integer score that passes a threshold, or None. Raises `InputError` for anything but a finite number."""
     if given is None:
         return None
     if not math.isfinite(number := _number(given)):
@@ -164,7 +164,7 @@ def checked_score(name: str, given: float | None) -> int | None:
 
 
 def _number(given: Any) -> float:
-    """Return the number, or nan for anything else. Text is not a number, even if it spells one."""
+    """Return the number, or nan for anything else, including text that spells a number."""
     try:
         return math.nan if isinstance(given, (str, bytes)) else float(given)
     except (OverflowError, TypeError, ValueError):
@@ -172,9 +172,9 @@ def _number(given: Any) -> float:
 
 
 def resources(device: str, threads: int | None, memory: int | None, executor: Executor | None = None) -> Resources:
-    """Return checked resources. executor: its workers compute.
+    """Return validated resources. executor: run on its workers.
 
-    Raises `InputError` for anything but a device, a number of threads, a number of bytes, or an executor.
+    Raises `InputError` for an invalid device, number of threads, number of bytes or executor.
     """
     if not isinstance(device, str):
         raise InputError(f"device {_shown(device)}: expected a name: auto, cpu, cuda, cuda:0 and so on")

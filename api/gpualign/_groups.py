@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from gpualign.jobs.sequence_loading import Inputs
 
 Groups: TypeAlias = "Mapping[str, Hashable] | Mapping[str, Mapping[str, Hashable]] | pd.Series | pd.DataFrame"
-"""The group of each id; or columns by title, each with the group of each id, as a mapping or a DataFrame whose index has the ids."""
+"""Group for each id; or several such columns, keyed by title, as a mapping or a DataFrame with the ids as its index."""
 
 _TITLE = "group"
-"""Title of a column without one. Numbers in it are names of groups."""
+"""Title for a column without a title. Numbers in such a column are group names."""
 
 
 def pairs_by_groups(groups: Groups | None, between: bool, within: bool) -> Callable[[Inputs], GroupPairs | None]:
-    """Return a function that selects pairs of the sequences once they are read.
+    """Return a function that selects pairs by group, to be called once the sequences have been read.
 
-    Raises `InputError` at once for arguments that are missing or contradict each other and for anything but groups; the returned function
-    raises it for records without a group.
+    Raises `InputError` immediately for missing or contradictory arguments and for anything but groups. The returned function raises
+    `InputError` for records without a group.
     """
     for name, given in (("between", between), ("within", within)):
         if not isinstance(given, (bool, np.bool_)):
@@ -51,9 +51,9 @@ def pairs_by_groups(groups: Groups | None, between: bool, within: bool) -> Calla
 
 
 def strips_of_groups(groups: Groups | None, ids: Sequence[str]) -> list[Grouping | Quantity]:
-    """Return columns to draw beside the records of a matrix: quantities if a column with a title holds numbers or dates alone, else groups.
+    """Return columns to draw next to the matrix rows: a quantity if a titled column has only numbers or only dates, else groups.
 
-    Raises `InputError` for anything but groups, and if no record of the matrix has one.
+    Raises `InputError` for anything but groups, or if no record in the matrix has a group.
     """
     if groups is None:
         return []
@@ -64,11 +64,11 @@ def strips_of_groups(groups: Groups | None, ids: Sequence[str]) -> list[Grouping
 
 
 _Columns: TypeAlias = "list[tuple[str, dict[str, str]]]"
-"""(title, the cell of each id) of each column."""
+"""(title, cell for each id) for each column."""
 
 
 def _of_records(columns: _Columns, ids: Sequence[str], of: str) -> list[tuple[str, list[str], list[str]]]:
-    """Return (title, all cells, the cells of the records with these ids, empty if a record has none) of each column."""
+    """Return (title, all cells, cells for the records with these ids, empty if missing) for each column."""
     names = list(dict.fromkeys(name for _, cells in columns for name in cells))
     changed = match_ids(names, ids, parameter("groups"), of, LOG.warn)
     found = []
@@ -100,7 +100,7 @@ def _columns_of(groups: Any) -> _Columns:
 
 
 def _columns_of_frame(frame: Any) -> _Columns:
-    """Return the columns of a DataFrame. If its index is the default of pandas, the first of several columns has the ids."""
+    """Return the columns of a DataFrame. With pandas' default index and several columns, the first column contains the ids."""
     titles = [str(title) for title in frame.columns]
     columns = [frame.iloc[:, k].tolist() for k in range(len(titles))]
     ids = frame.index.tolist()
@@ -110,7 +110,7 @@ def _columns_of_frame(frame: Any) -> _Columns:
 
 
 def _cells(items: Iterable[tuple[object, object]]) -> dict[str, str]:
-    """Return the cell of each id, as text. Raises `InputError` for an id with two different cells, and for what cannot name a group."""
+    """Return the cell for each id, as text. Raises `InputError` for ids with conflicting cells, and values that cannot name a group."""
     cells: dict[str, str] = {}
     for key, value in items:
         name, cell = str(key), _text(value)
@@ -120,7 +120,7 @@ def _cells(items: Iterable[tuple[object, object]]) -> dict[str, str]:
 
 
 def _text(value: object) -> str:
-    """Return a cell as a table has it, empty if it is missing. pandas makes whole numbers floats if some are missing."""
+    """Return a cell as table text, empty if missing. Whole floats become integers, because pandas stores integers with gaps as floats."""
     if isinstance(value, str):
         return value
     if not isinstance(value, Hashable) or isinstance(value, (tuple, frozenset, bytes)):

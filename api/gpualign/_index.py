@@ -1,4 +1,4 @@
-"""Indexed databases, for those that are searched often."""
+"""Indexes for frequently searched databases."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from gpualign.jobs.sequence_loading import ReadOptions
 
 
 class Index:
-    """An indexed database: sequences in a file that is mapped into memory, ready to be searched.
+    """An indexed database: sequences in a memory-mapped file, ready to be searched.
 
     path: path of the file
-    sequences: records of the file, in order of length
+    sequences: records in the file, ordered by length
     """
 
     def __init__(self, path: str, sequences: Sequences) -> None:
@@ -42,7 +42,7 @@ class Index:
 
     @classmethod
     def open(cls, path: Path) -> Index:
-        """Open a file that `Index.build` or `gpualign index` made. Raises `InputError` for other or damaged files."""
+        """Open an index built with `Index.build` or `gpualign index`. Raises `InputError` for damaged files and any other files."""
         name = checked_path("path", path)
         open_file(name).close()
         return cls(name, Sequences.of(*open_index(name)))
@@ -53,12 +53,12 @@ class Index:
 
         fasta: path of the file, plain or compressed
         out: path of the index
-        alphabet: "dna", "protein" or "auto", by the letters
+        alphabet: "dna", "protein" or "auto" (determined from the letters)
         degap: remove gaps (- and .)
         allow_duplicates: number repeated ids
 
         Returns an `Index`.
-        Raises `InputError` naming file, record and reason, `RunError` if `out` cannot be written.
+        Raises `InputError` naming file, record and reason; `RunError` if `out` cannot be written.
         """
         path = checked_path("fasta", fasta)
         target, options = (

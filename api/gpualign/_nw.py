@@ -1,4 +1,4 @@
-"""Global alignments of every pair."""
+"""Global alignment of every pair."""
 
 from __future__ import annotations
 
@@ -65,24 +65,24 @@ def nw(
 ) -> Matrix:
     """Align every pair globally (Needleman-Wunsch) and return one value per pair: the matrix that `gpualign nw -o FILE.npy` writes.
 
-    seqs: one set, compared with itself, or the queries, compared with `targets`
-    targets: the second set; None: `seqs` is compared with itself
-    scoring: scores of letters and costs of gaps; None: the defaults of the alphabet
-    value: "score", "identity" or "distance" (1 - identity); with `gpualign.EDIT` score and distance are both the edit distance
-    end_gaps: gaps at the ends that cost nothing: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
-    strand: for DNA only: "both", the better strand of each pair, or "plus" (default)
-    identity_def: definition of identity by vsearch's numbers, 0 to 4
-    ambiguous: how ambiguity letters count in identities: "compatible" (default of DNA), a match with the letters they may stand for;
-        "unequal" (default of proteins), a match with the same letter alone; "skip", not at all
-    out: .npy file that the matrix is written to and mapped from; None: the matrix is in memory
+    seqs: one set, compared with itself, or the queries to compare with `targets`
+    targets: second set; None: `seqs` is compared with itself
+    scoring: letter scores and gap costs; None: the defaults for the alphabet
+    value: "score", "identity" or "distance" (1 - identity); with `gpualign.EDIT`, both score and distance are the edit distance
+    end_gaps: which end gaps are free: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
+    strand: for DNA only: "both" (the better strand for each pair) or "plus" (default)
+    identity_def: identity definition, numbered 0 to 4 as in vsearch
+    ambiguous: how ambiguity letters count in identities: "compatible" (default for DNA), as a match with any letter they may stand for;
+        "unequal" (default for proteins), as a match only with the same letter; "skip", not at all
+    out: .npy file to write the matrix to and map it from; None: the matrix is in memory
     device: "auto", "cpu", "cuda", "all", ...
     threads: CPU threads
-    memory: memory for work beside the sequences and the matrix, bytes
-    executor: its workers compute (a `concurrent.futures.Executor`, Dask's `client.get_executor()`); `device` and `threads` are then theirs
-    progress: called with the DP cells done and in all
+    memory: memory for work, in addition to the sequences and the matrix, bytes
+    executor: run on its workers (a `concurrent.futures.Executor`, Dask's `client.get_executor()`), with `device` and `threads` per worker
+    progress: called with (DP cells done, total)
 
     Returns a `Matrix` of int32 or int64 scores or edit distances, or of float64 identities or distances.
-    Raises `InputError` for bad input, `RunError` if a device or memory fails.
+    Raises `InputError` for bad input, `RunError` if a device fails or memory runs out.
 
     >>> nw(["ACGT", "AGT"], scoring=Scoring(match=2, mismatch=-1, gap=1)).values.tolist()
     [[8, 5], [5, 6]]
@@ -126,34 +126,34 @@ def pairs(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Pairs:
-    """Return the pairs whose global alignments pass one threshold, with the value that the threshold tests.
+    """Return the pairs whose global alignments pass one threshold, with the value tested by the threshold.
 
-    Exactly one of `max_distance`, `min_identity` and `min_score` is given. If it bounds the edit distance, pairs that cannot pass are not
-    aligned.
+    Give exactly one of `max_distance`, `min_identity` and `min_score`. If the threshold bounds the edit distance, pairs that cannot pass
+    are not aligned.
 
-    seqs: one set, in which each pair comes once (i < j), or the queries, compared with `targets`
-    targets: the second set; None: `seqs` is compared with itself
-    scoring: scores of letters and costs of gaps; None: the defaults of the alphabet
-    max_distance: largest distance, 1 - identity; with `gpualign.EDIT` the largest edit distance
-    min_identity: smallest identity, a fraction
-    min_score: smallest score
-    min_coverage: smallest fraction of the letters of either sequence that stand in pairs; applies together with the threshold
-    groups: the group of each record: a dict of ids and groups, a pandas.Series, or a DataFrame of one column with the ids as its index (or
-        as the first of two columns)
-    between: align only pairs of different groups
-    within: align only pairs of the same group
-    end_gaps: gaps at the ends that cost nothing: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
-    strand: for DNA only: "both", the better strand of each pair, or "plus" (default)
-    identity_def: definition of identity by vsearch's numbers, 0 to 4
+    seqs: one set, in which each pair is aligned once (i < j), or the queries to compare with `targets`
+    targets: second set; None: `seqs` is compared with itself
+    scoring: letter scores and gap costs; None: the defaults for the alphabet
+    max_distance: maximum distance, 1 - identity; with `gpualign.EDIT` the maximum edit distance
+    min_identity: minimum identity, a fraction
+    min_score: minimum score
+    min_coverage: minimum fraction of each sequence that is aligned to letters of the other; applied in addition to the threshold
+    groups: group for each record: a dict from ids to groups, a pandas.Series, or a one-column DataFrame with the ids as its index (or as
+        the first of two columns)
+    between: align only pairs between different groups
+    within: align only pairs within the same group
+    end_gaps: which end gaps are free: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
+    strand: for DNA only: "both" (the better strand for each pair) or "plus" (default)
+    identity_def: identity definition, numbered 0 to 4 as in vsearch
     ambiguous: how ambiguity letters count in identities: "compatible", "unequal" or "skip", as for `nw`
     device: "auto", "cpu", "cuda", "all", ...
     threads: CPU threads
-    memory: memory for work beside the sequences and the results, bytes
-    executor: its workers compute, as for `nw`
-    progress: called with the DP cells done and in all
+    memory: memory for work, in addition to the sequences and results, bytes
+    executor: run on its workers, as for `nw`
+    progress: called with (DP cells done, total)
 
     Returns `Pairs`, in input order.
-    Raises `InputError` for bad input and for a record without a group, `RunError` if a device or memory fails.
+    Raises `InputError` for bad input and for a record without a group, `RunError` if a device fails or memory runs out.
 
     >>> found = pairs(["ACGT", "AGT", "TTTT"], scoring=Scoring(edit=True), max_distance=1)
     >>> list(found)
@@ -202,28 +202,28 @@ def iter_pairs(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Table]:
-    """Align every pair globally, or those that may pass the thresholds, and yield tables of up to `batch` pairs, in input order. Memory
-    holds a few tables at a time.
+    """Align every pair globally, or only the pairs that may pass the thresholds, and yield tables of up to `batch` pairs, in input
+    order. Only a few tables are held in memory at a time.
 
-    seqs: one set, in which each pair comes once (i < j), or the queries, compared with `targets`
-    targets: the second set; None: `seqs` is compared with itself
-    scoring: scores of letters and costs of gaps; None: the defaults of the alphabet
-    fields: columns, by the names of `gpualign nw --fields`: "identity", "cigar" and so on
-    batch: rows of a table, at most
+    seqs: one set, in which each pair is aligned once (i < j), or the queries to compare with `targets`
+    targets: second set; None: `seqs` is compared with itself
+    scoring: letter scores and gap costs; None: the defaults for the alphabet
+    fields: column names, as for `gpualign nw --fields`: "identity", "cigar" and so on
+    batch: maximum number of rows per table
     max_distance, min_identity, min_score, min_coverage: thresholds as for `pairs`; none, one or several
-    groups, between, within: pairs of different groups alone or of the same group alone, as for `pairs`
-    end_gaps: gaps at the ends that cost nothing: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
-    strand: for DNA only: "both", the better strand of each pair, or "plus" (default)
-    identity_def: definition of identity by vsearch's numbers, 0 to 4
+    groups, between, within: align only pairs between different groups or within the same group, as for `pairs`
+    end_gaps: which end gaps are free: "penalised" (none), "free" (all), "query" (gaps in the query) or "target"
+    strand: for DNA only: "both" (the better strand for each pair) or "plus" (default)
+    identity_def: identity definition, numbered 0 to 4 as in vsearch
     ambiguous: how ambiguity letters count in identities: "compatible", "unequal" or "skip", as for `nw`
     device: "auto", "cpu", "cuda", "all", ...
     threads: CPU threads
-    memory: memory for work beside the sequences and the results, bytes
-    executor: its workers compute, as for `nw`
-    progress: called with the DP cells done and in all
+    memory: memory for work, in addition to the sequences and results, bytes
+    executor: run on its workers, as for `nw`
+    progress: called with (DP cells done, total)
 
     Yields a `Table` per batch. Closing the iterator stops all workers.
-    Raises as `pairs` does, for bad arguments at the call and not at the first table.
+    Raises the same errors as `pairs`; bad arguments are reported immediately, not when the first table is requested.
 
     >>> for table in iter_pairs(["ACGT", "AGT"], fields=["query", "target", "cigar"]):
     ...     print(list(table))
@@ -287,7 +287,7 @@ def _filter(
 
 
 def checked_rule(ambiguous: str | None, identity_def: int) -> Rule | None:
-    """Return how ambiguity letters count, by the name of the rule. Raises `InputError` for unknown names and for contradictions."""
+    """Return the named rule for ambiguity letters. Raises `InputError` for unknown names and for contradictory arguments."""
     if ambiguous is None:
         return None
     check_rule(rule := Rule(checked_choice("ambiguous", ambiguous, (one.value for one in Rule))), identity_def)

@@ -1,4 +1,4 @@
-"""Files that calls write, complete or not at all, by the code with which commands write theirs."""
+"""Output files of functions, written completely or not at all, using the same code as the commands."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, is_fil
 
 
 def checked_output(out: Path, *inputs: object) -> FilePath:
-    """Return the path of the file to write. inputs: paths, open files, arrays and whatever else was given.
+    """Return the path of the file to write. inputs: paths, open files, arrays and any other inputs.
 
-    Raises `InputError` for a path that is not a file, such as a device, and if the file is one of the inputs, under any name, or an input
-    array is mapped from it.
+    Raises `InputError` if the path is not a file, such as a device, or if the file is one of the inputs, under any name, or backs a
+    memory-mapped input array.
     """
     wrong = InputError(f"out {out!r}: expected the path of a file")
     name = os.fspath(out) if isinstance(out, (str, os.PathLike)) else None
@@ -42,23 +42,23 @@ def checked_output(out: Path, *inputs: object) -> FilePath:
 
 
 def _file_of(given: object) -> object:
-    """Return the file that an input is read from: that of a mapped array; text as a path, also "-"."""
+    """Return the file that an input is read from: the file of a memory-mapped array; text is a path, including "-"."""
     if isinstance(given, np.ndarray):
         return _mapped_file(given)
     return FilePath(given) if isinstance(given, str) else given
 
 
 def _mapped_file(array: Any) -> Any:
-    """Return the file that an array is mapped from, or None."""
+    """Return the file from which an array is memory-mapped, or None."""
     while array is not None and not isinstance(array, np.memmap):
         array = getattr(array, "base", None)
     return getattr(array, "filename", None)
 
 
 def filled_values(path: FilePath | None, fill: Callable[[ArrayMaker], FilledArray]) -> npt.NDArray[Any]:
-    """Return the values of the array that `fill` makes and fills: in memory, or mapped from the new .npy file of this path.
+    """Return the values of the array that `fill` builds and fills, in memory or mapped from the new .npy file at this path.
 
-    Raises `RunError` if that cannot be written.
+    Raises `RunError` if the file cannot be written.
     """
     if path is None:
         return fill(MemoryArray).values

@@ -1,4 +1,4 @@
-"""Pictures of matrices."""
+"""Heat maps of matrices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gpualign.jobs.tree import parse_tree
 _ORDERS = ("tree", "input", "groups")
 
 _drawing = threading.Lock()
-"""Held while drawing, since settings of matplotlib are those of the whole process."""
+"""Held while drawing, because matplotlib settings apply to the whole process."""
 
 
 def plot(
@@ -43,24 +43,24 @@ def plot(
     vmin: float | None = None,
     vmax: float | None = None,
 ) -> None:
-    """Draw a matrix as a clustered heat map, with the tree of its records, as `gpualign plot` does.
+    """Draw a matrix as a clustered heat map with the tree of the records, like `gpualign plot`.
 
-    matrix: a `Matrix` that `nw` or `dist` returned
-    out: file of the picture, .png, .svg or .pdf
-    label: meaning of the colours, written beside their bar
+    matrix: a `Matrix` returned by `nw` or `dist`
+    out: picture file, .png, .svg or .pdf
+    label: label for the colour bar
     title: text above the matrix
-    cmap: colours, by matplotlib's names (default: viridis, similar records dark)
-    linkage: how the tree joins clusters: "average", "complete", "single" or "weighted"
-    tree: draw this tree, of `gpualign.tree` or as text in Newick's format, and put the records in its order
-    groups: colours beside the rows: a dict of ids and groups, a dict of several such by title, or a pandas.DataFrame with the ids as its
-        index; columns of numbers or dates become gradients
-    order: order of the records: "tree", "input" (that of the matrix), "groups" (of the first groups, by the tree within each), or a list
-        of ids
-    vmin: value of the first colour (default: 0; for identities the smallest)
-    vmax: value of the last colour (default: the largest; for identities 1)
+    cmap: name of a matplotlib colour map (default: viridis, similar records dark)
+    linkage: linkage for the tree: "average", "complete", "single" or "weighted"
+    tree: draw this tree, from `gpualign.tree` or as Newick text, and order the records accordingly
+    groups: colours next to the rows: a dict from ids to groups, a dict of several such dicts by title, or a pandas.DataFrame with the ids
+        as its index; columns of numbers or dates become gradients
+    order: order of the records: "tree", "input" (matrix order), "groups" (by the first grouping, in tree order within each group), or a
+        list of ids
+    vmin: value of the first colour (default: 0; for identities the minimum)
+    vmax: value of the last colour (default: the maximum; for identities 1)
 
-    Raises `InputError` for bad arguments, and for a matrix that takes more memory to draw than is available; `RunError` without matplotlib
-    and scipy, and if the file cannot be written.
+    Raises `InputError` for bad arguments, or if drawing the matrix needs more memory than is available; `RunError` if matplotlib or scipy
+    is missing, or if the file cannot be written.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +98,7 @@ def plot(
 
 
 def _meaning(matrix: Matrix) -> tuple[str, str]:
-    """Return (kind of the values, meaning of the colours). Raises `InputError` for a matrix that neither `nw` nor `dist` could return."""
+    """Return (kind of values, label for the colour bar). Raises `InputError` for a matrix that neither `nw` nor `dist` could return."""
     values, shape = matrix.values, (len(matrix.ids), len(matrix.target_ids))
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf" or values.shape != shape or not values.size:
         found = f"{values.dtype} {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
@@ -119,7 +119,7 @@ def _newick(tree: object) -> str:
 
 
 def _listed(order: object) -> dict[str, int]:
-    """Return the position of each id of a list. Raises `InputError` for anything but a list, and for an id that it has twice."""
+    """Return the position of each id in a list. Raises `InputError` for anything but a list, and for repeated ids."""
     if isinstance(order, str) or not isinstance(order, Iterable):
         raise InputError(f"order {order!r}: expected {', '.join(_ORDERS)} or a list of ids")
     places: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Results of calls: matrices, lists of pairs, tables."""
+"""Results: matrices, pair lists and tables."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from gpualign.core.results.columns import Field
 
 Columns: TypeAlias = "dict[str, npt.NDArray[Any] | list[str]]"
-"""Columns of a table by name: arrays of numbers, lists of text."""
+"""Table columns by name: numeric arrays or lists of text."""
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """One value per pair: values[i][j] is that of query ids[i] and target target_ids[j].
+    """One value per pair: values[i][j] is the value for query ids[i] and target target_ids[j].
 
-    values: [queries][targets]; int32 or int64 scores and counts, float64 identities and other distances (NaN if a pair has none); with
-        `out` a memory map of that file; symmetric for one set
-    ids: ids of the queries
-    target_ids: ids of the targets; for one set the same as `ids`
-    value: kind of the values: "score", "identity", "distance", or the metric of `dist`
-    one_set: the matrix compares one set with itself
+    values: [queries][targets]; int32 or int64 scores and counts, float64 identities and other distances (NaN if undefined); with `out`,
+        a memory map of that file; symmetric for one set
+    ids: query ids
+    target_ids: target ids; for one set the same as `ids`
+    value: kind of values: "score", "identity", "distance", or the metric of `dist`
+    one_set: whether the matrix compares one set with itself
     """
 
     values: npt.NDArray[Any] = field(repr=False)
@@ -42,7 +42,7 @@ class Matrix:
     one_set: bool
 
     def condensed(self) -> npt.NDArray[Any]:
-        """Return the pairs i < j of one set as a vector [pairs], in the order of scipy.spatial.distance, of the type of `values`.
+        """Return the pairs i < j of one set as a vector [pairs], in scipy.spatial.distance order, with the type of `values`.
 
         Raises `InputError` (a `ValueError`) for two sets.
         """
@@ -56,7 +56,7 @@ class Matrix:
         return vector
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas.DataFrame with the ids as labels of rows and columns."""
+        """Return a pandas.DataFrame with the ids as row and column labels."""
         import pandas as pd
 
         return pd.DataFrame(self.values, index=self.ids, columns=self.target_ids)
@@ -69,14 +69,14 @@ class Matrix:
 @dataclass(frozen=True)
 class Pairs:
     """Selected pairs, in input order: query ids[i[k]] and target target_ids[j[k]] have value[k]. Iterating yields (query id, target id,
-    value) of each pair.
+    value) for each pair.
 
-    i: int64[pairs], numbers of the queries; for one set i < j
-    j: int64[pairs], numbers of the targets
+    i: int64[pairs], query numbers; for one set i < j
+    j: int64[pairs], target numbers
     value: [pairs]; int32 or int64 scores and edit distances, float64 identities and distances
-    ids: ids of the queries
-    target_ids: ids of the targets
-    kind: kind of the values: "score", "distance" or "identity"
+    ids: query ids
+    target_ids: target ids
+    kind: kind of values: "score", "distance" or "identity"
     """
 
     i: npt.NDArray[np.int64] = field(repr=False)
@@ -90,14 +90,14 @@ class Pairs:
         return len(self.i)
 
     def __iter__(self) -> Iterator[tuple[str, str, Any]]:
-        """Yield (query id, target id, value) of each pair."""
+        """Yield (query id, target id, value) for each pair."""
         for i, j, value in zip(self.i.tolist(), self.j.tolist(), self.value.tolist(), strict=True):
             yield self.ids[i], self.target_ids[j], value
 
     def to_csr(self) -> csr_matrix:
-        """Return a scipy.sparse.csr_matrix of (queries, targets). A value of 0 is stored, which distinguishes it from an absent pair.
+        """Return a scipy.sparse.csr_matrix [queries][targets]. Zeros are stored explicitly, to distinguish them from absent pairs.
 
-        The files of `--format csr` hold the same matrix with value + 1.
+        Files in `--format csr` contain the same matrix with value + 1.
         """
         from scipy.sparse import csr_matrix
 
@@ -112,10 +112,10 @@ class Pairs:
         return pd.DataFrame({"query": queries, "target": targets, self.kind: self.value})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the columns of `to_frame` as an Arrow stream, which `polars.DataFrame`, `pyarrow.table` and others read. Ids are
-        dictionary-encoded, as `--format arrow` writes them.
+        """Return the columns of `to_frame` as an Arrow stream, readable with `polars.DataFrame`, `pyarrow.table` and others. Ids are
+        dictionary-encoded, as in `--format arrow`.
 
-        Raises `RunError` without pyarrow, `InputError` for ids that are not UTF-8.
+        Raises `RunError` if pyarrow is missing, `InputError` for ids that are not UTF-8.
         """
         pa = _pyarrow()
         queries = _texts("query", self.ids, pa.string())
@@ -130,9 +130,9 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of pairs, stored by column. `table[name]` is a column; iterating yields each row as a dictionary.
+    """Table of pairs, stored by column. `table[name]` is a column; iterating yields each row as a dictionary.
 
-    columns: the columns by name: arrays of numbers, lists of text
+    columns: columns by name: numeric arrays or lists of text
     """
 
     columns: Columns = field(repr=False)
@@ -155,9 +155,9 @@ class Table:
         return pd.DataFrame(self.columns)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the columns as an Arrow stream, which `polars.DataFrame`, `pyarrow.table` and others read. Unknown numbers are null.
+        """Return the columns as an Arrow stream, readable with `polars.DataFrame`, `pyarrow.table` and others. Unknown numbers are null.
 
-        Raises `RunError` without pyarrow, `InputError` for text that is not UTF-8.
+        Raises `RunError` if pyarrow is missing, `InputError` for text that is not UTF-8.
         """
         pa = _pyarrow()
         arrays = {
@@ -169,9 +169,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Hits(Table):
-    """The hits of one query, best first: a `Table` with a row per hit.
+    """The hits for one query, best first: a `Table` with one row per hit.
 
-    query: id of the query
+    query: query id
     index: number of the query in the input, from 0
     """
 
@@ -183,7 +183,7 @@ class Hits(Table):
 
 
 def join_columns(pieces: Sequence[Columns], columns: Sequence[Field], task: Task) -> Columns:
-    """Concatenate pieces of a table, copied; without pieces, the columns have no rows. task: task of the results."""
+    """Concatenate copies of table pieces; without pieces, the columns are empty. task: task that produced the results."""
     joined: Columns = {}
     for column in columns:
         values: list[Any] = [piece[column.name] for piece in pieces]
@@ -204,7 +204,7 @@ def _pyarrow() -> Any:
 
 
 def _texts(column: str, texts: list[str], type: Any) -> Any:
-    """Return an Arrow array of this type. Raises `InputError` naming the column and the text that is not UTF-8."""
+    """Return an Arrow array of this type. Raises `InputError` naming the column and the text, if the text is not UTF-8."""
     try:
         return _pyarrow().array(texts, type)
     except UnicodeEncodeError as error:

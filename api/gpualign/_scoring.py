@@ -13,19 +13,19 @@ from gpualign.core.scoring.scoring import ScoringOptions
 
 @dataclass(frozen=True)
 class Scoring:
-    """Scores of letters and costs of gaps. None is the default of the alphabet and the kind of alignment, as in the commands.
+    """Letter scores and gap costs. None: the default for the alphabet and the kind of alignment, as in the commands.
 
     A gap of n letters costs gap_open + (n - 1) * gap_extend.
 
-    match: score of equal letters
-    mismatch: score of unequal letters
-    gap: cost of each letter of a gap, in place of `gap_open` and `gap_extend` (linear gap costs)
-    gap_open: cost of the first letter of a gap
-    gap_extend: cost of each further letter of a gap
-    matrix: name of a substitution matrix, or of a file with one, in place of `match` and `mismatch`
-    edit: unit-cost edit distance; nothing else can be given with it
+    match: score for equal letters
+    mismatch: score for unequal letters
+    gap: cost per gap letter, instead of `gap_open` and `gap_extend` (linear gap costs)
+    gap_open: cost of the first letter in a gap
+    gap_extend: cost of each additional letter in a gap
+    matrix: name or file of a substitution matrix, instead of `match` and `mismatch`
+    edit: unit-cost edit distance; cannot be combined with any other field
 
-    Raises `InputError` for numbers that are not whole, and if `matrix` is neither a name nor a path.
+    Raises `InputError` for numbers that are not integers, or if `matrix` is neither a name nor a path.
 
     >>> Scoring(matrix="BLOSUM62", gap_open=12, gap_extend=1).gap_open
     12
@@ -40,7 +40,7 @@ class Scoring:
     edit: bool = False
 
     def __post_init__(self) -> None:
-        """Check the fields. Raises `InputError` for fractions, and if `matrix` is neither a name nor a path."""
+        """Check the fields. Raises `InputError` for fractions, or if `matrix` is neither a name nor a path."""
         for name in ("match", "mismatch", "gap", "gap_open", "gap_extend"):
             object.__setattr__(self, name, checked_count(name, getattr(self, name)))
         object.__setattr__(self, "edit", checked_flag("edit", self.edit))
@@ -48,7 +48,7 @@ class Scoring:
             raise InputError(f"matrix: expected a name or a path; found {type(self.matrix).__name__}")
 
     def options(self) -> ScoringOptions:
-        """Return the options that the jobs take. Raises `InputError` for a matrix that cannot be loaded."""
+        """Return the scoring options for the jobs. Raises `InputError` for a matrix that cannot be loaded."""
         matrix = None if self.matrix is None else matrices.load(self.matrix)
         return ScoringOptions(self.match, self.mismatch, self.gap, self.gap_open, self.gap_extend, matrix, self.edit)
 
@@ -60,9 +60,9 @@ EDIT = Scoring(edit=True)
 
 
 def checked_scoring(scoring: Scoring | None, local: bool = False) -> Scoring:
-    """Return the scoring, or the default for None. local: it is used for local alignments.
+    """Return the scoring, or the default for None. local: whether the scoring is for local alignments.
 
-    Raises `InputError` if it is not a `Scoring` or does not fit local alignments.
+    Raises `InputError` if the argument is not a `Scoring`, or is unsuitable for local alignments.
     """
     if scoring is None:
         return DEFAULT

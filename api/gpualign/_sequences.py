@@ -29,15 +29,15 @@ _AS_IT_IS = ReadOptions()
 
 
 class Sequences:
-    """Encoded DNA or protein sequences with ids, in one alphabet. They are immutable, and any number of calls may share them.
+    """Encoded DNA or protein sequences with ids, in one alphabet. Immutable, so that any number of calls can share them.
 
-    `sequences[i]` is the letters of a record, in upper case; `sequences[start:stop]` is `Sequences` of some records.
+    `sequences[i]` is the text of a record, in upper case; `sequences[start:stop]` is a `Sequences` with only these records.
 
-    records: str, bytes or SeqRecord each, in upper or lower case, none empty
-    ids: ids of the records (default: those of SeqRecords, else 0, 1, ...)
-    alphabet: "dna", "protein" or "auto", by the letters
+    records: non-empty str, bytes or SeqRecord objects, in upper or lower case
+    ids: record ids (default: the SeqRecord ids, else 0, 1, ...)
+    alphabet: "dna", "protein" or "auto" (determined from the letters)
 
-    Raises `InputError` for letters of no alphabet and for repeated ids.
+    Raises `InputError` for letters in no alphabet and for repeated ids.
 
     >>> genes = Sequences(["ACGT", "AGT"])
     >>> len(genes), genes.ids, genes.lengths.tolist(), genes.alphabet
@@ -51,25 +51,25 @@ class Sequences:
 
     def _take(self, encoded: SequenceSet, code: Alphabet) -> None:
         self.set = encoded
-        """Encoded sequences, of the type that the core uses."""
+        """Encoded sequences, as used in the core."""
         self.code = code
         """Alphabet: letters and their codes."""
 
     @classmethod
     def of(cls, encoded: SequenceSet, code: Alphabet) -> Sequences:
-        """Return `Sequences` of an encoded set of the core."""
+        """Wrap an encoded sequence set in `Sequences`."""
         made = cls.__new__(cls)
         made._take(encoded, code)
         return made
 
     @property
     def ids(self) -> list[str]:
-        """Ids of the records, in the order of the input."""
+        """Record ids, in input order."""
         return list(self.set.ids)
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Letters of each record: int64[records]."""
+        """Number of letters in each record: int64[records]."""
         lengths: npt.NDArray[np.int64] = self.set.lengths.copy()
         return lengths
 
@@ -91,7 +91,7 @@ class Sequences:
     def __getitem__(self, item: slice) -> Sequences: ...
 
     def __getitem__(self, item: int | slice) -> str | Sequences:
-        """Return the letters of a record, in upper case, or `Sequences` of some records. Raises `InputError` for an empty slice."""
+        """Return the text of a record, in upper case, or a `Sequences` for a slice. Raises `InputError` for an empty slice."""
         if isinstance(item, slice):
             records = np.arange(len(self), dtype=np.int64)[item]
             if not len(records):
@@ -105,7 +105,7 @@ class Sequences:
 
 
 Source: TypeAlias = "Sequences | Path | BinaryIO | Iterable[Record]"
-"""Source of sequences: `Sequences`, the path of a FASTA or FASTQ file, such a file open in binary mode, or records."""
+"""Source of sequences: `Sequences`, a FASTA or FASTQ file as a path or open in binary mode, or records."""
 
 
 def read(
@@ -119,11 +119,11 @@ def read(
     """Read a FASTA or FASTQ file, plain or compressed.
 
     source: path of the file, or the file open in binary mode
-    alphabet: "dna", "protein" or "auto", by the letters
+    alphabet: "dna", "protein" or "auto" (determined from the letters)
     degap: remove gaps (- and .)
     allow_duplicates: number repeated ids
     drop_empty: leave out records without letters
-    unknown: read letters of no alphabet, . and ? as "n" of DNA or "x" of proteins
+    unknown: read letters in no alphabet, . and ? as "n" (DNA) or "x" (proteins)
 
     Returns `Sequences`.
     Raises `InputError` naming file, record and reason.
@@ -138,7 +138,7 @@ def read(
 
 
 def checked_path(name: str, given: object) -> str:
-    """Return the path as text. Raises `InputError` for anything else, such as a number, which `open` would take for a descriptor."""
+    """Return the path as text. Raises `InputError` for anything else, such as a number, which `open` would treat as a descriptor."""
     if not isinstance(given, (str, PathLike)) or not isinstance(path := fspath(given), str):
         raise InputError(f"{name}: expected text or a path; found {type(given).__name__}")
     return path
@@ -156,18 +156,18 @@ def _read(source: Path | BinaryIO, options: ReadOptions = _AS_IT_IS) -> RawRecor
 
 
 def check_binary(stream: object, name: str) -> None:
-    """Raise `InputError` for a file that is open as text."""
+    """Raise `InputError` for a file opened in text mode."""
     if isinstance(stream, TextIOBase):
         raise InputError(f"{name}: opened as text; open it with mode 'rb'")
 
 
 def is_numbered(index: Any) -> bool:
-    """Return whether the index of a Series or DataFrame is the default of pandas: 0, 1, 2, ..."""
+    """Return whether the index of a Series or DataFrame is pandas' default index: 0, 1, 2, ..."""
     return getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
 
 
 def is_missing(cell: object) -> bool:
-    """Return whether an object is None, nan, or pandas.NA, which is neither equal to anything nor unequal."""
+    """Return whether an object is None, nan, or pandas.NA, which compares neither equal nor unequal to anything."""
     if cell is None:
         return True
     unequal = cell != cell
@@ -175,7 +175,7 @@ def is_missing(cell: object) -> bool:
 
 
 def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> RawRecords:
-    """Return the letters and ids of records in memory. Raises `InputError` for anything but records, and for empty or repeated ones."""
+    """Return the letters and ids of in-memory records. Raises `InputError` for anything but records, empty records and repeated ids."""
     if isinstance(records, (str, bytes)):
         raise InputError("expected a list of sequences, found a single text; put it in a list")
     if isinstance(records, Mapping):
@@ -212,9 +212,9 @@ def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> 
 
 
 def inputs_of(queries: Source, targets: Source | None) -> Inputs:
-    """Return queries and targets in one alphabet, chosen by the letters of both if neither is encoded yet. targets None: one set.
+    """Return queries and targets in one alphabet, determined from the letters of both if neither is encoded. targets None: one set.
 
-    Raises `InputError` for different alphabets, and for what looks like DNA beside encoded proteins.
+    Raises `InputError` for different alphabets, and for input that looks like DNA when the other set is encoded protein.
     """
     given = [queries] if targets is None or targets is queries else [queries, targets]
     made = [one for one in given if isinstance(one, Sequences)]
@@ -234,7 +234,10 @@ def inputs_of(queries: Source, targets: Source | None) -> Inputs:
 
 
 def translated_inputs_of(queries: Source, targets: Source | None, which: str) -> Inputs:
-    """Return queries and targets of a translated search. which: "query", "target" or "both" are translated. Raises as `inputs_of` does."""
+    """Return queries and targets for a translated search. which: side to translate, "query", "target" or "both".
+
+    Raises the same errors as `inputs_of`.
+    """
     from gpualign.jobs.translated_search import alphabet_of, encode_side, inputs_of_sides
 
     given = [queries] if targets is None or targets is queries else [queries, targets]

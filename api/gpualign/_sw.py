@@ -75,33 +75,34 @@ def sw(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Hits]:
-    """Search every query in every sequence of a database (Smith-Waterman), and yield the hits of each query: those that `gpualign sw`
+    """Search a database for every query, comparing all pairs (Smith-Waterman), and yield the hits for each query, the same as `gpualign sw`
     writes.
 
-    queries: sequences, or a file of them
-    db: sequences, a file or an index; None: the queries are searched in each other
-    scoring: scores of letters and costs of gaps; None: the defaults of the alphabet
-    max_hits: number of best hits of each query (default: 25, or with a threshold all that pass)
-    min_score: smallest score
-    max_evalue: largest E-value
-    min_identity: smallest identity, a fraction
+    queries: sequences or a sequence file
+    db: sequences, a file or an index; None: the queries are searched against each other
+    scoring: letter scores and gap costs; None: the defaults for the alphabet
+    max_hits: maximum number of hits per query, best first (default: 25, or with a threshold all hits that pass)
+    min_score: minimum score
+    max_evalue: maximum E-value
+    min_identity: minimum identity, a fraction
     strand: for DNA only: "both" (default), "plus" or "minus"
-    translate: "query", "target" or "both": search these nucleotides as proteins in six frames
-    genetic_code: NCBI's number of the genetic code, for `translate`
-    mask: "seg", "dust" or "none" (default: the one that fits the alphabet)
+    translate: "query", "target" or "both": translate these nucleotide sequences in six frames and search them as proteins
+    genetic_code: NCBI number of the genetic code, for `translate`
+    mask: "seg", "dust" or "none" (default: the method for the alphabet)
     evalue: "table", "estimate" or "none"
-    traceback: False for scores alone
-    with_self: also search each query in itself, if `db` is None
-    fields: columns, by the names of `gpualign sw --fields`
-    identity_def: definition of identity by vsearch's numbers, 0 to 4
+    traceback: False for scores only
+    with_self: also search each query against itself, if `db` is None
+    fields: column names, as for `gpualign sw --fields`
+    identity_def: identity definition, numbered 0 to 4 as in vsearch
     device: "auto", "cpu", "cuda", "all", ...
     threads: CPU threads
-    memory: memory for work beside the sequences and the results, bytes
-    executor: its workers compute, as for `gpualign.nw`
-    progress: called with the DP cells done and in all
+    memory: memory for work, in addition to the sequences and results, bytes
+    executor: run on its workers, as for `gpualign.nw`
+    progress: called with (DP cells done, total)
 
-    Yields the `Hits` of each query in the order of the queries, also of queries without hits. Closing the iterator stops all work.
-    Raises `InputError` for bad input, for bad arguments at the call and not at the first hits; `RunError` if a device or memory fails.
+    Yields the `Hits` for each query in query order, including queries without hits. Closing the iterator stops all work.
+    Raises `InputError` for bad input (bad arguments are reported immediately, not when the first hits are requested); `RunError` if a
+    device fails or memory runs out.
 
     >>> hits = next(sw(["GATTACAGATTACA"], ["CCGATTACAGATTACACC", "TTTTTTTT"], min_score=50, evalue="none"))
     >>> hits["target"], hits["score"].tolist()

@@ -1,4 +1,4 @@
-"""Trees of the records of a matrix."""
+"""Trees built from matrices."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gpualign.jobs.tree import METHODS, check_libraries, check_root, make_tree
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree whose leaves are the records of a matrix, or a spanning tree, whose nodes are the records. `str()` is Newick's format.
+    """A tree whose leaves are the records of a matrix, or a spanning tree, whose nodes are the records. `str()` returns Newick text.
 
-    newick: the tree in Newick's format; several trees, one a line, if no known distance connects some of the records
-    ids: ids of the records
+    newick: the tree in Newick format; several trees, one per line, if some records are not connected by known distances
+    ids: record ids
     method: "nj", "upgma" or "mst"
     """
 
@@ -34,16 +34,16 @@ class Tree:
 
 
 def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
-    """Return the tree of the records of a matrix that `gpualign tree` writes.
+    """Return the tree of the records in a matrix, the same as `gpualign tree` writes.
 
-    matrix: a `Matrix` of distances or identities that `nw` or `dist` returned; identities become distances, 1 - identity
-    method: "nj", neighbour joining; "upgma", average linkage; "mst", the minimum spanning tree
-    root: for neighbour joining, the id of the outgroup, or "midpoint", half way between the two records that are farthest apart; None: the
-        node in which the last three meet
+    matrix: a `Matrix` of distances or identities returned by `nw` or `dist`; identities become distances, 1 - identity
+    method: "nj" (neighbour joining), "upgma" (average linkage) or "mst" (minimum spanning tree)
+    root: for neighbour joining, the id of the outgroup, or "midpoint", halfway between the two most distant records; None: the node that
+        joins the last three nodes
 
     Returns a `Tree`.
-    Raises `InputError` for anything but distances of one set, for pairs without a distance (which "mst" allows), and for more records than
-    the memory holds a tree of; `RunError` without scipy.
+    Raises `InputError` for anything but distances within one set, for pairs without a distance (allowed for "mst"), or if there is not
+    enough memory for the number of records; `RunError` if scipy is missing.
 
     >>> import numpy as np
     >>> ids = ["a", "b", "c"]
