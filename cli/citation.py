@@ -1,4 +1,4 @@
-"""References for gpualign and the papers it grew out of. CITATION.cff holds the same data, and a test compares the two."""
+"""References for gpualign and the papers it is based on. CITATION.cff has the same data, and a test compares the two."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ BibTeX:
 
 
 def citation() -> str:
-    """Return the output of --citation: references as text, then as BibTeX."""
+    """Return the output for --citation: references as text, then as BibTeX."""
     return _TEXT.replace("{version}", __version__)

@@ -1,4 +1,4 @@
-"""Entry point of the executable. Installs signal handlers first, so that a signal during the imports ends the run like any other."""
+"""Entry point of the executable. Installs signal handlers first, so that a signal during imports ends the run like any other signal."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from typing import NoReturn
 from gpualign.core.common import signals
 
 _WITH_AN_END = {"mpi4py", "pycuda"}
-"""Libraries whose compiled part or tools must run code when Python exits."""
+"""Libraries whose compiled code or tools must run at Python exit."""
 
 
 def main() -> NoReturn:
-    """Run the command line, and exit with its code."""
+    """Run the command line, and exit with its exit code."""
     _have_standard_streams()
     signals.install()
     codes = _end_quickly()
@@ -37,16 +37,16 @@ def main() -> NoReturn:
 
 
 def _have_standard_streams() -> None:
-    """Replace standard streams that the caller has closed (`>&-`). Otherwise the next files opened would get their numbers, and messages
-    would be written into them. Reading or writing them is an error, as it should be; messages are lost."""
+    """Replace standard streams closed by the caller (`>&-`). Otherwise, the next files opened would get the descriptors of the standard
+    streams, and messages would be written into these files. Reading or writing a replaced stream is an error; messages are lost."""
     for number, name, access in ((0, "stdin", os.O_WRONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
         if getattr(sys, name) is None and os.open(os.devnull, access) == number:  # `open` takes the lowest free number
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115  # stays open until the process ends
 
 
 def _end_quickly() -> list[int]:
-    """Return a list that takes the exit code once it is known. The process then ends as soon as Python has joined its threads and called
-    all exit handlers. Python would take every module apart first, function by function, which costs 6 ms."""
+    """Return a list, to which the exit code is to be appended. The process then ends once Python has joined all threads and called all
+    exit handlers, without the usual teardown of every module, which takes 6 ms."""
     codes: list[int] = []
 
     def end() -> None:
@@ -67,7 +67,7 @@ def _end_quickly() -> list[int]:
 
 
 def _start_quickly() -> None:
-    """Set up Python and NumPy for a process that ends with its command."""
+    """Set up Python and NumPy for a process that runs a single command."""
     # OpenBLAS, which comes with NumPy, starts a thread per processor, and these spin before they sleep. Its few small products take less
     # time than that.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -1,4 +1,4 @@
-"""The `gpualign` command: the group of commands, and the only place that turns errors into messages and exit codes."""
+"""The `gpualign` command: the command group, and the only place where errors are converted to messages and exit codes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from gpualign.core.common.errors import GpualignError, for_command_line
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 COMMANDS = ("bench", "cluster", "dist", "index", "info", "merge", "nw", "plot", "sw", "tree")
-"""Each is a function of this name, in the module of this name in `commands`."""
+"""Each command is a function with this name, in the module with this name in `commands`."""
 
 
 class _Commands(Mapping[str, click.Command]):
-    """Mapping that imports a command on first use, so that no command waits for the options of the others."""
+    """Mapping that imports each command on first use, so that running one command does not load the options of the rest."""
 
     def __getitem__(self, name: str) -> click.Command:
         if name not in COMMANDS:
@@ -86,7 +86,7 @@ def _fail(message: str, code: int) -> int:
 
 
 def run() -> int:
-    """Run one command and return its exit code. Errors become messages."""
+    """Run one command and return its exit code. Errors are reported as messages."""
     stdout = sys.stdout
     try:
         if "_GPUALIGN_COMPLETE" in os.environ:  # a shell asks for completions
@@ -104,7 +104,7 @@ def run() -> int:
 
 
 def _explain(error: BaseException, stdout: object) -> int:
-    """Report `error` and return the exit code. stdout: the original stream; Click replaces it if the reader of its own output is gone."""
+    """Report `error` and return the exit code. stdout: the original stream, which Click replaces if the reader of Click output is gone."""
     if isinstance(error, SystemExit) and sys.stdout is stdout:  # by Click, after it has written a completion
         raise error
     if isinstance(error, click.ClickException):

@@ -1,4 +1,4 @@
-"""`gpualign bench`: measures the methods of the papers on this machine."""
+"""`gpualign bench`: benchmarks the published methods on this machine."""
 
 from __future__ import annotations
 

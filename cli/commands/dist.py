@@ -1,4 +1,4 @@
-"""`gpualign dist`: distances of all pairs of samples by their SNPs, genotypes or alleles."""
+"""`gpualign dist`: pairwise distances between samples, based on SNPs, genotypes or alleles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gpualign index`: writes a database in a form that searches can use at once."""
+"""`gpualign index`: writes a database in a form that searches can use immediately."""
 
 from __future__ import annotations
 

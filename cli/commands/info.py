@@ -1,4 +1,4 @@
-"""`gpualign info`: engines and devices of this build and machine, to be sent with a bug report."""
+"""`gpualign info`: engines and devices of this build and machine, for bug reports."""
 
 from __future__ import annotations
 

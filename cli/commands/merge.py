@@ -66,7 +66,7 @@ def merge(parts: tuple[str, ...], output: str, log: str | None, quiet: bool) -> 
 
 
 def _checked_path(output: str, format: str) -> Path | None:
-    """Return the path of `output`, None for standard output. Raises `InputError` if its suffix is of another format than the parts."""
+    """Return the path for `output`, None for standard output. Raises `InputError` if the suffix does not match the format of the parts."""
 
     from gpualign.core.common.errors import InputError
     from gpualign.core.output.formats.registry import FORMATS
@@ -85,7 +85,7 @@ def _checked_path(output: str, format: str) -> Path | None:
 
 
 def _names(part: PartFileReader) -> tuple[Names, Names]:
-    """Return the names of queries and of targets; for one set both are one object."""
+    """Return the query names and target names; for one set, both are the same object."""
     from gpualign.core.common.errors import InputError
     from gpualign.core.output.matrix_files import id_list_names
     from gpualign.core.sequences.ids import Names
@@ -117,7 +117,7 @@ def _merge_sparse(parts: Sequence[PartFileReader], path: Path | None, files: Out
 
 
 def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -> None:
-    """Raise `InputError` if rows in `counts` are out of range, or its sums differ from `lengths`, those of indices and values."""
+    """Raise `InputError` if a row number in `counts` is out of range, or if the total count differs from the array lengths (`lengths`)."""
     import numpy as np
 
     from gpualign.core.common.errors import InputError
@@ -150,7 +150,7 @@ def _merge_matrices(parts: Sequence[PartFileReader], path: Path | None, files: O
 
 
 def _joined(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, shape: tuple[int, int]) -> Array:
-    """Return the matrix of `shape` (or the condensed one of as many records), joined from its parts."""
+    """Return the matrix with this `shape` (or the condensed matrix for as many records), joined from the parts."""
     from gpualign.core.output.matrix_files import condensed_start
     from gpualign.core.output.mirroring import MatrixFiller
     from gpualign.jobs.devices.resources import Resources

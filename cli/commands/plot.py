@@ -1,4 +1,4 @@
-"""`gpualign plot`: a heat map of a matrix that another command wrote."""
+"""`gpualign plot`: draws a heat map of a matrix written by `dist`, `nw` or `sw`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gpualign sw`: exhaustive local search of a database."""
+"""`gpualign sw`: exhaustive local search in a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gpualign tree`: builds a tree of records from their distances."""
+"""`gpualign tree`: builds a tree of records from distances."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Readers of inputs other than sequences: arrays, matrices, lists of pairs, calls."""
+"""Readers for inputs other than sequences: arrays, matrices, pair lists and calls."""

@@ -30,23 +30,23 @@ from gpualign.jobs.output.atomic_files import STDIO, open_input
 Matrix = npt.NDArray[Any]
 
 _BESIDE = ("ids", "query_ids", "target_ids", "compared")
-"""Arrays of an .npz that are not its matrix."""
+"""Names of arrays in an .npz other than the matrix."""
 
 _PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 _LARGEST = 1e100
-"""Largest value that is accepted, so that sums of values stay finite."""
+"""Maximum accepted value, so that sums of values stay finite."""
 
 
 @dataclass(frozen=True)
 class StoredMatrix:
     """A matrix read from a file.
 
-    values: as stored in the file, [rows][columns], or the vector of pairs i < j of a condensed matrix
-    rows, columns: ids; "1", "2", ... if the file has none
-    one_set: rows and columns are the same records
-    name: what the file says it holds (for .npz the name of the array), None if it does not say
-    assumed: what was assumed when reading it, None if the file was unambiguous
+    values: as stored in the file, [rows][columns], or for a condensed matrix the vector of the pairs i < j
+    rows, columns: ids; "1", "2", ... if the file has no ids
+    one_set: whether rows and columns are the same records
+    name: kind of values according to the file (for .npz the array name), None if unknown
+    assumed: assumption made when reading the file, None if the file was unambiguous
     """
 
     values: Matrix
@@ -69,7 +69,7 @@ class _Contents:
 
 
 def read_matrix(path: str) -> StoredMatrix:
-    """Read the matrix of an .npy, .npz or text file, or of standard input (-). Raises `InputError` for anything else."""
+    """Read a matrix from an .npy, .npz or text file, or from standard input (-). Raises `InputError` for anything else."""
     with open_input(path) as (stream, source):
         raw = stream.read()
     if raw.startswith(NPY_MAGIC):
@@ -128,7 +128,7 @@ def _by(shape: Sequence[int]) -> str:
 
 
 def _ids_beside(path: Path, values: Matrix) -> tuple[list[str] | None, list[str] | None]:
-    """Read the lists of ids that `nw` and `dist` write beside NAME.npy: of one set, or of two. If both exist, return those that fit."""
+    """Read the id lists that `nw` and `dist` write next to NAME.npy, for one set or two. If both exist, return the matching lists."""
 
     def read(what: str) -> list[str] | None:
         beside = path.with_name(f"{path.stem}.{what}.txt")
@@ -165,7 +165,7 @@ def _of_npz(arrays: dict[str, Matrix], source: str) -> _Contents:
 
 
 def _text(raw: bytes, path: str, source: str) -> _Contents:
-    """Parse a text matrix. path: its file, or - for standard input."""
+    """Parse a text matrix. path: the file, or - for standard input."""
     name = "FILE" if path == STDIO else shlex.quote(path)
     start, unpacked = unpack(io.BytesIO(raw), source)
     if not start.strip():
@@ -190,7 +190,7 @@ def _text(raw: bytes, path: str, source: str) -> _Contents:
 
 
 def _matrix_text(text: bytes, source: str, count: int | None) -> TextMatrix:
-    """Parse a text matrix. count: number of records if ids beside the file give it, else None."""
+    """Parse a text matrix. count: number of records according to the id file, None without an id file."""
 
     def rows() -> Iterator[Row]:
         return open_delimited(io.BytesIO(text), source).rows()
@@ -210,7 +210,7 @@ def _matrix_text(text: bytes, source: str, count: int | None) -> TextMatrix:
 
 
 def _ids_of_plink(path: Path) -> tuple[list[str] | None, Path | None]:
-    """Return (ids, path) of the file FILE.id that PLINK writes beside a matrix, (None, None) if there is none."""
+    """Return (ids, path) of the file FILE.id that PLINK writes next to a matrix, (None, None) if there is no such file."""
     plain = path.with_suffix("") if path.suffix in _PACKED else path
     beside = next((one for one in (path.with_name(f"{path.name}.id"), plain.with_name(f"{plain.name}.id")) if one.is_file()), None)
     if beside is None:
@@ -228,11 +228,11 @@ _MADE_OF = {
     FileKind.CLUSTAL: "gpualign dist {name} -o x.npz",
     FileKind.PHYLIP: "gpualign dist {name} -o x.npz",
 }
-"""Commands that compute a matrix from a kind of file."""
+"""Commands that compute a matrix from each kind of file."""
 
 
 def _refuse(kind: FileKind, source: str, name: str) -> NoReturn:
-    """Raise `InputError` for a file of another kind. name: its path, quoted for a shell."""
+    """Raise `InputError` for the wrong kind of file. name: shell-quoted path of the file."""
     if kind in _MADE_OF:
         raise InputError(f"{source} is {kind.value}; make a matrix first: {_MADE_OF[kind].format(name=name)}")
     if kind is FileKind.PAIRS:

@@ -1,4 +1,4 @@
-"""Inputs of several files: @LIST, a text file that names them, one per line."""
+"""Multi-file inputs: @LIST, a text file with one file name per line."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 
 SIGN = "@"
-"""Prefix of a list. A file whose own name begins with it is written ./@NAME."""
+"""Prefix for a list. A file whose name begins with @ is written ./@NAME."""
 
 
 @dataclass(frozen=True)
 class InputFiles:
-    """Files that an argument names.
+    """Files named by an argument.
 
     paths: the files, in order
-    listed: the list that names them, None if the argument is the file itself
+    listed: the list file, None if the argument is the input file itself
     """
 
     paths: tuple[str, ...]
@@ -24,12 +24,12 @@ class InputFiles:
 
     @property
     def everything(self) -> tuple[str, ...]:
-        """Return all files that are read, the list included."""
+        """Return all files to be read, including the list."""
         return self.paths if self.listed is None else (self.listed, *self.paths)
 
 
 def input_files(argument: str) -> InputFiles:
-    """Return the files that an argument names: itself, or those of the list after an @; @- is a list from standard input.
+    """Return the files named by an argument: the argument itself, or with @ the files in the list; @- is a list from standard input.
 
     Names are relative to the working directory. Blank lines and lines that begin with # are skipped. Raises `InputError` naming list and
     line.

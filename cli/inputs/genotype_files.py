@@ -1,4 +1,4 @@
-"""Opens the inputs of `gpualign dist`. core/distance/readers/detection.py detects their formats."""
+"""Opens the inputs of `gpualign dist`. core/distance/readers/detection.py detects the formats."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 
 def files_of(path: str) -> list[str]:
-    """Return all files that are read for the input `path`."""
+    """Return all files to be read for the input `path`."""
     return [path] if path == STDIO else fileset_files(path)
 
 
 def read_again(paths: Sequence[str], beside: Sequence[str]) -> list[str] | None:
-    """Return the files that hold the inputs and those beside them that choose sites, in this order. None if an input is not a regular file
-    and cannot be read twice."""
+    """Return the input files, followed by the files that select sites (`beside`). None if any of them is not a regular file and so cannot
+    be read twice."""
     if any(path == STDIO or not os.path.isfile(path) for path in [*map(fileset_path, paths), *beside]):
         return None
     return [name for path in paths for name in files_of(path) if os.path.isfile(name)] + [*beside]
 
 
 def column_files(*named: str | None) -> list[str]:
-    """Return the files of titles among the values of options."""
+    """Return the title files among the option values."""
     return [one for one in named if one is not None and os.path.isfile(one)]
 
 
 def read_titles(named: str) -> tuple[str, ...]:
-    """Return titles of columns: comma-separated, or from the file of this name, one per line. Raises `InputError` for an empty file."""
+    """Return column titles from a comma-separated list, or from a file with one per line. Raises `InputError` for an empty file."""
     if not os.path.isfile(named):
         return tuple(title.strip() for title in named.split(","))
     with open_input(named) as (stream, source):
@@ -49,7 +49,7 @@ def read_titles(named: str) -> tuple[str, ...]:
 
 
 def open_calls(sets: Sequence[InputFiles], stack: ExitStack) -> Iterator[CallFile]:
-    """Open the files one by one, as the caller iterates. `stack` closes them; files of a set of several are closed before the next one is
+    """Open the files one by one as the caller iterates; `stack` closes them. In a multi-file set, each file is closed before the next is
     opened, because there may be thousands. Raises `InputError`."""
     for one in sets:
         for number, name in enumerate(one.paths):
@@ -60,7 +60,7 @@ def open_calls(sets: Sequence[InputFiles], stack: ExitStack) -> Iterator[CallFil
 
 
 def samples_of(sets: Sequence[InputFiles], samples: Samples) -> dict[str, Counts]:
-    """Return the number of samples in each file of calls."""
+    """Return the number of samples in each call file."""
     counts: dict[str, Counts] = {}
     for one, names in zip(sets, (samples.queries, samples.targets), strict=False):
         for path, count in zip(one.paths, names.files or (len(names),), strict=True):

@@ -17,14 +17,14 @@ from gpualign.core.files.phylip_matrix import is_count
 from gpualign.jobs.matrix_memory import MatrixUse, check_memory
 
 _SQUARE_ARRAY, _SQUARE_ARCHIVE, _TEXT, _VECTOR, _VECTOR_ARCHIVE = 24, 32, 37, 5, 8
-"""Bytes per cell of the square matrix that reading takes, measured with 3,000 records."""
+"""Memory needed for reading, in bytes per cell of the square matrix, measured with 3,000 records."""
 
 
 def check_size(path: str, use: MatrixUse) -> None:
-    """Raise `InputError` for a matrix that needs more memory than this process may still use.
+    """Raise `InputError` for a matrix that needs more memory than is available to this process.
 
-    The size is taken from the headers of .npy and .npz, or from the first line of text. Pipes, which can be read only once, triangles of
-    text and damaged files are left to their readers.
+    The size is determined from the .npy and .npz headers, or from the first line of text. Pipes (which can be read only once), text
+    triangles and damaged files are not checked here but by their readers.
     """
     if not os.path.isfile(path):
         return
@@ -38,7 +38,7 @@ def check_size(path: str, use: MatrixUse) -> None:
 
 
 def _shape(stream: BinaryIO, source: str) -> tuple[int, int, int]:
-    """Return (rows, columns, bytes per cell in reading) of the square that a stored matrix becomes."""
+    """Return (rows, columns, bytes per cell while reading) of a stored matrix once expanded to a square."""
     start = stream.read(len(NPY_MAGIC))
     stream.seek(0)
     if start == NPY_MAGIC:
@@ -67,7 +67,7 @@ def _shape_of_array(stream: object) -> tuple[int, ...]:
 
 
 def _square(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return the shape of the square whose pairs i < j are in a vector. Lists of ids are vectors too, but yield small squares."""
+    """Return the shape of a matrix once a condensed vector is expanded to a square. Id lists are vectors too, but yield small squares."""
     if len(shape) == 2:
         return shape
     side = (1 + math.isqrt(1 + 8 * math.prod(shape))) // 2

@@ -12,9 +12,9 @@ from gpualign.jobs.tree import parse_tree
 
 
 def read_tree(path: str, ids: Sequence[str], warn: Callable[[str], None]) -> Tree:
-    """Read the only tree of a file; - is standard input. ids: expected leaves, in which the file may write underscores for blanks.
+    """Read the only tree in a file; - is standard input. ids: expected leaves, whose blanks may be underscores in the file.
 
-    Raises `InputError` as `parse_tree` does.
+    Raises the same errors as `parse_tree`.
     """
     with open_input(path) as (stream, source):
         text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape").read()

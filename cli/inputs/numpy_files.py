@@ -20,9 +20,9 @@ NPZ_MAGIC = b"PK"
 
 
 def parse_npy(raw: bytes, source: str) -> Array:
-    """Return the read-only array of an .npy file. Raises `InputError` for anything else than a complete .npy file.
+    """Return the read-only array in an .npy file. Raises `InputError` for anything but a complete .npy file.
 
-    raw: the bytes of the file. The array is a view of them; the size that the header states is compared with theirs.
+    raw: file content. The array is a view of `raw`; the size stated in the header is compared with the actual size.
     """
     try:
         return _view(raw)
@@ -32,7 +32,7 @@ def parse_npy(raw: bytes, source: str) -> Array:
 
 
 def parse_npz(raw: bytes, source: str) -> dict[str, Array]:
-    """Return the arrays of an .npz file by name, in its order. Raises `InputError` for anything else than a complete .npz file."""
+    """Return the arrays in an .npz file by name, in file order. Raises `InputError` for anything but a complete .npz file."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             return {member.filename.removesuffix(".npy"): _view(_unpacked(archive, member)) for member in archive.infolist()}
@@ -42,7 +42,7 @@ def parse_npz(raw: bytes, source: str) -> dict[str, Array]:
 
 
 def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """Return all bytes of a member, its checksum verified. Memory grows with the data, not with the size that the archive states."""
+    """Return the content of a member, verifying the checksum. Memory grows with the data, not with the size stated in the archive."""
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError(f"{member.filename!r} is compressed by method {member.compress_type}; expected stored or deflated members")
     if not member.filename.endswith(".npy"):
@@ -75,7 +75,7 @@ def _view(raw: bytes) -> Array:
 
 
 def _reason(error: Exception) -> str:
-    """Return the message of an error as one printable line of bounded length, because it may quote bytes of the file."""
+    """Return an error message as one printable line of bounded length, because the message may quote bytes from the file."""
     text = " ".join(str(error).split()) or type(error).__name__
     text = "".join(c if c.isprintable() else "?" for c in text)
     return text if len(text) <= 160 else text[:159] + "…"

@@ -1,4 +1,4 @@
-"""Reads lists of pairs with a distance or an identity, as `nw` and `dist` write them."""
+"""Reads lists of pairs with distances or identities, as written by `nw` and `dist`."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ _BEHIND_DISTANCES = re.compile(r"|[0-9]+|[^\t]+\t[0-9]+/[0-9]+")
 """Columns that may follow the distance in a list without a header: none, the compared sites, or the last two columns of mash."""
 
 _LOOKED_AT = 20
-"""Number of rows from which the layout of a list is recognised."""
+"""Number of rows used to recognise the layout of a list."""
 
 _ROUNDING = 1e-9
-"""Largest distance of a record from itself that is accepted, because some programs write such values."""
+"""Maximum accepted distance between a record and itself, because some programs write small nonzero values."""
 _LINE_BYTES = 96
-"""Memory per pair: two record numbers, a value and a line, and the sorted keys by which repeated pairs are found; or, after the list has
-been read, the near pairs beside it."""
+"""Memory per pair, bytes: two record numbers, a value, a line number and the sorted keys for finding repeated pairs; or, once the list
+has been read, the list and the near pairs."""
 _LARGEST = 1e100
-"""Largest value that is accepted, so that sums of values stay finite."""
+"""Maximum accepted value, so that sums of values stay finite."""
 
 
 @dataclass(frozen=True)
 class PairList:
-    """Pairs of a list.
+    """Pairs from a list.
 
-    pairs: pairs and their values
-    of_identities: the values are identities, not distances
+    pairs: pairs and values
+    of_identities: whether the values are identities, not distances
     """
 
     pairs: ListedPairs
@@ -55,10 +55,10 @@ class PairList:
 class _Columns:
     """Layout of a list.
 
-    query, target, value: indices of the columns of the two ids and the value
+    query, target, value: column indices of the two ids and the value
     width: number of columns
-    kind: title of the column of values
-    headed: line 1 is a header
+    kind: title of the value column
+    headed: whether line 1 is a header
     """
 
     query: int
@@ -70,12 +70,12 @@ class _Columns:
 
 
 def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[str] | None = None, memory: int | None = None) -> PairList:
-    """Read a list of pairs: a table with a header, which may be repeated, that names the columns query, target and distance, identity or
-    score; or, without a header, two ids and a distance. Tabs, commas, semicolons or blanks delimit columns; - is standard input.
+    """Read a pair list: a table whose header (possibly repeated) names the columns query, target and distance, identity or score; or,
+    without a header, two ids and a distance. Columns are delimited by tabs, commas, semicolons or blanks; - is standard input.
 
-    edit: scores are edit distances (None: the command has no such option); other scores are not distances. by_identity: read identities.
-    ids: ids of all records; None: the records are those in the list, in order of appearance, so a record without a near pair may be
-    missing. memory: bytes that reading may take. Raises `InputError` naming the line, and `TooLittleMemory` if the list needs more.
+    edit: scores are edit distances (None: the command has no such option); otherwise scores are not distances. by_identity: read
+    identities. ids: ids of all records; None: use the records in the list, in order of appearance, without records that have no near pair.
+    memory: memory limit for reading, bytes. Raises `InputError` naming the line, and `TooLittleMemory` if the list needs more.
     """
     with open_input(path) as (stream, source):
         start, unpacked = unpack(stream, source)
@@ -97,8 +97,8 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
 
 
 def _refuse_matrix(rows: Sequence[Row], source: str) -> None:
-    """Raise `InputError` if the first rows are ambiguous: two ids and a distance each, but also a small matrix, or rows that begin with
-    their numbers. A larger matrix has more columns than a list."""
+    """Raise `InputError` if the first rows are ambiguous: two ids and a distance per row, or a small matrix, or rows that begin with row
+    numbers. A larger matrix has more columns than a list."""
     if len(rows) < _LOOKED_AT and len(rows[0][1]) == len(_ENDS) + 1 and _is_matrix(rows, source):
         raise InputError(f"{source}: line {rows[0][0]} may begin a list of pairs or a matrix; write a header: query, target, distance")
     counting = [cells[0] for _, cells in rows] == [str(k) for k in range(1, len(rows) + 1)]
@@ -115,8 +115,8 @@ def _is_matrix(rows: Sequence[Row], source: str) -> bool:
 
 
 def _after_row_names(columns: _Columns, rows: Sequence[Row], header: Row, source: str) -> _Columns:
-    """Return the columns shifted past the row names, above which R writes no title. Raises `InputError` if the first cells are not row
-    numbers."""
+    """Return the layout with the columns shifted past the row names, for which R writes no title. Raises `InputError` if the first cells
+    are not row numbers."""
     names = [cells[0] for _, cells in rows]
     if not all(name.isdecimal() for name in names) or len(set(names)) < len(names):
         line, cells = rows[0]
@@ -125,7 +125,7 @@ def _after_row_names(columns: _Columns, rows: Sequence[Row], header: Row, source
 
 
 def _columns(first: Row, edit: bool | None, by_identity: bool, source: str) -> _Columns:
-    """Return the layout by the first line. first: its number and cells."""
+    """Return the layout according to the first line. first: line number and cells."""
     line, names = first
     if set(_ENDS) <= set(names):
         kind = _kind(names, edit, by_identity, source)
@@ -147,7 +147,7 @@ def _columns(first: Row, edit: bool | None, by_identity: bool, source: str) -> _
 
 
 def _kind(names: list[str], edit: bool | None, by_identity: bool, source: str) -> str:
-    """Return the title of the column of distances, identities or edit distances. Raises `InputError` if there is none."""
+    """Return the title of the distance, identity or edit distance column. Raises `InputError` if there is no such column."""
     titles = ["identity"] if by_identity else ["distance", "score"] if edit else ["distance", "identity"]
     for name in titles:
         if name in names:
@@ -162,7 +162,7 @@ def _kind(names: list[str], edit: bool | None, by_identity: bool, source: str) -
 
 
 def _number(cell: str) -> float | None:
-    """Return the number in a cell, nan for NA and similar, None for other text and for values that are too large."""
+    """Return the number in a cell, nan for NA and similar, None for any other text and for values that are too large."""
     try:
         value = float(cell)
     except ValueError:
@@ -173,7 +173,7 @@ def _number(cell: str) -> float | None:
 def _parse(
     rows: Iterator[Row], columns: _Columns, header: list[str] | None, ids: Sequence[str] | None, source: str, memory: int | None
 ) -> ListedPairs:
-    """Parse the rows. header: cells of the header, None without one; it is repeated in lists that were joined by cat."""
+    """Parse the rows. header: header cells, None without a header; the header may be repeated, in lists joined with cat."""
     max_pairs = sys.maxsize if memory is None else memory // _LINE_BYTES
     number = {} if ids is None else {name: k for k, name in enumerate(ids)}
     a, b, values, lines = array("i"), array("i"), array("d"), array("q")

@@ -1,4 +1,4 @@
-"""Reads the distances for clusters and trees, from a list of pairs or a matrix."""
+"""Reads distances for clusters and trees from a pair list or a matrix."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def read_precomputed(
     warn: Callable[[str], None],
     memory: int | None = None,
 ) -> tuple[PrecomputedDistances, bool]:
-    """Return (values, True if they are identities) of a list of pairs or a matrix. edit: scores are edit distances (None: the command has
-    no --edit); ids: ids of the sequences; memory: bytes that reading a list may take.
+    """Return (values, whether the values are identities) from a pair list or a matrix. edit: scores are edit distances (None: the command
+    has no --edit); ids: sequence ids; memory: memory limit for reading a list, bytes.
 
-    Raises `InputError` if the values are neither distances nor identities, and if the records differ from the sequences.
+    Raises `InputError` if the values are neither distances nor identities, or if the records differ from the sequences.
     """
     if edges is not None:
         listed = read_edges(edges, edit, by_identity, ids, memory)
@@ -80,7 +80,7 @@ def _why_not_one_set(stored: StoredMatrix) -> str:
 
 
 def in_order_of(given: PrecomputedDistances, sequences: Inputs | None) -> Inputs | None:
-    """Return the sequences in the order of the records."""
+    """Return the sequences in record order."""
     if sequences is None or list(sequences.queries.ids) == list(given.ids):
         return sequences
     place = {name: k for k, name in enumerate(sequences.queries.ids)}

@@ -1,4 +1,4 @@
-"""Reads tables of records: an id per line, and in each further column a group, a number or a date."""
+"""Reads record tables: one id per line, and a group, number or date in each additional column."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
 
 _MOST_NAMED = 20
-"""Number of columns of a table that a message names at most."""
+"""Maximum number of table columns named in a message."""
 
 
 @dataclass(frozen=True)
@@ -30,22 +30,22 @@ class _Table:
     """Selected columns of a table.
 
     titles: titles of the selected columns
-    cells: cells of each id in these columns, in the order of the lines
+    cells: cells for each id in these columns, in line order
     """
 
     titles: Sequence[str]
     cells: dict[str, list[str]]
 
     def columns(self, ids: Sequence[str]) -> Iterator[tuple[str, list[str], list[str]]]:
-        """Yield (title, all cells, cells of the records `ids`, "" for ids that are not in the table) of each column."""
+        """Yield (title, all cells, cells for the records `ids`, "" for ids not in the table) for each column."""
         for k, title in enumerate(self.titles):
             own = [self.cells[name][k] if name in self.cells else "" for name in ids]
             yield title, [cells[k] for cells in self.cells.values()], own
 
 
 def split_columns(argument: str) -> tuple[str, list[str] | None]:
-    """Return (file, names of columns) of FILE:COLUMN,..., or (file, None) if the whole argument is a file. A name with a comma may be in
-    double quotes. If the argument has several colons, the last one with an existing file before it ends the name of the file."""
+    """Return (file, column names) for FILE:COLUMN,..., or (file, None) if the whole argument is a file. A name with a comma may be in
+    double quotes. If the argument has several colons, the file name ends at the last colon preceded by the name of an existing file."""
     if _is_there(argument):
         return argument, None
     ends = [at for at in range(len(argument) - 1, 0, -1) if argument[at] == ":"]
@@ -61,25 +61,26 @@ def _is_there(path: str) -> bool:
 
 
 def read_columns(path: str, columns: Sequence[str], ids: Sequence[str], warn: Callable[[str], None]) -> list[Grouping | Quantity]:
-    """Read some columns of a table, in the order of `columns`. The format is that of `read_groups`, but line 1 must name the columns.
-    Columns of only numbers or only dates become quantities, others groups. Raises `InputError` as `read_groups` does, and if a column is
-    not in the table, naming those that are."""
+    """Read some columns of a table, in the order of `columns`. The format is the same as for `read_groups`, but line 1 must name the
+    columns. Columns with only numbers or only dates become quantities, all others groups. Raises the same errors as `read_groups`, and
+    an `InputError` that lists the existing columns if a column is not in the table."""
     table = _read_table(path, ids, warn, "the matrix", columns)
     return [quantity_of(title, own) or grouping(title, cells, own) for title, cells, own in table.columns(ids)]
 
 
 def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], of: str = "the matrix") -> list[Grouping]:
-    """Read the groupings of the records `ids`, one per column after the first. Tabs, commas, semicolons or blanks delimit columns; - is
-    standard input.
+    """Read the groupings of the records `ids`, one per column after the first. Columns are delimited by tabs, commas, semicolons or
+    blanks; - is standard input.
 
-    Line 1 names the columns, unless it begins with one of the ids. The table may have other records and lack some; an empty cell (or NA) is
-    no group. of: what holds the records, for messages. Raises `InputError` naming the line, or if no record is in the table.
+    Line 1 names the columns, unless it begins with one of the ids. The table may have additional records and lack some; an empty cell (or
+    NA) means no group. of: name for the source of the records, for messages. Raises `InputError` naming the line, or if no record is in the
+    table.
     """
     return [grouping(*column) for column in _read_table(path, ids, warn, of).columns(ids)]
 
 
 def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: str, columns: Sequence[str] | None = None) -> _Table:
-    """Read the columns `columns` of a table, None for all."""
+    """Read the columns `columns` of a table; None: all columns."""
     with open_input(path) as (stream, source):
         lines = [row for row in open_delimited(unpack(stream, source)[1], source).rows() if any(row[1])]
     if not lines:
@@ -113,7 +114,7 @@ def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: 
 
 
 def _place_of(name: str, titles: Sequence[str], source: str) -> int:
-    """Return the index of the column `name`. Raises `InputError` if there is none, or several."""
+    """Return the index of the column `name`. Raises `InputError` if there is no such column, or more than one."""
     if titles.count(name) == 1:
         return titles.index(name)
     if name in titles:
@@ -123,14 +124,14 @@ def _place_of(name: str, titles: Sequence[str], source: str) -> int:
 
 
 def read_group_pairs(path: str, within: bool, queries: Sequence[str], targets: Sequence[str], warn: Callable[[str], None]) -> GroupPairs:
-    """Return the pairs selected by the group of each record, from a table in the format of `read_groups`. Raises `InputError` as
-    `read_groups` does, and for records without a group."""
+    """Return the pairs selected according to the group of each record, from a table in the format of `read_groups`. Raises the same
+    errors as `read_groups`, and an `InputError` for records without a group."""
     ids = list(dict.fromkeys([*queries, *targets]))
     return group_pairs(read_groups(path, ids, warn, "the sequences"), ids, (queries, targets), within, f"--groups {path}")
 
 
 def read_ids(path: str) -> dict[str, int]:
-    """Read a list of ids, one per line. Returns the line number of each. Raises `InputError` for repeated ids and for an empty list."""
+    """Read a list of ids, one per line, and return the line number for each id. Raises `InputError` for repeated ids and an empty list."""
     with open_input(path) as (stream, source):
         text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape")
         places: dict[str, int] = {}
@@ -143,5 +144,5 @@ def read_ids(path: str) -> dict[str, int]:
 
 
 def read_order(path: str, ids: Sequence[str], warn: Callable[[str], None]) -> dict[str, int]:
-    """Read the order of records from a list of ids, one per line. Raises `InputError` for ids that are repeated or missing."""
+    """Read the record order from a list of ids, one per line. Raises `InputError` for repeated or missing ids."""
     return match_order(read_ids(path), ids, path, warn)

@@ -1,4 +1,4 @@
-"""Choice of the samples that `gpualign dist` compares, by its options."""
+"""Selects the samples for `gpualign dist` according to the options."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gpualign.jobs.sample_selection import SampleFilters
 
 
 def sample_files(exclude: Sequence[str]) -> list[str]:
-    """Return the files of ids among the values of --exclude."""
+    """Return the id files among the values of --exclude."""
     return [one for one in exclude if os.path.isfile(one)]
 
 
 def sample_filters(exclude: Sequence[str], min_called: str | None) -> SampleFilters:
-    """Return the filters that --exclude and --min-called ask for. Raises `InputError` naming the option or the file."""
+    """Return the filters for --exclude and --min-called. Raises `InputError` naming the option or file."""
     named: dict[str, str] = {}
     for one in exclude:
         named |= _listed(one) if os.path.isfile(one) else {one: "--exclude"}
@@ -26,7 +26,7 @@ def sample_filters(exclude: Sequence[str], min_called: str | None) -> SampleFilt
 
 
 def _listed(path: str) -> dict[str, str]:
-    """Read the ids in a file, one per line, each with its line for messages. Blank lines and lines that begin with # are skipped."""
+    """Read ids from a file, one per line, with a line reference for messages. Blank lines and lines that begin with # are skipped."""
     with open_input(path) as (stream, source):
         text = unpack(stream, source)[1].read().decode("utf-8-sig", "surrogateescape")
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]

@@ -1,4 +1,4 @@
-"""Choice of the sites that `gpualign dist` uses, by its options."""
+"""Selects the sites for `gpualign dist` according to the options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def interval_files(regions: str | None, mask: str | None) -> list[str]:
 
 
 def site_filters(regions: str | None, mask: str | None, core: str | None, maf: str | None) -> SiteFilters:
-    """Return the filters of --regions, --mask, --core and --maf. Raises `InputError` naming the option, or file, line and column."""
+    """Return the filters for --regions, --mask, --core and --maf. Raises `InputError` naming the option, or file, line and column."""
     return SiteFilters(
         None if regions is None else read_regions(regions),
         None if mask is None else _mask(mask),

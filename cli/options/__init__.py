@@ -1,4 +1,4 @@
-"""Options of the commands, as decorators: one module per section of the help."""
+"""Command options, as decorators: one module per help section."""
 
 from __future__ import annotations
 

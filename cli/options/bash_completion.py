@@ -1,4 +1,4 @@
-"""Bash completion of values with = and :, which bash splits into several words. Importing this module registers it with Click."""
+"""Bash completion for values with = and :, which bash splits into several words. Importing this module registers it with Click."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from gpualign.cli.options.completion_types import Item
 
 
 class Bash(BashComplete):
-    """Completion for bash, which cuts words at = and at :. --device=cuda:0 arrives in five parts, and an answer replaces the last one."""
+    """Completion for bash, which splits words at = and :. --device=cuda:0 arrives in five parts; a completion replaces the last part."""
 
     _kept = ""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return (complete words, word that is being typed)."""
+        """Return (complete words, word being typed)."""
         words, last = super().get_completion_args()
         joined = [""]
         for word in [*words, last]:
@@ -27,12 +27,12 @@ class Bash(BashComplete):
         return complete, incomplete
 
     def format_completion(self, item: Item) -> str:
-        """Return `item` as a line that the bash script reads."""
+        """Return `item` as a line for the bash script to read."""
         return f"{item.type},{item.value.removeprefix(self._kept)}"
 
 
 def _continues(before: str, part: str) -> bool:
-    """Return True if `part` belongs to the word `before`, from which bash has cut it: --option=value, cuda:0."""
+    """Return whether bash has split `part` off the word `before`, as in --option=value or cuda:0."""
     if before.endswith("cuda:") or (before.startswith("--") and before.endswith("=")):
         return True
     return (part == ":" and before.endswith("cuda")) or (part == "=" and before.startswith("--"))

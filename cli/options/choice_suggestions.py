@@ -27,7 +27,7 @@ _OF_BLAST = {
     "gapopen": "--gap-open G, which is BLAST's -gapopen and -gapextend together",
     "gapextend": "--gap-extend G",
 }
-"""Options that only BLAST has, with one dash, and what to type instead."""
+"""Options found only in BLAST, with one dash, and what to type instead."""
 
 
 class ChoiceType(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
@@ -46,7 +46,7 @@ class ChoiceType(click.Choice):  # type: ignore[type-arg,unused-ignore]  # gener
 
 
 class CommandGroup(click.Group):
-    """Group of commands that suggests names for mistyped ones."""
+    """Command group that suggests the nearest name for a mistyped command."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
@@ -59,7 +59,7 @@ class CommandGroup(click.Group):
 
 
 def _refuse_one_dash(command: click.Command, args: Sequence[str]) -> None:
-    """Raise `click.UsageError` for a long option with one dash, which Click would take for short ones: -out x for -o ut."""
+    """Raise `click.UsageError` for a long option with one dash, which Click would parse as short options: -out x as -o ut."""
     for arg in takewhile("--".__ne__, args):
         word = arg.partition("=")[0]
         name = word[1:].replace("_", "-")
@@ -71,14 +71,14 @@ def _refuse_one_dash(command: click.Command, args: Sequence[str]) -> None:
 
 
 def _answer(args: Sequence[str]) -> str:
-    """Return advice for a word that is no command, or ""."""
+    """Return advice for a word that is not a command, or "" if there is none."""
     if args[0] == "version":
         return "; type gpualign --version"
     return f"; type gpualign {' '.join([*args[1:2], '--help'])}" if args[0] == "help" else ""
 
 
 def explained(error: click.NoSuchOption, commands: Mapping[str, click.Command]) -> click.UsageError:
-    """Return `error` with the commands that have the option, or else with the nearest option of its own command."""
+    """Return `error`, extended with the commands that have the option, or else with the nearest option of the current command."""
     name = error.option_name
     message = f"No such option {name!r}"
     if of_other := _OF_OTHERS.get(name.lstrip("-").replace("_", "-")):
@@ -96,5 +96,5 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _options(command: click.Command) -> list[str]:
-    """Return the long options of a command."""
+    """Return the names of the long options of a command."""
     return ["--help", *(name for one in command.params for name in one.opts if name.startswith("--"))]

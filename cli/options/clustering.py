@@ -1,4 +1,4 @@
-"""Options of `gpualign cluster`: sources of distances, thresholds and methods."""
+"""Options of `gpualign cluster`: distance sources, thresholds and methods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpualign.cli.options.thresholds import ambiguous_option, identity_option
 
 
 def cluster_options(function: F) -> F:
-    """Add the options for sources of distances, thresholds and methods of clustering."""
+    """Add the options for distance sources, thresholds and clustering methods."""
     return stack(
         click.option(
             "--edges",

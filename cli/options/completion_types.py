@@ -1,7 +1,7 @@
-"""Click types of arguments and options without a fixed set of choices, with their tab completion.
+"""Click types for arguments and options without a fixed set of choices, with tab completion.
 
-The types pass on any text, `-` too, except an empty name: the code that opens a file or picks a device reports what is wrong with it.
-Nothing here loads NumPy, because the shell waits for the answer.
+The types accept any text except an empty name, including `-`. Invalid values are reported by the code that opens the file or selects the
+device. Nothing here loads NumPy, because the shell waits for the completion.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class NameType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class PathType(NameType):
-    """A file, or with `folders` a folder. The shell itself completes the names."""
+    """A file, or with `folders` a folder. The names are completed by the shell itself."""
 
     name = "path"
 
@@ -54,7 +54,7 @@ class PathType(NameType):
 
 
 class DeviceType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """Value of --device: a name, or a list with commas. Devices are not counted: asking the driver takes longer than typing a number."""
+    """Value of --device: a name or comma-separated list. The number of devices is not checked, because querying the driver is too slow."""
 
     name = "device"
 
@@ -67,12 +67,12 @@ class DeviceType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class ListType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """Comma-separated names. Completes the last one, with names that are not in the list yet."""
+    """Comma-separated names. Completes the last name, with names not yet in the list."""
 
     name = "list"
 
     def __init__(self, names: str) -> None:
-        """names: comma-separated; white space is ignored."""
+        """names: comma-separated names; white space is ignored."""
         self._names = "".join(names.split()).split(",")
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
@@ -82,7 +82,7 @@ class ListType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class MatrixType(NameType):
-    """The name of a substitution matrix, or a file."""
+    """The name or file of a substitution matrix."""
 
     name = "matrix"
 

@@ -1,4 +1,4 @@
-"""Options of `gpualign dist`: reading of calls, choice of samples and sites, output."""
+"""Options of `gpualign dist`: call parsing, sample and site selection, and output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpualign.core.output.formats.registry import Results
 
 
 def table_options(function: F) -> F:
-    """Add the options for reading tables of calls."""
+    """Add the options for reading call tables."""
     return stack(
         click.option(
             "--type",
@@ -50,7 +50,7 @@ def table_options(function: F) -> F:
 
 
 def sample_options(function: F) -> F:
-    """Add the options that choose samples."""
+    """Add the options for selecting samples."""
     return stack(
         click.option(
             "--exclude",
@@ -68,7 +68,7 @@ def sample_options(function: F) -> F:
 
 
 def site_options(function: F) -> F:
-    """Add the options that choose sites."""
+    """Add the options for selecting sites."""
     return stack(
         click.option(
             "--regions",
@@ -89,7 +89,7 @@ def site_options(function: F) -> F:
 
 
 def distance_output_options(function: F) -> F:
-    """Add the options for output of distances."""
+    """Add the options for distance output."""
     return stack(
         *file_options(Results.DISTANCES),
         click.option(

@@ -1,4 +1,4 @@
-"""Options of execution: kernels, devices, memory, shards and messages."""
+"""Execution options: kernels, devices, memory, shards and messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpualign.cli.options.param_types import ShardType, SizeType
 
 
 def kernel_option(names: Sequence[str], paper: str) -> Callable[[F], F]:
-    """Return the option --kernel. names: the kernels of `paper`, besides auto."""
+    """Return the option --kernel. names: kernels of `paper`, in addition to auto."""
     return click.option(
         "--kernel",
         type=ChoiceType(["auto", *names]),
@@ -76,7 +76,7 @@ def _log_option(more: str) -> Callable[[F], F]:
 
 
 def run_options(function: F, resumable: bool = True) -> F:
-    """Add the options for devices, memory, messages and --dry-run. resumable: the command has --resume."""
+    """Add the options for devices, memory, messages and --dry-run. resumable: whether the command has --resume."""
     return stack(
         click.option(
             "--device",

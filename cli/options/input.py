@@ -1,4 +1,4 @@
-"""Options of input: alphabet, ids, gaps, unusual letters and masking."""
+"""Input options: alphabet, ids, gaps, unusual letters and masking."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def input_options(function: F) -> F:
 
 
 def drop_empty_option(function: F) -> F:
-    """Add --drop-empty, for records without letters such as reads that trimming left empty."""
+    """Add --drop-empty, for records without letters, such as reads left empty by trimming."""
     return click.option("--drop-empty", is_flag=True, help="Leave out records without letters instead of refusing them.")(function)
 
 
 def mask_lower_option(function: F) -> F:
-    """Add --mask-lower, for letters that are masked in the files."""
+    """Add --mask-lower, for letters masked in the input files."""
     return click.option(
         "--mask-lower", is_flag=True, help="Read lower-case letters as N (proteins: X), for example soft-masked repeats of genomes."
     )(function)
 
 
 def mask_option(function: F) -> F:
-    """Add --mask, which hides low-complexity parts of the queries from a search."""
+    """Add --mask, which masks low-complexity regions of the queries."""
     return click.option(
         "--mask",
         type=ChoiceType(["seg", "dust", "none"]),

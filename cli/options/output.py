@@ -1,4 +1,4 @@
-"""Options of output: files, formats, columns and values."""
+"""Output options: files, formats, columns and values."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _FIELDS = (
 
 
 def condensed_option() -> Callable[[F], F]:
-    """Return the option --condensed: matrices of one set as vectors."""
+    """Return the option --condensed, which writes one-set matrices as vectors."""
     return click.option(
         "--condensed", is_flag=True, help="With .npy and .npz: write only pairs i < j, as a vector in scipy's condensed form."
     )
 
 
 def output_options(function: F) -> F:
-    """Add the options for output of pairs: file, columns, thresholds and values."""
+    """Add the options for pair output: file, columns, thresholds and values."""
     return stack(
         *file_options(Results.PAIRS),
         click.option(
@@ -72,7 +72,7 @@ def output_options(function: F) -> F:
 
 
 def hit_options(function: F) -> F:
-    """Add the options for output of hits: file, columns and thresholds."""
+    """Add the options for hit output: file, columns and thresholds."""
     return stack(
         *file_options(Results.HITS, Results.SCORES),
         click.option(
@@ -89,7 +89,7 @@ def hit_options(function: F) -> F:
 
 
 def cluster_output_options(function: F) -> F:
-    """Add the options for output of clusters."""
+    """Add the options for cluster output."""
     return stack(
         *file_options(Results.CLUSTERS),
         click.option("--uc", type=PathType(), metavar="FILE", help="Also write the clusters in .uc format (usearch, vsearch)."),
@@ -98,7 +98,7 @@ def cluster_output_options(function: F) -> F:
 
 
 def plot_option(function: F) -> F:
-    """Add --plot, a picture of the matrix."""
+    """Add --plot, which draws the matrix."""
     return click.option(
         "--plot",
         type=PathType(),

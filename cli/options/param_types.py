@@ -1,4 +1,4 @@
-"""Click types of numbers, sizes and shards."""
+"""Click types for numbers, sizes and shards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _MOST_BYTES = 1 << 50
 
 _EXACT = 2**53
-"""Integers up to this one are exact in every type that holds numbers here."""
+"""Integers up to this limit are exact in every number type used here."""
 
 
 class SizeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
@@ -36,7 +36,7 @@ class SizeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
 
 
 class WholeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
-    """An integer from `low` to `high`. (click.IntRange would show bounds in every help that serve safety alone.)"""
+    """An integer from `low` to `high`. (click.IntRange would show these bounds, which are only a safeguard, in every help text.)"""
 
     name = "integer"
 
@@ -55,11 +55,11 @@ class WholeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gen
 
 
 WEIGHTS = WholeType(-(10**10), 10**10)
-"""Scores of letters and costs of gaps. Whether a kernel can hold them is checked later, when all are known."""
+"""Letter scores and gap costs. Whether a kernel can represent them is checked later, once all values are known."""
 
 
 class FiniteType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
-    """A number that is neither infinite nor "nan", and small enough that integers are exact."""
+    """A finite number, not "nan", small enough that integers are exact."""
 
     name = "number"
 
@@ -74,7 +74,7 @@ class FiniteType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # ge
 
 
 def _as_fraction(text: str) -> str:
-    """Return advice on how to write a percentage as a fraction, or "" if `text` is none."""
+    """Return advice on how to write a percentage as a fraction, or "" if `text` is not a percentage."""
     try:
         return f"; {text} is {float(text[:-1]) / 100:g}" if text.endswith("%") else ""
     except ValueError:

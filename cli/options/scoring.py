@@ -1,4 +1,4 @@
-"""Options of scoring: matches, gaps, matrices and strands."""
+"""Scoring options: matches, gaps, matrices and strands."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _scoring_options(gaps: str, extend: str) -> tuple[Callable[[F], F], ...]:
 
 
 def scoring_options(function: F) -> F:
-    """Add the options for scoring of global alignments."""
+    """Add the scoring options for global alignments."""
     edit = click.option("--edit", is_flag=True, help="Unit-cost edit distance (smaller is closer) instead of a score.")
     return stack(*_scoring_options("DNA: 10, protein: 11", "1"), edit)(function)
 
 
 def local_scoring_options(function: F) -> F:
-    """Add the options for scoring of local alignments."""
+    """Add the scoring options for local alignments."""
     return stack(*_scoring_options("DNA: 16, protein: 12", "DNA: 6, protein: 1"))(function)
 
 

@@ -1,4 +1,4 @@
-"""Options of identity, thresholds and groups, which choose pairs and hits."""
+"""Identity, threshold and group options, which select pairs and hits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ambiguous_option() -> Callable[[F], F]:
 
 
 def pair_thresholds() -> tuple[Callable[[F], F], ...]:
-    """Return the options that choose which pairs are written."""
+    """Return the options that select the pairs to write."""
     return (
         click.option("--min-score", type=WholeType(), metavar="S", help="Write only pairs with score S or more."),
         click.option("--min-identity", type=FiniteType(), metavar="F", help="Write only pairs with this identity or more, from 0 to 1."),
@@ -63,7 +63,7 @@ def pair_thresholds() -> tuple[Callable[[F], F], ...]:
 
 
 def hit_thresholds() -> tuple[Callable[[F], F], ...]:
-    """Return the options that choose which hits are written."""
+    """Return the options that select the hits to write."""
     return (
         click.option(
             "--max-hits",
@@ -84,7 +84,7 @@ def hit_thresholds() -> tuple[Callable[[F], F], ...]:
 
 
 def group_options(function: F) -> F:
-    """Add the options that choose pairs by groups of records."""
+    """Add the options that select pairs according to record groups."""
     return stack(
         click.option(
             "--groups",

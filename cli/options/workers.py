@@ -1,4 +1,4 @@
-"""`--cluster`: opens the executor whose workers compute, for as long as a command runs."""
+"""`--cluster`: opens an executor, on whose workers the work runs, for the duration of a command."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ def find_resources(
     kernel: str = AUTO,
     traceback: str = "device",
 ) -> Resources:
-    """Return the resources that the options ask for, with the executor of the cluster if one is named. It is closed when the command ends.
-    An MPI worker does not return: it serves its coordinator and exits.
+    """Return the requested resources, including the cluster's executor if a cluster is named. The executor is closed when the command
+    ends. In an MPI worker this function does not return: the worker serves its coordinator and exits.
 
-    Raises `InputError` for unknown names of devices or clusters and for options that need a GPU of this machine, and otherwise as
-    `open_cluster` does.
+    Raises `InputError` for unknown device or cluster names and for options that need a local GPU, and the same errors as `open_cluster`.
     """
     if cluster is None:
         return checked_resources(device, threads, memory, messages)

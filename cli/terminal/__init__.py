@@ -1,1 +1,1 @@
-"""Output to the user while a command runs: notes, progress, times, and the log file."""
+"""User-facing output of a running command: notes, progress, timings and the log file."""

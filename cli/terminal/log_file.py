@@ -1,4 +1,4 @@
-"""`--log FILE`: all messages of a run, each line with a timestamp, also those that -q keeps from stderr."""
+"""`--log FILE`: all messages of a run with timestamps, including messages that -q suppresses on stderr."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gpualign.core.files.paths import descriptor_of
 
 
 class Log:
-    """Log file, written line by line, so that it is complete whenever and however the run ends.
+    """Log file, written line by line, so that the log is complete whenever and however the run ends.
 
-    Lines recorded before `open` are buffered until then, because the file may turn out to be an input.
+    Lines recorded before `open` are buffered, because the file may turn out to be an input.
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,7 +44,7 @@ class Log:
             self._write(b"".join(self._waiting))
 
     def record(self, text: str) -> None:
-        """Write each line of `text` with a timestamp. Safe to call from a signal handler; raises nothing."""
+        """Write each line of `text` with a timestamp. Safe to call from a signal handler; never raises."""
         now = self._now().astimezone().isoformat(timespec="seconds")
         lines = "".join(f"{now} {line}\n" for line in text.rstrip("\n").split("\n")).encode(errors="surrogateescape")
         if self._descriptor is None:
@@ -74,7 +74,7 @@ class _State:
 
 
 def begin(path: str | None) -> Log | None:
-    """Return the log of the command that starts, None if `path` is None. Raises `InputError` if `path` is no file."""
+    """Start the log of the current command and return it, or None if `path` is None. Raises `InputError` if `path` is not a file."""
     if path == "-":
         raise InputError("--log: name a file; stderr has the same messages anyway")
     if _State.log is not None:
@@ -85,6 +85,6 @@ def begin(path: str | None) -> Log | None:
 
 
 def record(text: str) -> None:
-    """Write `text` to the log of this command, if it has one."""
+    """Write `text` to the log of the current command, if there is one."""
     if _State.log is not None:
         _State.log.record(text)

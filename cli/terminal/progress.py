@@ -1,4 +1,4 @@
-"""Progress of a run: a bar on a terminal, otherwise a line per minute, and a line whenever SIGUSR1 arrives."""
+"""Progress of a run: a bar on a terminal, otherwise one line per minute; also a line whenever SIGUSR1 arrives."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from gpualign.core.common import signals
 from gpualign.core.common.units import fitting_unit
 
 PERIOD = 60.0
-"""Seconds before the first line and between two lines."""
+"""Seconds before the first line and between lines."""
 
 _RATES = {"cells": "CUPS", "pairs": " pairs/s", "comparisons": "/s"}
-"""Names of units of work per second."""
+"""Rate unit for each unit of work."""
 
 
 class ProgressBar:
-    """Work done (DP cells, comparisons), its rate and the time left.
+    """Shows the work done (DP cells, comparisons), the rate and the time left.
 
-    work: total work, 0 if it is not known yet
+    work: total work, 0 if not yet known
     unit: unit of the work, one of `_RATES`
-    bar: draw a bar
+    bar: whether to draw a bar
     report: receives a human-readable line every `PERIOD` seconds
-    answer: receives the line that SIGUSR1 asks for; it may be called between any two steps of the program
+    answer: receives the line requested with SIGUSR1; may be called at any point in the program
     """
 
     def __init__(self, work: int, unit: str, bar: bool, report: Callable[[str], None], answer: Callable[[str], None]) -> None:
@@ -91,8 +91,8 @@ class ProgressBar:
 
 
 def write_now(text: str) -> None:
-    """Write a line to stderr from a signal handler. It bypasses Python's own buffer, which may hold half a line, and erases what a bar has
-    drawn in this line of a terminal."""
+    """Write a line to stderr from a signal handler. Bypasses Python's buffer, which may contain part of a line, and erases any progress
+    bar on the current terminal line."""
     start = "\r\033[K" if os.isatty(2) else ""
     try:
         os.write(2, f"{start}{text}\n".encode())

@@ -1,4 +1,4 @@
-"""Notes, progress and the summary: all human-readable messages, on stderr."""
+"""Notes, progress and summary: all human-readable messages, on stderr."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 class ConsoleReporter:
     """Implements `gpualign.jobs.output.run_reporter.RunReporter`.
 
-    verbosity: -1: only errors, 0: notes and the summary, 1: also the plan
+    verbosity: -1: only errors; 0: notes and summary; 1: also the plan
     """
 
     @classmethod
     def of(cls, command: str, quiet: bool, verbose: bool = False, log: str | None = None, summary: str | None = None) -> ConsoleReporter:
-        """Return the reporter that -q, -v, --log and --summary ask for. Raises `InputError` if the log or the summary is no file."""
+        """Return the reporter for -q, -v, --log and --summary. Raises `InputError` if the log or summary is not a file."""
         return cls(command, -1 if quiet else 1 if verbose else 0, begin(log), summary)
 
     def __init__(self, command: str, verbosity: int, log: Log | None = None, summary: str | None = None) -> None:
@@ -47,7 +47,7 @@ class ConsoleReporter:
 
     @property
     def invocation(self) -> Invocation:
-        """Return the running command as the user typed it."""
+        """The running command, as given by the user."""
         context = click.get_current_context()
 
         def long_name(parameter: click.Parameter) -> str:
@@ -57,7 +57,7 @@ class ConsoleReporter:
         return Invocation(context.command.name or "", context.params, options, sys.argv[1:])
 
     def begin(self, inputs: Iterable[str | None], outputs: Iterable[Path | None], resume: bool = False) -> None:
-        """Check the files of the run and open its log. resume: append to the log. Raises `InputError` if an output is also an input, or if
+        """Check the files of the run and open the log. resume: append to the log. Raises `InputError` if an output is also an input, or if
         two outputs are the same file."""
         inputs, outputs, log, summary = list(inputs), list(outputs), self._log, self.run_summary
         beside = {"--log": log.path if log else None, "--summary": summary.path}
@@ -79,7 +79,7 @@ class ConsoleReporter:
         self._say(text, 0)
 
     def warn(self, text: str) -> None:
-        """Print an assumption about an input like any other note; the text says what was assumed."""
+        """Print an assumption about an input as an ordinary note; the text states the assumption."""
         self._say(text, 0)
 
     def detail(self, text: str) -> None:
@@ -94,12 +94,12 @@ class ConsoleReporter:
             record(line)
 
     def plan(self, rows: DescriptionRows) -> None:
-        """Print the plan for --dry-run, on standard output because it is the result."""
+        """Print the plan for --dry-run on standard output, because the plan is the result."""
         for name, value in rows:
             click.echo(f"{name:<10} {value}")
 
     def line_width(self, output: Path | None) -> int:
-        """Return the width of human-readable lines: of the terminal if the output is standard output (None) and a terminal, else 80."""
+        """Return the line width for human-readable output: the terminal width if standard output (None) is a terminal, else 80."""
         if output is None and sys.stdout.isatty():
             import shutil
 
@@ -111,8 +111,8 @@ class ConsoleReporter:
     ) -> None:
         """Print the summary of an alignment run.
 
-        hits: hits found, None if there was no search. kept: pairs that pass the thresholds, None without thresholds. earlier: pairs of the
-        earlier runs that this one resumes; hits and kept include them.
+        hits: number of hits, None without a search. kept: number of pairs that pass the thresholds, None without thresholds. earlier:
+        number of pairs from the earlier runs that this run resumes, included in `hits` and `kept`.
         """
         results = f"{kept:,} kept, " if kept is not None else "" if hits is None else f"{_count(hits, 'hit')}, "
         self.note(
@@ -145,7 +145,7 @@ class ConsoleReporter:
     def progress(self, work: int, output: Path | None, unit: str) -> Iterator[ProgressBar]:
         """Report progress while the body runs, as a bar or as lines.
 
-        output: the file of the results, None for standard output. If that is a terminal there is no bar, which would mix with the results.
+        output: result file, None for standard output. If results go to a terminal, no bar is drawn, because it would mix with the results.
         unit: unit of the work, as in `ProgressBar`.
         """
         terminal = sys.stderr.isatty()
@@ -158,17 +158,17 @@ class ConsoleReporter:
         self.stages.enter(WRITING)
 
     def _record(self, text: str) -> None:
-        """Log a progress line. On a terminal the bar shows the same."""
+        """Write a progress line to the log only, because on a terminal the bar shows the same."""
         record(f"gpualign {self._command}: {text}")
 
     def _answer(self, text: str) -> None:
-        """Print the answer to a SIGUSR1, also with -q."""
+        """Print the progress line requested with SIGUSR1, even with -q."""
         write_now(f"gpualign {self._command}: {text}")
         self._record(text)
 
 
 def _pairs(number: int, earlier: int) -> str:
-    """Return the number of pairs as text, with those of this run if it resumes an earlier one."""
+    """Format the number of pairs, noting how many belong to this run if it resumes an earlier run."""
     return f"{_count(number + earlier, 'pair')}, {number:,} of them in this run" if earlier else _count(number, "pair")
 
 

@@ -1,4 +1,4 @@
-"""Time per stage of a run. A run is in exactly one stage at any moment, so that the seconds add up to the total."""
+"""Time per stage of a run. A run is in exactly one stage at any time, so that the seconds add up to the total."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class Stages:
-    """Stopwatch of the stages of a run. Other threads and devices compute while results are written: only the time spent waiting for
-    results counts as computing."""
+    """Stage timer of a run. Computation in other threads and devices overlaps with writing: only the time spent waiting for results
+    counts as computing."""
 
     def __init__(self) -> None:
         self._seconds = dict.fromkeys((STARTING, READING, PLANNING, COMPUTING, WRITING), 0.0)
         self._stage, self._since = STARTING, time.perf_counter()
 
     def enter(self, stage: str) -> str:
-        """Start the next stage, and return the one before."""
+        """Start a stage, and return the previous one."""
         before, now = self._stage, time.perf_counter()
         self._seconds[before] += now - self._since
         self._stage, self._since = stage, now
@@ -31,7 +31,7 @@ class Stages:
 
     @contextmanager
     def within(self, stage: str) -> Iterator[None]:
-        """Count the time of the body as `stage`."""
+        """Attribute the time spent in the body to `stage`."""
         before = self.enter(stage)
         try:
             yield
@@ -39,16 +39,16 @@ class Stages:
             self.enter(before)
 
     def seconds(self) -> dict[str, float]:
-        """Return the seconds of each stage until now."""
+        """Return the seconds spent in each stage so far."""
         self.enter(self._stage)
         return dict(self._seconds)
 
     def timed(self, sink: Sink[Any, Any]) -> Sink[Any, Any]:
-        """Return a sink whose work counts as writing."""
+        """Return the sink wrapped in a timer that counts its work as writing."""
         return _TimedSink(sink, self)
 
     def timed_rows(self, rows: PairsSink) -> PairsSink:
-        """Make the work of a sink of blocks count as writing, and return the sink."""
+        """Count the work of a block sink as writing, and return the sink."""
         for name in ("open", "write_block", "finish"):
             setattr(rows, name, self._timed(getattr(rows, name)))
         return rows
