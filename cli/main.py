@@ -104,7 +104,7 @@ def run() -> int:
 
 
 def _explain(error: BaseException, stdout: object) -> int:
-    """Report `error` and return the exit code. stdout: the original stream, which Click replaces if the reader of Click output is gone."""
+    """Report `error` and return the exit code. stdout: original stream, which Click replaces if the reader of Click's output is gone."""
     if isinstance(error, SystemExit) and sys.stdout is stdout:  # by Click, after it has written a completion
         raise error
     if isinstance(error, click.ClickException):

@@ -81,12 +81,12 @@ class Alignment:
 
     @property
     def matches(self) -> int:
-        """Columns with equal letters. In global DNA alignments, an ambiguity letter equals each letter that it may stand for."""
+        """Number of columns with equal letters. In global DNA alignments, an ambiguity letter equals each letter that it may stand for."""
         return self._count("matches")
 
     @property
     def mismatches(self) -> int:
-        """Columns with unequal letters."""
+        """Number of columns with unequal letters."""
         return self._count("mismatches")
 
     @property

@@ -87,7 +87,7 @@ def dist(
     """Return the pairwise distances between samples, based on SNPs or genotypes: the matrix that `gpualign dist -o FILE.npy` writes.
 
     Calls in memory are genotypes 0, 1, 2 (missing: -9, nan, and -1 if there is a 2), or letters ("S1", "U1", ASCII as uint8, or
-    one-letter text). Options for sites, samples and tables work as in `gpualign dist`. Excluded samples do not affect any result.
+    one-letter text). Options for sites, samples and tables work as in `gpualign dist`. Samples left out do not affect any result.
 
     samples: an alignment, a table, VCF, BCF, or a PLINK .bed or .pgen, as a path or an open file; or calls [samples][sites] as an array, a
         list of lists or a pandas.DataFrame with the ids as its index
@@ -239,7 +239,7 @@ _NO_CALL = frozenset(("NA", "na", "nan", "NaN", "N/A", "n/a", "#N/A", "<NA>", "N
 
 
 def _plain(array: npt.NDArray[Any], what: str, missing: Sequence[str]) -> npt.NDArray[Any]:
-    """Convert an array of objects or longer text to numbers or U1 letters; missing calls become nan or empty. Return others unchanged.
+    """Convert arrays of objects or longer text to numbers or U1 letters, with missing calls nan or empty; leave other arrays unchanged.
 
     Raises `InputError`, quoting the cell, for longer text among letters.
     """

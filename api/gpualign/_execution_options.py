@@ -29,7 +29,7 @@ _log.addHandler(logging.NullHandler())
 
 class Log:
     """Sends notes to the logger "gpualign": choices, omissions and findings at INFO, details of the computation at DEBUG. Guesses about
-    an input are issued as an `InputWarning`."""
+    an input are issued as `InputWarning`."""
 
     def note(self, text: str) -> None:
         _log.info(for_python(text))
@@ -79,7 +79,7 @@ _SHOWN = 60
 
 
 def _shown(given: object) -> str:
-    """Return an argument formatted for a message: numbers and text as written, but only the type of any other long value."""
+    """Return an argument as shown in messages: the `repr` if short and on one line, else only the type."""
     text = repr(given)
     return text if len(text) <= _SHOWN and "\n" not in text else f"({type(given).__name__})"
 
@@ -116,7 +116,7 @@ def checked_names(name: str, given: Any, what: str) -> tuple[str, ...]:
 
 
 def is_iterable(given: Any) -> bool:
-    """Return whether the object can be iterated over. A zero-dimensional array has the methods, but no items."""
+    """Return whether the object can be iterated over. False for zero-dimensional arrays, although they have the methods."""
     try:
         iter(given)
     except TypeError:

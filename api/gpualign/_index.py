@@ -42,7 +42,7 @@ class Index:
 
     @classmethod
     def open(cls, path: Path) -> Index:
-        """Open an index built with `Index.build` or `gpualign index`. Raises `InputError` for damaged files and any other files."""
+        """Open an index built with `Index.build` or `gpualign index`. Raises `InputError` for damaged or wrong files."""
         name = checked_path("path", path)
         open_file(name).close()
         return cls(name, Sequences.of(*open_index(name)))

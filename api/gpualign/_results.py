@@ -1,4 +1,4 @@
-"""Results: matrices, pair lists and tables."""
+"""Result types: matrices, pair lists and tables."""
 
 from __future__ import annotations
 

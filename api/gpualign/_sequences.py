@@ -175,7 +175,7 @@ def is_missing(cell: object) -> bool:
 
 
 def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> RawRecords:
-    """Return the letters and ids of in-memory records. Raises `InputError` for anything but records, empty records and repeated ids."""
+    """Return the letters and ids of in-memory records. Raises `InputError` for empty records, repeated ids and non-records."""
     if isinstance(records, (str, bytes)):
         raise InputError("expected a list of sequences, found a single text; put it in a list")
     if isinstance(records, Mapping):

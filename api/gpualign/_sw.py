@@ -75,8 +75,7 @@ def sw(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Hits]:
-    """Search a database for every query, comparing all pairs (Smith-Waterman), and yield the hits for each query, the same as `gpualign sw`
-    writes.
+    """Search a database exhaustively for every query (Smith-Waterman), and yield the hits for each query, the same as `gpualign sw`.
 
     queries: sequences or a sequence file
     db: sequences, a file or an index; None: the queries are searched against each other

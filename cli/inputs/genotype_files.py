@@ -50,7 +50,7 @@ def read_titles(named: str) -> tuple[str, ...]:
 
 def open_calls(sets: Sequence[InputFiles], stack: ExitStack) -> Iterator[CallFile]:
     """Open the files one by one as the caller iterates; `stack` closes them. In a multi-file set, each file is closed before the next is
-    opened, because there may be thousands. Raises `InputError`."""
+    opened, because there may be thousands. Raises `InputError` if a file cannot be opened."""
     for one in sets:
         for number, name in enumerate(one.paths):
             path = name if name == STDIO else fileset_path(name)

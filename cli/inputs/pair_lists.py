@@ -25,7 +25,7 @@ from gpualign.jobs.output.atomic_files import open_input
 _ENDS = ("query", "target")
 
 _BEHIND_DISTANCES = re.compile(r"|[0-9]+|[^\t]+\t[0-9]+/[0-9]+")
-"""Columns that may follow the distance in a list without a header: none, the compared sites, or the last two columns of mash."""
+"""Columns that may follow the distance in a list without a header: none, the compared sites, or the last two columns of mash output."""
 
 _LOOKED_AT = 20
 """Number of rows used to recognise the layout of a list."""

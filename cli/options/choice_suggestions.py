@@ -31,7 +31,7 @@ _OF_BLAST = {
 
 
 class ChoiceType(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
-    """One of `choices`. of_numbers: the option to name if the user types a number instead of a choice."""
+    """One of `choices`. of_numbers: option to suggest if the user types a number instead of a choice."""
 
     def __init__(self, choices: Sequence[str], of_numbers: str | None = None) -> None:
         super().__init__(choices)

@@ -1,4 +1,4 @@
-"""`--cluster`: opens an executor, on whose workers the work runs, for the duration of a command."""
+"""`--cluster`: opens an executor for the duration of a command and runs the work on its workers."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def check_stdin(*paths: str | None) -> None:
 
 
 def digest_files(paths: Iterable[str]) -> str:
-    """Return the SHA-256 of the concatenated file digests, in the order given, in hexadecimal."""
+    """Return the SHA-256, in hexadecimal, of the concatenated file digests, in the given order."""
     import hashlib
 
     digest = hashlib.sha256()
@@ -80,7 +80,7 @@ def digest_file(path: str) -> tuple[str, int]:
 
 
 def check_outputs(inputs: Iterable[object], outputs: Iterable[Path | None]) -> None:
-    """Raise `InputError` if an output is also an input, or is named twice, whether by a different name, a link or a redirection.
+    """Raise `InputError` if an output is also an input or a second output, even under a different name, via a link or a redirection.
 
     inputs: names, which messages quote ("-" is standard input), paths and open files; anything else is ignored
     outputs: paths; None is standard output

@@ -423,7 +423,7 @@ def _damaged(part: Path, why: str) -> InputError:
 
 
 def _opened(path: Path) -> BinaryIO:
-    """Open a file of an earlier run. Raises `InputError` if it is missing or belongs to another user."""
+    """Open a file of an earlier run. Raises `InputError` if the file is missing or belongs to a different user."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:

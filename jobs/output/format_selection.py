@@ -56,7 +56,7 @@ def with_separator(format: str, path: Path | None) -> str:
 
 
 def separator_of(format: str, path: Path | None) -> str:
-    """Return the column separator of a pair list. `molten` has no fixed separator, so the file name decides (.csv: comma)."""
+    """Return the column separator of a pair list, as defined by the format or, for `molten`, implied by the file name."""
     return "," if format == "molten" and _is_csv(path) else FORMATS[format].lists or "\t"
 
 

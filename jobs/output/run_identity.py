@@ -49,7 +49,7 @@ class Invocation:
 
 @dataclass(frozen=True)
 class ResumePolicy:
-    """Options for resuming an earlier run, and for being resumed by a later one.
+    """Options for resuming an earlier run, and for being resumed by a later run.
 
     resume: resume the existing output
     identity: returns the identity of the run
@@ -102,7 +102,7 @@ def resume_policy_of(invocation: Invocation, resume: bool, rows: int, digest: Ca
 
 
 def resume_policy_of_task(invocation: Invocation, resume: bool, task: Task, groups: GroupPairs | None = None) -> ResumePolicy:
-    """Return the resume policy of an alignment command. groups: select only the pairs of these groups; None: all pairs."""
+    """Return the resume policy of an alignment command. groups: pairs selected according to groups; None: all pairs."""
 
     from gpualign.jobs.devices.memory import sequence_bytes
 
