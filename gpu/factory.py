@@ -1,4 +1,4 @@
-"""Makes the engines of the GPUs that a user has selected."""
+"""Creates engines for the GPUs that a user has selected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def make_engine(text: str, inventory: Inventory, host_traceback: bool = False, note: Callable[[str], None] | None = None) -> CudaEngine:
-    """Return the engine for the GPUs of a selection, as `split_selection` returns it; host_traceback and note as in `CudaEngine`.
+    """Return the engine for the GPUs in a selection, as returned by `split_selection`; host_traceback and note as in `CudaEngine`.
 
     Raises `RunError` for a missing or too old device.
     """
@@ -24,7 +24,7 @@ def make_engine(text: str, inventory: Inventory, host_traceback: bool = False, n
 
 
 def make_distance_engines(text: str, inventory: Inventory, threads: int) -> list[CudaDistanceEngine]:
-    """Return the distance engines for the GPUs of a selection, one for each device. threads: host threads, shared among the engines.
+    """Return the distance engines for the GPUs in a selection, one per device. threads: host threads, shared among the engines.
 
     Raises `RunError` for a missing or too old device.
     """

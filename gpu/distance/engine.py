@@ -1,6 +1,6 @@
-"""CUDA engine of distances: products of bit planes, a band of pairs at a time. Planes are copied while others are multiplied.
+"""CUDA distance engine: multiplies bit planes, one band of pairs at a time, and overlaps copies with computation.
 
-If only near pairs are requested, counts stay on the device, which selects them.
+If only near pairs are requested, counts stay on the device and pairs are selected there.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from gpualign.gpu.runtime.tensor_map import MAP_BYTES
 
 _SLOTS = 2  # for planes on the device, and for page-locked memory
 _MIN_STAGED, _USES = 4 << 20, 8
-"""Least bytes of a page-locked buffer, and how often a buffer is used at least: allocating it takes ten times as long as a copy."""
+"""Minimum size of a page-locked buffer, bytes, and minimum number of uses per buffer: allocation takes ten times as long as a copy."""
 _BALLAST = 512 << 20  # bytes to clear, which takes some tenths of a millisecond
 
 
 class _Busy:
-    """Resource that a stream uses until an event."""
+    """Resource in use by a stream until an event."""
 
     busy: Event | None = None
 
@@ -61,7 +61,7 @@ class _Busy:
 
 @dataclass
 class _Slot(_Busy):
-    """Stream with its memory.
+    """Stream and its memory.
 
     memory: memory for a piece, if planes do not stay on the device
     busy: event after the piece has been multiplied
@@ -75,14 +75,14 @@ class _Slot(_Busy):
 class _Staging(_Busy):
     """Page-locked memory.
 
-    busy: event after its contents have been copied
+    busy: event after the contents have been copied
     """
 
     memory: npt.NDArray[np.uint8]
 
 
 class _Worker:
-    """One device with its counts and its planes. `stopped` is called between pieces."""
+    """One device with counts and planes. `stopped` is called between pieces."""
 
     def __init__(
         self,
@@ -100,9 +100,10 @@ class _Worker:
         self._memories: list[Memory] = []
 
     def open(self, panels: Sequence[Panel], pairs: int, counts: int, near: _Near | None) -> None:
-        """Open the device and allocate memory for `counts` matrices of counts of `pairs` pairs.
+        """Open the device and allocate memory for `counts` count matrices of `pairs` pairs.
 
-        Planes stay on the device if all of them fit beside the counts. near: if given, counts stay there too; None: they are copied back.
+        Planes stay on the device if all of them fit in addition to the counts. near: if given, counts stay there too; if None, counts are
+        copied back.
         """
         device = self._device
         device.open()
@@ -152,7 +153,7 @@ class _Worker:
         self._device.close()
 
     def count(self, band: Band, names: tuple[str, ...], on_progress: Callable[[int], None]) -> dict[str, CountMatrix]:
-        """Return the counts of a band, on the host; an empty dictionary if the run was stopped, because they are not used then."""
+        """Return the counts for a band, in host memory; an empty dictionary if the run was stopped, because they would not be used."""
         self.multiply(band, names, on_progress)
         if self._stopped():
             return {}
@@ -166,12 +167,12 @@ class _Worker:
         return {name: counts[k].copy() for k, name in enumerate(names)}
 
     def choose(self, band: Band, start: int, stop: int) -> SelectedPairs | None:
-        """Return the near pairs of rows start .. stop - 1 of the band whose counts are on the device; None if they are too many."""
+        """Return the near pairs in rows start .. stop - 1 of the band whose counts are on the device; None if there are too many."""
         assert self._chooser is not None
         return self._chooser.choose(self._counts.address, band, start, stop)
 
     def multiply(self, band: Band, names: tuple[str, ...], on_progress: Callable[[int], None]) -> None:
-        """Compute the counts of a band on the device: sums over all pieces, or over some of them if the run is stopped."""
+        """Compute the counts for a band on the device: sums over all pieces, or over only some pieces if the run is stopped."""
         rows, columns = band.shape
         nbytes = 4 * rows * columns
         first = self._slots[0]
@@ -203,7 +204,7 @@ class _Worker:
             slot.wait()
 
     def _upload(self, slot: _Slot, number: int, piece: Piece) -> int:
-        """Copy a piece's planes to the device unless they are there, and return their address. The tensor map is stored after them."""
+        """Copy a piece's planes to the device unless they are already there, and return their address. The tensor map follows the planes."""
         if self._resident is not None and number in self._resident:
             return self._resident[number].address
         if self._resident is not None:
@@ -231,7 +232,7 @@ class _Worker:
 
     @contextmanager
     def _sending(self, slot: _Slot, address: int, nbytes: int) -> Iterator[npt.NDArray[np.uint8]]:
-        """Yield `nbytes` bytes of page-locked memory to be filled in, and then copy them to an address of the device."""
+        """Yield `nbytes` bytes of page-locked memory to fill, then copy them to a device address."""
         staging = next(self._stagings)
         staging.wait()
         buffer = staging.memory[:nbytes]
@@ -261,7 +262,7 @@ class _Worker:
 def _pairs(
     piece: Piece, addresses: tuple[int, int], band: Band, term: Term, launch: Launch, left: Sequence[int], right: Sequence[int]
 ) -> np.void:
-    """Return the kernels' arguments for a band's pairs. addresses: of the planes and of the counts."""
+    """Return the kernels' arguments for a band's pairs. addresses: address of the planes, address of the counts."""
     rows, columns = band.shape
     sample_bytes = piece.words * 8
     return arguments(
@@ -286,7 +287,7 @@ def _pairs(
 
 @dataclass(frozen=True)
 class _Near:
-    """Arguments of a `DeviceChooser`."""
+    """Arguments for a `DeviceChooser`."""
 
     names: tuple[str, ...]
     held: tuple[str, ...]
@@ -295,11 +296,11 @@ class _Near:
 
 
 class CudaDistanceEngine:
-    """Implements `gpualign.core.distance.engine.DistanceEngine` on one device. Several devices have an engine each.
+    """Implements `gpualign.core.distance.engine.DistanceEngine` on one device; each device has its own engine.
 
     threads: host threads
-    kernel: one of gpu/distance/kernels.py, instead of the fastest
-    log: called with the seconds of each piece's kernels and the number of its comparisons; copies and kernels then do not overlap
+    kernel: kernel from gpu/distance/kernels.py to use instead of the fastest
+    log: called with the kernel time in seconds and the number of comparisons for each piece; copies and kernels then do not overlap
     """
 
     def __init__(
@@ -336,9 +337,9 @@ class CudaDistanceEngine:
 
     @contextmanager
     def _opened(self, panels: Sequence[Panel], pairs: int, counts: int, near: _Near | None) -> Iterator[tuple[_Worker, ThreadPoolExecutor]]:
-        """Yield the opened device and the thread that works on it during the whole run, because contexts belong to threads.
+        """Yield the opened device and the thread that uses it. One thread serves the whole run, because contexts belong to threads.
 
-        The device has memory for `counts` matrices of counts of `pairs` pairs. Raises `RunError` if it has too little.
+        Memory is allocated for `counts` count matrices of `pairs` pairs. Raises `RunError` if the device has too little memory.
         """
         stop = threading.Event()
         worker = _Worker(self._device, self._kernel, self._threads, stop.is_set, self._log)
@@ -373,7 +374,7 @@ class CudaDistanceEngine:
         max_pairs: int,
         on_progress: Callable[[int], None],
     ) -> SelectedPieces:
-        """Yield the near pairs of all bands. max_pairs: largest number of pairs at a time, unless a row has more."""
+        """Yield the near pairs of all bands. max_pairs: maximum number of pairs per piece; a single row may exceed it."""
         remaining = iter(bands)
         if (first := next(remaining, None)) is None:
             return
@@ -386,7 +387,7 @@ class CudaDistanceEngine:
 
 
 def _near_rows(worker: _Worker, pool: ThreadPoolExecutor, band: Band, start: int, stop: int) -> Iterator[SelectedPairs]:
-    """Yield the near pairs of rows of a band that a worker has counted; those of half of the rows at a time if they are too many."""
+    """Yield the near pairs in some rows of a band that a worker has counted. If there are too many pairs, the rows are halved."""
     pairs = pool.submit(worker.choose, band, start, stop).result()
     if pairs is not None:
         yield pairs

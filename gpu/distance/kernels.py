@@ -1,4 +1,4 @@
-"""Kernels that multiply bit planes on a device, and how launches and planes are cut. Pure."""
+"""Kernels that multiply bit planes on a device, launch plans, and the splitting of planes into pieces. Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gpualign.gpu.kernels.argument_structs import MAX_PLANES
 from gpualign.gpu.kernels.kernel import Kernel, capability
 
 CHUNK_WORDS = 16
-"""Words of 64 bits of a chunk: a kernel takes one chunk of a sample at a time (kChunk)."""
+"""64-bit words per chunk: a kernel processes one chunk of a sample at a time (kChunk)."""
 
 PIECE_BYTES = 64 << 20
-"""Size of the planes that are copied to a device at a time (approximate)."""
+"""Approximate size of the planes copied to a device at a time, bytes."""
 
 PIECE_COMPARISONS = 10**14
-"""Comparisons of a piece of planes that stay on a device, if these are more than `PIECE_BYTES`: a tenth of a second with tensor cores. Each
-piece reads and writes all counts, so many small pieces would take longer than the products."""
+"""Comparisons per piece of planes that stay on a device, if that makes a piece larger than `PIECE_BYTES`: a tenth of a second with tensor
+cores. Each piece reads and writes all counts, so many small pieces would take longer than the products."""
 
 _WAVES = 4  # number of blocks, in multiples of those that fill a device; with fewer, the last wave leaves much of it idle
 _MIN_CHUNKS = 32  # of a split of a sum; with fewer, the start and the end of a block take longer than its sum
@@ -33,12 +33,12 @@ class DistanceKernel:
     """Kernel that multiplies bit planes.
 
     title: human-readable name
-    rows, columns: samples of the tile of a cluster of blocks
-    threads: threads of a block
-    rate: comparisons per clock of a multiprocessor (approximate), including copies and everything else
-    shared: shared memory of a block, bytes
-    cluster: blocks of a cluster
-    box: samples that the copy engine takes at a time; 0 if threads copy
+    rows, columns: samples in the tile of a cluster of blocks
+    threads: threads per block
+    rate: comparisons per clock per multiprocessor (approximate), including copies and all other overhead
+    shared: shared memory per block, bytes
+    cluster: blocks per cluster
+    box: samples that the copy engine copies at a time; 0 if threads copy
     """
 
     kernel: Kernel
@@ -68,11 +68,11 @@ WGMMA = DistanceKernel(
 )
 
 DIFFER = DistanceKernel(Kernel("distance_differ.cu", "distance_differ"), "logic of three inputs", 64, 64, 256, 120)
-"""Kernel of terms with Operation.DIFFER, on every device."""
+"""Kernel for terms with Operation.DIFFER, on every device."""
 
 
 def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
-    """Return the kernels that an architecture (named as in compilers) runs, fastest first. An unknown name counts as one without tensor
+    """Return the kernels that an architecture (compiler name) supports, fastest first. Unknown architectures count as having no tensor
     cores."""
     if arch == "sm_90a":
         return WGMMA, MMA, POPC
@@ -81,10 +81,10 @@ def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
 
 @dataclass(frozen=True)
 class Launch:
-    """Launch of a kernel.
+    """Kernel launch.
 
     grid: number of blocks, in whole clusters
-    splits: splits of each tile's sum
+    splits: number of parts into which each tile's sum is split
     """
 
     grid: int
@@ -92,7 +92,7 @@ class Launch:
 
 
 def plan_launch(kernel: DistanceKernel, band: Band, chunks: int, multiprocessors: int) -> Launch:
-    """Return the launch for a band and a sum of `chunks` chunks."""
+    """Return the launch for a band and a sum over `chunks` chunks."""
     rows, columns = band.shape
     tiles = -(-rows // kernel.rows) * -(-columns // kernel.columns)
     max_splits = max(1, chunks // _MIN_CHUNKS)
@@ -121,7 +121,7 @@ class PanelWords:
 
 @dataclass(frozen=True)
 class Piece:
-    """Words of consecutive panels of one recipe, as planes of their own: uint64[planes][samples][words]."""
+    """Words from consecutive panels with the same recipe, forming new planes: uint64[planes][samples][words]."""
 
     parts: tuple[PanelWords, ...]
 
@@ -151,7 +151,7 @@ class Piece:
         return sum(part.sites for part in self.parts)
 
     def copy(self, start: int, out: npt.NDArray[np.uint64]) -> None:
-        """Copy rows from `start` on to `out`, uint64[rows][words]. The samples of a plane follow those of the plane before."""
+        """Copy rows, starting with row `start`, to `out`: uint64[rows][words]. Rows are ordered by plane, then by sample."""
         at = 0
         for part in self.parts:
             bits = part.panel.bits
@@ -161,14 +161,14 @@ class Piece:
 
 
 def plane_bytes(panels: Sequence[Panel]) -> int:
-    """Return the size of all planes that are multiplied."""
+    """Return the size of all planes to be multiplied, in bytes."""
     return sum(panel.bits.nbytes for panel in panels if panel.recipe.terms)
 
 
 def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) -> Iterator[Piece]:
-    """Yield panels in pieces of approximately `piece_bytes` bytes, or `piece_sites` sites if these are more.
+    """Yield panels in pieces of about `piece_bytes` bytes or `piece_sites` sites, whichever is larger.
 
-    Panels of the same recipe follow each other. Panels without terms are left out.
+    Panels with the same recipe come consecutively. Panels without terms are skipped.
     """
     by_recipe: dict[PanelRecipe, list[Panel]] = {}
     for panel in panels:
@@ -191,11 +191,11 @@ def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) 
 
 
 def padded_words(sites: int) -> int:
-    """Return the words of a sample in a plane of `sites` sites: whole chunks of the kernels."""
+    """Return the number of words per sample in a plane of `sites` sites, padded to whole kernel chunks."""
     return -(-sites // (CHUNK_WORDS * WORD_BITS)) * CHUNK_WORDS
 
 
 def in_launches(left: Sequence[int], right: Sequence[int]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-    """Yield the planes of a term, (left, right), as many at a time as a launch takes."""
+    """Yield a term's planes, (left, right), as many at a time as fit in one launch."""
     for start in range(0, len(left), MAX_PLANES):
         yield left[start : start + MAX_PLANES], right[start : start + MAX_PLANES]

@@ -1,4 +1,4 @@
-"""Selects near pairs by counts that are on a device. Only records of the pairs that satisfy a rule are copied back."""
+"""Selects near pairs from counts held on a device. Only the records of pairs that satisfy the rule are copied back."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gpualign.gpu.runtime.device import Device, Memory, Stream, wait_for
 CHOOSE_PAIRS = Kernel("distance_choose.cu", "choose_pairs")
 
 MAX_RECORDS = 1 << 22
-"""Records that are copied back at a time, through tens of megabytes of page-locked memory."""
+"""Maximum number of records copied back at a time, through tens of megabytes of page-locked memory."""
 
 _MIN_STAGED = 1 << 20
-"""Bytes of page-locked memory through which records are copied back. It grows by doubling, because allocating it is expensive."""
+"""Initial size of the page-locked buffer for copying records back, bytes. The buffer grows by doubling, because allocation is expensive."""
 
 _TOTALS_BYTES = 24
 """Size of the totals: the numbers of selected, lacking and undefined pairs."""
@@ -32,15 +32,15 @@ _BLOCKS = 8  # blocks of a multiprocessor
 
 
 def needed_counts(names: Iterable[str], filled: Iterable[str], rule: PairSelectionRule) -> tuple[str, ...]:
-    """Return the counts that a device needs to apply a rule: those that some term fills, and those with a minimum. All others are 0."""
+    """Return the counts that a device needs to apply a rule: counts that some term fills, and counts with a minimum. The rest are 0."""
     needed = {*filled, *([COMPARED] if rule.min_compared is not None else []), *rule.floors}
     return tuple(name for name in names if name in needed)
 
 
 class DeviceChooser:
-    """Selects pairs on one device, which must be open, in one of its streams.
+    """Selects pairs on one open device, in one of its streams.
 
-    names: all counts; held: counts that the device has, as consecutive matrices; capacity: records that fit, at least those of one row.
+    names: all counts; held: counts on the device, as consecutive matrices; capacity: maximum number of records, at least one row's.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class DeviceChooser:
             self._wait()
 
     def choose(self, counts: int, band: Band, start: int, stop: int) -> SelectedPairs | None:
-        """Return the near pairs of rows start .. stop - 1 of a band, or None if they are more than the capacity. counts: an address."""
+        """Return the near pairs in rows start .. stop - 1 of a band, or None if they exceed the capacity. counts: device address."""
         rows, columns = band.shape
         rule, stream = self._rule, self._stream
         filled = arguments(

@@ -1,1 +1,1 @@
-"""Names and specialisations of kernels, and the layout of their arguments."""
+"""Kernel names and specialisations, and the layout of kernel arguments."""

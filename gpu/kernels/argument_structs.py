@@ -1,4 +1,4 @@
-"""Argument structs of the kernels in cuda_src/, with the same fields in the same order; `align` gives them C's layout."""
+"""Argument structs for the kernels in cuda_src/, with the same fields in the same order; `align` gives them the C layout."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gpualign.core.alignment.tile_results import STATISTICS
 Arrays = dict[str, npt.NDArray[np.generic]]
 
 QUEUE_BYTES = 256
-"""Size of the queue, the counter from which blocks take their units."""
+"""Size of the queue, bytes: the counter from which blocks take their next unit."""
 
 _P, _I, _L, _U = "u8", "i4", "i8", "u4"  # pointer, int32_t, int64_t, uint32_t
 
 
 def aligned(nbytes: int) -> int:
-    """Return `nbytes` rounded up to a multiple of 256, so that arrays that follow each other stay aligned."""
+    """Return `nbytes` rounded up to a multiple of 256, so that consecutive arrays stay aligned."""
     return -(-nbytes // 256) * 256
 
 
@@ -153,9 +153,9 @@ SELECT = _struct(
 
 
 def arguments(struct: np.dtype[np.void], **values: float | np.void | Sequence[int]) -> np.void:
-    """Return one struct. `values` must have every field; an array is filled from its beginning, and its remaining elements are 0.
+    """Return one struct. `values` must have every field. Arrays are filled from the start; the remaining elements are 0.
 
-    Raises `KeyError` for a missing field, `ValueError` for an unknown field and for an array that is too long.
+    Raises `KeyError` for a missing field, `ValueError` for an unknown field or an array that is too long.
     """
     out = np.zeros((), dtype=struct)
     assert struct.names is not None
@@ -174,7 +174,7 @@ def arguments(struct: np.dtype[np.void], **values: float | np.void | Sequence[in
 
 
 MAX_PLANES = 16
-"""Largest number of planes of each side in one launch of a distance kernel (kMaxPlanes)."""
+"""Maximum number of planes per side in one launch of a distance kernel (kMaxPlanes)."""
 
 _PLANES = np.dtype((np.int32, MAX_PLANES))
 DISTANCE = np.dtype(
@@ -194,12 +194,12 @@ DISTANCE = np.dtype(
 WGMMA = _struct(("map", _P), ("pairs", DISTANCE))
 
 MAX_BITS = 32
-"""Largest number of bits of a code in one launch of the kernel that compares codes (kMaxBits)."""
+"""Maximum number of bits per code in one launch of the kernel that compares codes (kMaxBits)."""
 
 DIFFER = _struct(("pairs", DISTANCE), ("bits", np.dtype((np.int32, MAX_BITS))), ("bit_count", _I), ("mask", _I))
 
 MAX_COUNTS = 8
-"""Largest number of matrices of counts by which pairs are selected (kMaxCounts)."""
+"""Maximum number of count matrices used to select pairs (kMaxCounts)."""
 
 CHOOSE = _struct(
     ("counts", _P),
@@ -300,11 +300,11 @@ STRUCTS = {
     "MunekawaArgs": MUNEKAWA,
     "LiArgs": LI,
 }
-"""Structs by their names in cuda_src/."""
+"""Structs, keyed by name in cuda_src/."""
 
 CONTRACT = (
     *((f"SIZE_OF_{name}", str(struct.itemsize)) for name, struct in STRUCTS.items()),
     ("STATISTICS_NUMBERS", str(len(STATISTICS.names or ()))),
 )
-"""Macros by which a compiler checks that kernels and host agree: the sizes of the structs, and how many numbers an alignment's `STATISTICS`
-have."""
+"""Macros with which a compiler checks that kernels and host agree: the struct sizes, and the number of fields in an alignment's
+`STATISTICS`."""

@@ -1,4 +1,4 @@
-"""Kernels by name, and the properties of a device that plans depend on. Pure."""
+"""Named kernels, and the device properties that plans depend on. Pure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Hardware:
-    """Properties of a device that plans depend on.
+    """Device properties that plans depend on.
 
     clock: Hz
-    lanes: threads of a warp
+    lanes: threads per warp
     """
 
     multiprocessors: int
@@ -28,6 +28,6 @@ class Hardware:
 
 
 def capability(arch: str) -> int | None:
-    """Return the compute capability of an architecture by its name in compilers: 90 for sm_90a; None for other names."""
+    """Return the compute capability for an architecture's compiler name: 90 for sm_90a; None for unrecognised names."""
     digits = arch.removeprefix("sm_").rstrip("af")
     return int(digits) if digits.isdecimal() else None
