@@ -204,7 +204,7 @@ class _Worker:
             slot.wait()
 
     def _upload(self, slot: _Slot, number: int, piece: Piece) -> int:
-        """Copy a piece's planes to the device unless they are already there, and return their address. The tensor map follows the planes."""
+        """Copy a piece's planes to the device unless they are there, and return their address. The tensor map follows the planes."""
         if self._resident is not None and number in self._resident:
             return self._resident[number].address
         if self._resident is not None:

@@ -1,1 +1,1 @@
-"""Pairs within a bound on their edit distance, on CUDA devices: sketches on tensor cores, then banded distances of the candidates."""
+"""Pairs within an edit-distance bound, on CUDA devices: sketches on tensor cores, then banded distances for the candidates."""

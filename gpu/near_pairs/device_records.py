@@ -1,4 +1,4 @@
-"""Sets of records in the form of the kernels: planes of bits and sketches, which the device makes from codes that are not kept."""
+"""Record sets in the kernels' format: bit planes and sketches, built on the device from codes that are then discarded."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _WAVES = 8  # number of blocks, in multiples of those that fill a device
 
 
 def plane_starts(lengths: npt.NDArray[np.int64], planes: int) -> npt.NDArray[np.int64]:
-    """Return the first word of each record, and the end of the last one: int64[records + 1]."""
+    """Return the index of each record's first word, followed by the total: int64[records + 1]."""
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(-(-lengths // 32) * planes, out=starts[1:])
     return starts
 
 
 def device_bytes(task: Task, recipe: NearRecipe) -> int:
-    """Return how much memory of a device the records of a task take."""
+    """Return the device memory needed for a task's records, in bytes."""
     sets = {id(s): s for s in (task.queries, task.targets)}.values()
     planes = sum(4 * int((-(-s.lengths // 32)).sum()) * recipe.planes for s in sets)
     pieces = 2 * max(_PIECE_LETTERS, *(s.longest for s in sets))
@@ -38,7 +38,7 @@ def device_bytes(task: Task, recipe: NearRecipe) -> int:
 class DeviceRecords:
     """Records of a task on one device, stored once if queries and targets are the same set.
 
-    Methods that allocate raise `OutOfMemory`. Free it before the device is closed.
+    Methods that allocate raise `OutOfMemory`. Call `free` before the device is closed.
 
     queries, targets: `NEAR_RECORDS`
     """
@@ -56,7 +56,7 @@ class DeviceRecords:
             raise
 
     def free(self) -> None:
-        """Free the memory of the records. No kernel may still read it."""
+        """Free the records' memory. No kernel may still be reading the records."""
         while self._memory:
             self._memory.pop().free()
 
@@ -65,7 +65,7 @@ class DeviceRecords:
         return self._memory[-1].address
 
     def _copied(self, array: npt.NDArray[np.generic]) -> int:
-        """Return the address of a copy."""
+        """Copy an array to the device and return the address."""
         address = self._allocate(array.nbytes)
         stream = self._device.stream()
         stream.upload(address, np.ascontiguousarray(array).view(np.uint8))
@@ -96,7 +96,7 @@ class DeviceRecords:
         return device_records
 
     def _fill(self, records: SequenceSet, device_records: np.void, offsets: int, ranks: int) -> None:
-        """Make all records on the device, a piece of their codes in each slot. offsets, ranks: addresses."""
+        """Build all records on the device, with one piece of the codes in each slot. offsets, ranks: device addresses."""
         steps = self._recipe.steps
         for number, (first, stop) in enumerate(_pieces(records.offsets)):
             slot = self._slots[number % len(self._slots)]
@@ -127,7 +127,7 @@ class DeviceRecords:
 
 
 def _pieces(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield ranges (first, stop) of records to copy at a time: approximately `_PIECE_LETTERS` letters, at least one record."""
+    """Yield record ranges (first, stop) to copy at a time: approximately `_PIECE_LETTERS` letters, at least one record."""
     first, count = 0, len(offsets) - 1
     while first < count:
         stop = int(np.searchsorted(offsets, offsets[first] + _PIECE_LETTERS, side="right")) - 1

@@ -1,4 +1,4 @@
-"""CUDA engine of near pairs: one thread per device; all threads pull tiles from one plan."""
+"""CUDA engine for near pairs: one thread per device; all threads pull tiles from one plan."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _TILE_PAIRS = 1 << 18, 1 << 31  # minimum; maximum, because counters have 32 bit
 _BAND_ROWS = 1 << 15
 _LANES = 256  # step of the number of targets of a tile: the widest tile of a screen's block
 _PAIR_BYTES = 64
-"""Memory of a pair between a device and the output."""
+"""Memory per pair between a device and the output, bytes."""
 
 _MAX_RESULTS = 1 << 22
-"""Near pairs that are copied back at a time; limited, because pinned host memory is expensive."""
+"""Maximum number of near pairs copied back at a time; limited because pinned host memory is expensive."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class CudaNearPrepared:
     """Implements `gpualign.core.execution.engine.Prepared`.
 
     seconds: estimated run time
-    screens: one screen for each device
-    max_results: largest number of near pairs of a rectangle that are copied back at a time
+    screens: one screen per device
+    max_results: maximum number of near pairs copied back per rectangle
     lost: called when a device fails
-    process: id of the process that made the engine
+    process: id of the process that created the engine
     """
 
     task: Task
@@ -83,9 +83,9 @@ def prepare_near(
 ) -> CudaNearPrepared:
     """Prepare a task with `Task.within`.
 
-    hardware: human-readable name of the devices; process: id of the process that uses them; log: called with every finished rectangle;
-    screen: screen of sketches, instead of the fastest one; lost: called with a failed device whose work the others take over (None: they
-    do not).
+    hardware: human-readable name of the devices; process: id of the process that uses the devices; log: called with every finished
+    rectangle; screen: sketch screen to use instead of the fastest; lost: called with a failed device whose work the remaining devices take
+    over (None: the work is not taken over).
     """
     recipe = make_near_recipe(task, has_tensor_cores(devices[0].arch))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds, *_TILE_PAIRS))

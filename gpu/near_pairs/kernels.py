@@ -9,10 +9,10 @@ from gpualign.gpu.kernels.kernel import Kernel
 RECORDS = Kernel("near_records.cu", "near_records")
 GATHER = Kernel("near_gather.cu", "near_gather")
 THREADS = 256
-"""Threads of a block of `RECORDS` or `GATHER`."""
+"""Threads per block for `RECORDS` and `GATHER`."""
 
 _REGISTER_WORDS = 1, 2, 4, 8
-"""Words of its band that a thread has in registers; a band of more words is in memory."""
+"""Band sizes, in words, that a thread keeps in registers; larger bands are kept in memory."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Screen:
     """Kernel that compares all pairs of a rectangle.
 
     title: human-readable name
-    rows, columns: records of a block's tile
-    threads: threads of a block
-    shared: shared memory of a block, bytes
+    rows, columns: records in a block's tile
+    threads: threads per block
+    shared: shared memory per block, bytes
     """
 
     kernel: Kernel
@@ -40,30 +40,30 @@ def _screen(products: str, like: DistanceKernel) -> Screen:
 
 _SCREENS = {MMA: _screen("mma", MMA), POPC: _screen("popc", POPC)}
 LENGTHS = Screen(Kernel("near_screen.cu", "near_screen", (("PRODUCTS", '"products_none.cuh"'),)), "lengths", 64, 64, 256)
-"""Screen by lengths only, without sketches."""
+"""Screen using only lengths, without sketches."""
 
 
 def screens(arch: str) -> tuple[Screen, ...]:
-    """Return the screens with sketches that an architecture (named as by nvcc) runs, fastest first.
+    """Return the sketch screens that an architecture (nvcc's name) supports, fastest first.
 
-    wgmma is not among them: products are short here, a few thousand bits, so its longer way to the epilogue matters (93 instead of 117 G
-    pairs a second, benchmarks/LOG.md).
+    wgmma is not included: products are short here, a few thousand bits, so the longer latency before the epilogue matters (93 instead of
+    117 G pairs per second, benchmarks/LOG.md).
     """
     usable = usable_kernels(arch)
     return tuple(screen for kernel, screen in _SCREENS.items() if kernel in usable)
 
 
 def has_tensor_cores(arch: str) -> bool:
-    """Return whether an architecture has binary tensor cores, with which sketches cost nearly nothing."""
+    """Return whether an architecture has binary tensor cores, which make sketches almost free."""
     return usable_kernels(arch)[0] is not POPC
 
 
 @dataclass(frozen=True)
 class Verifier:
-    """Kernel of banded distances.
+    """Kernel for banded distances.
 
-    words: words of a band, each of 64 diagonals
-    scratch_bytes: global memory of each thread
+    words: 64-diagonal words per band
+    scratch_bytes: global memory per thread
     """
 
     kernel: Kernel

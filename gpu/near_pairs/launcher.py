@@ -1,4 +1,4 @@
-"""Launches the kernels of a rectangle: gather, screen, verify, and the download. All are on one stream, and none waits for the host."""
+"""Launches a rectangle's kernels (gather, screen, verify) and download, all on one stream and without waiting for the host."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _GATHER_WAVES = 4  # number of blocks, in multiples of those that fill a device
 _MIN_DOWNLOAD = 1 << 16  # bytes of a pinned buffer; buffers grow by doubling, because allocating them is expensive
 
 PAIR_BYTES = NEAR_PAIR.itemsize, NEAR_DISTANCE.itemsize
-"""Memory of the device for a candidate, and for a pair within the bound."""
+"""Device memory per candidate, and per pair within the bound, bytes."""
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """Capacities of the lists of pairs.
+    """Capacities of the pair lists.
 
-    candidates: pairs that the screen does not exclude
+    candidates: pairs not excluded by the screen
     found: pairs within the bound
     """
 
@@ -48,11 +48,11 @@ class Capacity:
 
 @dataclass(frozen=True)
 class Counts:
-    """Numbers of pairs of a rectangle. If there are more candidates than the capacity of their list, no pair has been verified.
+    """Pair counts for a rectangle. If there are more candidates than the candidate list holds, no pair has been verified.
 
-    candidates: pairs that the screen has not excluded
+    candidates: pairs not excluded by the screen
     found: pairs within the bound
-    unwanted: pairs whose lengths are within the bound, but whose target is before the first target of the query
+    unwanted: pairs whose lengths are within the bound, but whose target precedes the query's first target
     """
 
     candidates: int
@@ -61,7 +61,7 @@ class Counts:
 
 
 class Launcher:
-    """Launches rectangles of a task whose records are on a device."""
+    """Launches a task's rectangles on the device that holds the records."""
 
     def __init__(self, recipe: NearRecipe, screen: Screen, records: DeviceRecords) -> None:
         bound = recipe.bound
@@ -71,9 +71,9 @@ class Launcher:
         self._screen = screen
 
     def submit(self, slot: StreamBuffers, rectangle: Rectangle, rows: Rows, capacity: Capacity, scratch: int) -> None:
-        """Put all kernels and copies on the slot's stream. Raises `OutOfMemory`, with nothing launched.
+        """Queue all kernels and copies on the slot's stream. Raises `OutOfMemory` before anything is launched.
 
-        scratch: memory for the bands of distances, bytes. The events of `slot.passed` are the start, the end of the screen, the end of the
+        scratch: memory for the distance bands, bytes. The events in `slot.passed` mark the start, the end of the screen, the end of the
         verification, and the end.
         """
         count, sketch_bytes = sum(rectangle.shape), self._recipe.sketch_bytes
@@ -144,13 +144,13 @@ class Launcher:
 
     @staticmethod
     def counts(slot: StreamBuffers) -> Counts:
-        """Return the counts of the finished rectangle."""
+        """Return the counts for the finished rectangle."""
         counters = slot.host("queue", NEAR_COUNTERS.itemsize).view(NEAR_COUNTERS)[0]
         return Counts(int(counters["candidates"]), int(counters["found"]), int(counters["unwanted"]))
 
     @staticmethod
     def download(slot: StreamBuffers, count: int) -> None:
-        """Start the download of `count` pairs; it has finished when the last event of `slot.passed` has happened."""
+        """Start downloading `count` pairs. The download has finished when the last event in `slot.passed` has happened."""
         nbytes = count * NEAR_DISTANCE.itemsize
         slot.host("found", max(_MIN_DOWNLOAD, 1 << (nbytes - 1).bit_length()))
         slot.download("found", nbytes)
@@ -164,7 +164,7 @@ class Launcher:
 
 
 def _product(rectangle: Rectangle, sketches: int, sketch_bytes: int) -> np.void:
-    """Return the product of the queries' sketches and those of the targets, which follow them. Only the screen uses its counts."""
+    """Return the product of the queries' sketches and the targets' sketches, stored consecutively. Only the screen uses the counts."""
     assert sketch_bytes % (CHUNK_WORDS * 8) == 0
     rows, columns = rectangle.shape
     return arguments(

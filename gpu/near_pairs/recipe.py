@@ -1,4 +1,4 @@
-"""Recipe by which a device finds the near pairs of a task: steps selected on a sample, and letters in as few bits as possible. Pure."""
+"""Recipe for finding a task's near pairs on a device: steps selected on a sample, and letters in as few bits as possible. Pure."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from gpualign.gpu.distance.kernels import CHUNK_WORDS
 from gpualign.gpu.near_pairs.sketches import sketches
 
 _MIN_BITS = CHUNK_WORDS * 64
-"""Bits of the smallest sketch: those that the kernels take at a time."""
+"""Bits in the smallest sketch: the number that the kernels process at a time."""
 
 _TENSOR_COSTS = Costs(pair=4e-4, counts=0.0, word=1.8e-5, column=6e-3, cell=0.0)
 _POPC_COSTS = Costs(pair=4e-4, counts=0.0, word=8e-4, column=6e-3, cell=0.0)
-"""Costs of a whole device; only their ratios matter."""
+"""Costs for a whole device; only the ratios matter."""
 
 _ALIGNED = 0.02
-"""Cost of a cell aligned by some CPU cores. Used if there is a coverage: the whole distance may then be too large to exclude any pair."""
+"""Cost per cell aligned on a few CPU cores. Used if there is a coverage, because the whole distance may then be too large to exclude any
+pair."""
 
 _WORTH_A_SAMPLE = 200_000
-"""Number of pairs from which a sample is worthwhile."""
+"""Minimum number of pairs for which a sample is worthwhile."""
 
 
 @dataclass(frozen=True)
 class NearRecipe:
-    """Steps by which near pairs are found, and the facts that they were selected for.
+    """Steps for finding near pairs, and the facts on which the selection of steps was based.
 
     nanoseconds: estimated time per pair
     letters: number of letters in use
-    ranks: uint8[256], numbers of the codes among the letters in use
-    left: survivors of the sample, if there was one
+    ranks: uint8[256], rank of each code among the letters in use
+    left: number of sample pairs that survive each step; None if there was no sample
     """
 
     steps: FilterCascade
@@ -50,7 +51,7 @@ class NearRecipe:
 
     @property
     def planes(self) -> int:
-        """Bits of a letter's rank."""
+        """Number of bits in a letter's rank."""
         return max(1, (self.letters - 1).bit_length())
 
     @property
@@ -60,7 +61,7 @@ class NearRecipe:
 
 
 def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
-    """Return the recipe of a task with `Task.within`. The same task gives the same recipe."""
+    """Return the recipe for a task with `Task.within`. The same task always gives the same recipe."""
     assert task.within is not None
     bound = task.within
     used = np.union1d(task.queries.used_codes, task.targets.used_codes)
@@ -96,7 +97,7 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
 def _left(
     steps: FilterCascade, queries: SequenceSet, targets: SequenceSet, bound: EditBound, ranks: npt.NDArray[np.uint8], radix: int
 ) -> Survivors:
-    """Return how many pairs of different records the steps leave."""
+    """Return how many pairs of different records survive the steps."""
     m, n = queries.lengths[:, None], targets.lengths[None, :]
     passing = np.abs(m - n) <= bound.max_edits(m, n)
     if targets is queries:

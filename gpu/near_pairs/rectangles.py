@@ -1,4 +1,4 @@
-"""Rectangles of queries and targets for the screen: the columns whose lengths fit a query, and how many edits it may have. Pure."""
+"""Query-by-target rectangles for screening: for each query, the columns with compatible lengths and the maximum edits. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.gpu.kernels.argument_structs import NEAR_ROW
 
 _MAX_SLACK = 1 << 20
-"""Limit of a slack: more q-grams than a sketch has bits."""
+"""Maximum slack: more q-grams than a sketch has bits."""
 
 
 @dataclass(frozen=True)
 class Rectangle:
-    """Queries and targets of a tile or of a piece of it: int64 record numbers, in order of length."""
+    """Queries and targets of a tile or of part of a tile: int64 record numbers, in order of length."""
 
     tile: Tile = field(repr=False)
     queries: Integers = field(repr=False)
@@ -36,7 +36,7 @@ class Rectangle:
         return len(self.queries) * len(self.targets)
 
     def pieces(self, count: int) -> list[Rectangle]:
-        """Return rectangles with the same pairs: at most `count` of them, but at least 2 unless there is a single pair."""
+        """Split into rectangles with the same pairs: at most `count`, but at least 2 unless there is only one pair."""
         if self.pairs < 2:
             return [self]
         if len(self.queries) > len(self.targets):
@@ -47,7 +47,7 @@ class Rectangle:
 
 
 def whole_tile(tile: Tile, task: Task) -> Rectangle:
-    """Return a tile as a rectangle. The targets of a tile are in order of length already."""
+    """Return a tile as a rectangle. A tile's targets are already in order of length."""
     queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
     return Rectangle(tile, queries[np.argsort(task.queries.lengths[queries], kind="stable")], tile.targets)
 
@@ -58,8 +58,8 @@ class Rows:
 
     rows: `NEAR_ROW`[queries]
     fitting: number of pairs whose lengths are within the bound
-    beside: int32, columns of targets that are not targets of every query
-    max_edits: largest number of edits of any pair
+    beside: int32, columns that are targets of only some of the queries
+    max_edits: maximum edits allowed for any pair
     """
 
     rows: npt.NDArray[np.void] = field(repr=False)
@@ -89,13 +89,13 @@ def make_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) -> Row
 
 
 def fitting_columns(ours: Integers, theirs: Integers, bound: EditBound) -> tuple[Integers, Integers]:
-    """Return, for each length m of `ours`, the range (first, stop) of positions in `theirs` whose lengths n have |m - n| <= k(m, n).
+    """Return, for each length m in `ours`, the index range (first, stop) of the lengths n in `theirs` with |m - n| <= k(m, n).
 
     theirs: in ascending order.
 
-    k(m, n) - |m - n| is linear in n on either side of m. Up to m it rises or is constant, because no bound has per_letter + per_shorter
-    < -1; beyond m it falls or is constant, but rises if per_letter > 1. So the lengths that fit are a range on either side of m, which a
-    bisection finds.
+    k(m, n) - |m - n| is linear in n on either side of m. Up to m the difference rises or is constant, because no bound has
+    per_letter + per_shorter < -1. Beyond m the difference falls or is constant, but rises if per_letter > 1. So the fitting lengths form a
+    range on either side of m, which is found by bisection.
     """
 
     def fits(at: Integers) -> npt.NDArray[np.bool_]:
@@ -112,7 +112,7 @@ def fitting_columns(ours: Integers, theirs: Integers, bound: EditBound) -> tuple
 
 
 def _bisect(start: Integers, stop: Integers, holds: Callable[[Integers], npt.NDArray[np.bool_]]) -> Integers:
-    """Return the first position in start .. stop - 1 for which `holds` is true, or stop. It must be true for all later positions too."""
+    """Return the first index in start .. stop - 1 for which `holds` is true, or stop. `holds` must then be true for all later indices."""
     start, stop = start.copy(), stop.copy()
     while np.any(open_ := start < stop):
         middle = (start + stop) // 2

@@ -1,4 +1,4 @@
-"""Sketches of a few records, made on the host, identical to those of cuda_src/near_pairs/near_records.cu. Pure."""
+"""Sketches of a few records, computed on the host; identical to the sketches from cuda_src/near_pairs/near_records.cu. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _FIBONACCI = np.uint64(0x9E3779B97F4A7C15)
 
 
 def hash_shift(bits: int) -> int:
-    """Return by how much a 64-bit hash is shifted right to give the number of a bit of a sketch."""
+    """Return the right shift that turns a 64-bit hash into the index of a bit in a sketch."""
     return 64 - (bits.bit_length() - 1)
 
 
 def sketches(records: SequenceSet, ranks: npt.NDArray[np.uint8], radix: int, q: int, bits: int) -> npt.NDArray[np.float32]:
-    """Return sketches, float32[records][bits], 0 or 1: floats, so that they can be multiplied as matrices.
+    """Return sketches, float32[records][bits], 0 or 1; floats allow matrix multiplication.
 
     ranks: ranks of the codes, below `radix`.
     """

@@ -26,14 +26,14 @@ _SLOTS = 2
 _POLL_SECONDS = 0.0002
 _MIN_CANDIDATES, _MAX_CANDIDATES = 1 << 12, 1 << 24
 _MAX_COLUMNS = 1 << 37
-"""Limit of the columns of words of bands of all candidates of a rectangle: less than a second's work."""
+"""Maximum total of word columns in the bands of a rectangle's candidates: less than a second's work."""
 
 
 @dataclass
 class _OpenTile:
     """Tile that is being computed.
 
-    rectangles: rectangles that have not been collected
+    rectangles: rectangles not yet collected
     fitting: pairs whose lengths are within the bound
     """
 
@@ -48,9 +48,9 @@ class _OpenTile:
 class Finished:
     """Finished rectangle, for benchmarks.
 
-    counts: pairs that were left
-    screen: time of the screen, seconds of the device's clock
-    verify: time of the verification, likewise
+    counts: pair counts
+    screen: time for the screen, seconds on the device's clock
+    verify: time for the verification, seconds on the device's clock
     """
 
     pairs: int
@@ -70,10 +70,10 @@ class _InFlight:
 class NearWorker:
     """Worker that finds the near pairs of tiles on one device.
 
-    `next_tile` returns tiles, then None; `deliver` takes results; `stopped` is called between rectangles and while waiting. Call `run`
+    `next_tile` returns tiles, then None; `deliver` receives results; `stopped` is called between rectangles and while waiting. Call `run`
     once, in the thread that owns the device.
 
-    max_results: largest number of near pairs of a rectangle
+    max_results: maximum number of near pairs copied back per rectangle
     log: called with every finished rectangle
     """
 
@@ -154,7 +154,7 @@ class NearWorker:
         return True
 
     def _start(self, rectangle: Rectangle) -> None:
-        """Submit a rectangle, or replace it with its halves if it is too large for memory."""
+        """Submit a rectangle, or split it into halves if it does not fit in memory."""
         gathered = sum(rectangle.shape) * (self._recipe.sketch_bytes + 32)
         if gathered > self._slot_bytes // 2 and rectangle.pairs > 1:
             self._split(rectangle, 2)
@@ -166,22 +166,22 @@ class NearWorker:
         self._launcher.submit(slot, rectangle, rows, capacity, self._slot_bytes // 8)
 
     def _capacity(self, rows: Rows) -> Capacity:
-        """Return the capacity of the lists, limited by time and by memory."""
+        """Return the list capacities, limited by time and memory."""
         in_time = _MAX_COLUMNS // (self._columns * words(rows.max_edits))
         in_memory = self._slot_bytes // 4 // sum(PAIR_BYTES)
         candidates = max(_MIN_CANDIDATES, min(_MAX_CANDIDATES, in_time, in_memory))
         return Capacity(candidates, max(1, min(self._max_results, candidates)))
 
     def _split(self, rectangle: Rectangle, count: int) -> None:
-        """Replace a rectangle with pieces of it."""
+        """Split a rectangle into pieces, which replace it."""
         pieces = rectangle.pieces(count)
         self._open[rectangle.tile.number].rectangles += len(pieces) - 1
         self._waiting.extendleft(reversed(pieces))
 
     def _collect(self) -> None:
-        """Wait for the oldest rectangle, or until the run is stopped, and deliver its tile if that is complete.
+        """Wait for the oldest rectangle, or until the run is stopped, and deliver the rectangle's tile if the tile is complete.
 
-        If a list was too short, the rectangle runs again in pieces.
+        If a list overflowed, the rectangle is rerun in pieces.
         """
         flight = self._in_flight[0]
         if not self._finished(flight.slot):
@@ -195,11 +195,11 @@ class NearWorker:
             self._merge(flight, counts)
 
     def _finished(self, slot: StreamBuffers) -> bool:
-        """Wait until the slot's work is finished. Returns False if the run was stopped before."""
+        """Wait until the slot's work is finished. Returns False if the run is stopped first."""
         return wait_for(slot.passed[-1], _POLL_SECONDS, self._stopped)
 
     def _rerun(self, flight: _InFlight, times: float) -> None:
-        """Run a rectangle again, in pieces. times: factor by which its lists were too short."""
+        """Rerun a rectangle in pieces. times: factor by which a list overflowed."""
         self._in_flight.popleft()
         self._idle.append(flight.slot)
         self._split(flight.rectangle, int(times) + 1)
@@ -231,7 +231,7 @@ class NearWorker:
         return TilePairs(entry.tile, pairs, left | {"edit distance": len(pairs)})
 
     def _cancel(self) -> None:
-        """End the kernels in flight after an error or a stop, and wait for them, so that their memory can be freed."""
+        """Terminate the kernels in flight after an error or a stop, and wait for them, so that their memory can be freed."""
         if not self._in_flight:
             return
         try:

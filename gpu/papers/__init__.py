@@ -1,1 +1,1 @@
-"""Methods of the papers that gpualign began with, kept as they were published: selectable, and measured by `gpualign bench`."""
+"""Methods from the papers that gpualign started from, kept as published; users can select them, and `gpualign bench` measures them."""

@@ -17,7 +17,7 @@ from gpualign.gpu.runtime.device import Device
 class PaperPrepared:
     """Implements `gpualign.core.execution.engine.Prepared`.
 
-    compute: yields the results of tiles, one after the other
+    compute: yields the results of tiles, one at a time
     """
 
     task: Task
@@ -31,7 +31,7 @@ class PaperPrepared:
 
 
 class OneDevice:
-    """Base class of engines, of alignments or distances, that run on one device."""
+    """Base class for alignment and distance engines that run on one device."""
 
     def __init__(self, device: Device, log: Log | None) -> None:
         self._device = device

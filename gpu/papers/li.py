@@ -1,7 +1,7 @@
-"""Kernels of Li et al. 2014 as an engine of global alignments: whole matrices are filled on the device and traced on the host.
+"""Global-alignment engine with the kernels of Li et al. 2014: whole matrices are filled on the device and traced on the host.
 
-The files cuda_src/papers/li*.cu say what each kernel does and which section of the paper it is from. The matrices of a batch of pairs fill
-the available memory; with `Transfer.DOUBLE`, one half of it is computed while the other half is copied and traced (section V.D).
+The files cuda_src/papers/li*.cu describe each kernel and cite the corresponding section of the paper. The matrices for a batch of pairs
+fill the available memory; with `Transfer.DOUBLE`, one half is computed while the other half is copied and traced (section V.D).
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Transfer(Enum):
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of blocks and tiles.
+    """Block and tile sizes.
 
-    tile: rows and columns of a tile, and threads of its block
-    dscan_threads: threads of a block of DScan
-    longest: letters of the longest query for which DScan's diagonals have memory
-    rscan_threads: threads of a block of RScan, each with a matrix of its own
-    section: columns of a section of RScan
+    tile: rows and columns per tile, and threads per block for tiles
+    dscan_threads: threads per DScan block
+    longest: length of the longest query for which DScan's diagonals have memory, in letters
+    rscan_threads: threads per RScan block, each with its own matrix
+    section: columns per RScan section
     """
 
     tile: int = 32
@@ -64,12 +64,12 @@ class Sizes:
 _LETTERS = 32
 _TILE_CELLS = 2_000_000_000
 MEMORY_SHARE = 0.75
-"""Fraction of a device's memory that is used, as in section VI.B."""
+"""Fraction of device memory to use, as in section VI.B."""
 
 _INIT_THREADS = 128
 INIT = Kernel("li_init.cu", "li_init", (("THREADS", str(_INIT_THREADS)),))
 RECORD_BYTES = 3 * 8 + 2 * 4
-"""Size of a pair's record: the starts of its sequences and of its matrix, and the lengths."""
+"""Size of a pair's record, bytes: the starts of the two sequences and of the matrix, and both lengths."""
 
 
 def pick_method(device: str) -> str:
@@ -79,14 +79,14 @@ def pick_method(device: str) -> str:
 
 @dataclass
 class BatchBuffers:
-    """Half of the memory, or all of it, with a batch of pairs in flight.
+    """Half or all of the memory, with a batch of pairs in flight.
 
-    The memory is allocated once, because allocating and freeing wait for all work of the device.
+    The memory is allocated once, because allocating and freeing wait for all work on the device.
 
-    matrices: matrices on the device
-    host: memory for the matrices on the host
-    records: records of the pairs on the device
-    record_host: memory for the records on the host
+    matrices: device address of the matrices
+    host: host memory for the matrices
+    records: device address of the pair records
+    record_host: host memory for the pair records
     pairs: int64[pairs][2], query and target records
     starts: int64[pairs + 1], first element of each matrix
     busy: event after the download of the matrices
@@ -111,8 +111,8 @@ class LiEngine(OneDevice):
     """Implements `gpualign.core.execution.engine.Engine` for global alignments with linear gaps.
 
     method: one of METHODS
-    sizes: sizes of blocks and tiles
-    log: called with the seconds of a batch's kernels and the number of their cells; batches then do not overlap
+    sizes: block and tile sizes
+    log: called with the kernel time in seconds and the number of cells for each batch; batches then do not overlap
     """
 
     capabilities = Capabilities(frozenset({Mode.GLOBAL}), paths=True)
@@ -126,9 +126,9 @@ class LiEngine(OneDevice):
         self._sizes = sizes or Sizes()
 
     def prepare(self, task: Task, budget: Budget) -> PaperPrepared:
-        """Prepare a task. The scratch memory of `budget` is for the matrices on the host.
+        """Prepare a task. The scratch memory in `budget` is for the matrices on the host.
 
-        Raises `InputError` for a task that the kernels cannot compute, `TooLittleMemory` if a matrix does not fit the scratch memory.
+        Raises `InputError` for a task that the kernels cannot compute, `TooLittleMemory` if a matrix does not fit in the scratch memory.
         """
         if task.mode is not Mode.GLOBAL or not task.scoring.linear or task.end_gaps is not EndGaps.PENALISED:
             linear = f"linear gaps ({parameter('gap')} or {parameter('edit')})"
@@ -175,7 +175,7 @@ class LiEngine(OneDevice):
 
 
 class TaskOnDevice:
-    """Sequences and scoring of a task on the device, which all its batches share."""
+    """A task's sequences and scoring on the device, shared by all batches."""
 
     def __init__(self, session: Session, device: Device, task: Task, method: str, sizes: Sizes) -> None:
         self.session = session
@@ -196,13 +196,13 @@ class TaskOnDevice:
         session.load(self.kernel)
 
     def start(self, lane: BatchBuffers, pairs: Integers, starts: Integers) -> None:
-        """Fill the matrices of a batch and start their download. pairs, starts: as in `fill`."""
+        """Fill the matrices for a batch and start downloading them. pairs, starts: as in `fill`."""
         self.fill(lane, pairs, starts)
         lane.stream.download(lane.host[: 4 * int(starts[-1])], lane.matrices)
         lane.busy = lane.stream.record()
 
     def fill(self, lane: BatchBuffers, pairs: Integers, starts: Integers) -> None:
-        """Fill the matrices of a batch. pairs: int64[pairs][2], records; starts: int64[pairs + 1], first element of each matrix."""
+        """Fill the matrices for a batch. pairs: int64[pairs][2], record numbers; starts: int64[pairs + 1], first element of each matrix."""
         task, session = self.task, self.session
         queries, targets = pairs.T
         rows, columns = task.queries.lengths[queries], task.targets.lengths[targets]
@@ -224,7 +224,7 @@ class TaskOnDevice:
             self._launch(lane, of_batch, rows, columns)
 
     def _launch(self, lane: BatchBuffers, of_batch: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
-        """Launch the method's kernel. of_batch: returns its arguments from first_pair, pairs and diagonal."""
+        """Launch the method's kernel. of_batch: returns the kernel's arguments, given first_pair, pairs and diagonal."""
         sizes, count = self.sizes, len(rows)
         if self.method in ("dscan", "rscan"):
             matrices, threads = (1, sizes.dscan_threads) if self.method == "dscan" else (sizes.rscan_threads, sizes.rscan_threads)
@@ -246,7 +246,7 @@ class TaskOnDevice:
 
 
 def kernel_of(method: str, sizes: Sizes) -> Kernel:
-    """Return the kernel of a method; Rodinia and TiledDScan share one."""
+    """Return the kernel for a method; Rodinia and TiledDScan share a kernel."""
     if method == "dscan":
         return Kernel("li_dscan.cu", "li_dscan", (("THREADS", str(sizes.dscan_threads)), ("LONGEST", str(sizes.longest))))
     if method == "rscan":
@@ -284,7 +284,7 @@ class _Tile:
         return TileAlignments(self._tile, self._scores, self._statistics, runs)
 
     def _records(self, places: npt.NDArray[np.intp]) -> tuple[Integers, Integers]:
-        """Return (pairs of records, first element of each matrix) of places in the tile."""
+        """Return (record pairs, first element of each matrix) for the (row, column) places in the tile."""
         pairs = np.stack([places[:, 0] + self._tile.query_start, self._tile.targets[places[:, 1]]], axis=1).astype(np.int64)
         sizes = (self._task.queries.lengths[pairs[:, 0]] + 1) * (self._task.targets.lengths[pairs[:, 1]] + 1)
         starts = np.zeros(len(pairs) + 1, dtype=np.int64)
@@ -324,7 +324,7 @@ class _Tile:
 
 
 def _selected(tile: Tile) -> npt.NDArray[np.bool_]:
-    """Return a mask of the pairs of a tile that its pairing selects: [queries][targets]."""
+    """Return a mask of the pairs selected by a tile's pairing: [queries][targets]."""
     queries = np.arange(tile.query_start, tile.query_stop)[:, None]
     if tile.pairing is Pairing.ALL:
         return np.ones(tile.shape, dtype=bool)

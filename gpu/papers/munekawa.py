@@ -1,6 +1,6 @@
-"""Kernels of Munekawa et al. 2008 as an engine of local scores: one block per target, query by query.
+"""Local-score engine with the kernels of Munekawa et al. 2008: one block per target, one query at a time.
 
-The file cuda_src/papers/munekawa.cu says what each kernel does and which section of the paper it is from.
+The file cuda_src/papers/munekawa.cu describes each kernel and cites the corresponding section of the paper.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gpualign.gpu.runtime.device import Device
 
 METHODS = ("munekawa-scalar", "munekawa-vector")
 ROWS = {"munekawa-scalar": 1024, "munekawa-vector": 2048}
-"""Largest number of query letters of a strip, as in the paper; a thread has one or four of them."""
+"""Maximum number of query letters per strip, as in the paper; a thread has one or four letters."""
 
 _THREAD_ROWS = {"munekawa-scalar": 1, "munekawa-vector": 4}
 _LETTERS, _PADDING = 32, 31
@@ -47,7 +47,7 @@ class Targets:
 
 
 def lay_out(sequences: SequenceSet, numbers: npt.NDArray[np.int64]) -> Targets:
-    """Return the records `numbers` in the layout of the kernels."""
+    """Return the records `numbers` in the kernels' layout."""
     lengths = sequences.lengths[numbers]
     offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
     np.cumsum(-(-lengths // 4) * 4, out=offsets[1:])
@@ -62,8 +62,8 @@ class MunekawaEngine(OneDevice):
     """Implements `gpualign.core.execution.engine.Engine` for local scores.
 
     method: one of METHODS
-    rows: query letters of a strip
-    log: called with the seconds of kernels and the number of their cells
+    rows: query letters per strip
+    log: called with the kernel time in seconds and the number of cells
     """
 
     capabilities = Capabilities(frozenset({Mode.LOCAL}), paths=False)
@@ -131,9 +131,9 @@ class MunekawaEngine(OneDevice):
         return result
 
     def _threads(self, length: int) -> int:
-        """Return the threads of a block: enough for the rows of the query or of a strip, in whole warps.
+        """Return the number of threads per block: enough for the rows of the query or of a strip, in whole warps.
 
-        There are only a few sizes, because a kernel is compiled for each.
+        There are only a few sizes, because each size needs a separately compiled kernel.
         """
         each = _THREAD_ROWS[self._method]
         max_threads = self._rows // each

@@ -1,6 +1,6 @@
-"""Kernels of Payne et al. 2010 as an engine of distances: one block per pair of samples, and an int or a byte per call.
+"""Distance engine with the kernels of Payne et al. 2010: one block per pair of samples, and an int or a byte per call.
 
-The file cuda_src/papers/payne.cu says what each kernel does and which section of the paper it is from.
+The file cuda_src/papers/payne.cu describes each kernel and cites the corresponding section of the paper.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from gpualign.gpu.papers.session import Log, Session
 from gpualign.gpu.runtime.device import Bytes, Device
 
 THREADS = 128
-"""Threads of a block (section 6)."""
+"""Threads per block (section 6)."""
 
 METHODS = ("naive", "coalesced", "char", "register", "shared")
-"""Methods in the order of the paper."""
+"""Methods in the paper's order."""
 
 _MAX_BLOCKS = (1 << 31) - 1
 _PIECE_BYTES = 256 << 20
@@ -35,9 +35,9 @@ _ONLY_DIFFERENCES = f"the kernels of Payne 2010 count differing calls: {paramete
 
 
 def codes_of(panel: Panel) -> Codes:
-    """Return the calls of a panel from its planes: uint8[samples][sites], numbered from 0; MISSING for missing calls.
+    """Return a panel's calls, decoded from the planes: uint8[samples][sites], numbered from 0; MISSING for missing calls.
 
-    The panel's recipe must count differences of calls: at most one term, with Operation.DIFFER. Raises `InputError` for other operations.
+    The panel's recipe must count call differences: at most one term, with Operation.DIFFER. Raises `InputError` for different operations.
     """
     _, samples, words = panel.bits.shape
     codes: Codes = np.zeros((samples, words * WORD_BITS), dtype=np.uint8)
@@ -56,7 +56,7 @@ def _bits(panel: Panel, plane: int) -> npt.NDArray[np.uint8]:
 
 
 def _padded_words(sites: int) -> int:
-    """Return the words of a sample in a plane of `sites` sites: whole cache lines."""
+    """Return the number of words per sample in a plane of `sites` sites, padded to whole cache lines."""
     return -(-sites // (8 * WORD_BITS)) * 8
 
 
@@ -74,12 +74,12 @@ def lay_out(codes: Codes, method: str) -> tuple[Bytes, int]:
 
 
 class PayneEngine(OneDevice):
-    """Implements `gpualign.core.distance.engine.DistanceEngine` for differences of calls only.
+    """Implements `gpualign.core.distance.engine.DistanceEngine` for call differences only.
 
     method: one of METHODS
     threads: host threads
-    block: threads of a block
-    log: called with the seconds of kernels and the number of their comparisons
+    block: threads per block
+    log: called with the kernel time in seconds and the number of comparisons
     """
 
     def __init__(self, device: Device, method: str, threads: int, block: int = THREADS, log: Log | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Host side of kernels that are kept for teaching: one device, one stream, one step after the other."""
+"""Host side of the kernels kept for teaching: one device, one stream, one step at a time."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gpualign.gpu.runtime.device import Device, Memory, OutOfMemory, Stream, wai
 _BALLAST = 512 << 20  # bytes to clear, which takes some tenths of a millisecond
 
 Log = Callable[[float, int], None]
-"""Called with the seconds of kernels, measured by events, and the number of cells or comparisons that they computed."""
+"""Called with the kernel time in seconds, measured with events, and the number of cells or comparisons computed."""
 
 Array = npt.NDArray[Any]
 
 
 class Session:
-    """Open device. Its memory is freed on leaving, or earlier by `release`. Methods that allocate raise `RunError` if memory runs out."""
+    """Open device. Memory is freed on exit, or earlier with `release`. Methods that allocate raise `RunError` if memory runs out."""
 
     def __init__(self, device: Device, log: Log | None = None) -> None:
         self._device = device
@@ -67,13 +67,13 @@ class Session:
         return address
 
     def zeros(self, nbytes: int) -> int:
-        """Allocate `nbytes` bytes that are 0, and return their address."""
+        """Allocate `nbytes` zeroed bytes, and return their address."""
         address = self.allocate(nbytes)
         self._stream.fill(address, 0, nbytes)
         return address
 
     def stream(self) -> Stream:
-        """Return another stream, for work that overlaps with that of the session's own."""
+        """Return an additional stream, for work that overlaps with work on the session's own stream."""
         return self._device.stream()
 
     def load(self, kernel: Kernel) -> None:
@@ -81,12 +81,12 @@ class Session:
         self._device.function(kernel)
 
     def launch(self, kernel: Kernel, grid: int, threads: int, filled: np.void, stream: Stream | None = None) -> None:
-        """Launch a kernel. filled: a struct of gpu/kernels/argument_structs.py; stream: one of `stream`, else the session's own."""
+        """Launch a kernel. filled: struct from gpu/kernels/argument_structs.py; stream: from `stream`; default: the session's own."""
         (stream or self._stream).launch(self._device.function(kernel), grid, threads, filled)
 
     @contextmanager
     def timed(self, work: int, stream: Stream | None = None) -> Iterator[None]:
-        """Report the seconds of the kernels launched in the context to the log. work: their cells or comparisons."""
+        """Report the time of the kernels launched in the context to the log, in seconds. work: number of cells or comparisons."""
         if self._log is None:
             yield
             return
@@ -100,7 +100,7 @@ class Session:
         self._log(ended.seconds_since(started), work)
 
     def download(self, address: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-        """Return a copy of an array on the device, after all earlier work of the stream."""
+        """Return a host copy of a device array, after all earlier work on the stream."""
         count = int(np.prod(shape))
         staging = self._device.pinned(max(1, count * np.dtype(dtype).itemsize))
         self._stream.download(staging, address)
