@@ -1,7 +1,7 @@
-"""Interface of a device, as the engines use it: memory, streams, kernels.
+"""Device interface used by the engines: memory, streams, kernels.
 
-`gpualign.gpu.runtime.pycuda_device` implements it with PyCUDA. The tests implement it on the host, to run the engine and the kernels
-without a GPU.
+`gpualign.gpu.runtime.pycuda_device` implements the interface with PyCUDA. The tests implement it on the host, to run the engine and the
+kernels without a GPU.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class OutOfMemory(Exception):
-    """Raised when the device, or the host's pinned memory, has less memory left than requested."""
+    """Raised when less device memory or pinned host memory is left than requested."""
 
 
 class Memory(Protocol):
@@ -42,15 +42,15 @@ class Event(Protocol):
     """Point in a stream."""
 
     def done(self) -> bool:
-        """Return whether all work before it is finished. Raises `RunError` if that work failed."""
+        """Return whether all work before the event has finished. Raises `RunError` if that work failed."""
 
     def seconds_since(self, earlier: Any) -> float: ...
 
 
 def wait_for(event: Event, seconds: float = 50e-6, stopped: Callable[[], bool] = lambda: False) -> bool:
-    """Wait until an event has happened, and return True. Return False early if `stopped` does.
+    """Wait until an event has happened, and return True. Return False early if `stopped` returns True.
 
-    It sleeps `seconds` at a time. Raises `RunError` if the device failed.
+    Sleeps `seconds` between polls. Raises `RunError` if the device failed.
     """
     while not event.done():
         if stopped():
@@ -60,23 +60,23 @@ def wait_for(event: Event, seconds: float = 50e-6, stopped: Callable[[], bool] =
 
 
 class Stream(Protocol):
-    """Queue of work that the device does in order while the host continues."""
+    """Queue of work that the device executes in order while the host continues."""
 
     def upload(self, address: int, source: Bytes) -> None:
-        """Copy pinned memory to the device. It must stay unchanged until the stream has done the copy."""
+        """Copy pinned memory to the device. The pinned memory must stay unchanged until the copy has finished."""
 
     def download(self, target: Bytes, address: int) -> None: ...
 
     def fill(self, address: int, byte: int, nbytes: int) -> None: ...
 
     def launch(self, function: Any, grid: int, threads: int, arguments: np.void, shared: int = 0) -> None:
-        """Launch a kernel in `grid` blocks of `threads` threads. shared: bytes of shared memory in addition to those it declares."""
+        """Launch a kernel in `grid` blocks of `threads` threads. shared: dynamic shared memory per block, bytes."""
 
     def record(self) -> Event: ...
 
 
 class Device(Protocol):
-    """One device, used between `open` and `close` by one thread. Other threads may `join` it and use streams of their own."""
+    """One device, used by one thread between `open` and `close`. Additional threads may `join` the device and use their own streams."""
 
     @property
     def name(self) -> str: ...
@@ -86,17 +86,17 @@ class Device(Protocol):
 
     @property
     def arch(self) -> str:
-        """Name of the architecture in compilers, e.g. sm_90a."""
+        """Compiler name of the architecture, e.g. sm_90a."""
 
     @property
     def total_memory(self) -> int:
-        """Memory of the device, bytes."""
+        """Total device memory, bytes."""
 
     def open(self) -> None:
         """Make the device current in this thread."""
 
     def close(self) -> None:
-        """Free what is still allocated, and release the device."""
+        """Free all remaining allocations, and release the device."""
 
     def join(self) -> None:
         """Make the device, opened by another thread, current in this thread as well."""
@@ -105,7 +105,7 @@ class Device(Protocol):
         """Undo `join`. Called by each thread that has joined, before the device is closed."""
 
     def free_memory(self) -> int:
-        """Return the free memory of the device, bytes."""
+        """Return the free device memory, in bytes."""
 
     def allocate(self, nbytes: int) -> Memory:
         """Allocate memory on the device. Raises `OutOfMemory`."""
@@ -114,7 +114,7 @@ class Device(Protocol):
         """Return pinned host memory, whose copies overlap with kernels. Raises `OutOfMemory`."""
 
     def tensor_map(self, address: int, shape: tuple[int, int], box: tuple[int, int]) -> Bytes:
-        """Return the descriptor by which the copy engine (compute capability 9.0) finds boxes of a matrix of bytes.
+        """Return the descriptor with which the copy engine (compute capability 9.0) locates boxes of a byte matrix.
 
         See gpu/runtime/tensor_map.py. Raises `RunError`.
         """

@@ -1,4 +1,4 @@
-"""Reports a failed device whose work is taken over by the others."""
+"""Reports a failed device whose work is taken over by the remaining devices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpualign.core.common.errors import RunError
 from gpualign.gpu.runtime.device import Device
 
 OnDeviceFailure = Callable[[int, RunError], None]
-"""Called with the index of a failed device among the engine's devices, and with its error."""
+"""Called with the index of a failed device among the engine's devices, and with the error."""
 
 
 def failure_reporter(devices: Sequence[Device], note: Callable[[str], None] | None) -> OnDeviceFailure:

@@ -13,18 +13,18 @@ Scores: TypeAlias = npt.NDArray[np.signedinteger]
 
 
 class ResultPool:
-    """Pool of buffers. A buffer returns to the pool when no reference to its array, or to a view of it, is left."""
+    """Pool of buffers. A buffer returns to the pool when no references to its array or to views of the array are left."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._free: list[npt.NDArray[np.uint8]] = []
 
     def take(self, shape: tuple[int, int], dtype: np.dtype[np.signedinteger]) -> Scores:
-        """Return an array of this shape, its contents undefined."""
+        """Return an array of this shape with undefined contents."""
         return self.take_bytes(shape[0] * shape[1] * dtype.itemsize).view(dtype).reshape(shape)
 
     def take_bytes(self, nbytes: int) -> npt.NDArray[np.uint8]:
-        """Return an array of `nbytes` bytes, its contents undefined."""
+        """Return an array of `nbytes` bytes with undefined contents."""
         with self._lock:
             fitting = [b for b in self._free if b.nbytes >= nbytes]
             buffer = min(fitting, key=lambda b: b.nbytes) if fitting else None

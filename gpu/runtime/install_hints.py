@@ -1,4 +1,4 @@
-"""Finds out what a machine lacks to use its GPU from Python, and the one command that installs it."""
+"""Determines what a machine lacks to use its GPU from Python, and the one command that installs the missing parts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ OTHER_DEVICE = "use a machine with a Volta (2017) or a newer GPU"
 class Driver:
     """Installed NVIDIA driver.
 
-    version: newest CUDA version that it supports, as the driver counts: 13020 for 13.2
-    folder: folder of its library
+    version: newest CUDA version that the driver supports, in the driver's notation: 13020 for 13.2
+    folder: folder of the driver's library
     """
 
     version: int
@@ -45,7 +45,7 @@ _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76
 
 
 def find_driver() -> Driver | None:
-    """Return the installed driver, or None. It needs no PyCUDA and starts nothing."""
+    """Return the installed driver, or None. Does not need PyCUDA and initialises nothing."""
     try:
         library = ctypes.CDLL(_LIBRARY)
     except OSError:
@@ -63,14 +63,14 @@ class _DlInfo(ctypes.Structure):
 
 
 def _folder_of(function: Any) -> str:
-    """Return the folder of the library that has this function."""
+    """Return the folder of the library that defines this function."""
     info = _DlInfo()
     ctypes.CDLL(None).dladdr(ctypes.cast(function, ctypes.c_void_p), ctypes.byref(info))
     return str(Path(os.fsdecode(info.file)).absolute().parent)
 
 
 def has_volta() -> bool:
-    """Return whether any device is a Volta (7.0 or 7.2), for which CUDA 13 has no compiler. It needs no PyCUDA and starts the driver."""
+    """Return whether any device is a Volta (7.0 or 7.2), which CUDA 13 cannot compile for. Needs no PyCUDA, but initialises the driver."""
     try:
         library = ctypes.CDLL(_LIBRARY)
     except OSError:
@@ -94,9 +94,9 @@ def _capability(library: ctypes.CDLL, ordinal: int) -> tuple[int, ...]:
 def build_command(driver: Driver, anew: bool = False, volta: bool = False) -> str:
     """Return the command that builds PyCUDA.
 
-    CUDA's headers are installed as packages of the driver's version, so that PyCUDA uses no function that the driver lacks. No toolkit is
-    searched for. Random numbers (cuRAND), which we do not use, are left out. anew: replace a PyCUDA that cannot be loaded; volta: in any
-    case use the headers of CUDA 12, with the last compiler that knows such a device.
+    The CUDA headers are installed as packages for the driver's version, so that PyCUDA uses no function that the driver lacks. No toolkit
+    is searched for. cuRAND is disabled, because we do not use random numbers. anew: replace a PyCUDA that cannot be loaded; volta: always
+    use the headers of CUDA 12, whose compiler is the last one to support Volta.
     """
     import sysconfig
 

@@ -1,4 +1,4 @@
-"""Lists the CUDA devices of this machine that PyCUDA sees, and finds out whether kernels can be compiled for them."""
+"""Lists the CUDA devices on this machine that PyCUDA sees, and determines whether kernels can be compiled for them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class DeviceFacts:
 
 @dataclass(frozen=True)
 class Inventory:
-    """All CUDA devices of this machine, and why none can be used.
+    """All CUDA devices on this machine, and the reason if none can be used.
 
     driver: CUDA version that the driver supports, e.g. "13.0", or None
     reason: why no device can be used, or None
     remedy: what to do, as a command if one command is enough, or None
-    expected: whether the user may expect a GPU to be used, because there is one or because PyCUDA is installed
+    expected: whether the user may expect a GPU to be used, because the machine has a GPU or PyCUDA is installed
     """
 
     devices: list[DeviceFacts]
@@ -52,9 +52,9 @@ class Inventory:
 
 
 def detect_devices(mending: bool = True) -> Inventory:
-    """Return the devices of this machine, without starting a context.
+    """Return the devices on this machine, without starting a context.
 
-    mending: the remedy is reported. It may depend on facts that only a started driver knows.
+    mending: whether the remedy will be reported. Choosing the remedy may require starting the driver.
     """
     from gpualign.gpu.runtime.install_hints import OTHER_DEVICE, RESTART_DRIVER, SHOW_DEVICE, version_text
 
@@ -88,7 +88,7 @@ def detect_devices(mending: bool = True) -> Inventory:
 
 
 def _without_pycuda(error: ImportError, mending: bool) -> Inventory:
-    """Return the inventory if PyCUDA cannot be imported. A missing or too old driver is reported first."""
+    """Return the inventory for the case that PyCUDA cannot be imported. A missing or too old driver is reported first."""
     from gpualign.gpu.runtime.install_hints import INSTALL_DRIVER, NO_DRIVER, build_command, find_driver, has_volta
 
     absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "pycuda"
@@ -107,15 +107,15 @@ def _without_pycuda(error: ImportError, mending: bool) -> Inventory:
 
 
 def _has_nvidia_device() -> bool:
-    """Return whether /dev has an entry of the driver, or of that of Windows if Linux runs inside it."""
+    """Return whether /dev has a device file of the NVIDIA driver or, if Linux runs inside Windows, of the Windows driver."""
     return any(Path("/dev", name).exists() for name in ("nvidia0", "nvidiactl", "dxg"))
 
 
 def split_selection(text: str) -> tuple[str | None, bool]:
-    """Parse a selection of devices: a list with commas, in any order, or "all".
+    """Parse a device selection: a comma-separated list, in any order, or "all".
 
-    Returns (the GPUs: "cuda", "cuda:all", numbers as in "cuda:0,2", or None; whether the CPU is selected). Raises `InputError` for other
-    names, and if a device is named twice.
+    Returns (the GPUs: "cuda", "cuda:all", numbers as in "cuda:0,2", or None; whether the CPU is selected). Raises `InputError` for
+    unknown names and for devices named twice.
     """
     if text == "all":
         return "cuda:all", True
@@ -141,27 +141,27 @@ def split_selection(text: str) -> tuple[str | None, bool]:
 
 
 def _meant(part: str, alone: bool) -> str:
-    """Return a "did you mean" question, or "" if no device has a similar name. alone: the selection is this one name, not a list."""
+    """Return a "did you mean" question, or "" if no device has a similar name. alone: whether the selection is a single name."""
     number = "".join(letter for letter in part if letter.isdecimal())
     names = ["cpu", "cuda", "cuda:all", *(["auto", "all"] if alone else []), *([f"cuda:{number}"] if number else [])]
     return did_you_mean(part.lower().replace("gpu", "cuda"), names)
 
 
 def check_selection(text: str) -> None:
-    """Raise `InputError` if the text is not a selection of devices."""
+    """Raise `InputError` if the text is not a valid device selection."""
     split_selection(text)
 
 
 def _numbers(text: str) -> list[int]:
-    """Return the numbers of a selection such as "cuda:0,2"."""
+    """Return the device numbers in a selection such as "cuda:0,2"."""
     return [int(part) for part in text.partition(":")[2].split(",")]
 
 
 def start_selected(text: str) -> None:
-    """Start CUDA in the background, before the inventory is made. text: a checked selection, or "auto".
+    """Start CUDA in the background, before the inventory is taken. text: a validated selection, or "auto".
 
-    "cuda" is most likely the first device. With "auto", which may need no device, and if all devices are selected, only the driver is
-    started.
+    "cuda" is most likely the first device. Only the driver is started if all devices are selected, and for "auto", which may need no
+    device.
     """
     gpus = None if text == "auto" else split_selection(text)[0]
     if _has_nvidia_device():
@@ -169,7 +169,7 @@ def start_selected(text: str) -> None:
 
 
 def selected_devices(text: str, inventory: Inventory) -> list[CudaDevice]:
-    """Return the GPUs of a selection, as `split_selection` returns it; their contexts start in the background.
+    """Return the GPUs in a selection, as returned by `split_selection`. Their contexts start in the background.
 
     Raises `RunError` for a missing or too old device.
     """
@@ -188,5 +188,5 @@ def selected_devices(text: str, inventory: Inventory) -> list[CudaDevice]:
 
 
 def only_device(text: str, inventory: Inventory) -> CudaDevice:
-    """Return the only, or the first, device of a selection. Raises `RunError` for a missing or too old device."""
+    """Return the only or first device in a selection. Raises `RunError` for a missing or too old device."""
     return selected_devices(text, inventory)[0]

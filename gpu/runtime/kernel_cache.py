@@ -1,4 +1,4 @@
-"""Cache of the kernels' machine code: compiled once and stored on disk, so that a second run needs no compiler."""
+"""Cache for the kernels' machine code, compiled once and stored on disk, so that later runs need no compiler."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from gpualign.gpu.runtime.compilers.base import STANDARD, Source
 
 
 def cache_folder() -> Path:
-    """Return the folder of the cache: GPUALIGN_CACHE, or gpualign/ in the user's cache folder."""
+    """Return the cache folder: GPUALIGN_CACHE, or gpualign/ in the user's cache folder."""
     if own := os.environ.get("GPUALIGN_CACHE"):
         return Path(own)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpualign"
 
 
 def architecture(compute_capability: tuple[int, int]) -> str:
-    """Return the name of an architecture in compilers: sm_90a for Hopper, else sm_XY."""
+    """Return an architecture's compiler name: sm_90a for Hopper, else sm_XY."""
     major, minor = compute_capability
     return f"sm_{major}{minor}" + ("a" if (major, minor) == (9, 0) else "")
 
 
 def _sources() -> Iterable[tuple[str, bytes]]:
-    """Yield names and texts of all files of CUDA C++. No name is in two folders, and one file includes another by its name alone."""
+    """Yield the names and texts of all CUDA C++ files. Names are unique across folders, and files include each other by name only."""
     folders = [entry for entry in files("gpualign.cuda_src").iterdir() if entry.is_dir()]
     for entry in sorted((entry for folder in folders for entry in folder.iterdir()), key=lambda e: e.name):
         if entry.name.endswith((".cu", ".cuh")):
@@ -36,16 +36,16 @@ def _sources() -> Iterable[tuple[str, bytes]]:
 
 
 def source_of(kernel: Kernel) -> Source:
-    """Return the input of a compiler for a kernel."""
+    """Return the compiler input for a kernel."""
     every = dict(_sources())
     headers = {name: text for name, text in every.items() if name.endswith(".cuh")}
     return Source(kernel, every[kernel.file], headers, (*kernel.macros, *CONTRACT))
 
 
 def _key(source: Source, arch: str, driver: int | None) -> str:
-    """Return a digest of all that machine code depends on: sources, macros, language, architecture, and the newest CUDA version allowed.
+    """Return a digest of everything the machine code depends on: sources, macros, language, architecture, newest CUDA version allowed.
 
-    The compiler is not part of it: with the code in the cache, none is needed.
+    The compiler is not included, because cached code needs no compiler.
     """
     digest = hashlib.sha256()
     for name, content in {**source.headers, source.kernel.file: source.text}.items():
@@ -57,8 +57,8 @@ def _key(source: Source, arch: str, driver: int | None) -> str:
 def cubin(kernel: Kernel, arch: str, driver: int | None = None) -> bytes:
     """Return the machine code of a kernel for a driver of CUDA major version `driver` (None: any), from the cache or compiled now.
 
-    A cache that cannot be written is not used. Raises `RunError` if there is no compiler for it, and with the compiler's message if it
-    fails.
+    A cache that cannot be written to is ignored. Raises `RunError` if there is no suitable compiler, or with the compiler's message if
+    compilation fails.
     """
     source = source_of(kernel)
     place = cache_folder() / f"{Path(kernel.file).stem}-{arch}-{_key(source, arch, driver)}.cubin"

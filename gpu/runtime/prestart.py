@@ -1,6 +1,6 @@
-"""Starts CUDA in the background: the driver takes about 0.1 s, and so does the context of a device, while a job has files to read.
+"""Starts CUDA in the background while a job reads files: the driver and the context of a device take about 0.1 s each.
 
-Contexts stay until the process ends. A command ends with its job anyway, and the next call from Python need not wait again.
+Contexts stay until the process ends. A command ends with its job anyway, and the next call from Python does not have to wait again.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ _lock = threading.Lock()
 
 
 def start_cuda(devices: Iterable[int]) -> threading.Thread:
-    """Start the driver and the primary contexts of these devices in a thread, each once, and return the thread.
+    """Start the driver and the primary contexts of these devices in a thread, each only once, and return the thread.
 
-    The driver makes later calls wait until they are started. Failures are silent here: they are reported when the device is used.
+    The driver makes later calls wait until startup has finished. Failures are ignored here and reported when the device is used.
     """
     with _lock:
         new = [ordinal for ordinal in devices if ordinal not in _started]
@@ -27,7 +27,7 @@ def start_cuda(devices: Iterable[int]) -> threading.Thread:
 
 
 def has_started() -> bool:
-    """Return whether any context exists or is being made."""
+    """Return whether any context exists or is being created."""
     return bool(_started)
 
 

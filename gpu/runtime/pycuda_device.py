@@ -1,4 +1,4 @@
-"""CUDA device through PyCUDA, an implementation of `gpualign.gpu.runtime.device.Device`."""
+"""CUDA device accessed through PyCUDA: an implementation of `gpualign.gpu.runtime.device.Device`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHARED_MEMORY = 48 << 10
 
 @contextmanager
 def _reported() -> Iterator[None]:
-    """Turn an exception of PyCUDA into an error with a human-readable message."""
+    """Convert a PyCUDA exception into an error with a human-readable message."""
     try:
         yield
     except cuda.MemoryError as error:
@@ -49,13 +49,13 @@ class CudaFunction:
         self._allowed = _SHARED_MEMORY
 
     def allow(self, shared: int) -> None:
-        """Let blocks have `shared` bytes of shared memory; more than the usual limit must be requested from the driver."""
+        """Allow blocks to use `shared` bytes of shared memory. Amounts above the default limit must be requested from the driver."""
         if shared > self._allowed:
             self.native.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
             self._allowed = shared
 
     def resident_blocks(self, threads: int) -> int:
-        """Return the number of resident blocks, by the registers, shared memory, threads and blocks of a multiprocessor."""
+        """Return the number of resident blocks per multiprocessor, as limited by registers, shared memory, threads and blocks."""
         get = self._device.get_attribute
         names = cuda.device_attribute
         warps = -(-threads // 32)
@@ -118,7 +118,7 @@ class CudaStream:
 class CudaDevice:
     """Device `ordinal` of this machine. Its primary context is used, so that other users of CUDA in the process share it.
 
-    driver: major version of CUDA that the driver supports
+    driver: major CUDA version that the driver supports
     """
 
     def __init__(self, ordinal: int) -> None:

@@ -1,4 +1,4 @@
-"""A stream with the buffers of one batch. A few of them take turns, so that copies and host work overlap kernels."""
+"""A stream with the buffers for one batch. A few such streams take turns, so that copies and host work overlap with kernels."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from gpualign.gpu.runtime.device import Bytes, Device, Event, Memory, OutOfMemor
 Made = TypeVar("Made")
 
 _SMALL = 16 << 20
-"""Largest size, in bytes, up to which a buffer may be twice as large as necessary."""
+"""Maximum size of a buffer that may be twice as large as necessary, bytes."""
 
 _STOP = 0x3F  # value of every byte of the queue's counter: more units than any queue has
 
 
 class StreamBuffers:
-    """Stream with named buffers, which grow as batches need and are kept for the next batch.
+    """Stream with named buffers, which grow as batches require and are kept for the next batch.
 
-    Growing waits until the device has finished its current work, so small buffers are made larger than requested. Methods that allocate
-    raise `OutOfMemory`.
+    Growing waits until the device has finished its current work, so small buffers are allocated larger than requested. Methods that
+    allocate raise `OutOfMemory`.
 
-    passed: events that `mark` has recorded since `begin`
+    passed: events recorded by `mark` since `begin`
     """
 
     def __init__(self, device: Device, number: int) -> None:
@@ -45,11 +45,11 @@ class StreamBuffers:
         return self._device.function(kernel).resident_blocks(threads) * self.multiprocessors
 
     def load(self, kernel: Kernel) -> None:
-        """Load a kernel in advance, because the driver loads none while another one runs."""
+        """Load a kernel in advance, because the driver cannot load a kernel while a kernel is running."""
         self._device.function(kernel)
 
     def address(self, name: str, nbytes: int, most: int = _SMALL) -> int:
-        """Return the address of a buffer of at least `nbytes` bytes on the device; up to twice as many, if these are at most `most`."""
+        """Return the address of a device buffer of at least `nbytes` bytes; up to twice that size, if this is at most `most`."""
         memory, size = self._memory.get(name, (None, 0))
         if memory is None or size < nbytes:
             roomy = max(nbytes, min(2 * nbytes, most))
@@ -61,14 +61,14 @@ class StreamBuffers:
         return memory.address
 
     def host(self, name: str, nbytes: int) -> Bytes:
-        """Return the first `nbytes` bytes of a buffer in pinned memory."""
+        """Return the first `nbytes` bytes of a pinned buffer."""
         if name not in self._pinned or self._pinned[name].nbytes < nbytes:
             self._pinned.pop(name, None)
             self._pinned[name], _ = _allocate(self._device.pinned, nbytes, max(nbytes + nbytes // 8, min(2 * nbytes, _SMALL // 2)))
         return self._pinned[name][:nbytes]
 
     def stage(self, arrays: Arrays) -> dict[str, int]:
-        """Put arrays into one buffer of pinned memory, for `upload`. Return the address that each will have on the device."""
+        """Copy arrays into one pinned buffer, for `upload`. Return the address that each array will have on the device."""
         nbytes = sum(aligned(array.nbytes) for array in arrays.values())
         host, at = self.host("arrays", nbytes), self.address("arrays", nbytes)
         addresses: dict[str, int] = {}
@@ -91,11 +91,11 @@ class StreamBuffers:
         return self._stream.record()
 
     def upload(self, name: str, nbytes: int) -> None:
-        """Copy a buffer in pinned memory to the one of the same name on the device."""
+        """Copy a pinned buffer to the device buffer of the same name."""
         self._stream.upload(self.address(name, nbytes), self.host(name, nbytes))
 
     def download(self, name: str, nbytes: int) -> None:
-        """Copy a buffer on the device to the one of the same name in pinned memory."""
+        """Copy a device buffer to the pinned buffer of the same name."""
         self._stream.download(self.host(name, nbytes), self.address(name, nbytes))
 
     def fill(self, address: int, byte: int, nbytes: int) -> None:
@@ -105,7 +105,7 @@ class StreamBuffers:
         self._stream.launch(self._device.function(kernel), grid, threads, filled, shared)
 
     def stop(self, other: Stream) -> None:
-        """Make the running kernel's queue look empty, through another stream."""
+        """Make the running kernel's queue look empty, using a different stream."""
         if "queue" in self._memory:
             other.fill(self._memory["queue"][0].address, _STOP, QUEUE_BYTES)
 
@@ -118,7 +118,7 @@ class StreamBuffers:
 
 
 def _allocate(make: Callable[[int], Made], nbytes: int, roomy: int) -> tuple[Made, int]:
-    """Return (a buffer, its bytes): of `roomy` bytes, or of `nbytes` if memory does not suffice."""
+    """Return (buffer, size in bytes): at least `roomy` bytes, or at least `nbytes` if there is not enough memory."""
     min_size, size = aligned(max(nbytes, 1)), aligned(roomy)
     if size > min_size:
         try:

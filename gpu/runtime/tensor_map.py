@@ -1,4 +1,4 @@
-"""Tensor maps, by which the copy engine of a device (TMA, compute capability 9.0) finds parts of a matrix; PyCUDA has no call for them."""
+"""Tensor maps, with which a device's copy engine (TMA, compute capability 9.0) locates parts of a matrix. PyCUDA has no call for them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _UINT8, _NOT_INTERLEAVED, _SWIZZLE_128B, _L2_PROMOTION_256B, _ZEROS_OUTSIDE = 0,
 
 
 def tensor_map(address: int, shape: tuple[int, int], box: tuple[int, int]) -> npt.NDArray[np.uint8]:
-    """Return the tensor map of a matrix of bytes at `address` on the device, uint8[MAP_BYTES].
+    """Return the tensor map for a byte matrix at `address` on the device, uint8[MAP_BYTES].
 
-    By it kernels copy boxes of the matrix into shared memory, swizzled by 128 bytes: the 16-byte piece p of row r is stored where piece
-    p ^ r % 8 would be. Kernels need the map at a multiple of 64 bytes. shape, box: (rows, bytes of a row).
+    Kernels use the map to copy boxes of the matrix into shared memory with a 128-byte swizzle: the 16-byte piece p of row r is stored where
+    piece p ^ r % 8 would be. Kernels need the map aligned to 64 bytes. shape, box: (rows, bytes per row).
 
     Raises `RunError` if the driver refuses, e.g. because the address or the row size is not a multiple of 16 bytes.
     """

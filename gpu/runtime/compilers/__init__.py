@@ -1,1 +1,1 @@
-"""Compilers that turn kernels into machine code, and the selection of one of them."""
+"""Compilers that turn kernels into machine code, and the selection of a compiler."""

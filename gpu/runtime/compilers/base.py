@@ -1,4 +1,4 @@
-"""Interface of a compiler, and the versions of CUDA that its output is suitable for. Pure."""
+"""Compiler interface, and the CUDA versions that a compiler's output is suitable for. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpualign.core.common.errors import RunError
 from gpualign.gpu.kernels.kernel import Kernel, capability
 
 MIN_CUDA = 12
-"""Oldest CUDA version: its DPX functions and the architecture sm_90a are needed."""
+"""Oldest supported major CUDA version: DPX functions and the architecture sm_90a are required."""
 
 STANDARD = "c++17"
 _MAX_LOG = 1500  # characters of the compiler's messages
@@ -19,9 +19,9 @@ _MAX_LOG = 1500  # characters of the compiler's messages
 class Source:
     """Source code of a kernel.
 
-    text: its source file
-    headers: headers by the names under which they are included
-    macros: those of the kernel, and those that check it against the host
+    text: contents of the source file
+    headers: contents of the headers, keyed by include name
+    macros: the kernel's macros, and the macros that check that kernel and host agree
     """
 
     kernel: Kernel
@@ -46,7 +46,7 @@ class Compiler(Protocol):
         """CUDA version of the compiler; None if it does not report one."""
 
     def knows(self, arch: str) -> bool:
-        """Return whether it generates code for an architecture."""
+        """Return whether the compiler generates code for an architecture."""
 
     def compile(self, source: Source, arch: str) -> bytes:
         """Return the machine code (a cubin). Raises `RunError` with the compiler's messages."""
@@ -59,10 +59,9 @@ def failure(compiler: Compiler, source: Source, arch: str, log: str) -> RunError
 
 
 def unfit(compiler: Compiler, arch: str, driver: int | None) -> str | None:
-    """Return why a driver of CUDA major version `driver` (None: any) cannot use the compiler's code for an architecture, or None if it can.
+    """Return why a driver for CUDA major version `driver` (None: any) cannot use the compiler's code for an architecture; None if it can.
 
-    Machine code of an older CUDA than the driver's runs, and so does that of a newer minor version; that of a newer major version is
-    refused.
+    A driver runs machine code from an older CUDA version or a newer minor version, but refuses machine code from a newer major version.
     """
     if compiler.version is not None:
         major, _ = compiler.version
@@ -74,7 +73,7 @@ def unfit(compiler: Compiler, arch: str, driver: int | None) -> str | None:
 
 
 def wheel(arch: str | None, driver: int | None) -> str:
-    """Return the NVRTC that pip installs for an architecture and a driver of CUDA major version `driver` (None: today's)."""
+    """Return the NVRTC package for pip to install, given an architecture and the driver's CUDA major version (None: the current one)."""
     volta = arch is not None and (capability(arch) or 75) < 75  # CUDA 12 is the last version that knows it
     if volta or (driver or MIN_CUDA + 1) <= MIN_CUDA:
         return "nvidia-cuda-nvrtc-cu12"

@@ -1,4 +1,4 @@
-"""nvcc, the compiler of the CUDA toolkit: a program that needs a C++ compiler."""
+"""nvcc, the CUDA toolkit's compiler: a program that needs a C++ compiler."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OPTIONS = ("-cubin", "-O3", f"-std={STANDARD}")
 
 
 def find_nvcc() -> str | None:
-    """Return the path of nvcc: in CUDA_HOME or CUDA_PATH if set; else on the PATH, in its usual folder, or as cuda-pathfinder finds it."""
+    """Return the path of nvcc: in CUDA_HOME or CUDA_PATH if set; else on the PATH, in the default folder, or from cuda-pathfinder."""
     home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
     for folder in [str(Path(home, "bin"))] if home else [None, "/usr/local/cuda/bin"]:
         if path := shutil.which("nvcc", path=folder):
@@ -66,7 +66,7 @@ class Nvcc:
             return cubin.read_bytes()
 
     def _ask(self, option: str) -> str:
-        """Return the output of nvcc with an option, or "" if it fails."""
+        """Return nvcc's output for an option, or "" if nvcc fails."""
         try:
             return subprocess.run([self.path, option], capture_output=True, text=True, check=True).stdout
         except (OSError, subprocess.CalledProcessError):

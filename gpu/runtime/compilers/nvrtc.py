@@ -1,7 +1,7 @@
-"""NVRTC, NVIDIA's compiler as a library, which needs neither the CUDA toolkit nor a C++ compiler.
+"""NVRTC, NVIDIA's compiler library, which needs neither the CUDA toolkit nor a C++ compiler.
 
-It is called through ctypes: its ten functions are the same in every version, while NVIDIA's own `cuda-bindings` are 31 MB, serve one major
-version of CUDA each, and take longer to import than a small kernel to compile (0.17 s and 0.05 s, 2026-11).
+The library is called through ctypes, because its ten functions are the same in every version. NVIDIA's own `cuda-bindings` are 31 MB,
+support only one major CUDA version each, and take longer to import than a small kernel takes to compile (0.17 s and 0.05 s, 2026-11).
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _MAJOR_VERSIONS = (13, 12)
 def find_nvrtc() -> Iterator[Nvrtc]:
     """Yield the installed libraries, each version once, searching lazily.
 
-    Those of pip's packages come first, then the loader's, newest first, then the one that cuda-pathfinder finds in a toolkit or of conda.
+    Libraries from pip packages come first, then the loader's, newest first, then the library that cuda-pathfinder finds in a toolkit or
+    in conda.
     """
     seen = set[tuple[int, int]]()
     for path in _libraries():
@@ -39,8 +40,8 @@ def find_nvrtc() -> Iterator[Nvrtc]:
 def _libraries() -> Iterator[str]:
     """Yield paths and names of libraries that may be installed.
 
-    If several major versions are installed, a driver may load the code of only the older, and cuda-pathfinder returns one version: so it
-    comes last.
+    If several major versions are installed, a driver may be able to load code only from the older one. cuda-pathfinder comes last, because
+    it returns only one version.
     """
     spec = find_spec("nvidia")
     folders = list(spec.submodule_search_locations or ()) if spec else []
@@ -64,7 +65,7 @@ def _major(path: Path) -> int:
 
 
 class Nvrtc:
-    """NVRTC from the library at `path`, or of that name. Raises `OSError` if it cannot be loaded."""
+    """NVRTC from the library with the path or name `path`. Raises `OSError` if the library cannot be loaded."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -90,7 +91,7 @@ class Nvrtc:
         return frozenset(numbers)
 
     def compile(self, source: Source, arch: str) -> bytes:
-        """Compile in memory, while other threads of Python run."""
+        """Compile in memory, while other Python threads run."""
         program = ctypes.c_void_p()
         headers = _texts(source.headers.values()), _texts(name.encode() for name in source.headers)
         name = source.kernel.file.encode()
@@ -105,7 +106,7 @@ class Nvrtc:
             self._library.nvrtcDestroyProgram(ctypes.byref(program))
 
     def _get(self, what: str, program: ctypes.c_void_p) -> bytes:
-        """Return a property of a program, for which the library has a pair of functions."""
+        """Return a program property, for which the library has a pair of functions."""
         size = ctypes.c_size_t()
         self._call(f"nvrtcGet{what}Size", program, ctypes.byref(size))
         text = ctypes.create_string_buffer(size.value)
@@ -119,6 +120,6 @@ class Nvrtc:
 
 
 def _texts(texts: Iterable[bytes]) -> ctypes.Array[ctypes.c_char_p]:
-    """Return texts as an array of C."""
+    """Return the texts as a C array of strings."""
     every = list(texts)
     return (ctypes.c_char_p * len(every))(*every)

@@ -1,4 +1,4 @@
-"""Selects a compiler: NVRTC if there is one for the device and its driver, else nvcc."""
+"""Selects a compiler: NVRTC if an installed version suits the device and the driver, else nvcc."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from gpualign.gpu.runtime.compilers.nvrtc import find_nvrtc
 
 
 def installed_compilers() -> Iterator[Compiler]:
-    """Yield the compilers of this machine, the preferred one first, searching lazily."""
+    """Yield the compilers on this machine, preferred first, searching lazily."""
     yield from find_nvrtc()
     if path := find_nvcc():
         yield Nvcc(path)
 
 
 class NoCompiler(RunError):
-    """Raised if no compiler of this machine is suitable.
+    """Raised if no compiler on this machine is suitable.
 
-    reason: why
-    remedy: command that installs one
+    reason: why no compiler is suitable
+    remedy: command that installs a suitable compiler
     """
 
     def __init__(self, reason: str, remedy: str) -> None:
@@ -30,7 +30,7 @@ class NoCompiler(RunError):
 
 
 def choose_compiler(arch: str, driver: int | None = None) -> Compiler:
-    """Return the first compiler whose code for an architecture a driver of CUDA major version `driver` (None: any) loads.
+    """Return the first compiler whose code for an architecture is accepted by a driver for CUDA major version `driver` (None: any).
 
     Raises `NoCompiler`, with what was found and what to install, if there is none.
     """
