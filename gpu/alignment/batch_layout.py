@@ -1,4 +1,4 @@
-"""Layout of a batch for a kernel family: the arrays to upload, and the memory that the kernel takes. Pure."""
+"""Layout of a batch for a kernel family: the arrays to upload, and the memory that the kernel needs. Pure."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from gpualign.gpu.kernels.argument_structs import Arrays, aligned
 
 @dataclass(frozen=True)
 class Layout:
-    """A batch in the form that a kernel family reads.
+    """A batch in the format that a kernel family reads.
 
-    In a chain of warps an item is a pair, and each pair has a slot of its own; a launch takes as many pairs as fit.
+    In a chain of warps, an item is a pair, and each pair has its own slot; a launch processes as many pairs as fit.
 
-    arrays: arrays that the host makes and uploads
+    arrays: arrays that the host builds and uploads
     packed_bytes: size of the targets as packed by pack.cu
-    threads: threads of a block
-    units: strips of all items
-    strips: strips of the longest item
-    carry_stride: carries of one slot, in the kernel's units
-    carry_bytes: carries of one slot, bytes
-    slots: carry buffers
-    progress_bytes: size of the flags of all strips
-    min_slots: slots that the kernel needs at least
-    edge_stride: checkpoints of one slot, kept for paths in addition to the carries, in the kernel's units
-    edge_bytes: checkpoints of one slot, bytes
-    matrices: number of matrices of directions, if the host traces
-    matrix_stride: words of one matrix
+    threads: threads per block
+    units: number of strips of all items
+    strips: number of strips of the longest item
+    carry_stride: carries per slot, in the kernel's units
+    carry_bytes: carries per slot, bytes
+    slots: number of carry buffers
+    progress_bytes: size of the progress flags of all strips
+    min_slots: minimum number of slots that the kernel needs
+    edge_stride: checkpoints per slot, kept for paths in addition to the carries, in the kernel's units
+    edge_bytes: checkpoints per slot, bytes
+    matrices: number of direction matrices, if the host traces
+    matrix_stride: words per matrix
     """
 
     arrays: Arrays
@@ -66,17 +66,17 @@ class Layout:
 
     @property
     def nbytes(self) -> int:
-        """Device memory of a batch in addition to its carries and results."""
+        """Device memory for a batch in addition to carries and results, bytes."""
         return sum(aligned(size) for size in (self.upload_bytes, self.packed_bytes, self.progress_bytes))
 
 
 @dataclass(frozen=True)
 class DeviceCapacity:
-    """Capacity of a device for a batch.
+    """Device capacity for a batch.
 
-    blocks: returns how many blocks run at a time, from the threads of a block
+    blocks: returns how many blocks run at a time, given the threads per block
     memory: bytes
-    lanes: threads of a warp
+    lanes: threads per warp
     resident: whether the task's sequences are already on the device
     """
 
@@ -86,12 +86,12 @@ class DeviceCapacity:
     resident: bool
 
     def scheduled(self, strips: npt.NDArray[np.int64], columns: npt.NDArray[np.int64], threads: int, carry_bytes: int) -> Schedule:
-        """Return the schedule of a batch's items, with no more carry buffers than fit in half of the memory."""
+        """Return the schedule for a batch's items, with no more carry buffers than fit in half of the memory."""
         return make_schedule(strips, columns, max(1, min(self.blocks(threads), self.memory // (4 * carry_bytes))))
 
 
 def shared_arrays(batch: Batch, recipe: Recipe, task: Task, resident: bool) -> Arrays:
-    """Return the arrays that every family reads. If the sequences are not on the device, they include those of the batch."""
+    """Return the arrays that every family reads, including the batch's sequences if the sequences are not on the device."""
     tile, targets = batch.tile, batch.targets
     arrays: Arrays = {
         "queries": batch.queries.astype(np.int32),

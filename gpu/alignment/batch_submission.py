@@ -1,4 +1,4 @@
-"""Submits a batch to the device: the memory that it takes, and the order of its copies and kernels."""
+"""Submits a batch to the device: the memory needed, and the order of copies and kernels."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 @dataclass(frozen=True)
 class BatchSubmission:
-    """A batch with all that its kernel needs.
+    """A batch with everything that the kernel needs.
 
     resident: addresses of arrays that stay on the device for the whole task: the codes and offsets of all sequences, or none if the batch
-      brings its own
+      includes its own sequences
     """
 
     batch: Batch
@@ -32,18 +32,18 @@ class BatchSubmission:
 
     @property
     def fixed_bytes(self) -> int:
-        """Device memory in addition to carries and checkpoints."""
+        """Device memory in addition to carries and checkpoints, bytes."""
         return self.layout.nbytes + self.output.device_bytes + QUEUE_BYTES
 
     @property
     def min_bytes(self) -> int:
-        """Least device memory of the batch."""
+        """Minimum device memory for the batch, bytes."""
         return self.fixed_bytes + self.layout.min_slots * self.layout.slot_bytes
 
     def submit(self, slot: StreamBuffers, memory: int) -> None:
-        """Put the batch on the slot's stream, using at most `memory` bytes. Raises `OutOfMemory`, with nothing launched.
+        """Queue the batch on the slot's stream, using at most `memory` bytes. Raises `OutOfMemory` before anything is launched.
 
-        The slot records an event before the upload, the kernels and the download, and one after the download.
+        The slot records an event before the upload, before the kernels, before the download, and after the download.
         """
         layout, variant, output = self.layout, self.variant, self.output
         grid = min(slot.blocks(variant.kernel, layout.threads), max(1, layout.units))

@@ -1,4 +1,4 @@
-"""Cuts tiles into batches that fit the device. Pure."""
+"""Splits tiles into batches that fit on the device. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gpualign.core.planning.tile_plan import Tile
 
 @dataclass(frozen=True)
 class Batch:
-    """Part of a tile: some of its queries against tile.targets[start:stop].
+    """Part of a tile: some of the tile's queries against tile.targets[start:stop].
 
-    Results are returned with the rows in their order in the tile.
+    Results are returned with the rows in tile order.
 
     rows: query numbers minus tile.query_start, in order of length
     """
@@ -27,17 +27,17 @@ class Batch:
 
     @property
     def queries(self) -> npt.NDArray[np.int64]:
-        """Records of the queries."""
+        """Record numbers of the queries."""
         return self.rows + self.tile.query_start
 
     @property
     def targets(self) -> npt.NDArray[np.int64]:
-        """Records of the targets, in the order of the tile."""
+        """Record numbers of the targets, in tile order."""
         return self.tile.targets[self.start : self.stop]
 
     @property
     def place(self) -> tuple[slice | npt.NDArray[np.int64], slice]:
-        """Rows and columns of its results among those of the tile."""
+        """Rows and columns of the batch's results within the tile's results."""
         first, stop = int(self.rows.min()), int(self.rows.max()) + 1
         contiguous = stop - first == len(self.rows)
         return slice(first, stop) if contiguous else np.sort(self.rows), slice(self.start, self.stop)
@@ -47,9 +47,9 @@ class Batch:
         return len(self.rows) * (self.stop - self.start)
 
     def halves(self, min_targets: int = 1) -> tuple[Batch, Batch] | None:
-        """Return two batches that make up this one, or None for a single pair.
+        """Return the two halves of the batch, or None for a single pair.
 
-        Targets are halved before queries, down to `min_targets`, and cut at multiples of `min_targets`.
+        Targets are halved before queries, down to `min_targets`, and split at multiples of `min_targets`.
         """
         targets, rows = self.stop - self.start, len(self.rows)
         if targets > 1 and (targets > min_targets or rows == 1):
@@ -63,6 +63,6 @@ class Batch:
 
 
 def whole_tile(tile: Tile, query_lengths: npt.NDArray[np.int64]) -> Batch:
-    """Return a tile as one batch. Queries of similar length are neighbours, because the lanes of a warp may take one each."""
+    """Return a tile as one batch. Queries of similar length are adjacent, because each lane of a warp may process one query."""
     lengths = query_lengths[tile.query_start : tile.query_stop]
     return Batch(tile, np.argsort(lengths, kind="stable"), 0, len(tile.targets))

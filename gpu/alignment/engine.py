@@ -26,7 +26,7 @@ from gpualign.gpu.runtime.device_failures import OnDeviceFailure, failure_report
 from gpualign.gpu.runtime.host_buffers import ResultPool
 
 _TILE_SECONDS = 0.4
-"""Estimated work of a tile, seconds: long compared with the host's part of it, short enough to be shared among devices and to stop soon."""
+"""Estimated work per tile, seconds: long compared with the host's share, short enough to share among devices and to stop quickly."""
 
 _SEARCH_TILES = 3  # tiles of a band of a search (approximate): many queries with targets of one length make the fullest tiles
 _PATH_SHARE = 4  # a tile with paths is smaller by this factor: it is slower, and its results take more memory
@@ -42,7 +42,7 @@ class CudaPrepared:
 
     seconds: estimated run time after CUDA has started
     lost: called when a device fails
-    process: id of the process that made the engine
+    process: id of the process that created the engine
     """
 
     task: Task
@@ -77,8 +77,8 @@ class CudaEngine:
     """Implements `gpualign.core.execution.engine.Engine` on one or more devices, which are opened for each run.
 
     log: called with every finished batch, for benchmarks
-    host_traceback: matrices of directions are copied back and traced on the host while the next batch is computed, as Li 2014 did
-    note: called with a message about a failed device whose work the others take over
+    host_traceback: whether direction matrices are copied back and traced on the host while the next batch is computed, as in Li 2014
+    note: called with a message about a failed device whose work the remaining devices take over
     """
 
     capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
@@ -101,13 +101,13 @@ class CudaEngine:
 
     @property
     def device_count(self) -> int:
-        """Number of devices. A host thread feeds each of them."""
+        """Number of devices, each fed by a host thread."""
         return len(self._devices)
 
     def prepare(self, task: Task, budget: Budget) -> CudaPrepared | CudaNearPrepared:
-        """Prepare a task. budget: memory of the host; its scratch memory is for pinned buffers and for results being copied.
+        """Prepare a task. budget: host memory; the scratch memory is for pinned buffers and for results being copied.
 
-        Raises `RunError` for a task that the engine cannot do.
+        Raises `RunError` for a task that the engine does not support.
         """
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the CUDA engine cannot do this: {refusal}")
@@ -147,5 +147,5 @@ class CudaEngine:
 
 
 def _sample(lengths: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """Return the lengths of evenly spaced records if there are many; the selection of a kernel needs no more."""
+    """Return the lengths of evenly spaced records if there are many, which is enough for selecting a kernel."""
     return lengths[:: max(1, len(lengths) // _SAMPLE)]

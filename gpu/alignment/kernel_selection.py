@@ -1,8 +1,9 @@
 """Selects the kernel that computes a batch of pairs. Pure.
 
-Of all kernels that hold the scores exactly, the one with the shortest estimated time is taken. An estimate is the larger of two times, in
-clocks: all cells (padding included) at the full rate of the device, and the longest chain of steps that wait for each other. So many pairs
-go one to a thread, or 32 to a thread in bits; few or very long ones go to chains of warps. The selection never changes a score.
+Of all kernels that represent the scores exactly, the kernel with the shortest estimated time is selected. An estimate is the larger of two
+times, in clocks: all cells (including padding) at the device's full rate, and the longest chain of dependent steps. So many pairs are
+assigned one per thread, or 32 per thread in bits; few or very long pairs are assigned to chains of warps. The selection never changes a
+score.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from gpualign.gpu.alignment.recipe import Lengths, Recipe
 from gpualign.gpu.kernels.kernel import Hardware
 
 FAMILIES: tuple[Family, ...] = (slices, chain_edit, threads, chain)
-"""Families of kernels. Of equally fast kernels the one of the first family is taken."""
+"""Kernel families. Among equally fast kernels, the kernel from the first family is selected."""
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
-    """Yield every kernel that computes pairs up to these lengths exactly. Raises `OverflowError` if there is none."""
+    """Yield every kernel that computes pairs of up to these lengths exactly. Raises `OverflowError` if there is none."""
     for family in FAMILIES:
         yield from family.variants(recipe, longest_query, longest_target)
 
@@ -38,7 +39,7 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
 def choose(recipe: Recipe, queries: Lengths, targets: Lengths, hardware: Hardware, memory: int | None = None) -> Variant:
     """Return the kernel for all pairs of these lengths, on a device with `memory` bytes for a batch (None: enough).
 
-    queries, targets: lengths; `targets` in the order in which they share items.
+    queries, targets: lengths; `targets` in the order in which targets share items.
     """
     query, target = int(queries.max()), int(targets.max())
     candidates = list(variants(recipe, query, target))

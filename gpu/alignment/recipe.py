@@ -1,4 +1,4 @@
-"""Recipe of a task, read by every kernel family before the lengths of a batch are known. Pure."""
+"""Recipe for a task, read by every kernel family before the lengths in a batch are known. Pure."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ U16X2, H16X2 = "U16x2", "H16x2"
 
 
 def packed_cell(archs: Iterable[str]) -> str | None:
-    """Return the type of cuda_src/alignment/score.cuh with two scores in a word whose maximum is one instruction on all architectures.
+    """Return the type in cuda_src/alignment/score.cuh with two scores per word and a single-instruction maximum on all architectures.
 
-    DPX (9.0) has maxima of unsigned 16-bit numbers, compute capability 8.0 has those of half floats, and older ones have neither (None).
-    archs: names as in compilers; an unknown name counts as a current architecture.
+    DPX (9.0) has maxima of unsigned 16-bit numbers, compute capability 8.0 has maxima of half floats, and older architectures have neither
+    (None). archs: compiler names; an unknown name counts as a current architecture.
     """
     oldest = min(capability(arch) or _DPX for arch in archs)
     return U16X2 if oldest >= _DPX else H16X2 if oldest >= _HALF_MAXIMA else None
@@ -37,14 +37,14 @@ class Recipe:
     """How a task is computed.
 
     letters: number of codes in use, 0 .. letters-1
-    result: type of a score as kernels write it
+    result: type of the scores that kernels write
     form: rebased form of the recurrence; None for edit distances without paths
     unary: unary form of the recurrence; None if a bit-sliced kernel cannot compute it
-    query_lengths: the different lengths of queries, and how many queries have each
-    paths: whether checkpoints are kept, from which paths are traced back
-    host_traceback: whether the host traces, from whole matrices of directions
-    usable: uint32[letters + 1], bit t of word q: a path may pair q with t
-    packed: type with two scores in a word, as returned by `packed_cell`
+    query_lengths: distinct query lengths, and the number of queries for each length
+    paths: whether checkpoints are kept for tracing paths back
+    host_traceback: whether the host traces paths, using whole direction matrices
+    usable: uint32[letters + 1], bit t of word q: whether a path may pair q with t
+    packed: type with two scores per word, as returned by `packed_cell`
     """
 
     letters: int
@@ -73,18 +73,18 @@ class Recipe:
 
     @property
     def planes(self) -> int:
-        """Bits of a letter's code."""
+        """Number of bits in a letter's code."""
         return max(1, (self.letters - 1).bit_length())
 
     def table(self) -> npt.NDArray[np.int32]:
-        """Return the scores for the kernels, int32[letters + 1][letters + 1]: the codes in use, then padding."""
+        """Return the score table for the kernels, int32[letters + 1][letters + 1]: the codes in use, then padding."""
         assert self.form is not None
         codes = [*range(self.letters), len(self.form.table) - 1]
         return self.form.table[np.ix_(codes, codes)].astype(np.int32)
 
 
 def make_recipe(task: Task, host_traceback: bool = False, packed: str | None = U16X2) -> Recipe:
-    """Return the recipe of a task. host_traceback: the host traces paths; packed: as returned by `packed_cell`."""
+    """Return the recipe for a task. host_traceback: whether the host traces paths; packed: as returned by `packed_cell`."""
     scoring = task.scoring
     local = task.mode is Mode.LOCAL
     unary = None if local else unary_form(scoring)
@@ -110,10 +110,10 @@ def make_recipe(task: Task, host_traceback: bool = False, packed: str | None = U
 
 
 def _result(task: Task) -> np.dtype[np.integer]:
-    """Return the type of scores: the narrowest one if only global scores are copied back.
+    """Return the score type: the narrowest sufficient type if only global scores are copied back.
 
-    Scores of short reads take longer to copy than to compute. Local scores are maxima that many threads write with one instruction, which
-    exists for 32 and 64 bits.
+    For short reads, scores take longer to copy than to compute. Local scores are maxima that many threads write with one atomic
+    instruction, which exists only for 32 and 64 bits.
     """
     if task.mode is Mode.LOCAL or task.top is not None or task.needs_paths:
         return task.dtype
@@ -123,6 +123,6 @@ def _result(task: Task) -> np.dtype[np.integer]:
 
 
 def _usable(scoring: Scoring) -> npt.NDArray[np.uint32]:
-    """Return `usable_pairs` as bits: a word per letter, and 0 for the padding."""
+    """Return `usable_pairs` as bits: one word per letter, then 0 for the padding."""
     bits = usable_pairs(scoring).astype(np.uint32) << np.arange(len(scoring.substitution), dtype=np.uint32)
     return np.append(bits.sum(axis=1), 0).astype(np.uint32)

@@ -1,4 +1,4 @@
-"""Orders the strips of a batch's items in the queue from which a device's blocks take them. Pure."""
+"""Orders the strips of a batch's items in the queue that feeds a device's blocks. Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Int32s = npt.NDArray[np.int32]
 class Schedule:
     """Order of the units, and the slots of the items.
 
-    units: int32[units][2], (item, strip) in the order of the queue; the strips of an item are in order
+    units: int32[units][2], (item, strip) in queue order; the strips of an item are in order
     slots: int32[items], the carry buffer of each item
-    before: int32[items], the item that had the slot before, or -1
+    before: int32[items], the previous item in the same slot, or -1
     slot_count: number of carry buffers
     """
 
@@ -33,11 +33,11 @@ class Schedule:
 def make_schedule(strips: Integers, columns: Integers, lanes: int) -> Schedule:
     """Return the order in which `lanes` imaginary workers start the units of the items.
 
-    Each worker takes one item after the other, the most expensive first, a strip at a time. With as many lanes as blocks run, the strip
-    above a unit has nearly always finished when the unit is taken. The queue has units that need not wait until the end, when the strips
-    of the last items run side by side. Each lane uses two carry buffers alternately, so that an item can start while the previous one ends.
+    Each worker processes one item after another, most expensive first, one strip at a time. With as many lanes as running blocks, the strip
+    above a unit has nearly always finished when the unit is dequeued. Until the strips of the last items run side by side, the queue always
+    has units that need not wait. Each lane alternates between two carry buffers, so that an item can start before the previous item ends.
 
-    strips, columns: of each item, in order of decreasing cost
+    strips, columns: number per item, in order of decreasing cost
     """
     lanes = max(1, min(lanes, len(strips)))
     units, slots, before = cast("tuple[Int32s, Int32s, Int32s]", _schedule.make_schedule(strips, columns, lanes))

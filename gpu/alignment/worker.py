@@ -1,7 +1,7 @@
-"""Runs one task on one device: pulls tiles, cuts them into batches, keeps several batches in flight, and delivers results.
+"""Runs one task on one device: pulls tiles, splits them into batches, keeps several batches in flight, and delivers results.
 
-One thread lays batches out and submits them, while the device computes earlier ones and another thread collects still earlier ones. For
-short reads each of the three steps takes approximately the same time.
+One thread lays out and submits batches while the device computes earlier batches and a second thread collects finished batches. For short
+reads, the three steps take approximately the same time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gpualign.gpu.runtime.host_buffers import ResultPool
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 SHARE_OF_MEMORY = 0.75
-"""Fraction of the device's free memory that is used; the remainder is for the driver and for other processes."""
+"""Fraction of the device's free memory to use; the rest is for the driver and for other processes."""
 
 _SLOTS = 3  # one is computed, the next one waits, one is collected
 _RESIDENT_SHARE = 0.5  # fraction of the used memory for the sequences of the whole task
@@ -45,10 +45,10 @@ _COPIERS = 12  # threads that copy results or trace on the host: four copy dista
 
 @dataclass
 class _OpenTile:
-    """Tile whose batches are not all collected.
+    """Tile with batches that have not been collected.
 
-    batches: batches that it is cut into so far, including those that are not submitted yet
-    collected: batches that have been collected, counted by another thread
+    batches: number of batches so far, including batches not yet submitted
+    collected: number of batches collected so far, counted by a second thread
     """
 
     output: TileOutput
@@ -58,9 +58,9 @@ class _OpenTile:
 
 @dataclass(frozen=True)
 class Finished:
-    """Finished batch, for benchmarks. Times are in seconds of the device's clock since the worker started.
+    """Finished batch, for benchmarks. Times are in seconds since the worker started, on the device's clock.
 
-    stream: number of the stream that it ran on
+    stream: number of the stream on which the batch ran
     upload: start of the upload
     kernels: start of the kernels
     download: start of the download
@@ -79,8 +79,8 @@ class Finished:
 class Worker:
     """Worker that computes tiles on one device.
 
-    `next_tile` returns tiles, then None; `deliver` takes results; `stopped` is called between batches and while waiting. Call `run` once,
-    in the thread that owns the device; `deliver`, `stopped` and `on_finished` are also called from another thread.
+    `next_tile` returns tiles, then None; `deliver` receives results; `stopped` is called between batches and while waiting. Call `run`
+    once, in the thread that owns the device; `deliver`, `stopped` and `on_finished` are also called from a second thread.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Worker:
         self._origin: Event | None = None
 
     def run(self) -> None:
-        """Compute tiles until there are none. Raises `RunError` if the device fails, or its memory is too small for one pair."""
+        """Compute tiles until there are none. Raises `RunError` if the device fails or has too little memory for one pair."""
         self._device.open()
         copiers = ThreadPoolExecutor(_COPIERS, thread_name_prefix="gpualign-copy")
         self._host = Host(copiers, _COPIERS, self._wait)
@@ -151,7 +151,7 @@ class Worker:
     def _upload_sequences(self, max_bytes: float) -> dict[str, int]:
         """Copy the sequences to the device, once if queries and targets are the same set, and return their addresses.
 
-        Returns an empty dictionary if they do not fit: then every batch brings its own.
+        Returns an empty dictionary if the sequences do not fit. Each batch then includes its own sequences.
         """
         sets = {"query": self._task.queries, "target": self._task.targets}
         stream = self._device.stream()
@@ -197,7 +197,7 @@ class Worker:
         return BatchSubmission(batch, layout, variant, self._recipe, self._resident, output)
 
     def _start(self, batch: Batch) -> None:
-        """Submit a batch, in pieces if it is too large for memory. It is laid out while the batches in flight are computed."""
+        """Submit a batch, in pieces if it does not fit in memory. The batch is laid out while the batches in flight are computed."""
         waiting = deque([batch])
         while waiting and not self._stopped():
             piece = waiting.popleft()
@@ -232,14 +232,14 @@ class Worker:
                 self._drain()
 
     def _shrink(self, batch: Batch, needed: int, error: OutOfMemory) -> None:
-        """Free every buffer and plan with half as much memory, after the device had less than it had reported."""
+        """Free every buffer and replan with half the memory, because the device turned out to have less than it reported."""
         self._drain()
         self._allowance //= 2
         if batch.pairs == 1 and needed > self._allowance:
             raise RunError(f"the device's memory is too small for one pair, which needs {needed:,} bytes: {error}")
 
     def _await_oldest(self) -> None:
-        """Wait until the oldest batch is collected and its slot is idle, or until the run is stopped."""
+        """Wait until the oldest batch has been collected and its slot is idle, or until the run is stopped."""
         slot, collected = self._in_flight[0]
         if collected.result():
             self._in_flight.popleft()
@@ -259,7 +259,7 @@ class Worker:
             slot.release()
 
     def _collect(self, slot: StreamBuffers, submission: BatchSubmission) -> bool:
-        """Wait for a batch, and deliver its tile if that is complete. Return False if the run ends before. Runs in a thread of its own."""
+        """Wait for a batch, and deliver its tile if the tile is complete. Return False if the run ends first. Runs in its own thread."""
         tile = submission.batch.tile
         if not self._wait(slot.passed[-1]) or self._cancelled or not submission.output.collect(slot, self._host):
             return False
@@ -277,7 +277,7 @@ class Worker:
         return wait_for(event, _POLL_SECONDS, self._stopped)
 
     def _cancel(self) -> None:
-        """End the kernels in flight after an error or a stop, and wait for them, so that their memory can be freed."""
+        """Terminate the kernels in flight after an error or a stop, and wait for them, so that their memory can be freed."""
         self._cancelled = True
         if not self._in_flight:
             return

@@ -1,2 +1,2 @@
-"""Families of alignment kernels. A module implements one family, from its variants to their launch;
-`gpu/alignment/kernel_selection.py` lists them."""
+"""Alignment kernel families. Each module implements one family, from the variants to their launch;
+`gpu/alignment/kernel_selection.py` lists the families."""

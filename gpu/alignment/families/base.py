@@ -1,4 +1,4 @@
-"""Interface of a family of kernels, and the types with which it lays out and launches a batch. Pure, apart from what a `Launcher` does."""
+"""Kernel family interface, and the types for laying out and launching a batch. Pure, apart from what a `Launcher` does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STRIP_OVERHEAD = 3.0  # of a strip, in rows: its loads, stores and waiting
 
 
 class Launcher(Protocol):
-    """Stream of a device."""
+    """Device stream."""
 
     @property
     def multiprocessors(self) -> int: ...
@@ -38,22 +38,22 @@ class Traceback(Protocol):
     def trace(self, struct: np.dtype[np.void], forward: np.void, units: int, **more: int) -> None:
         """Trace the paths of a launch with the arguments `forward`.
 
-        struct: type of the arguments of the variant's kernel `trace`; units: units of its work, each for at most one block; more:
-        arguments of that kernel in addition to `forward` and the path.
+        struct: argument type of the variant's kernel `trace`; units: units of the traceback's work, each for at most one block; more:
+        kernel arguments in addition to `forward` and the path.
         """
 
 
 @dataclass(frozen=True)
 class DeviceBatch:
-    """Batch whose memory is allocated, with addresses on the device.
+    """Batch with allocated memory; all addresses are device addresses.
 
-    arrays: addresses of each array of the layout, and of the codes and offsets of queries and targets
+    arrays: addresses of the layout's arrays, and of the codes and offsets of queries and targets
     packed: memory for the targets as packed by pack.cu
-    carries: carries of `slots` slots
-    edges: checkpoints of `slots` slots
-    slots: carry buffers of a launch
-    progress: flags of all strips
-    grid: largest number of blocks
+    carries: carries for `slots` slots
+    edges: checkpoints for `slots` slots
+    slots: carry buffers per launch
+    progress: progress flags of all strips
+    grid: maximum number of blocks
     """
 
     batch: Batch
@@ -83,7 +83,7 @@ class DeviceBatch:
 
     @property
     def shared(self) -> dict[str, int]:
-        """Arguments that all alignment kernels share."""
+        """Arguments shared by all alignment kernels."""
         return {
             **self.of("query_codes", "query_offsets", "queries", "rows"),
             "carries": self.carries,
@@ -98,9 +98,9 @@ class DeviceBatch:
 class Extent:
     """Extent of a batch.
 
-    targets: records of its targets, in the order of its tile
+    targets: record numbers of the targets, in tile order
     columns: lengths of these targets
-    strips: strips of each of its queries
+    strips: number of strips of each query
     """
 
     targets: npt.NDArray[np.int64]
@@ -110,17 +110,17 @@ class Extent:
 
 @dataclass(frozen=True)
 class Variant(ABC):
-    """A kernel with its properties that the host needs.
+    """A kernel with the properties that the host needs.
 
     title: human-readable name
-    pairs: targets of a thread
-    carries: values that a column hands to the next strip
+    pairs: targets per thread
+    carries: values per column passed to the next strip
     carry_bytes: size of one of these values
-    rows: rows of a strip (of one thread or lane)
-    rate: cells per clock of one multiprocessor at full load
-    latency: clocks of a thread from one row to the next
+    rows: rows per strip (for one thread or lane)
+    rate: cells per clock per multiprocessor at full load
+    latency: clocks per row for one thread
     clears: whether scores must be 0 before the kernel runs
-    trace: with paths, the kernel of the traceback
+    trace: traceback kernel, if paths are requested
     tile: columns between two checkpoints
     words: words of directions in memory per column of a strip; 0 if they are in shared memory
     """
@@ -140,14 +140,14 @@ class Variant(ABC):
 
     @abstractmethod
     def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
-        """Return the estimated time of all pairs of a rectangle, in clocks.
+        """Return the estimated time for all pairs in a rectangle, in clocks.
 
-        queries, targets: lengths; `targets` in the order in which they share items.
+        queries, targets: lengths; `targets` in the order in which targets share items.
         """
 
     @abstractmethod
     def checkpoint_bytes(self, query: int, target: int, hardware: Hardware) -> int:
-        """Return the bytes that a block keeps for the paths of alignments of these lengths, beyond those of one pair."""
+        """Return the bytes per block for the path checkpoints of alignments of these lengths; 0 if a block keeps only one pair's."""
 
     @abstractmethod
     def slots(self, layout: Layout, nbytes: int) -> int:
@@ -159,36 +159,36 @@ class Variant(ABC):
 
     @abstractmethod
     def launch(self, device_batch: DeviceBatch, launcher: Launcher, traceback: Traceback) -> None:
-        """Launch all kernels of a batch, up to its scores or its paths."""
+        """Launch all kernels for a batch, up to the scores or paths."""
 
     def diagonal_bands(self, cells: float, longest: int, hardware: Hardware) -> int:
-        """Return the least number of bands of one set with `cells` cells, whose longest target has `longest` columns."""
+        """Return the minimum number of bands for one set with `cells` cells whose longest target has `longest` columns."""
         return DIAGONAL_BANDS
 
     def diagonal_group(self) -> int:
-        """Return how many targets of an item are left out together if a query needs none of them; 0 if no targets are (`Limits`)."""
+        """Return how many of an item's targets are skipped together if a query needs none of them; 0 if none are skipped (`TileLimits`)."""
         return 0
 
     def trace_threads(self, layout: Layout) -> int:
-        """Return the threads of a block of the traceback."""
+        """Return the number of threads per traceback block."""
         return layout.threads
 
     def matrix_places(self, batch: Batch, layout: Layout) -> tuple[npt.NDArray[np.int64], tuple[npt.NDArray[np.int64], ...]]:
-        """Return where the directions of the selected pairs are: int64[pairs][5] as `walk_matrices` takes them, and the pairs' rows and
+        """Return the locations of the selected pairs' directions, int64[pairs][5] as expected by `walk_matrices`, and the pairs' rows and
         columns in the results.
 
-        Only families with variants for a recipe with host_traceback implement it.
+        Implemented only by families with variants for host_traceback recipes.
         """
         raise NotImplementedError(self.title)
 
     def lay_out(self, batch: Batch, recipe: Recipe, task: Task, capacity: DeviceCapacity) -> Layout:
-        """Return the layout of a batch. If the sequences are not on the device, the batch brings its own."""
+        """Return the layout of a batch, which includes the sequences if they are not on the device."""
         strips = -(-task.queries.lengths[batch.queries] // self.rows)
         extent = Extent(batch.targets, task.targets.lengths[batch.targets], strips)
         return self.arrange(shared_arrays(batch, recipe, task, capacity.resident), extent, recipe, capacity)
 
     def edge_values(self, columns: int) -> int:
-        """Return how many values the checkpoints at the left edges of one strip's tiles have, for one thread."""
+        """Return the number of values per thread in the checkpoints at the left edges of one strip's tiles."""
         return -(-columns // self.tile) * self.rows * self.carries
 
 
@@ -196,11 +196,11 @@ class Family(Protocol):
     """Module of this package."""
 
     def variants(self, recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
-        """Yield its kernels that compute pairs up to these lengths exactly, if any."""
+        """Yield the family's kernels that compute pairs of up to these lengths exactly, if any."""
 
 
 def best_rows(queries: tuple[Lengths, Lengths], candidates: tuple[int, ...]) -> int:
-    """Return the strip height, of `candidates`, that computes the queries in the least time. queries: (lengths, queries of each length)."""
+    """Return the strip height from `candidates` that computes the queries fastest. queries: (lengths, number of queries per length)."""
     lengths, counts = queries
 
     def cost(rows: int) -> float:

@@ -1,4 +1,4 @@
-"""Assigns the lanes of bit slices to blocks of threads; a lane is one query with one group of targets."""
+"""Assigns bit-slice lanes to thread blocks; a lane is one query with one group of targets."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gpualign.core.common.dataclass import dataclass
 class Lanes:
     """Lanes of each item, numbered group * queries + query.
 
-    items: int32[items], the lane of each item's first thread, whose other threads have the lanes before it in descending order; or -1 - k,
-      for row k of `listed`
+    items: int32[items], the lane of each item's first thread, where the remaining threads have the preceding lanes in descending order;
+      or -1 - k, for row k of `listed`
     listed: int32[rows][threads], the lane of each thread; -1 for a thread without work
     first: int64[items], the first lane of each item, which has the longest targets
     """
@@ -24,7 +24,7 @@ class Lanes:
     first: Integers
 
     def strips(self, heights: Integers) -> Integers:
-        """Return the strips of each item: the largest number of any of its queries. heights: strips of each query, ascending."""
+        """Return the number of strips of each item: the maximum over the item's queries. heights: strips per query, ascending."""
         if heights[0] == heights[-1]:
             return np.full(len(self.items), heights[0])
         queries, threads = len(heights), self.listed.shape[1]
@@ -36,13 +36,13 @@ class Lanes:
 
 
 def make_lanes(first_targets: Integers, last: Integers, columns: Integers, threads: int) -> Lanes:
-    """Return all lanes with a selected pair, in items of `threads` threads, the longest targets first.
+    """Return all lanes with a selected pair, in items of `threads` threads, longest targets first.
 
-    Most groups are selected for all queries, and there may be too many lanes to list them one by one. So only the lanes of the other groups
-    are listed, and lanes that do not fill an item.
+    Most groups are selected for all queries, and there may be too many lanes to list individually. So lanes are listed only if they are in
+    the remaining groups or do not fill an item.
 
-    first_targets: first target record of each query; last: greatest record of each group; columns: length of each group's longest target,
-    in ascending order within each run of groups.
+    first_targets: first target record of each query; last: highest record number in each group; columns: length of each group's longest
+    target, in ascending order within each run of groups.
     """
     queries = len(first_targets)
     whole = last >= first_targets.max()

@@ -1,4 +1,4 @@
-"""Family of bitsliced.cu: one bit of a thread's registers per pair. For edit distances, and linear gaps with small weights."""
+"""Kernel family in bitsliced.cu: one bit of a thread's registers per pair. For edit distances, and for linear gaps with small weights."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TILE = _TRACE_THREADS  # columns between two checkpoints
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
-    """Yield a kernel if scores rise in few steps; with paths only for edit distances."""
+    """Yield a kernel if scores rise in few steps. Paths are supported only for edit distances."""
     if recipe.unary is not None and (recipe.edit or not recipe.paths) and longest_target <= _LONGEST and not recipe.host_traceback:
         yield _variant(recipe, recipe.unary)
 
@@ -143,5 +143,5 @@ class BitSlicedVariant(StripQueueVariant):
 
 
 def _words_of_column(planes: int) -> int:
-    """Return the words of a column of 32 packed targets (pack.cu): the planes, the live targets, and two more if there are more planes."""
+    """Return the words per column of 32 packed targets (pack.cu): planes and live targets, plus two if there are more than two planes."""
     return planes + 1 if planes <= 2 else planes + 3

@@ -1,4 +1,4 @@
-"""Family of threads.cu: one pair per thread, or two in 16 bits. For many pairs, any integer scores."""
+"""Kernel family in threads.cu: one pair per thread, or two pairs in 16 bits. For many pairs, with any integer scores."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from gpualign.gpu.kernels.kernel import Kernel
 
 PACK_LETTERS = Kernel("pack.cu", "pack_letters")
 THREADS_A_BLOCK = 64
-"""Threads of a block. Small blocks leave few lanes idle if there are few targets."""
+"""Threads per block. Small blocks leave few lanes idle if there are few targets."""
 
 _TILE = 32
-"""Columns between two checkpoints. All lanes of a warp recompute as many tiles as the lane that has most."""
+"""Columns between two checkpoints. All lanes of a warp recompute as many tiles as the lane with the highest number."""
 
 # Rows of a strip, by (bits of a score, affine, local), that fill the registers of a thread without spilling on compute capability 9.0 (on
 # 8.0, affine DNA with checkpoints spills a little). Fewer rows are used if they pad the queries less.
@@ -53,7 +53,7 @@ _LATENCY = 14.0
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
-    """Yield the kernel with the narrowest sufficient type of scores."""
+    """Yield the kernel with the narrowest sufficient score type."""
     for cell in rebased.usable_cells(recipe, longest_query, longest_target)[:1]:
         yield _variant(recipe, cell)
 
@@ -86,7 +86,7 @@ def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
 
 @dataclass(frozen=True)
 class ThreadPerPairVariant(StripQueueVariant):
-    """Variant whose items are a query with a block of targets each."""
+    """Variant whose items each have one query and one block of targets."""
 
     def group_size(self, lanes: int) -> int:
         return self.pairs * lanes

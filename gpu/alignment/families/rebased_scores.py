@@ -1,5 +1,5 @@
-"""Parts that the families of threads.cu and chain.cu share: the macros of the rebased recurrence (cuda_src/alignment/recurrence.cuh) and
-the types of its scores. Pure."""
+"""Parts shared by the kernel families in threads.cu and chain.cu: the macros for the rebased recurrence
+(cuda_src/alignment/recurrence.cuh) and the score types. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Macros = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Cell:
-    """Score type of cuda_src/alignment/score.cuh.
+    """Score type in cuda_src/alignment/score.cuh.
 
-    bits: bits of a score
-    pairs: scores of different pairs in a word
-    largest: largest value
+    bits: bits per score
+    pairs: number of pairs with a score in one word
+    largest: largest representable value
     """
 
     name: str
@@ -35,9 +35,9 @@ _CELLS = (
 
 
 def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> list[Cell]:
-    """Return the types that hold all values of pairs up to these lengths, the narrowest first; none if the recipe has no rebased form.
+    """Return the types that hold all values for pairs of up to these lengths, narrowest first; none if the recipe has no rebased form.
 
-    Of the types with two scores in a word only the recipe's is returned. Raises `OverflowError` if 64 bits are too few.
+    Of the types with two scores per word, only the recipe's type is returned. Raises `OverflowError` if 64 bits are not enough.
     """
     form = recipe.form
     if form is None:
@@ -51,12 +51,12 @@ def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> lis
 
 
 def doubled(recipe: Recipe) -> bool:
-    """Return whether a profile's signed bytes can hold twice the scores (cuda_src/alignment/score.cuh). If not, none may be negative."""
+    """Return whether a profile's signed bytes can hold twice the scores (cuda_src/alignment/score.cuh). If not, no byte may be negative."""
     return fits_bytes(recipe.table(), 2)
 
 
 def macros(recipe: Recipe, cell: Cell, rows: int, tile: int) -> Macros:
-    """Return the macros of a kernel with strips of `rows` rows and checkpoints every `tile` columns."""
+    """Return the macros for a kernel with strips of `rows` rows and checkpoints every `tile` columns."""
     form = recipe.form
     assert form is not None
     values = {
@@ -79,7 +79,7 @@ def macros(recipe: Recipe, cell: Cell, rows: int, tile: int) -> Macros:
 
 
 def trace_kernel(recipe: Recipe, file: str, function: str, forward: Macros) -> Kernel | None:
-    """Return the traceback kernel of a kernel with the macros `forward`; None without paths."""
+    """Return the traceback kernel for a kernel with the macros `forward`; None if no paths are requested."""
     return Kernel(file, function, (*forward, ("SIGN", "-1" if recipe.edit else "1"))) if recipe.paths else None
 
 
@@ -92,10 +92,10 @@ def title(recipe: Recipe, cell: Cell, how: str) -> str:
 
 
 def carries(recipe: Recipe) -> int:
-    """Return how many values a column hands to the next strip."""
+    """Return the number of values per column passed to the next strip."""
     return 2 if recipe.affine else 1
 
 
 def direction_words(recipe: Recipe, rows: int) -> int:
-    """Return how many words the directions of one column of a strip take."""
+    """Return the number of words needed for the directions in one column of a strip."""
     return -(-rows // (8 if recipe.affine else 16))

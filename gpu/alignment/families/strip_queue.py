@@ -1,4 +1,4 @@
-"""Parts that the families of threads.cu and bitsliced.cu share: blocks that take the strips of items from a queue
+"""Parts shared by the kernel families in threads.cu and bitsliced.cu: blocks that take the strips of items from a queue
 (cuda_src/alignment/pipeline.cuh), and packed targets."""
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class StripQueueVariant(Variant):
 
     @abstractmethod
     def group_size(self, lanes: int) -> int:
-        """Return how many targets run as long as the longest of them, with `lanes` lanes in a warp."""
+        """Return how many targets run together, for as long as the longest, with `lanes` lanes per warp."""
 
     @abstractmethod
     def min_threads(self, lanes: int) -> int:
-        """Return the least number of threads of a block."""
+        """Return the minimum number of threads per block."""
 
     def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
         size = self.group_size(hardware.lanes)
@@ -47,18 +47,18 @@ class StripQueueVariant(Variant):
         return max(padded / (self.rate * hardware.multiprocessors), columns * self.rows * self.latency)
 
     def checkpoint_bytes(self, query: int, target: int, hardware: Hardware) -> int:
-        """Return the bytes that a block keeps: the carries and checkpoints of all its alignments."""
+        """Return the bytes per block: the carries and checkpoints for all of the block's alignments."""
         strips, columns = -(-query // self.rows), target + 4
         values = strips * (columns * self.carries + self.edge_values(columns))
         return values * self.carry_bytes * self.min_threads(hardware.lanes)
 
     def diagonal_bands(self, cells: float, longest: int, hardware: Hardware) -> int:
-        """Return the number of bands that loses the least work.
+        """Return the number of bands that minimises the lost work.
 
-        With b bands the squares on the diagonal are 1/b of all cells. Their lower halves are lost or, if groups of neighbouring targets are
-        left out, only the padding of these groups: p/b of all work. A batch ends with strips that follow each other and leave parts of the
-        device idle, the longer the more strips an item has: with w waves of strips in all, c b/w is lost. The sum of both losses is least
-        for b = sqrt(p w/c).
+        With b bands, the squares on the diagonal are 1/b of all cells. Their lower halves are lost or, if groups of neighbouring targets
+        are skipped, only the padding of these groups: p/b of all work. A batch ends with strips that wait for each other and leave parts of
+        the device idle, for longer if an item has more strips: with w waves of strips in total, c b/w is lost. The sum of both losses is
+        lowest for b = sqrt(p w/c).
         """
         wave = hardware.multiprocessors * _RESIDENT * self.pairs * self.rows * longest
         lost = longest / self.rows * _STRIP_LAG
@@ -69,7 +69,7 @@ class StripQueueVariant(Variant):
         return layout.slots if layout.slots * layout.slot_bytes <= nbytes else 0
 
     def in_queue(self, arrays: Arrays, packed: int, threads: int, columns: int, schedule: Schedule) -> Layout:
-        """Return the layout of items in the order of a schedule. packed: bytes of the packed targets; columns: of the longest item."""
+        """Return the layout for items in schedule order. packed: bytes of the packed targets; columns: columns of the longest item."""
         strips = int(schedule.units[:, 1].max(initial=0)) + 1
         stride, edges, min_slots = columns * self.carries * threads, 0, 2
         if self.trace is not None:
@@ -94,24 +94,24 @@ class StripQueueVariant(Variant):
 
 
 def _own_slots(schedule: Schedule) -> Schedule:
-    """Return the schedule with a slot for every item."""
+    """Return the schedule with a separate slot for every item."""
     count = len(schedule.slots)  # 0 if no pair of a batch is selected
     slots, before = np.arange(count, dtype=np.int32), np.full(count, -1, dtype=np.int32)
     return replace(schedule, slots=slots, before=before, slot_count=max(1, count))
 
 
 def greatest_of_each(numbers: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
-    """Return the greatest number of each group of `size` neighbours."""
+    """Return the highest number in each group of `size` neighbours."""
     return np.maximum.reduceat(numbers, np.arange(0, len(numbers), size))
 
 
 def starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the offsets of consecutive groups with these counts, and the end of the last one."""
+    """Return the offsets of consecutive groups with these counts, followed by the total."""
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
 def selected_items(arrays: Arrays, targets: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int32]:
-    """Return block * queries + query of every query and block of `size` targets with a selected pair, the longest of both first."""
+    """Return block * queries + query for each (query, block of `size` targets) with a selected pair, longest queries and targets first."""
     first = arrays["first_targets"]
     last = greatest_of_each(targets, size)
     # Most blocks are selected for all queries, so only the others are examined.

@@ -1,4 +1,4 @@
-"""Family of chain.cu: a chain of warps per pair, one for each strip of some hundred rows. For few or very long pairs."""
+"""Kernel family in chain.cu: a chain of warps per pair, one warp per strip of a few hundred rows. For few or very long pairs."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _WARPS = 4  # of a multiprocessor, one for each scheduler; in several blocks if 
 _RING_BYTES = 2048  # rings of a warp: letters and carries
 
 _COLUMN = {12: (85.0, 135.0), 24: (125.0, 215.0)}
-"""Clocks from one column to the next with linear and with affine gaps, by rows of a lane, as measured (benchmarks/LOG.md); used only to
-select a kernel."""
+"""Clocks per column with linear and with affine gaps, keyed by rows per lane, as measured (benchmarks/LOG.md); used only to select a
+kernel."""
 _SLOWER = {"S32": 1.25, "S64": 3.0}  # factor of the clocks if scores stay in the table, by type
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
-    """Yield kernels with the narrowest sufficient type of one score per word, and with few or many rows per lane.
+    """Yield kernels with the narrowest sufficient type that has one score per word, and with few or many rows per lane.
 
-    Few rows make more warps per pair, which do less work for each column that they hand down.
+    Few rows give more warps per pair, which do less work for each column handed down.
     """
     if recipe.host_traceback:
         return
@@ -72,9 +72,9 @@ class WarpChainVariant(WarpChainBase):
     """Variant whose lanes have three parts."""
 
     def handed_down_words(self, columns: int) -> int:
-        """Return the words of the carries: a tag for every 32 bits."""
+        """Return the number of words for the carries, with a tag for every 32 bits."""
         return columns * self.carries * self.carry_bytes // 4 * 2
 
     def trace_threads(self, layout: Layout) -> int:
-        """Return the threads of one warp."""
+        """Return the number of threads in one warp."""
         return layout.threads // self.warps

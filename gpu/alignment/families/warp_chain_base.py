@@ -1,4 +1,4 @@
-"""Parts that the families of chain.cu and chain_edit.cu share: chains of warps, one warp per strip of a pair, and their arguments."""
+"""Parts shared by the kernel families in chain.cu and chain_edit.cu: chains of warps, one warp per strip of a pair, and their arguments."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from gpualign.gpu.kernels.argument_structs import QUEUE_BYTES, Arrays, arguments
 from gpualign.gpu.kernels.kernel import Hardware
 
 SHARED_BYTES = 48 << 10
-"""Shared memory of a block that need not be requested."""
+"""Shared memory that a block has without requesting any, bytes."""
 
 _MAX_UNITS = 10**9  # strips of a launch: they are counted in 32 bits, and a counter that has been told to stop is larger
 
 
 @dataclass(frozen=True)
 class WarpChainBase(Variant):
-    """Variant with a warp for each strip of a pair.
+    """Variant with one warp per strip of a pair.
 
-    warps: warps of a block
-    blocks: blocks that a multiprocessor runs
-    lag: columns by which a lane works behind the lane before it
-    gap: columns by which the first lane of a strip works behind the last lane of the strip above it
+    warps: warps per block
+    blocks: blocks per multiprocessor
+    lag: columns by which a lane trails the preceding lane
+    gap: columns by which the first lane of a strip trails the last lane of the strip above
     """
 
     warps: int = 1
@@ -35,14 +35,14 @@ class WarpChainBase(Variant):
 
     @abstractmethod
     def handed_down_words(self, columns: int) -> int:
-        """Return the size of a pair's handed-down carries, in words of 32 bits. Each strip overwrites those of the strip above it."""
+        """Return the size of a pair's handed-down carries, in 32-bit words. Each strip overwrites the carries of the strip above."""
 
     def grid(self, pairs: int, strips: int, multiprocessors: int) -> int:
-        """Return the largest useful number of blocks for `pairs` pairs of up to `strips` strips."""
+        """Return the maximum useful number of blocks for `pairs` pairs of up to `strips` strips."""
         return min(self.blocks * multiprocessors, -(-pairs * strips // self.warps))
 
     def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
-        """Return the larger of two estimates: all strips at full rate, and the longest pair, whose strips follow each other."""
+        """Return the larger of two estimates: all strips at full rate, and the longest pair, with each strip trailing the strip above."""
         height = hardware.lanes * self.rows
         strips = -(-queries // height)
         columns = float(strips.sum()) * float(targets.sum() + len(targets) * hardware.lanes * self.lag)
@@ -51,11 +51,11 @@ class WarpChainBase(Variant):
         return max(columns * height / (self.rate * hardware.multiprocessors), chain * self.rows * self.latency)
 
     def checkpoint_bytes(self, query: int, target: int, hardware: Hardware) -> int:
-        """Return 0: nothing is kept beyond the checkpoints of one pair."""
+        """Return 0, because a block keeps only the checkpoints of one pair."""
         return 0
 
     def slots(self, layout: Layout, nbytes: int) -> int:
-        """Return how many pairs fit; there may be several launches."""
+        """Return how many pairs fit in `nbytes` bytes; the rest need additional launches."""
         return max(0, min(layout.slots, nbytes // layout.slot_bytes, _MAX_UNITS // layout.strips))
 
     def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, capacity: DeviceCapacity) -> Layout:

@@ -1,4 +1,4 @@
-"""Family of chain_edit.cu: a chain of warps per pair, with Myers' words. For edit distances without paths of few or very long pairs."""
+"""Kernel family in chain_edit.cu: a warp chain per pair, with Myers' words. For edit distances without paths, and few or very long pairs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _WARPS = 4  # of a block: one for each scheduler of a multiprocessor
 _LETTER_BYTES, _RING_BYTES = 128, 2048  # of a warp: one word for each lane; letters of 64 batches
 
 _COLUMN = {1: 40.0, 2: 56.0, 4: 94.0}
-"""Clocks from one column to the next, by words of a lane, as measured (benchmarks/LOG.md); used only to select a kernel."""
+"""Clocks per column, keyed by words per lane, as measured (benchmarks/LOG.md); used only to select a kernel."""
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
-    """Yield kernels with one, two and four words per lane: fewer words make more warps per pair, which do less work in each step."""
+    """Yield kernels with one, two and four words per lane: fewer words give more warps per pair, which do less work per step."""
     if not recipe.edit or recipe.paths:
         return
     for words, column in _COLUMN.items():
@@ -46,8 +46,8 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
 
 @dataclass(frozen=True)
 class WarpChainEditVariant(WarpChainBase):
-    """Variant whose lanes have one to four words. A scheduler has one warp: two together do less than one (benchmarks/LOG.md)."""
+    """Variant whose lanes have one to four words. Each scheduler has one warp, because two do less than one (benchmarks/LOG.md)."""
 
     def handed_down_words(self, columns: int) -> int:
-        """Return one word per batch of columns."""
+        """Return the number of words handed down: one per batch of columns."""
         return -(-columns // _BATCH)

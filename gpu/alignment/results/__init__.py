@@ -1,1 +1,1 @@
-"""Kinds of output, a module for each: from memory on the device to the results of a tile; `selection.py` selects one."""
+"""Kinds of output, one module each: from device memory to a tile's results. `selection.py` selects one kind."""

@@ -1,4 +1,4 @@
-"""Interface of all kinds of output: of a tile, and of each of its batches."""
+"""Common interface for all kinds of output, for a tile and for each of the tile's batches."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from gpualign.gpu.runtime.device import Event
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _COPIED = 4096
-"""Bytes of a row in which bytes are copied."""
+"""Bytes per row when bytes are copied as rows."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """Resources of the host to collect results with.
+    """Host resources for collecting results.
 
-    threads: threads of `pool`
-    wait: waits for an event; returns whether it has happened, or False if the run was stopped before
+    threads: number of threads in `pool`
+    wait: waits for an event; returns True once the event has happened, or False if the run is stopped first
     """
 
     pool: ThreadPoolExecutor
@@ -36,16 +36,16 @@ class Host:
     wait: Callable[[Event], bool]
 
     def copy(self, target: npt.NDArray[np.uint8], source: npt.NDArray[np.uint8]) -> None:
-        """Copy bytes, with several threads, because a single one copies more slowly than short pairs are aligned.
+        """Copy bytes with several threads, because a single thread copies more slowly than short pairs are aligned.
 
-        These are not threads of Python: each of those would wait twice for the thread that lays out the next batch.
+        These are not Python threads, because each Python thread would wait twice for the thread that lays out the next batch.
         """
         whole = len(source) // _COPIED * _COPIED
         copy_rows(target[:whole].reshape(-1, _COPIED), source[:whole].reshape(-1, _COPIED), 0, 0, self.threads)
         target[whole:] = source[whole:]
 
     def put(self, target: npt.NDArray[Any], batch: Batch, source: npt.NDArray[Any]) -> None:
-        """Copy results of a batch to those of its tile, [rows][targets] or [rows][targets][fields], likewise. For types see `copy_rows`."""
+        """Copy a batch's results to its tile's, [rows][targets] or [rows][targets][fields], as in `copy`. For types, see `copy_rows`."""
         rows, columns = batch.place
         if isinstance(rows, slice):
             fields = source[0, 0].size
@@ -60,19 +60,19 @@ class BatchOutput(ABC):
     @property
     @abstractmethod
     def host_bytes(self) -> int:
-        """Pinned memory for the results that are downloaded after the kernels."""
+        """Pinned memory for the results downloaded after the kernels, bytes."""
 
     @property
     @abstractmethod
     def device_bytes(self) -> int:
-        """Memory on the device for the results."""
+        """Device memory for the results, bytes."""
 
     @abstractmethod
     def reserve(self, slot: StreamBuffers) -> int:
         """Allocate memory, and return the address to which the alignment kernel writes scores. Raises `OutOfMemory`."""
 
     def traceback(self, slot: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> Traceback:
-        """Return the step after each launch of the alignment kernel, with its memory allocated. Raises `OutOfMemory`."""
+        """Return the step after each launch of the alignment kernel, with the step's memory allocated. Raises `OutOfMemory`."""
         return NoTraceback()
 
     @abstractmethod
@@ -85,7 +85,7 @@ class BatchOutput(ABC):
 
     @abstractmethod
     def download(self, slot: StreamBuffers) -> None:
-        """Put the copies on the stream."""
+        """Queue the copies on the stream."""
 
     @abstractmethod
     def collect(self, slot: StreamBuffers, host: Host) -> bool:
@@ -96,20 +96,20 @@ class BatchOutput(ABC):
 
 
 class NoTraceback:
-    """Implements `Traceback` if no paths are requested: it does nothing."""
+    """Implements `Traceback` if no paths are requested: does nothing."""
 
     def trace(self, struct: np.dtype[np.void], forward: np.void, units: int, **more: int) -> None:
         return
 
 
 class TileOutput(Protocol):
-    """Output of one tile, however it is cut into batches."""
+    """Output of one tile, however the tile is split into batches."""
 
     def result_bytes(self, batch: Batch) -> int:
-        """Return the pinned memory that a batch takes, whichever kernel computes it."""
+        """Return the pinned memory that a batch needs with any kernel, in bytes."""
 
     def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
-        """Return the output of a batch, which its `collect` merges into this one."""
+        """Return the output for a batch; `BatchOutput.collect` merges results into this tile output."""
 
     def result(self) -> TileResult:
         """Return the results of the tile. Called when all batches have been collected."""

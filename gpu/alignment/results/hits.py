@@ -34,10 +34,10 @@ Int32s = npt.NDArray[np.int32]
 class BatchHits(BatchOutput):
     """Best targets of each query of a batch, as selected by cuda_src/alignment/select.cu: scores, then columns.
 
-    rows: queries
-    columns: targets
-    hits: targets that are returned for each query
-    merge: takes scores and columns, [rows][hits] in any order, in the memory of the slot
+    rows: number of queries
+    columns: number of targets
+    hits: number of targets returned per query
+    merge: receives scores and columns, [rows][hits] in any order, in the slot's memory
     """
 
     rows: int
@@ -47,7 +47,7 @@ class BatchHits(BatchOutput):
 
     @property
     def _score_bytes(self) -> int:
-        """Size of the scores of all pairs, which stay on the device."""
+        """Size of the scores of all pairs, which stay on the device, bytes."""
         return 4 * self.rows * self.columns
 
     @property
@@ -96,7 +96,7 @@ class BatchHits(BatchOutput):
 
 
 class HitsOfTile:
-    """Implements `TileOutput`. The device selects the hits, except of 64-bit scores: all of these are copied back, and the host selects."""
+    """Implements `TileOutput`. The device selects the hits. Only for 64-bit scores, all scores are copied back, and the host selects."""
 
     def __init__(self, task: Task, top: int, tile: Tile) -> None:
         self._tile = tile

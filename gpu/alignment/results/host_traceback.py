@@ -1,4 +1,4 @@
-"""Output of paths that the host traces in whole matrices of directions, while the next batch is computed, as Li 2014 did."""
+"""Output of paths that the host traces in whole direction matrices while the next batch is computed, as in Li 2014."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LETTERS = 32
 
 
 class BatchMatrices(BatchPaths):
-    """Paths of a batch, traced by the host. It serves statistics and paths, not scores alone."""
+    """Paths of a batch, traced by the host. Supports statistics and paths, but not only scores."""
 
     @property
     def host_bytes(self) -> int:
@@ -35,7 +35,7 @@ class BatchMatrices(BatchPaths):
         return super().reserve(slot)
 
     def direction_bytes(self, traced: int) -> int:
-        """Return the size of all matrices."""
+        """Return the size of all matrices, in bytes."""
         return self.layout.matrix_bytes
 
     def download(self, slot: StreamBuffers) -> None:

@@ -25,15 +25,15 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _CURSOR_BYTES = 8
 RUNS_PIECE = 16
-"""Bytes of a piece, in which kernels move runs. Each pair's runs start with a new piece, so up to 15 bytes after them are unused."""
+"""Bytes per piece in which kernels move runs. Each pair's runs start with a new piece, so up to 15 bytes after the runs are unused."""
 
 _DETAILS = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
-"""Details as numbered by cuda_src/alignment/path.cuh."""
+"""Details, numbered as in cuda_src/alignment/path.cuh."""
 
 
 @dataclass(frozen=True)
 class PathResults:
-    """Results of a batch, [rows][targets], in the slot's memory except for the data of the runs.
+    """Results of a batch, [rows][targets], in the slot's memory except for the run data.
 
     statistics: None if the task's detail is scores
     runs: None unless the task's detail is paths
@@ -48,8 +48,8 @@ class PathResults:
 class TraceLaunch:
     """Implements `Traceback`.
 
-    path: arguments of the path
-    grid: largest number of blocks
+    path: path arguments
+    grid: maximum number of blocks
     """
 
     slot: StreamBuffers
@@ -68,10 +68,10 @@ class TraceLaunch:
 class BatchPaths(BatchOutput):
     """Paths of a batch, traced by the device.
 
-    The results are in one piece of memory: scores, statistics, starts and sizes of runs, and how many bytes of runs there are.
+    The results are in one block of memory: scores, statistics, run starts and sizes, and the total bytes of runs.
 
-    capacity: largest size of the runs of a pair, bytes
-    merge: takes the results
+    capacity: maximum size of the runs per pair, bytes
+    merge: receives the results
     pool: memory for runs
     """
 
@@ -89,7 +89,7 @@ class BatchPaths(BatchOutput):
 
     @property
     def places(self) -> dict[str, tuple[int, int]]:
-        """(first byte, bytes) of each array."""
+        """(first byte, size in bytes) for each array."""
         return _places(self.task, self.batch.pairs)
 
     @property
@@ -98,7 +98,7 @@ class BatchPaths(BatchOutput):
 
     @property
     def _run_bytes(self) -> int:
-        """Largest size of the runs of all pairs; the device needs as much again while it makes them."""
+        """Maximum size of the runs of all pairs, bytes; the device needs as much again while building the runs."""
         return self.batch.pairs * self.capacity if self.task.detail is Detail.PATH else 0
 
     @property
@@ -114,11 +114,11 @@ class BatchPaths(BatchOutput):
         return slot.address("results", self._result_bytes)
 
     def clear(self, slot: StreamBuffers, needed: bool) -> None:
-        """Set results to 0 in any case: the kernels count runs with the cursor, and skip pairs that are not selected."""
+        """Always set results to 0, because the kernels count runs with the cursor and skip pairs that are not selected."""
         slot.fill(slot.address("results", self._result_bytes), 0, self._result_bytes)
 
     def direction_bytes(self, traced: int) -> int:
-        """Return the size of the directions of `traced` threads of the traceback."""
+        """Return the bytes needed for the traceback directions of `traced` threads."""
         return traced * self.variant.tile * self.variant.words * 4
 
     def traceback(self, slot: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> TraceLaunch:
@@ -142,7 +142,7 @@ class BatchPaths(BatchOutput):
         slot.download("results", self._result_bytes)
 
     def collect(self, slot: StreamBuffers, host: Host) -> bool:
-        """Merge the batch. The runs are downloaded only now that their length is known."""
+        """Merge the batch. The runs are downloaded only now, because their length was unknown before."""
         results = slot.host("results", self._result_bytes)
         used = int(self.array(results, "cursor", np.uint64)[0])
         data = np.zeros(0, dtype=np.uint8)
@@ -163,7 +163,7 @@ class BatchPaths(BatchOutput):
         return view
 
     def results(self, results: Bytes, data: Bytes) -> PathResults:
-        """Return the downloaded results, with `data` as the data of the runs."""
+        """Return the downloaded results, with `data` as the run data."""
 
         def array(name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
             return self.array(results, name, dtype).reshape(self.shape)

@@ -27,8 +27,8 @@ class BatchScores(BatchOutput):
     """Scores of a batch.
 
     shape: (rows, targets)
-    dtype: type of a score as kernels write it
-    merge: takes the scores, [rows][targets], in the memory of the slot
+    dtype: type of the scores that kernels write
+    merge: receives the scores, [rows][targets], in the slot's memory
     """
 
     shape: tuple[int, int]
@@ -60,7 +60,7 @@ class BatchScores(BatchOutput):
 
 
 class ScoresOfTile:
-    """Implements `TileOutput`. pool: host memory for the results, which are converted to the task's type of scores."""
+    """Implements `TileOutput`. pool: host memory for the results, which are converted to the task's score type."""
 
     def __init__(self, task: Task, recipe: Recipe, pool: ResultPool, tile: Tile) -> None:
         self._tile = tile

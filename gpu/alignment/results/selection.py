@@ -1,4 +1,4 @@
-"""Selects the kind of output of a task."""
+"""Selects the kind of output for a task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpualign.gpu.runtime.host_buffers import ResultPool
 
 
 def output_of(task: Task, recipe: Recipe, pool: ResultPool) -> Callable[[Tile], TileOutput]:
-    """Return a function that makes the output of each tile. pool: host memory for scores and paths."""
+    """Return a function that creates the output for each tile. pool: host memory for scores and paths."""
     if recipe.host_traceback:
         return partial(PathsOfTile, task, BatchMatrices, pool)
     if recipe.paths:
