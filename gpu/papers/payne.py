@@ -37,7 +37,7 @@ _ONLY_DIFFERENCES = f"the kernels of Payne 2010 count differing calls: {paramete
 def codes_of(panel: Panel) -> Codes:
     """Return a panel's calls, decoded from the planes: uint8[samples][sites], numbered from 0; MISSING for missing calls.
 
-    The panel's recipe must count call differences: at most one term, with Operation.DIFFER. Raises `InputError` for different operations.
+    The panel's recipe must count call differences: at most one term, with Operation.DIFFER. Raises `InputError` for any other operation.
     """
     _, samples, words = panel.bits.shape
     codes: Codes = np.zeros((samples, words * WORD_BITS), dtype=np.uint8)

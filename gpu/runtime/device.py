@@ -76,7 +76,7 @@ class Stream(Protocol):
 
 
 class Device(Protocol):
-    """One device, used by one thread between `open` and `close`. Additional threads may `join` the device and use their own streams."""
+    """One device, used by one thread between `open` and `close`. Other threads may `join` the device and use their own streams."""
 
     @property
     def name(self) -> str: ...

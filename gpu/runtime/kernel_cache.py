@@ -55,7 +55,7 @@ def _key(source: Source, arch: str, driver: int | None) -> str:
 
 
 def cubin(kernel: Kernel, arch: str, driver: int | None = None) -> bytes:
-    """Return the machine code of a kernel for a driver of CUDA major version `driver` (None: any), from the cache or compiled now.
+    """Return a kernel's machine code for a driver for CUDA major version `driver` (None: any), from the cache or newly compiled.
 
     A cache that cannot be written to is ignored. Raises `RunError` if there is no suitable compiler, or with the compiler's message if
     compilation fails.

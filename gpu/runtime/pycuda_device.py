@@ -116,7 +116,7 @@ class CudaStream:
 
 
 class CudaDevice:
-    """Device `ordinal` of this machine. Its primary context is used, so that other users of CUDA in the process share it.
+    """Device `ordinal` of this machine. Uses the primary context, which is shared with other users of CUDA in the process.
 
     driver: major CUDA version that the driver supports
     """

@@ -84,7 +84,7 @@ def trace_kernel(recipe: Recipe, file: str, function: str, forward: Macros) -> K
 
 
 def title(recipe: Recipe, cell: Cell, how: str) -> str:
-    """Return a human-readable name of a kernel. how: how pairs are assigned to threads."""
+    """Return a human-readable name for a kernel. how: how pairs are assigned to threads."""
     checkpoints = ", with checkpoints" if recipe.paths else ""
     if recipe.host_traceback:
         checkpoints = ", matrices traced by the host"

@@ -129,7 +129,7 @@ def _backwards(block: int, stop: int, queries: int) -> npt.NDArray[np.int32]:
 
 
 def pipeline(device_batch: DeviceBatch) -> np.void:
-    """Return the arguments of the pipeline."""
+    """Return the pipeline arguments."""
     layout = device_batch.layout
     return arguments(
         structs.PIPELINE,

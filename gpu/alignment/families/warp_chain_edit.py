@@ -1,4 +1,4 @@
-"""Kernel family in chain_edit.cu: a warp chain per pair, with Myers' words. For edit distances without paths, and few or very long pairs."""
+"""Kernel family in chain_edit.cu: a warp chain per pair, with Myers' words. For edit distances without paths, few or very long pairs."""
 
 from __future__ import annotations
 

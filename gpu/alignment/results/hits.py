@@ -96,7 +96,7 @@ class BatchHits(BatchOutput):
 
 
 class HitsOfTile:
-    """Implements `TileOutput`. The device selects the hits. Only for 64-bit scores, all scores are copied back, and the host selects."""
+    """Implements `TileOutput`. The device selects the hits, except for 64-bit scores, which are all copied back for the host to select."""
 
     def __init__(self, task: Task, top: int, tile: Tile) -> None:
         self._tile = tile

@@ -20,7 +20,7 @@ _LETTERS = 32
 
 
 class BatchMatrices(BatchPaths):
-    """Paths of a batch, traced by the host. Supports statistics and paths, but not only scores."""
+    """Paths of a batch, traced by the host. Supports statistics and paths, but not score-only tasks."""
 
     @property
     def host_bytes(self) -> int:
