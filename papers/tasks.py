@@ -33,7 +33,7 @@ def on_cpu(threads: int) -> str:
 
 
 def today_on_cpu(threads: int) -> str:
-    """Return the step name for our current engine on the CPU."""
+    """Return the benchmark step name for the current CPU engine with `threads` threads."""
     return "today, CPU" if threads == 1 else f"today, {on_cpu(threads)}"
 
 

@@ -116,7 +116,7 @@ def checked_names(name: str, given: Any, what: str) -> tuple[str, ...]:
 
 
 def is_iterable(given: Any) -> bool:
-    """Return whether the object can be iterated over. False for zero-dimensional arrays, although they have the methods."""
+    """Return whether the object can be iterated over. False for zero-dimensional arrays, although they define `__iter__`."""
     try:
         iter(given)
     except TypeError:
@@ -133,7 +133,7 @@ def checked_definition(given: Any) -> int:
 
 
 def checked_count(name: str, given: int | None, minimum: int | None = None) -> int | None:
-    """Return the argument if it is an integer of at least `minimum`, or None. Raises `InputError` for anything else."""
+    """Return `given` if it is None or an integer of at least `minimum` and of magnitude up to `_LARGEST`; otherwise raise `InputError`."""
     if given is None:
         return None
     try:

@@ -67,7 +67,10 @@ def _shape_of_array(stream: object) -> tuple[int, ...]:
 
 
 def _square(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return the shape of a matrix once a condensed vector is expanded to a square. Id lists are vectors too, but yield small squares."""
+    """Return the shape of a matrix after expanding a condensed vector to a square.
+
+    A list of ids is also taken for a vector, which is harmless because its square is small.
+    """
     if len(shape) == 2:
         return shape
     side = (1 + math.isqrt(1 + 8 * math.prod(shape))) // 2

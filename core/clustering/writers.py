@@ -40,7 +40,9 @@ def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, 
 
 
 def write_typed(stream: ByteWriter, container: str, ids: Sequence[str], clustering: Clustering, whole: bool) -> None:
-    """Write the same table as typed columns, through pyarrow. Distances are int32 if `whole`, else float64, and null if unknown.
+    """Write the table of `write_table` as typed columns, through pyarrow.
+
+    Distances are int32 if `whole`, else float64, and null if unknown.
 
     container: a container from core/output/arrow.py
     """

@@ -229,7 +229,7 @@ def _alleles(calls: list[int], missing: bool, products_only: bool, planes: _Plan
     """Return terms that count differing alleles in steps: |a - b| = [a >= 1 xor b >= 1] + [a >= 2 xor b >= 2].
 
     With more than two alleles, the steps of all alleles add up to twice the number of differing alleles; with two, the steps of the second
-    allele add up to the number of differing alleles. The matrix counts half alleles, because a panel may have more than two alleles.
+    allele alone add up to this number. The matrix therefore counts in half alleles, because a panel may have more than two alleles.
     """
     counts = {code: alleles_of(code) for code in calls}
     highest = max(upper for _, upper in counts.values())

@@ -265,7 +265,7 @@ def measure(
 ) -> DistanceTotals:
     """Count every band, pass the distances to the sink, and return the totals.
 
-    checkpoints: notified of how far the output is complete; stores the run's counts
+    checkpoints: told how much of the output is complete; also stores the run's counts
     """
     start, lacking, undefined, chosen_pairs = time.perf_counter(), 0, 0, 0
     left_out = None if prepared.task.believed is None else np.zeros(prepared.samples.total, dtype=np.int64)

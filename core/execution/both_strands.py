@@ -121,7 +121,11 @@ class _Rectangle:
     cells: int
 
     def stranded(self, tile: Tile, number: int, index: int, left: int) -> Tile:
-        """Corresponding tile of the inner task."""
+        """Return the tile of the inner task that covers this rectangle of `tile`, with both strands of each query.
+
+        number, left: as in `Tile`, for the inner plan
+        index: position of the inner tile's band
+        """
         rows = 2 * self.start, 2 * self.stop
         if self.columns is None:
             band = Band(*rows, tile.band.first_target, tile.band.target_stop, index, 1)
@@ -223,7 +227,10 @@ def _better(task: Task, tile: Tile, result: TileScores | TileAlignments) -> Tile
 
 
 def _better_pairs(tile: Tile, result: TilePairs) -> TilePairs:
-    """Near pairs of records, from near pairs of strands: each pair once, on its better strand, with distances for `decode_distances`."""
+    """Convert near pairs of strands to near pairs of records: each pair once, on its better strand.
+
+    The distances are encoded for `decode_distances`.
+    """
     strands, targets = result.pairs.queries, result.pairs.targets
     queries, distances = strands // 2, 2 * result.pairs.distances + strands % 2
     pairs = NearPairs(queries, targets, distances).part(targets >= tile.pairing.first_targets(queries))

@@ -142,7 +142,9 @@ class TileSplit:
 
 
 def run_resplit(prepared: Prepared, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-    """Compute tiles of any plan with an engine that splits them to its own size. Yields their results in any order.
+    """Compute tiles of any plan with an engine that needs tiles of a different size: split each tile, and yield its reassembled result.
+
+    The results are in any order.
 
     tiles: each with at least one selected pair; the next tile is pulled after all parts of the previous tile have been taken
 

@@ -23,7 +23,7 @@ _NEWICK_END = re.compile(rb"\)[^(),;]*;$")
 
 
 class FileKind(Enum):
-    """File kinds that are distinguished, each with its name for messages."""
+    """Kinds of file that are told apart, each with the name used in messages."""
 
     FASTA = "FASTA"
     FASTQ = "FASTQ"

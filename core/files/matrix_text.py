@@ -1,7 +1,7 @@
 """Reads matrices in delimited text, with ids in the header, in the first column, in both or in neither. Pure.
 
-Words are ids; numbers may be ids or values. A text is accepted only if exactly one interpretation is a matrix: a square of one set with
-itself (`Square.is_of_one_set`), or a rectangle whose ids are words or in the positions of ids.
+Words are ids; numbers may be ids or values. A text is accepted only if exactly one interpretation of it is a matrix: a square of one set
+with itself (`Square.is_of_one_set`), or a rectangle whose ids are words or appear where ids are expected.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ class TableWriter:
         self._held.move(self._stream)
 
     def write(self, values: Sequence[ColumnValues]) -> None:
-        """Add rows. values: for each column, numbers (NaN: missing), indices of the records whose ids are shown, or texts."""
+        """Add rows. values: for each column, numbers (NaN: missing), indices of the records whose ids are shown, or strings."""
         import pyarrow as pa
 
         arrays, text = [], np.zeros((), dtype=np.int64)
@@ -201,7 +201,10 @@ def _open_writer(held: _Buffer, container: str, schema: Any) -> Any:
 
 
 def _checked_ids(column: str, records: IdentifiedRecords) -> Any:
-    """Return the ids of records, which are all different."""
+    """Return the records' ids, which are unique, after checking that they are UTF-8; otherwise raise `InputError`.
+
+    column: column name, for the message
+    """
     texts = _texts(records.id_column)
     try:
         texts.validate(full=True)

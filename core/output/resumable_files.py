@@ -51,7 +51,7 @@ class TextFile:
         self._file.write(data[passed:] if passed else data)
 
     def position(self) -> tuple[int, int, int]:
-        """Return (file size in bytes, the same size as bytes of text, end of the rows)."""
+        """Return (file size, size of the text, which is the same, offset in the text where the rows end), all in bytes."""
         self._file.flush()
         size = self._file.tell()
         return size, size, self._end

@@ -136,7 +136,7 @@ class Block(ABC):
 
     @abstractmethod
     def target_text(self, texts: StringColumn) -> Column:
-        """Return a column with a text for each target. texts: one text per record in `task.targets`."""
+        """Return a column with a string for each target. texts: one string per record in `task.targets`."""
 
     @abstractmethod
     def query_numbers(self, values: Integers) -> Column:

@@ -194,7 +194,7 @@ def read_raw(
     degap: remove gaps before any other processing of the letters
     described: keep descriptions
     encode_ahead: letters may be encoded while being read, for callers that need only codes
-    unknown: replaces letters outside the alphabet, `.` and `?`
+    unknown: replaces and counts letters outside the alphabet, including `.` and `?`; None: nothing is replaced
 
     Raises `InputError` for records without an id or letters, and for repeated ids, unless the options above allow them.
     """

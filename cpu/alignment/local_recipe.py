@@ -49,8 +49,8 @@ class LocalRecipe:
         return vector_bytes // self.narrowest
 
     def within(self, vector_bytes: int, worker_bytes: int) -> LocalRecipe:
-        """Return the recipe for workers with `worker_bytes` of scratch: sequences too long for this scratch are not placed in the lanes if
-        the sequences on the other side are shorter, and a few long sequences are aligned one by one."""
+        """Return the recipe for workers with `worker_bytes` of scratch. If a sequence is too long for this scratch, the lanes hold the side
+        whose longest sequence is shorter. A few long sequences are aligned one by one."""
         return replace(
             self,
             most_columns=worker_bytes // (_COLUMN_VECTORS * vector_bytes) - _COLUMN_MULTIPLE,

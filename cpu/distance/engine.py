@@ -84,8 +84,10 @@ class CpuDistanceEngine:
                 yield band, relationship.in_floats(counts)
 
     def _count_tile(self, panel: Panel, band: Band, tile: Band, counts: dict[str, npt.NDArray[Any]], terms: Terms | None) -> int:
-        """Add all of a panel's terms to the counts of a tile, and return the number of comparisons. terms: for a panel with a term of
-        Operation.RELATE."""
+        """Add all of a panel's terms to the counts of a tile, and return the number of comparisons.
+
+        terms: the panel's genotype terms (`Relationship.terms`); required if the panel has a term of Operation.RELATE, otherwise unused
+        """
         place = tile.start - band.start, tile.first_target - band.first_target
         for term in panel.recipe.terms:
             if term.operation is Operation.RELATE:

@@ -23,7 +23,7 @@ _PAIR_BYTES = 25
 
 
 class ChosenScores:
-    """Finds near pairs in tiles whose distances are all computed, using `whole`."""
+    """Finds the near pairs of a tile by computing the distances of all its pairs. whole: computes these distances."""
 
     def __init__(self, task: Task, whole: Compute) -> None:
         self._task = task

@@ -54,7 +54,7 @@ class Inventory:
 def detect_devices(mending: bool = True) -> Inventory:
     """Return the devices on this machine, without starting a context.
 
-    mending: whether the remedy will be reported. Choosing the remedy may require starting the driver.
+    mending: whether the caller will report the remedy for unusable devices; choosing it may require starting the driver
     """
     from gpualign.gpu.runtime.install_hints import OTHER_DEVICE, RESTART_DRIVER, SHOW_DEVICE, version_text
 

@@ -153,7 +153,8 @@ def output_path(output: str) -> Path | None:
 
 
 def is_file_name(path: Path) -> bool:
-    """Return whether an output is a file under its own name or does not exist yet; False for devices, pipes and open descriptors."""
+    """Return whether a path names a regular file or does not exist yet; False for folders, devices, pipes and open descriptors, such as
+    /dev/fd/3."""
     return descriptor_of(path) is None and (path.is_file() or not path.exists())
 
 

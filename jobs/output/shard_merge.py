@@ -63,7 +63,10 @@ class PartFileReader:
         return name in self._members
 
     def _pieces(self, name: str, sizes: Callable[[IO[bytes]], Iterator[int]]) -> Iterator[bytes]:
-        """Yield the content of a member in pieces of these sizes; `sizes` may read first. A short piece marks the end of the member."""
+        """Yield the content of a member in pieces. A short piece marks the end of the member.
+
+        sizes: yields the size of each piece; may itself read from the member first, for example a header
+        """
         if not self.has(name):
             raise InputError(f"{self.path}: damaged: {name!r} is missing; write it again")
         try:

@@ -44,8 +44,8 @@ class Style:
 
 
 def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequence[Grouping | Quantity] = ()) -> Any:
-    """Return the figure. Ids, numbers and a separate diagonal colour are drawn only while legible. Without numbers, a histogram of values
-    appears beside the colour bar.
+    """Return the figure. Ids, numbers and a separate diagonal colour are drawn only where they would be legible. Without numbers, a
+    histogram of values appears beside the colour bar.
 
     groups: row groups, each drawn as a strip of colours beside the rows
     """

@@ -127,9 +127,10 @@ class DrawnTree:
 
 @dataclass(frozen=True)
 class Order:
-    """Rows and columns as drawn.
+    """Order of a heat map's rows and columns as drawn.
 
-    tree: tree of one set, with its leaves in this order; None: no tree is drawn
+    rows, columns: indices of the heat map's rows and columns, in drawing order
+    tree: tree of the one set in rows and columns, with its leaves in this order; None: no tree is drawn
     """
 
     rows: npt.NDArray[np.intp]

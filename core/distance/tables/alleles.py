@@ -79,7 +79,7 @@ class AlleleLook:
 
 
 def is_slip(rare: int, numbers: int) -> bool:
-    """Return whether numbers that no genotype has are as rare as typing errors: fewer than one in a hundred."""
+    """Return whether numbers that no genotype has are rare enough to be typing errors: fewer than one in a hundred."""
     return rare * _RARE < numbers
 
 
@@ -162,7 +162,7 @@ class AlleleCells:
         """Add a row's numbers to the counts.
 
         row: numbers in the row, with zeros as missing alleles
-        numbers, beyond, zeros: number of cells that hold numbers, numbers beyond genotypes, and zeros
+        numbers, beyond, zeros: number of cells that hold any number, a number too large for a genotype, and zero
         """
         self.numbers, self.beyond, self.zeros = self.numbers + numbers, self.beyond + beyond, self.zeros + zeros
         if len(self.distinct) <= _DISTINCT:
@@ -193,7 +193,7 @@ class AlleleCells:
 
     @property
     def are_rare(self) -> bool:
-        """Whether numbers that no genotype has are as rare as typing errors."""
+        """Whether numbers that no genotype has are rare enough to be typing errors, and no cell is written as only alleles are."""
         return not self.telling and is_slip(self.beyond, self.numbers)
 
     def could_be_allele(self, text: str) -> bool:

@@ -23,7 +23,7 @@ class RowFormat(Protocol):
 
     @property
     def has_letters(self) -> bool:
-        """True if rows hold letters of the records, which take several times as much text as CIGARs."""
+        """True if rows contain the records' letters, which take several times as much space as CIGARs."""
 
     def header(self, task: Task) -> bytes:
         """Return the text before the first row."""

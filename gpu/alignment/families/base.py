@@ -22,7 +22,7 @@ _STRIP_OVERHEAD = 3.0  # of a strip, in rows: its loads, stores and waiting
 
 
 class Launcher(Protocol):
-    """Device stream."""
+    """Fills memory and launches kernels on a device stream."""
 
     @property
     def multiprocessors(self) -> int: ...

@@ -143,5 +143,6 @@ class BitSlicedVariant(StripQueueVariant):
 
 
 def _words_of_column(planes: int) -> int:
-    """Return the words per column of 32 packed targets (pack.cu): planes and live targets, plus two if there are more than two planes."""
+    """Return the number of words per column of 32 packed targets (pack.cu): one per plane and one for the mask of live targets, plus two if
+    there are more than two planes."""
     return planes + 1 if planes <= 2 else planes + 3

@@ -27,9 +27,9 @@ _SLOWER = {"S32": 1.25, "S64": 3.0}  # factor of the clocks if scores stay in th
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
-    """Yield kernels with the narrowest sufficient type that has one score per word, and with few or many rows per lane.
+    """Yield variants with few and with many rows per lane, with the narrowest sufficient score type among those with one score per word.
 
-    Few rows give more warps per pair, which do less work for each column handed down.
+    Fewer rows per lane mean more warps per pair, each of which does less work per column that it hands down.
     """
     if recipe.host_traceback:
         return
