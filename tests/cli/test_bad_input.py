@@ -168,7 +168,7 @@ def test_standard_input_is_named(tmp_path):
         (["--min-score", "1", "--format", "matrix"], "a matrix holds every pair"),
         (["--min-score", "1", "--edit"], "for distances give --max-distance"),
         (["--max-distance", "1.5"], "--max-distance is 1 - identity, unless --edit counts letters, from 0 to 1"),
-        (["--max-distance", "1.5", "--edit"], "edit distances are whole numbers"),
+        (["--max-distance", "1.5", "--edit"], "expected a whole number of edits"),
         (["--min-identity", "97"], "97 % is 0.97"),
         (["--min-identity", "97%"], "'97%' is not a number; 97% is 0.97"),
         (["--max-distance", "x%"], "'x%' is not a number"),
@@ -176,9 +176,9 @@ def test_standard_input_is_named(tmp_path):
         (["--identity-def", "5"], "5 is not in the range 0<=x<=4"),
         (["--value", "identity", "--format", "paf"], "paf is not a matrix; write --format matrix"),
         (["--value", "identity", "--fields", "query"], "--fields selects columns of a table, --value values of a matrix"),
-        (["--value", "identity", "--min-identity", "0.9"], "--value asks for a matrix, --fields for columns of a table"),
-        (["--value", "identity", "-o", "x.phy"], "phylip holds distances"),
-        (["-o", "x.phy", "in.fa"], "phylip is a square matrix of one file"),
+        (["--value", "identity", "--min-identity", "0.9"], "--value selects a matrix, --fields columns of a table"),
+        (["--value", "identity", "-o", "x.phy"], "phylip needs distances"),
+        (["-o", "x.phy", "in.fa"], "phylip needs a square matrix of one file"),
         (["--condensed"], "--condensed is for .npy and .npz"),
         (["--condensed", "-o", "x.npy", "in.fa"], "it cannot be combined with two files or --self"),
         (["--end-gaps", "some"], "'some' is not one of"),
@@ -374,4 +374,4 @@ def test_what_is_for_another_command(tmp_path):
     (tmp_path / "x.fa").write_text(">a\nACGT\n>b\nACG\n")
     assert refused(["nw", "x.tsv"], tmp_path).endswith("; tables of SNPs are for gpualign dist\n")
     assert refused(["nw", "x.vcf"], tmp_path).endswith("x.vcf is VCF, which gpualign dist reads; expected FASTA or FASTQ\n")
-    assert refused(["dist", "x.fa"], tmp_path).endswith("or compare them as they are with gpualign nw --edit\n")
+    assert refused(["dist", "x.fa"], tmp_path).endswith("or compare them as they are by edit distance (gpualign nw)\n")

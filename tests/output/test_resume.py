@@ -69,7 +69,7 @@ def test_a_run_that_only_had_to_mirror_its_matrix_ends_with_the_same_bytes(folde
         link(folder, where)
     words = small(RUNS[name])
     assert run(words, whole).returncode == 0
-    dies = "import os, gpualign.core.output.mirroring as p; p.Placement.finish = lambda self: os._exit(9);" + EAGER
+    dies = "import os, gpualign.core.output.mirroring as p; p.MatrixFiller.finish = lambda self: os._exit(9);" + EAGER
     killed = subprocess.run([sys.executable, "-c", dies, *words], capture_output=True, cwd=broken, timeout=LIMIT)
     assert killed.returncode == 9
     done = run([*words, "--resume"], broken)
