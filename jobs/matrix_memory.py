@@ -10,7 +10,7 @@ from gpualign.core.common.units import format_bytes
 
 @dataclass(frozen=True)
 class MatrixUse:
-    """What a whole matrix is used for.
+    """Use of a whole matrix.
 
     purpose: what the memory is for, for messages
     advice: alternatives, for messages

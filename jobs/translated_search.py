@@ -23,7 +23,7 @@ from gpualign.jobs.sequence_loading import Inputs, Opened, ReadOptions, mask_low
 QUERY, TARGET, BOTH = "query", "target", "both"
 
 _TRANSLATED = {QUERY: (True, False), TARGET: (False, True), BOTH: (True, True)}
-"""Which sides are translated for each choice: (queries, targets)."""
+"""Sides that each choice translates: (queries, targets)."""
 
 _SIDES = ("queries", "targets")
 

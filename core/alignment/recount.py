@@ -15,7 +15,8 @@ _LETTERS = 32
 """Number of codes in the extension's tables."""
 
 MATCH, MISMATCH, NOTHING = 0, 1, 2
-"""What a pair of letters can count as. A letter that counts as nothing when paired with itself is never counted, not even in gaps."""
+"""Values that a pair of letters can count as. A letter that counts as nothing when paired with itself is never counted, not even in
+gaps."""
 
 CountsAs = npt.NDArray[np.uint8]
 """Table of what each pair of letters counts as: uint8[32][32], indexed by code."""

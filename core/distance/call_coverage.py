@@ -43,12 +43,12 @@ class Coverage:
 
     @property
     def suffices(self) -> bool:
-        """Whether every pair, including a sample with itself, is certain to share at least `min_sites` sites."""
+        """True if every pair, including a sample with itself, is certain to share at least `min_sites` sites."""
         return self._always(self.queries, self.targets)
 
     @property
     def decides(self) -> bool:
-        """Whether `lacking` is exact, so that nothing needs to be counted."""
+        """True if `lacking` is exact, so that nothing needs to be counted."""
         return self._always(self.queries[self.queries >= self.min_sites], self.targets[self.targets >= self.min_sites])
 
     def lacking(self, queries: slice, targets: slice) -> npt.NDArray[np.bool_]:

@@ -107,7 +107,7 @@ class Samples:
 
     @property
     def upper_triangle(self) -> bool:
-        """Whether the queries come first among the targets, so that each query is compared only with later targets."""
+        """True if the queries come first among the targets, so that each query is compared only with later targets."""
         return self.one_set or self.added
 
     @property

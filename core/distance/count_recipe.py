@@ -73,7 +73,7 @@ class CountRequest:
         return Need.COMPARED if self.compared else Need.DIFFERENCES
 
     def apart(self, used: frozenset[int]) -> bool:
-        """Whether sites with two alleles are better counted separately from the remaining sites, which need more planes."""
+        """True if sites with two alleles are better counted separately from the remaining sites, which need more planes."""
         return self.measure is Measure.ALLELES and max(used - {MISSING}, default=0) > SECOND_ALLELE
 
 

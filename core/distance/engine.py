@@ -36,7 +36,7 @@ class Panel:
 
     @property
     def in_memory(self) -> bool:
-        """Whether the planes are in memory rather than in a scratch file."""
+        """True if the planes are in memory rather than in a scratch file."""
         return not isinstance(self.bits, np.memmap)
 
 

@@ -205,12 +205,12 @@ class Metric:
 
     @property
     def similarity(self) -> bool:
-        """Whether this is a similarity (larger for nearer samples) rather than a distance."""
+        """True if this is a similarity (larger for nearer samples) rather than a distance."""
         return self.value != "distance"
 
     @property
     def per_site(self) -> bool:
-        """Whether values are differences or substitutions per compared site."""
+        """True if values are differences or substitutions per compared site."""
         return not self.similarity and not self.counts
 
     @property

@@ -70,7 +70,7 @@ class DistanceTask:
 
     @property
     def near(self) -> bool:
-        """Whether a threshold selects pairs."""
+        """True if a threshold selects pairs."""
         return self.max_distance is not None or self.min_kinship is not None
 
     def keeps(self, values: Values) -> npt.NDArray[np.bool_]:

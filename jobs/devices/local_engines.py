@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _gpus(device: str, reporter: Reporter, note: str = "using the CPU") -> Inventory | None:
-    """Return the GPUs for a validated --device value, or None if the CPU is to be used. In that case, `note` and the reason are reported
+    """Return the GPUs for a validated device name, or None if the CPU is to be used. In that case, `note` and the reason are reported
     unless the user asked for the CPU. Raises `RunError` if CUDA is requested but not available."""
     if device == "cpu":
         return None
@@ -44,14 +44,14 @@ def _missing(what: str, inventory: Inventory, otherwise: str = "") -> str:
 
 
 def _named(device: str) -> str:
-    """Return the GPU selection that a validated --device value stands for, assuming there are GPUs."""
+    """Return the GPU selection that a validated device name stands for, assuming there are GPUs."""
     from gpualign.gpu.runtime.inventory import split_selection
 
     return "cuda" if device == AUTO else split_selection(device)[0] or "cuda"
 
 
 def _is_mixed(device: str) -> bool:
-    """True if a validated --device value names the CPU as well as GPUs."""
+    """True if a validated device name includes the CPU as well as GPUs."""
     if device in (AUTO, "cpu"):
         return False
     from gpualign.gpu.runtime.inventory import split_selection

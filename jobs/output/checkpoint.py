@@ -357,7 +357,7 @@ class CheckpointedOutput:
 
     @property
     def has_journal(self) -> bool:
-        """Whether a journal records the completed work."""
+        """True if a journal records the completed work."""
         return self._journal is not None
 
     def complete(self, files: Iterable[PendingFile]) -> None:

@@ -49,12 +49,12 @@ class ClusterSpec:
 
     @property
     def with_uc(self) -> bool:
-        """Whether .uc, which contains alignments, is written."""
+        """True if .uc, which contains alignments, is written."""
         return self.format == "uc" or self.uc is not None
 
     @property
     def with_sequences(self) -> bool:
-        """Whether representative sequences are written, with their descriptions."""
+        """True if representative sequences are written, with their descriptions."""
         return self.format == "fasta" or self.representatives is not None
 
 
@@ -102,7 +102,7 @@ class Clustered:
 
     @property
     def whole(self) -> bool:
-        """Whether all known distances are integers."""
+        """True if all known distances are integers."""
         known = self.clustering.distances[~np.isnan(self.clustering.distances)]
         return not self.of_identities and bool((known == np.rint(known)).all())
 

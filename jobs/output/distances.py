@@ -59,7 +59,7 @@ class DistanceSpec:
 
     @property
     def of_pairs(self) -> bool:
-        """Whether pairs are written once each, as computed, without holding a matrix in memory."""
+        """True if pairs are written once each, as computed, without holding a matrix in memory."""
         return self.threshold is not None or self.added or self.layout in (Layout.COLUMNS, Layout.SPARSE)
 
     @property

@@ -23,7 +23,7 @@ from gpualign.core.files.scratch import Scratch
 
 @dataclass(frozen=True)
 class Selection:
-    """Which sites panels contain.
+    """Sites that panels contain.
 
     need: which sites matter
     complete: leave out sites with missing calls

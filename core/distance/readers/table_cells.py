@@ -71,12 +71,12 @@ class TablePlan:
 
     @property
     def row(self) -> str:
-        """What to call a row in messages."""
+        """Word for a row in messages."""
         return "site" if self.options.transpose else "sample"
 
     @property
     def column(self) -> str:
-        """What to call a column in messages."""
+        """Word for a column in messages."""
         return "sample" if self.options.transpose else "site"
 
 

@@ -66,7 +66,7 @@ class TableRows:
 
     @property
     def of_scheme(self) -> bool:
-        """Whether the titles belong to a typing scheme, whose tables hold alleles."""
+        """True if the titles belong to a typing scheme, whose tables hold alleles."""
         return self.plan.of_scheme
 
     @property
@@ -98,7 +98,7 @@ class TableReader:
 
     @property
     def is_of_alleles(self) -> bool:
-        """Whether the first lines prove that the table holds alleles."""
+        """True if the first lines prove that the table holds alleles."""
         return self._of_alleles
 
     def _begin(self) -> None:

@@ -123,7 +123,7 @@ class AlleleCells:
         self._missing = [*MISSING_WORDS, *missing]
         self._missing_words = frozenset(word.upper() for word in self._missing)
         self.telling = False
-        """Whether any cell was written in a way that only alleles are."""
+        """True if any cell was written in a way that only alleles are."""
         self.numbers = self.beyond = self.zeros = 0
         """Number of cells that hold numbers, numbers beyond genotypes, and zeros."""
         self.distinct: set[int] = set()
@@ -193,7 +193,7 @@ class AlleleCells:
 
     @property
     def are_rare(self) -> bool:
-        """Whether numbers that no genotype has are rare enough to be typing errors, and no cell is written as only alleles are."""
+        """True if numbers that no genotype has are rare enough to be typing errors, and no cell is written as only alleles are."""
         return not self.telling and is_slip(self.beyond, self.numbers)
 
     def could_be_allele(self, text: str) -> bool:
