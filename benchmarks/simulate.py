@@ -50,7 +50,7 @@ UNPACK = 2.6e-9
 PACK = 2.2e-9
 
 PAIR_BYTES = 2.0
-"""Of a score of 1.5 kb on its way (core/execution/remote/serialization.py)."""
+"""Bytes that the score of a pair of 1.5 kb takes in transfer (core/execution/remote/serialization.py)."""
 
 UPLOAD = 22e9
 """Bytes a second from a host to one GPU (LOG.md: a tenth of the time of page-locking)."""

@@ -320,7 +320,7 @@ class CheckpointedOutput:
             descriptor = os.open(self._journal_path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         except FileExistsError:
             return None
-        # A run with --resume may have found it before it was locked.
+        # A resuming run may have found it before it was locked.
         if lock(descriptor) is Lock.TAKEN or not is_file(descriptor, self._journal_path):
             os.close(descriptor)
             return None
