@@ -94,28 +94,35 @@ class Prefixed(io.RawIOBase):
 
 
 class _Decompressed(io.RawIOBase):
-    """Decompressed content of a stream. Reading raises `InputError` if the compressed data is damaged."""
+    """Decompressed content of a stream. Every read from damaged data on raises `InputError`."""
 
     def __init__(self, stream: BinaryIO, kind: str, source: str) -> None:
         self._stream = cast(io.BufferedIOBase, stream)
         self._kind, self._source = kind, source
+        self._damage: str | None = None
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: object) -> int:
-        try:
-            return self._stream.readinto(buffer)  # type: ignore[arg-type]
-        except EOFError:
+        if self._damage is None:
+            try:
+                return self._stream.readinto(buffer)  # type: ignore[arg-type]
+            except Exception as error:  # each library has its own; some are an OSError without a number
+                if isinstance(error, OSError) and error.errno is not None:
+                    raise
+                self._damage = self._describe(error)
+        # The stream is not read again: libbz2 aborts the process if it is called after some of its errors.
+        raise InputError(f"{self._source}: {self._damage}")
+
+    def _describe(self, error: Exception) -> str:
+        if isinstance(error, EOFError):
             # A few bytes after the end of a gzip file could be the beginning of another one.
             other = ", or something else follows its end" if self._kind == "gzip" else ""
-            raise InputError(f"{self._source}: truncated {self._kind} file{other}; copy or download it again") from None
-        except Exception as error:  # each library has its own; some are an OSError without a number
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            if str(error).startswith("Not a gzipped file"):  # although its first bytes are those of one
-                raise InputError(f"{self._source}: something else follows the end of this gzip file; copy or download it again") from None
-            raise InputError(f"{self._source}: damaged {self._kind} file ({error})") from None
+            return f"truncated {self._kind} file{other}; copy or download it again"
+        if str(error).startswith("Not a gzipped file"):  # although its first bytes are those of one
+            return "something else follows the end of this gzip file; copy or download it again"
+        return f"damaged {self._kind} file ({error})"
 
 
 def _peek(stream: BinaryIO) -> tuple[bytes, BinaryIO]:

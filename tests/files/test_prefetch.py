@@ -102,6 +102,24 @@ def test_damage_is_told_as_without_a_thread(path, kind, at, cut, block):
 
 
 @pytest.mark.parametrize("kind", COMPRESSED)
+def test_damage_is_told_at_each_read(tmp_path, kind):
+    """Some libraries may not be called again after an error: libbz2 aborts the process, for one after an error at this byte."""
+    packed = bytearray(COMPRESSED[kind](MANY * 6))
+    packed[15_588 if kind == "bzip2" else len(packed) // 2] ^= 0x55
+    (tmp_path / "x.fa").write_bytes(packed)
+    with (tmp_path / "x.fa").open("rb") as file:
+        stream = unpack.unpack(file, "x.fa")[1]
+
+        def error():
+            with pytest.raises(InputError, match=f"x.fa: (damaged|truncated) {kind} file") as raised:  # noqa: PT012  at any of the reads
+                while stream.read(500):
+                    pass
+            return str(raised.value)
+
+        assert error() == error() == error()
+
+
+@pytest.mark.parametrize("kind", COMPRESSED)
 def test_records_of_large_files(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(unpack, "_LARGE", 0)
     monkeypatch.setattr(read_ahead, "_BLOCK", 5000)
