@@ -61,8 +61,8 @@ class SampledPairs:
     """A sample of a job's pairs, with measurements.
 
     results: pairs that represent the output, in output order; empty if a pair takes too long to align beforehand
-    looked_at: number of pairs in the sample
-    near: number of near pairs in the sample
+    looked_at: number of pairs of records in the sample; equal records count each
+    near: number of near pairs of records in the sample
     alike: number of pairs of equal records, which are always near
     seconds: estimate for all pairs in the job, if measured
     records: number of records on which `seconds` was measured
@@ -133,7 +133,8 @@ def sample_near(job: NearWork) -> SampledPairs:
     """Sample a job that finds near pairs. Runs the job's own steps on random records, adding records until a run takes long enough to
     measure."""
     task, share = job.prepared.task, job.pairs / max(1, job.all_pairs)
-    size, looked_at, seconds, found, records, start_up = _TINY, 0, 0.0, join_pairs([]), 0, math.inf
+    copies = tuple(np.bincount(duplicates.of) for duplicates in job.duplicates)
+    size, looked_at, weight, seconds, found, records, start_up = _TINY, 0, 0, 0.0, join_pairs([]), 0, math.inf
     while True:
         rows, columns = _drawn_records(task, job.pairing, size)
         if not len(columns):
@@ -147,6 +148,7 @@ def sample_near(job: NearWork) -> SampledPairs:
         whole = time.perf_counter() - start
         taken, start_up = max(0.0, whole - start_up), min(start_up, whole)
         looked_at, records = len(rows) * len(columns), len(rows) + len(columns)
+        weight = int(copies[0][rows].sum() * copies[1][columns].sum())
         seconds = taken * _times_longer(job, prepared, looked_at) * job.work / max(1.0, task.pairs_about)
         found = NearPairs(rows[near.queries], columns[near.targets], near.distances)
         everything = len(rows) < size and len(columns) < size
@@ -155,14 +157,15 @@ def sample_near(job: NearWork) -> SampledPairs:
             break
         size = max(_FEWEST, size * _GROWTH)
     pairs = _of_records(job, found)
-    count, looked_at = len(pairs), max(1, round(looked_at * share))
+    count, looked_at, weight = len(pairs), max(1, round(looked_at * share)), max(1, round(weight * share))
+    near_records = int((copies[0][job.duplicates[0].of[pairs.queries]] * copies[1][job.duplicates[1].of[pairs.targets]]).sum())
     if not count:
         drawn = _aligned_within(job.task, _drawn_pairs(job.task, job.pairing, job.groups))
         results = _of_listed(job.task, job.engines.aligner, job.budget, drawn)
-        return SampledPairs(results, looked_at, 0, _alike(job), seconds, records)
+        return SampledPairs(results, weight, 0, _alike(job), seconds, records)
     subset = _aligned_within(job.task, pairs) if job.aligner else pairs
     start = time.perf_counter()
-    sampled = SampledPairs(job.aligned(subset), looked_at, count, _alike(job), seconds, records)
+    sampled = SampledPairs(job.aligned(subset), weight, near_records, _alike(job), seconds, records)
     if job.aligner and len(subset):
         seconds += (time.perf_counter() - start) / len(subset) * job.work * share * count / looked_at
     placed = _PLACED_AMONG_EQUAL if any(duplicates.repeated for duplicates in job.duplicates) else _PLACED

@@ -87,7 +87,7 @@ def test_near_pairs_take_about_what_the_plan_says(genes, tmp_path, thresholds, f
     gpualign_here(*arguments)
     assert float(plan["estimate"].split()[0]) >= 0
     assert "by a sample" in plan["output"]
-    assert 0.6 < size_of(plan["output"]) / written(folder) < 1.6
+    assert 0.7 < size_of(plan["output"]) / written(folder) < 1.4
     if "nearest" not in thresholds:
         assert "12,720 rows" in plan["output"]
 
