@@ -99,7 +99,7 @@ class Excerpt:
 def excerpt(plan: Plan, workers: int, pieces: int = _PIECES) -> Excerpt:
     """Some pieces of a plan for `workers` workers, in each of which work becomes steady, and all of its end, where tiles shrink; the whole
     of a plan that has not much more than that. Bands of the plan are of whole queries."""
-    share = MAX_TILES_PER_WORKER * max(plan.limits.sharing, workers) * plan.limits.tile_cells
+    share = MAX_TILES_PER_WORKER * max(plan.limits.sharing_workers, workers) * plan.limits.tile_cells
     left = plan.row_cells[plan.start : plan.end][::-1].cumsum()[::-1]  # cells of this query and all later ones
 
     def start_of(cells: float) -> int:
@@ -195,10 +195,10 @@ class _Pool:
     """GPUs of one machine, whose threads pull tiles; and the coordinator, which takes results from a queue
     (core/execution/worker_pool.py)."""
 
-    def __init__(self, part: Excerpt, gpus: Sequence[Gpu], sink: Sink, sharing: LoadBalancing | None) -> None:
-        self._pulling = TileQueue(iter(part.tiles), len(gpus), sharing)
+    def __init__(self, part: Excerpt, gpus: Sequence[Gpu], sink: Sink, load_balancing: LoadBalancing | None) -> None:
+        self._pulling = TileQueue(iter(part.tiles), len(gpus), load_balancing)
         self._threads = [_GpuThread(gpu) for gpu in gpus]
-        self._lone = sharing is None
+        self._lone = load_balancing is None
         self._room = WAITING * len(gpus)
         self._waiting: deque[Tile] = deque()
         self._blocked: deque[int] = deque()
@@ -275,9 +275,9 @@ class _Pool:
             self._deliver(self._blocked.popleft(), now)
 
 
-def pool_seconds(part: Excerpt, gpus: Sequence[Gpu], sink: Sink = FREE, sharing: LoadBalancing | None = None) -> float:
-    """Seconds from the start until all is written, by the GPUs of one machine. sharing: as for `run_workers`."""
-    pool = _Pool(part, gpus, sink, sharing)
+def pool_seconds(part: Excerpt, gpus: Sequence[Gpu], sink: Sink = FREE, load_balancing: LoadBalancing | None = None) -> float:
+    """Seconds from the start until all is written, by the GPUs of one machine. load_balancing: as for `run_workers`."""
+    pool = _Pool(part, gpus, sink, load_balancing)
     return _total(part, pool.bands, pool.run())
 
 

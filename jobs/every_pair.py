@@ -122,7 +122,7 @@ class PairsJob:
     def _sums(self, groups: GroupPairs, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the sum of each query's selected target weights: int64[queries]."""
         pairing = self.plan.pairing
-        return groups.sums(weights, None if pairing is Pairing.ALL else pairing.first_targets(np.arange(self.plan.queries)))
+        return groups.weight_sums(weights, None if pairing is Pairing.ALL else pairing.first_targets(np.arange(self.plan.queries)))
 
     def _cells(self, groups: GroupPairs) -> npt.NDArray[np.int64]:
         strands = 2 if self.task.both_strands else 1
@@ -176,7 +176,7 @@ def prepare_pairs(
 def _is_worth_cutting(task: Task, groups: GroupPairs) -> bool:
     """True if the groups select so few pairs that unselected pairs should be skipped."""
     queries, targets = task.queries.lengths, task.targets.lengths
-    selected = float(queries @ groups.sums(targets, None))
+    selected = float(queries @ groups.weight_sums(targets, None))
     return selected < _WORTH_CUTTING * float(queries.sum()) * float(targets.sum())
 
 

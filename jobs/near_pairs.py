@@ -119,7 +119,7 @@ class NearJob:
         targets, (start, stop) = len(self.task.targets), self._rows
         if self.groups is not None:
             firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(self.task.queries)))
-            return int(self.groups.sums(np.ones(targets, dtype=np.int64), firsts)[start:stop].sum())
+            return int(self.groups.weight_sums(np.ones(targets, dtype=np.int64), firsts)[start:stop].sum())
         return self.pairing.count(stop, targets) - self.pairing.count(start, targets)
 
     @property
@@ -226,7 +226,7 @@ class NearJob:
 
         with closing(cast("Closable", bands)):
             for band in bands:
-                left.update(band.left)
+                left.update(band.survivors)
                 held.append(band.pairs)
                 if band.band.target_stop < self.plan.targets:
                     continue  # the queries have more targets, in the bands that follow

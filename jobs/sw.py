@@ -171,7 +171,7 @@ class SearchJob:
                 more = writer.unwritten
                 return {"hits": writer.written, "queries_with_more_hits": more.queries, "notable": more.notable}
 
-            before = checkpoints.counting(counts)
+            before = checkpoints.register_counts(counts)
             totals = run_search(self.search, space, self.engine, writer, progress, checkpoints)
         hits, cut, notable = (count + before.get(name, 0) for name, count in counts().items())
         if cut:

@@ -167,7 +167,7 @@ class _Run:
             self.note(f"{which} is left out, the others do its work: {error.message}")
 
         sharing = LoadBalancing([counter.rate for counter in self.counters], _IN_FLIGHT * len(workers))
-        results = run_workers(_tiles(parts, sites), workers, 1, "gpualign-distances", lost=lost, sharing=sharing)
+        results = run_workers(_tiles(parts, sites), workers, 1, "gpualign-distances", on_worker_failure=lost, load_balancing=sharing)
         with closing(cast("Closable", results)):
             for share in results:
                 yield from output.add(share)
@@ -181,7 +181,7 @@ def _tiles(parts: Sequence[Band], sites: int) -> Iterator[Tile]:
     left = sum(cells)
     for number, (part, cost) in enumerate(zip(parts, cells, strict=True)):
         band = TileBand(part.start, part.stop, part.first_target, part.target_stop, number, 1)
-        yield Tile.against(np.empty(0, np.int64), number, band, (part.start, part.stop), Pairing.ALL, cost, left)
+        yield Tile.of_targets(np.empty(0, np.int64), number, band, (part.start, part.stop), Pairing.ALL, cost, left)
         left -= cost
 
 
@@ -222,7 +222,7 @@ def _worker(
                     assert tile is not None
                     items.append(item)
                     if max_pairs is not None and sum(map(len, items)) > max_pairs and output.wait(tile.number, port.stopped):
-                        port.deliver_part(_Share(tile, number, items, False))
+                        port.deliver_partial(_Share(tile, number, items, False))
                         items = []
         except _Ended:
             pass

@@ -298,7 +298,7 @@ def measure(
         current = {"pairs_with_too_few_sites": lacking, "pairs_without_value": undefined, "pairs_kept": chosen_pairs}
         return current | {"near_pairs_left_out": out}
 
-    before = checkpoints.counting(counts)
+    before = checkpoints.register_counts(counts)
     bands: Iterator[Any] = near() if near_by_value else matrices()
     run_pipeline(prepared.samples, bands, sink, lambda distances: distances.rows, checkpoints)
     pairs, sites = prepared.pairs, prepared.sites

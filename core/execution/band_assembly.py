@@ -26,12 +26,14 @@ class Assembly(Protocol[Whole]):
     def add(self, result: TileResult) -> None:
         """Add a tile of the band."""
 
-    def done(self) -> Whole:
+    def finish(self) -> Whole:
         """Return the whole band. Called once, after every tile has been added."""
 
 
-def bands_in_order(plan: Plan, results: Iterator[TileResult], begin: Callable[[Band], Assembly[T]], progress: Progress) -> Iterator[T]:
-    """Yield each band as soon as all its tiles and all earlier bands are complete. begin: creates an empty band.
+def bands_in_order(
+    plan: Plan, results: Iterator[TileResult], make_assembly: Callable[[Band], Assembly[T]], progress: Progress
+) -> Iterator[T]:
+    """Yield each band as soon as all its tiles and all earlier bands are complete. make_assembly: creates an empty band.
 
     `results` is always closed. Raises `RuntimeError` if a band remains incomplete because an engine lost a tile.
     """
@@ -40,12 +42,12 @@ def bands_in_order(plan: Plan, results: Iterator[TileResult], begin: Callable[[B
     with closing(cast("Closable", results)):
         for result in results:
             band = result.tile.band
-            assembly, missing = open_bands.get(band.index) or (begin(band), band.tiles)
+            assembly, missing = open_bands.get(band.index) or (make_assembly(band), band.tiles)
             assembly.add(result)
             open_bands[band.index] = assembly, missing - 1
             progress.advance(result.tile.cells)
             while following in open_bands and not open_bands[following][1]:
-                yield open_bands.pop(following)[0].done()
+                yield open_bands.pop(following)[0].finish()
                 following += 1
     if following != plan.band_count:
         raise RuntimeError(f"results are missing: {plan.band_count - following} of {plan.band_count} bands are incomplete")
@@ -93,7 +95,7 @@ class PairAssembly:
             if self._runs is not None and result.runs is not None:
                 self._runs.add_columns(start, columns, result.runs, self._threads)
 
-    def done(self) -> BandResults:
+    def finish(self) -> BandResults:
         assert self._scores is not None  # a band has at least one tile
         runs = None if self._runs is None else self._runs.build()
         return BandResults(self._band, self._scores, self._statistics, runs, self._is_reverse_complement)

@@ -132,7 +132,7 @@ class _Rectangle:
             return Tile(number, band, *rows, tile.target_count, lambda: tile.targets, Pairing.ALL, self.cells, left)
         targets = tile.targets[self.columns]
         band = Band(*rows, int(targets.min()), int(targets.max()) + 1, index, 1)
-        return Tile.against(targets, number, band, rows, Pairing.ALL, self.cells, left)
+        return Tile.of_targets(targets, number, band, rows, Pairing.ALL, self.cells, left)
 
 
 def _whole(tile: Tile) -> _Rectangle:

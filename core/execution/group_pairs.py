@@ -100,7 +100,7 @@ class GroupedPrepared:
                 open_tile.rectangles[number] = queries - tile.query_start, columns
                 band = Band(*place, int(targets.min()), int(targets.max()) + 1, index, 1)
                 cells = task.cost.cells(lengths[0][queries], lengths[1][targets])
-                yield Tile.against(targets, number, band, place, Pairing.ALL, cells, cells if tile.left else 0)
+                yield Tile.of_targets(targets, number, band, place, Pairing.ALL, cells, cells if tile.left else 0)
         firsts = None if tile.pairing is Pairing.ALL else tile.pairing.first_targets(np.arange(tile.query_start, tile.query_stop))
         open_tile.cells = _selected_cells(task, tile, query_groups, target_groups, firsts, self.groups.within)
 

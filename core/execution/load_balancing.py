@@ -91,7 +91,7 @@ class LoadBalancer:
         """Record that a worker has finished a piece."""
         self._workers[worker].deliver(cells, now)
 
-    def lose(self, worker: int) -> None:
+    def drop_worker(self, worker: int) -> None:
         """Record that a worker has failed. The remaining workers take over its pieces."""
         self._workers[worker].lost = True
         self._workers[worker].held = 0
@@ -115,18 +115,18 @@ def _seconds_of(workers: Sequence[tuple[float, float]], cells: int, left: int) -
 class BandWindow:
     """Limits how far work may run ahead of the oldest unfinished band, because results of later bands have to wait in memory.
 
-    bands: maximum number of bands in progress, at least 1
+    max_open_bands: maximum number of bands in progress, at least 1
 
     Bands are started in order, each with a known number of pieces.
     """
 
-    def __init__(self, bands: int) -> None:
-        self._bands = bands
+    def __init__(self, max_open_bands: int) -> None:
+        self._max_open_bands = max_open_bands
         self._open: dict[int, int] = {}  # undelivered pieces of the bands in progress
 
     def room(self, band: int) -> int:
         """Number of bands that may be started, counting from this one."""
-        return min(self._open, default=band) + self._bands - band
+        return min(self._open, default=band) + self._max_open_bands - band
 
     def take(self, band: int, pieces: int) -> None:
         """Record that a piece of a band has been taken. After a worker fails, its pieces may be taken again."""

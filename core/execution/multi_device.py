@@ -37,38 +37,40 @@ _WAITING, _WAITING_HITS = 2, 64  # results of each engine that wait for the cons
 class MultiDevicePrepared:
     """Implements `gpualign.core.execution.engine.Prepared`.
 
-    parts: the task as prepared by each engine; the first engine runs the plan's tiles unchanged
+    prepared: the task as prepared by each engine; the first engine runs the plan's tiles unchanged
     waiting_bytes: memory for bands in progress
-    lost: called with the number of a failed engine and its error while other engines remain
+    on_engine_failure: called with the number of a failed engine and its error while other engines remain
     """
 
     task: Task
     limits: TileLimits
-    parts: Sequence[Timed] = field(repr=False)
+    prepared: Sequence[Timed] = field(repr=False)
     waiting_bytes: int
-    lost: Callable[[int, RunError], None] = field(repr=False)
+    on_engine_failure: Callable[[int, RunError], None] = field(repr=False)
 
     @property
     def kernel(self) -> str:
-        first, *others = self.parts
-        return "; ".join([first.kernel, *(f"on {part.hardware} {part.kernel}" for part in others)])
+        first, *others = self.prepared
+        return "; ".join([first.kernel, *(f"on {other.hardware} {other.kernel}" for other in others)])
 
     @property
     def hardware(self) -> str:
-        return " + ".join(part.hardware for part in self.parts)
+        return " + ".join(one.hardware for one in self.prepared)
 
     @property
     def seconds(self) -> float:
-        return 1 / sum(1 / part.seconds for part in self.parts)
+        return 1 / sum(1 / one.seconds for one in self.prepared)
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         if (tile := next(tiles, None)) is None:
             return
-        first, *others = self.parts
-        workers = [_worker(first.run), *(_worker(partial(run_resplit, part)) for part in others)]
+        first, *others = self.prepared
+        workers = [_worker(first.run), *(_worker(partial(run_resplit, other)) for other in others)]
         waiting = (_WAITING if self.task.top is None else _WAITING_HITS) * len(workers)
-        sharing = LoadBalancing([self.task.cells_about / part.seconds for part in self.parts], self._bands(tile))
-        results = run_workers(chain([tile], tiles), workers, waiting, "gpualign-engine", lost=self.lost, sharing=sharing)
+        sharing = LoadBalancing([self.task.cells_about / one.seconds for one in self.prepared], self._bands(tile))
+        results = run_workers(
+            chain([tile], tiles), workers, waiting, "gpualign-engine", on_worker_failure=self.on_engine_failure, load_balancing=sharing
+        )
         with closing(cast("Closable", results)):
             yield from results
 
@@ -76,7 +78,7 @@ class MultiDevicePrepared:
         """Maximum number of bands like this tile's in progress: at least the number that workers hold if each tile is a whole band."""
         rows, targets = tile.band.shape
         bytes_per_row = row_bytes(self.limits, self.task.queries.lengths, self.task.targets.lengths, targets)
-        return max(MAX_TILES_PER_WORKER * self.limits.sharing, self.waiting_bytes // max(1, rows * bytes_per_row))
+        return max(MAX_TILES_PER_WORKER * self.limits.sharing_workers, self.waiting_bytes // max(1, rows * bytes_per_row))
 
 
 def _worker(run: Callable[[Iterator[Tile]], Iterator[TileResult]]) -> WorkerFunction[TileResult]:
@@ -140,23 +142,26 @@ class MultiDeviceEngine:
     def _combined(self, task: Task, budget: Budget, ready: Sequence[tuple[TimedEngine, Timed]]) -> Timed:
         (engine, first), *others = ready
         limits = replace(
-            first.limits, result_bytes=budget.results // _PLANNED, sharing=first.limits.sharing + len(others), scratch_bytes=budget.scratch
+            first.limits,
+            result_bytes=budget.results // _PLANNED,
+            sharing_workers=first.limits.sharing_workers + len(others),
+            scratch_bytes=budget.scratch,
         )
         tile = limits.cells_of_tile(int(task.cells_about)) / max(1.0, task.cells_about)
         used: list[Timed] = []
-        for _, part in others:
-            if ESTIMATE_SAFETY_FACTOR * tile * part.seconds <= first.seconds:
-                used.append(part)
+        for _, other in others:
+            if ESTIMATE_SAFETY_FACTOR * tile * other.seconds <= first.seconds:
+                used.append(other)
             else:
-                self._detail(f"{part.hardware} is left out: it may take longer for one tile than {first.hardware} for everything")
+                self._detail(f"{other.hardware} is left out: it may take longer for one tile than {first.hardware} for everything")
         if not used:
             return engine.prepare(task, budget)
-        parts = [first, *used]
+        prepared = [first, *used]
 
-        def lost(number: int, error: RunError) -> None:
-            self._note(f"{parts[number].hardware} is left out, the others do its work: {error.message}")
+        def on_engine_failure(number: int, error: RunError) -> None:
+            self._note(f"{prepared[number].hardware} is left out, the others do its work: {error.message}")
 
-        return MultiDevicePrepared(task, limits, parts, budget.results - 2 * limits.result_bytes, lost)
+        return MultiDevicePrepared(task, limits, prepared, budget.results - 2 * limits.result_bytes, on_engine_failure)
 
 
 def _first_of(engines: Sequence[TimedEngine], task: Task, budget: Budget) -> Timed:
@@ -171,4 +176,4 @@ def _first_of(engines: Sequence[TimedEngine], task: Task, budget: Budget) -> Tim
 
 
 def _names(ready: Sequence[tuple[TimedEngine, Timed]]) -> str:
-    return " + ".join(part.hardware for _, part in ready)
+    return " + ".join(prepared.hardware for _, prepared in ready)

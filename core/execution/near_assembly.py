@@ -16,12 +16,12 @@ class NearBand:
     """Near pairs of a band.
 
     pairs: all near pairs in the band's tiles, in any order
-    left: number of pairs that survive each step, as in `TilePairs`
+    survivors: number of pairs that survive each step, as in `TilePairs`
     """
 
     band: Band
     pairs: NearPairs
-    left: Mapping[str, int]
+    survivors: Mapping[str, int]
 
 
 class NearAssembly:
@@ -30,12 +30,12 @@ class NearAssembly:
     def __init__(self, band: Band) -> None:
         self._band = band
         self._pairs: list[NearPairs] = []
-        self._left: Counter[str] = Counter()
+        self._survivors: Counter[str] = Counter()
 
     def add(self, result: TileResult) -> None:
         assert isinstance(result, TilePairs)
         self._pairs.append(result.pairs)
-        self._left.update(result.left)
+        self._survivors.update(result.left)
 
-    def done(self) -> NearBand:
-        return NearBand(self._band, join_pairs(self._pairs), self._left)
+    def finish(self) -> NearBand:
+        return NearBand(self._band, join_pairs(self._pairs), self._survivors)

@@ -27,7 +27,7 @@ class Sink(Protocol[Plan, Band]):
 class CheckpointListener(Protocol):
     """Receives notifications of an output's progress, so that a later run can resume it."""
 
-    def counting(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+    def register_counts(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
         """Register a function that returns the summary counts for everything written so far; it may be called at any mark.
 
         Returns the counts of the earlier runs that this run resumes, or {}.
@@ -44,7 +44,7 @@ class CheckpointListener(Protocol):
 
 
 class _Unmarked:
-    def counting(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+    def register_counts(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
         return {}
 
     def header_written(self) -> None:
@@ -105,19 +105,23 @@ B = TypeVar("B")
 
 
 def run_pipeline(
-    plan: P, bands: Iterator[B], sink: Sink[P, B], rows: Callable[[B], int] = lambda band: 0, marks: CheckpointListener = NO_CHECKPOINTS
+    plan: P,
+    bands: Iterator[B],
+    sink: Sink[P, B],
+    rows: Callable[[B], int] = lambda band: 0,
+    checkpoints: CheckpointListener = NO_CHECKPOINTS,
 ) -> None:
     """Write every band to the sink.
 
     rows: returns, for a written band, the query before which all pairs, and no others, have been written; 0 if there is none.
-    marks: receives the numbers that `rows` returns.
+    checkpoints: receives the numbers that `rows` returns.
 
     `bands` is always closed, so an error in the sink stops the engine's workers at once.
     """
     sink.begin(plan)
-    marks.header_written()
+    checkpoints.header_written()
     with closing(cast("Closable", bands)):
         for band in bands:
             sink.write(band)
-            marks.mark(rows(band))
+            checkpoints.mark(rows(band))
     sink.finish()

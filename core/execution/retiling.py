@@ -24,7 +24,7 @@ from gpualign.core.planning.tile_plan import Band, Plan, Tile, TileLimits
 class TileAssembly(Protocol):
     """Collects the results for one tile."""
 
-    def add(self, part: TileResult, row: int, column: int) -> None:
+    def add(self, result: TileResult, row: int, column: int) -> None:
         """Add the results for a part of the tile that starts at (row, column)."""
 
     def result(self) -> TileResult:
@@ -36,10 +36,10 @@ class _Scores:
         self._tile = tile
         self._scores = np.zeros(tile.shape, dtype=task.dtype)
 
-    def add(self, part: TileResult, row: int, column: int) -> None:
-        assert isinstance(part, TileScores)
-        rows, columns = part.scores.shape
-        self._scores[row : row + rows, column : column + columns] = part.scores
+    def add(self, result: TileResult, row: int, column: int) -> None:
+        assert isinstance(result, TileScores)
+        rows, columns = result.scores.shape
+        self._scores[row : row + rows, column : column + columns] = result.scores
 
     def result(self) -> TileResult:
         return TileScores(self._tile, self._scores)
@@ -52,14 +52,14 @@ class _Alignments:
         self._statistics = np.zeros(tile.shape, dtype=STATISTICS)
         self._runs = RunsBuilder(tile.shape) if task.detail is Detail.PATH else None
 
-    def add(self, part: TileResult, row: int, column: int) -> None:
-        assert isinstance(part, TileAlignments)
-        rows, columns = part.scores.shape
+    def add(self, result: TileResult, row: int, column: int) -> None:
+        assert isinstance(result, TileAlignments)
+        rows, columns = result.scores.shape
         place = slice(row, row + rows), slice(column, column + columns)
-        self._scores[place] = part.scores
-        self._statistics[place] = part.statistics
-        if self._runs is not None and part.runs is not None:
-            self._runs.add(place, part.runs)
+        self._scores[place] = result.scores
+        self._statistics[place] = result.statistics
+        if self._runs is not None and result.runs is not None:
+            self._runs.add(place, result.runs)
 
     def result(self) -> TileResult:
         return TileAlignments(self._tile, self._scores, self._statistics, None if self._runs is None else self._runs.build())
@@ -72,9 +72,9 @@ class _Hits:
         self._columns = min(task.top, tile.shape[1])
         self._best = BestTargets(tile.shape[0], task.top, task.dtype, task.targets.ranks)
 
-    def add(self, part: TileResult, row: int, column: int) -> None:
-        assert isinstance(part, TileHits)
-        self._best.add(slice(row, row + len(part.scores)), part.scores, part.targets)
+    def add(self, result: TileResult, row: int, column: int) -> None:
+        assert isinstance(result, TileHits)
+        self._best.add(slice(row, row + len(result.scores)), result.scores, result.targets)
 
     def result(self) -> TileResult:
         columns = slice(self._columns)  # the columns beyond the number of the tile's targets are empty
@@ -86,12 +86,12 @@ class _Pairs:
         self._tile = tile
         self._gathered = NearAssembly(tile.band)
 
-    def add(self, part: TileResult, row: int, column: int) -> None:
-        self._gathered.add(part)
+    def add(self, result: TileResult, row: int, column: int) -> None:
+        self._gathered.add(result)
 
     def result(self) -> TileResult:
-        near = self._gathered.done()
-        return TilePairs(self._tile, near.pairs, near.left)
+        near = self._gathered.finish()
+        return TilePairs(self._tile, near.pairs, near.survivors)
 
 
 def _empty(task: Task, tile: Tile) -> TileAssembly:
@@ -128,7 +128,7 @@ class TileSplit:
         left = later + sum(cells for *_, cells in selected)
         for number, (start, stop, at, to, cells) in enumerate(selected, first):
             self._places[number] = start - tile.query_start, at
-            self.tiles.append(Tile.against(tile.targets[at:to], number, band, (start, stop), tile.pairing, cells, left))
+            self.tiles.append(Tile.of_targets(tile.targets[at:to], number, band, (start, stop), tile.pairing, cells, left))
             left -= cells
 
     def add(self, result: TileResult) -> bool:

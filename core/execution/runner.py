@@ -35,10 +35,10 @@ class Discard:
         pass
 
 
-def plan_task(prepared: Prepared, pairing: Pairing, together: int = 1) -> Plan:
-    """Plan a prepared task. together: see `make_plan`."""
+def plan_task(prepared: Prepared, pairing: Pairing, group_size: int = 1) -> Plan:
+    """Plan a prepared task. group_size: see `make_plan`."""
     task = prepared.task
-    return make_plan(task.queries.lengths, task.targets.lengths, pairing, prepared.limits, task.cost, together)
+    return make_plan(task.queries.lengths, task.targets.lengths, pairing, prepared.limits, task.cost, group_size)
 
 
 def pair_bands(plan: Plan, prepared: Prepared, progress: Progress, threads: int = 1) -> Iterator[BandResults]:
@@ -54,7 +54,7 @@ def run_plan(
     prepared: Prepared,
     sink: Sink[Plan, BandResults],
     progress: Progress,
-    marks: CheckpointListener = NO_CHECKPOINTS,
+    checkpoints: CheckpointListener = NO_CHECKPOINTS,
     threads: int = 1,
 ) -> Totals:
     """Compute every tile of the plan and write whole bands to the sink, in order. threads: see `pair_bands`."""
@@ -64,7 +64,7 @@ def run_plan(
         return band.stop if band.target_stop == plan.targets else 0  # else some pairs of later queries are written as well
 
     start = time.perf_counter()
-    run_pipeline(plan, pair_bands(plan, prepared, progress, threads), sink, rows, marks)
+    run_pipeline(plan, pair_bands(plan, prepared, progress, threads), sink, rows, checkpoints)
     return Totals(plan.pairs, plan.cells, time.perf_counter() - start)
 
 

@@ -18,18 +18,18 @@ class LoadBalancing:
     """How workers of unequal speed share tiles.
 
     rates: estimated cells per second for each worker
-    bands: maximum number of bands in progress at a time
+    max_open_bands: maximum number of bands in progress at a time
     """
 
     rates: Sequence[float]
-    bands: int
+    max_open_bands: int
 
 
 class _Rules:
     """Decides which worker may take which tile."""
 
-    def __init__(self, sharing: LoadBalancing) -> None:
-        self._balancer, self._window = LoadBalancer(sharing.rates), BandWindow(sharing.bands)
+    def __init__(self, load_balancing: LoadBalancing) -> None:
+        self._balancer, self._window = LoadBalancer(load_balancing.rates), BandWindow(load_balancing.max_open_bands)
 
     def allow(self, worker: int, tile: Tile, left: int, now: float) -> bool:
         """Return whether a worker may take a tile. left: cells not yet taken."""
@@ -45,24 +45,24 @@ class _Rules:
         self._window.deliver(tile.band.index)
         self._balancer.deliver(worker, tile.cells, now)
 
-    def lose(self, worker: int) -> None:
-        self._balancer.lose(worker)
+    def drop_worker(self, worker: int) -> None:
+        self._balancer.drop_worker(worker)
 
 
 class TileQueue:
     """Queue of tiles not yet taken, for `workers` workers.
 
-    sharing: for workers of unequal speed. A worker that would keep the rest waiting gets no more tiles
+    load_balancing: for workers of unequal speed. A worker that would keep the rest waiting gets no more tiles
     (core/execution/load_balancing.py). None: every worker that asks gets a tile.
 
     Times are in seconds, from any monotonic clock.
     """
 
-    def __init__(self, tiles: Iterator[Tile], workers: int, sharing: LoadBalancing | None) -> None:
+    def __init__(self, tiles: Iterator[Tile], workers: int, load_balancing: LoadBalancing | None) -> None:
         self._tiles = tiles
         self._returned: deque[Tile] = deque()
         self._next: Tile | None = None  # pulled to decide which worker may take it
-        self._rules = None if sharing is None else _Rules(sharing)
+        self._rules = None if load_balancing is None else _Rules(load_balancing)
         self._open = 0  # tiles that are taken and not delivered
         self._workers_left = workers
 
@@ -83,13 +83,13 @@ class TileQueue:
         if self._rules is not None:
             self._rules.deliver(worker, tile, now)
 
-    def lose(self, worker: int, tiles: Sequence[Tile]) -> bool:
+    def return_tiles(self, worker: int, tiles: Sequence[Tile]) -> bool:
         """Put a failed worker's tiles back in the queue. Returns whether any workers are left."""
         self._workers_left -= 1
         self._returned += tiles
         self._open -= len(tiles)
         if self._rules is not None:
-            self._rules.lose(worker)
+            self._rules.drop_worker(worker)
         return self._workers_left > 0
 
     def more(self, worker: int, now: float) -> bool | None:

@@ -35,14 +35,14 @@ class _WorkerFailed:
 
 
 class _BoundedBuffer:
-    """Limits the results waiting for the consumer to `waiting` times the cells of the largest tile so far.
+    """Limits the results waiting for the consumer to `max_waiting` times the cells of the largest tile so far.
 
     Cells are counted rather than results, because the memory per result grows with the tile's cells. The many small tiles near the end of
     a run therefore do not make workers wait while a whole band is written.
     """
 
-    def __init__(self, waiting: int) -> None:
-        self._waiting = waiting
+    def __init__(self, max_waiting: int) -> None:
+        self._max_waiting = max_waiting
         self._largest = 1
         self._held = 0
         self._changed = threading.Condition()
@@ -51,7 +51,7 @@ class _BoundedBuffer:
         """Reserve room for a result. Returns False if no room becomes free within `seconds`. A single result always fits."""
         with self._changed:
             self._largest = max(self._largest, cells)
-            has_room = self._changed.wait_for(lambda: not self._held or self._held + cells <= self._waiting * self._largest, seconds)
+            has_room = self._changed.wait_for(lambda: not self._held or self._held + cells <= self._max_waiting * self._largest, seconds)
             self._held += cells * has_room
             return has_room
 
@@ -65,11 +65,11 @@ class _BoundedBuffer:
 class _Work(Generic[Result]):
     """State shared by all workers of a run: tiles not yet taken and results not yet consumed."""
 
-    def __init__(self, tiles: Iterator[Tile], workers: int, waiting: int, sharing: LoadBalancing | None) -> None:
-        self._tile_queue = TileQueue(tiles, workers, sharing)
+    def __init__(self, tiles: Iterator[Tile], workers: int, max_waiting: int, load_balancing: LoadBalancing | None) -> None:
+        self._tile_queue = TileQueue(tiles, workers, load_balancing)
         self._changed = threading.Condition()
         self._stop = threading.Event()
-        self.buffer = _BoundedBuffer(waiting)
+        self.buffer = _BoundedBuffer(max_waiting)
         self.events: queue.SimpleQueue[Result | BaseException | _WorkerFailed | None] = queue.SimpleQueue()
 
     def take(self, worker: int) -> Tile | None:
@@ -85,10 +85,10 @@ class _Work(Generic[Result]):
             self._tile_queue.deliver(worker, tile, time.monotonic())
             self._changed.notify_all()
 
-    def lose(self, worker: int, tiles: Sequence[Tile]) -> bool:
+    def return_tiles(self, worker: int, tiles: Sequence[Tile]) -> bool:
         """Put a failed worker's tiles back in the queue. Returns whether any workers are left."""
         with self._changed:
-            others = self._tile_queue.lose(worker, tiles)
+            others = self._tile_queue.return_tiles(worker, tiles)
             self._changed.notify_all()
             return others
 
@@ -132,10 +132,10 @@ class WorkerPort(Generic[Result]):
 
     def deliver(self, result: Result) -> None:
         """Pass a result to the consumer. Waits for room unless the run is stopping."""
-        self.deliver_part(result)
+        self.deliver_partial(result)
         self._work.close_one(self._worker, self.taken.pop(result.tile.number))
 
-    def deliver_part(self, result: Result) -> None:
+    def deliver_partial(self, result: Result) -> None:
         """Pass part of a result to the consumer, with more parts to follow. A part takes as much room as the whole result."""
         while not self.stopped():
             if self._work.buffer.take(result.tile.cells, _POLL_SECONDS):
@@ -166,35 +166,35 @@ _THREAD = _Thread()
 def run_workers(
     tiles: Iterator[Tile],
     workers: Sequence[WorkerFunction[Result]],
-    waiting: int,
+    max_waiting: int,
     name: str,
     stop: Callable[[], None] | None = None,
-    lost: Callable[[int, RunError], None] | None = None,
-    sharing: LoadBalancing | None = None,
+    on_worker_failure: Callable[[int, RunError], None] | None = None,
+    load_balancing: LoadBalancing | None = None,
 ) -> Iterator[Result]:
     """Yield the results for all tiles in any order. Each worker runs in its own thread.
 
-    waiting: maximum number of results waiting for the consumer; more if tiles are small, see `_BoundedBuffer`.
+    max_waiting: maximum number of results waiting for the consumer; more if tiles are small, see `_BoundedBuffer`.
     stop: called to end the workers' current work when the iterator is closed, finishes or fails; all threads are then joined.
-    lost: called with the number of a worker whose hardware fails and its error (`RunError`) while other workers remain. The remaining
-    workers take over its tiles, and may be called again for them.
-    sharing: for workers of unequal speed. A worker that would keep the rest waiting gets no more tiles
+    on_worker_failure: called with the number of a worker whose hardware fails and its error (`RunError`) while other workers
+    remain. These take over its tiles, and may be called again for them.
+    load_balancing: for workers of unequal speed. A worker that would keep the rest waiting gets no more tiles
     (core/execution/load_balancing.py), and may be called again later. None: every worker that asks gets a tile.
 
     Raises the first error raised by a worker. A worker may itself call this function; closing the outer run ends the inner run.
     """
     outer = _THREAD.port
-    shared = _Work[Result](tiles, len(workers), waiting, sharing)
+    shared = _Work[Result](tiles, len(workers), max_waiting, load_balancing)
 
     def work(number: int, worker: WorkerFunction[Result]) -> None:
         port = WorkerPort(shared, number)
         _THREAD.port = port  # type: ignore[assignment]  # only its `stopped` is called
         try:
             worker(port)
-            while (lost is not None or sharing is not None) and shared.more(number):
+            while (on_worker_failure is not None or load_balancing is not None) and shared.more(number):
                 worker(port)
         except RunError as error:
-            others_continue = lost is not None and shared.lose(number, list(port.taken.values()))
+            others_continue = on_worker_failure is not None and shared.return_tiles(number, list(port.taken.values()))
             port.report(_WorkerFailed(number, error) if others_continue else error)
         except BaseException as error:  # handed to the consumer, which raises it
             port.report(error)
@@ -215,8 +215,8 @@ def run_workers(
             if item is None:
                 running -= 1
             elif isinstance(item, _WorkerFailed):
-                assert lost is not None
-                lost(item.worker, item.error)
+                assert on_worker_failure is not None
+                on_worker_failure(item.worker, item.error)
             elif isinstance(item, BaseException):
                 raise item
             else:

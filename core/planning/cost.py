@@ -11,9 +11,9 @@ Lengths = npt.NDArray[np.int64]
 
 
 class Cost(Protocol):
-    """Cost of pairs for one kind of task. by_number: whether the cost depends only on the number of records, not on their lengths."""
+    """Cost of pairs for one kind of task. ignores_lengths: whether the cost depends only on the number of records, not on their lengths."""
 
-    by_number: bool
+    ignores_lengths: bool
 
     def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
         """Approximate cells for all queries with each target: float64[targets]. Used to split the work into tiles."""
@@ -28,7 +28,7 @@ class Cost(Protocol):
 class WholeMatrix:
     """All cells of each pair's matrix: query length x target length."""
 
-    by_number = False
+    ignores_lengths = False
 
     def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
         return float(query_lengths.sum()) * target_lengths.astype(np.float64)
@@ -56,7 +56,7 @@ WHOLE_MATRIX = WholeMatrix()
 class OnePerPair:
     """Cost of 1 per pair, for work that examines pairs and rejects most of them immediately."""
 
-    by_number = True
+    ignores_lengths = True
 
     def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
         return np.full(len(target_lengths), float(len(query_lengths)))
@@ -78,7 +78,7 @@ class BothStrandsCost:
 
     def __init__(self, one: Cost) -> None:
         self._one = one
-        self.by_number = one.by_number
+        self.ignores_lengths = one.ignores_lengths
 
     def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
         return 2 * self._one.by_target(query_lengths, target_lengths)

@@ -28,7 +28,7 @@ class GroupPairs:
         mask: npt.NDArray[np.bool_] = (self.queries[queries] == self.targets[targets]) == self.within
         return mask
 
-    def sums(self, weights: Integers, firsts: Integers | None) -> Integers:
+    def weight_sums(self, weights: Integers, firsts: Integers | None) -> Integers:
         """Return the total weight of each query's selected targets, or only of targets from firsts[query] on: int64[queries]."""
         if firsts is None:
             firsts = np.zeros(len(self.queries), dtype=np.int64)

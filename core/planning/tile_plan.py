@@ -86,7 +86,7 @@ class TileLimits:
     band_rows: maximum number of queries in a band
     letter_bytes: extra bytes per letter of the pair, on top of `item_bytes`
     query_bytes: extra bytes per query
-    sharing: number of workers; tiles shrink towards the end so that no worker waits long for another
+    sharing_workers: number of workers; tiles shrink towards the end so that no worker waits long for another
     first_rows: queries in the first band, so that the first rows are ready soon; each later band has twice as many as the previous band,
         up to `band_rows` (0: all bands have equal size)
     diagonal_bands: minimum number of bands for one set
@@ -103,7 +103,7 @@ class TileLimits:
     band_rows: int = MAX_BAND_ROWS
     letter_bytes: int = 0
     query_bytes: int = 0
-    sharing: int = 1
+    sharing_workers: int = 1
     first_rows: int = 0
     diagonal_bands: int = DIAGONAL_BANDS
     diagonal_group: int = 0
@@ -111,9 +111,9 @@ class TileLimits:
 
     def cells_of_tile(self, left: int) -> int:
         """DP cells for a tile when `left` cells remain, small enough that no worker takes more than its share of these in advance."""
-        if self.sharing == 1:
+        if self.sharing_workers == 1:
             return self.tile_cells
-        return max(1, self.tile_cells // _MAX_SHRINKAGE, min(self.tile_cells, left // (MAX_TILES_PER_WORKER * self.sharing)))
+        return max(1, self.tile_cells // _MAX_SHRINKAGE, min(self.tile_cells, left // (MAX_TILES_PER_WORKER * self.sharing_workers)))
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Tile:
     target_count: number of targets
     make_targets: builds `targets`
     cells: cost of the selected pairs, DP cells for most tasks
-    left: cost of this tile and all later tiles if workers share the plan (`TileLimits.sharing`), else 0
+    left: cost of this tile and all later tiles if workers share the plan (`TileLimits.sharing_workers`), else 0
     """
 
     number: int
@@ -152,7 +152,7 @@ class Tile:
     left: int = 0
 
     @classmethod
-    def against(
+    def of_targets(
         cls, targets: npt.NDArray[np.int64], number: int, band: Band, queries: tuple[int, int], pairing: Pairing, cells: int, left: int = 0
     ) -> Tile:
         """Create a tile from targets that are already known."""
@@ -265,12 +265,12 @@ class Plan:
 
     def _lengths_of(self, targets: npt.NDArray[np.int64]) -> Lengths:
         """Lengths of some targets. If the cost ignores lengths, a placeholder: the lengths of an equal number of arbitrary targets."""
-        return self.target_lengths[: len(targets)] if self.cost.by_number else self.target_lengths[targets]
+        return self.target_lengths[: len(targets)] if self.cost.ignores_lengths else self.target_lengths[targets]
 
     def _cells_before(self, start: int, stop: int, targets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Cumulative cells of queries [start, stop): with the targets before each target, then with all targets. float64[targets + 1]."""
         queries = self.query_lengths[start:stop]
-        if self.cost.by_number:
+        if self.cost.ignores_lengths:
             return np.arange(len(targets) + 1, dtype=np.float64) * self.cost.by_target(queries, self.target_lengths[:1])
         return np.concatenate(([0.0], np.cumsum(self.cost.by_target(queries, self.target_lengths[targets]))))
 
@@ -294,10 +294,10 @@ class Plan:
     def tiles(self) -> Iterator[Tile]:
         """Yield every tile that contains a selected pair, band by band."""
         order = by_length(self.target_lengths)
-        shared, group = self.limits.sharing > 1, 0 if self.pairing is Pairing.ALL else self.limits.diagonal_group
+        shared, group = self.limits.sharing_workers > 1, 0 if self.pairing is Pairing.ALL else self.limits.diagonal_group
         numbers, left = count(), self.cells if shared else 0
         for index, (start, stop, first, target_stop) in enumerate(self._bands()):
-            if self.cost.by_number and (stop - start) * (target_stop - first) <= self.limits.cells_of_tile(left):
+            if self.cost.ignores_lengths and (stop - start) * (target_stop - first) <= self.limits.cells_of_tile(left):
                 # One tile, without reading its targets: there may be millions of them for each of hundreds of bands.
                 if cells := self._cells_between(start, stop, first, target_stop):
                     band = Band(start, stop, first, target_stop, index, 1, group)
@@ -310,7 +310,7 @@ class Plan:
             selected = [(a, b, some, cells) for a, b, some in cuts if (cells := self.selected_cells(a, b, some))]
             band = Band(start, stop, first, target_stop, index, len(selected), group)
             for query_start, query_stop, some, cells in selected:
-                yield Tile.against(some, next(numbers), band, (query_start, query_stop), self.pairing, cells, left)
+                yield Tile.of_targets(some, next(numbers), band, (query_start, query_stop), self.pairing, cells, left)
                 left -= cells * shared
 
 
@@ -324,11 +324,11 @@ def row_bytes(limits: TileLimits, query_lengths: Lengths, target_lengths: Length
 
 
 def make_plan(
-    query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing, limits: TileLimits, cost: Cost = WHOLE_MATRIX, together: int = 1
+    query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing, limits: TileLimits, cost: Cost = WHOLE_MATRIX, group_size: int = 1
 ) -> Plan:
     """Plan all selected pairs within `limits`. Every length must be at least 1.
 
-    together: size of the groups of consecutive queries, from query 0 on, that must stay in one band
+    group_size: size of the groups of consecutive queries, from query 0 on, that must stay in one band
 
     Raises `TooLittleMemory` if not even the results of a few pairs fit into `limits.result_bytes`, and `ValueError` if the pairing does not
     match the sets.
@@ -338,16 +338,16 @@ def make_plan(
     targets = len(target_lengths)
     bytes_per_row = max(1, row_bytes(limits, query_lengths, target_lengths, targets))
     rows, panel = limits.result_bytes // (BANDS_IN_FLIGHT * bytes_per_row), max(1, targets)
-    if rows < together:
+    if rows < group_size:
         pair_bytes = row_bytes(limits, query_lengths, target_lengths, 1)
         rows, panel = 1, min(targets - 1, limits.result_bytes // (BANDS_IN_FLIGHT * pair_bytes))
-        if panel < min(targets, MIN_PANEL) or together > 1:
-            needed = BANDS_IN_FLIGHT * min(MIN_PANEL * pair_bytes, together * bytes_per_row)
+        if panel < min(targets, MIN_PANEL) or group_size > 1:
+            needed = BANDS_IN_FLIGHT * min(MIN_PANEL * pair_bytes, group_size * bytes_per_row)
             raise TooLittleMemory(
                 f"the memory budget is too small: buffered results need {needed:,} bytes of it, {limits.result_bytes:,} are left",
                 needed,
             )
     preferred_rows = limits.band_rows if pairing is Pairing.ALL else max(MIN_BAND_ROWS, len(query_lengths) // limits.diagonal_bands)
-    rows = max(together, min(rows, preferred_rows, limits.band_rows) // together * together)
-    limits = replace(limits, first_rows=-(-limits.first_rows // together) * together)
+    rows = max(group_size, min(rows, preferred_rows, limits.band_rows) // group_size * group_size)
+    limits = replace(limits, first_rows=-(-limits.first_rows // group_size) * group_size)
     return Plan(query_lengths, target_lengths, pairing, limits, int(rows), int(panel), cost)

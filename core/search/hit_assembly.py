@@ -37,7 +37,7 @@ class BestAssembly:
         start = self._band.start
         self._best.add(slice(result.tile.query_start - start, result.tile.query_stop - start), result.scores, result.targets)
 
-    def done(self) -> HitBatch:
+    def finish(self) -> HitBatch:
         scores = self._best.scores
         rows, places = np.nonzero(scores >= self._min_score)
         queries = (self._band.start + rows).astype(np.int64)
@@ -105,7 +105,7 @@ class PassingAssembly:
             targets = result.targets[rows, columns].astype(np.int32)
             self._tiles.append(_TileHits((rows + place.start).astype(np.int32), targets, scores[rows, columns]))
 
-    def done(self) -> Iterator[QueryHits]:
+    def finish(self) -> Iterator[QueryHits]:
         """Yield the hits of the band's queries, a few queries at a time."""
         before = np.concatenate(([0], np.cumsum(np.where(self._cut, 0, self._counts))))
         start = 0

@@ -105,14 +105,14 @@ def run_search(
     engine: Engine,
     sink: Sink[Plan, HitBatch],
     progress: GrowingProgress,
-    marks: CheckpointListener = NO_CHECKPOINTS,
+    checkpoints: CheckpointListener = NO_CHECKPOINTS,
 ) -> Totals:
     """Send the hits that may pass the filter to the sink, and return totals. Work includes repeated work.
 
     space: search space for E-values; required if the filter has an E-value threshold
     """
     start, counted = time.perf_counter(), _Counted(progress)
-    run_pipeline(search.plan, find_hits(search, space, engine, counted), sink, lambda batch: batch.records, marks)
+    run_pipeline(search.plan, find_hits(search, space, engine, counted), sink, lambda batch: batch.records, checkpoints)
     return Totals(search.plan.pairs, counted.work, time.perf_counter() - start)
 
 
@@ -120,8 +120,8 @@ def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, pro
     """Yield the hits that may pass the filter, in record order; a record's hits are never split. Closing the iterator stops all work."""
     plan, prepared = search.plan, search.prepared
     if search.filter.top is not None:
-        begin = partial(BestAssembly, search.task, search.filter.min_score, search.sides.queries.per_record)
-        return bands_in_order(plan, prepared.run(plan.tiles()), begin, progress)
+        make_assembly = partial(BestAssembly, search.task, search.filter.min_score, search.sides.queries.per_record)
+        return bands_in_order(plan, prepared.run(plan.tiles()), make_assembly, progress)
     return _Passing(search, _floors(search, space), engine, progress).hits()
 
 
@@ -183,6 +183,6 @@ class _Passing:
             queries = task.queries.select(numbers) if len(numbers) < len(task.queries) else task.queries
             prepared = self.engine.prepare(replace(task, queries=queries, top=top), self.search.budget)
         plan = plan_task(prepared, Pairing.ALL)
-        begin = partial(PassingAssembly, prepared.task, numbers, self.floors[numbers])
-        for band in bands_in_order(plan, prepared.run(plan.tiles()), begin, self.progress):
+        make_assembly = partial(PassingAssembly, prepared.task, numbers, self.floors[numbers])
+        for band in bands_in_order(plan, prepared.run(plan.tiles()), make_assembly, self.progress):
             yield from band

@@ -41,7 +41,7 @@ class CudaPrepared:
     """Implements `gpualign.core.execution.engine.Prepared`.
 
     seconds: estimated run time after CUDA has started
-    lost: called when a device fails
+    on_device_failure: called when a device fails
     process: id of the process that created the engine
     """
 
@@ -54,7 +54,7 @@ class CudaPrepared:
     devices: Sequence[Device] = field(repr=False)
     pool: ResultPool = field(repr=False)
     log: Callable[[Finished], None] | None = field(repr=False)
-    lost: OnDeviceFailure = field(repr=False)
+    on_device_failure: OnDeviceFailure = field(repr=False)
     process: int
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
@@ -70,7 +70,7 @@ class CudaPrepared:
         # Hits are small, so the hits of many tiles may wait to be traced.
         waiting = 2 if self.task.top is None else _WAITING_HITS
         workers = [worker(device) for device in self.devices]
-        return run_workers(tiles, workers, waiting * len(workers), "gpualign-cuda", lost=self.lost)
+        return run_workers(tiles, workers, waiting * len(workers), "gpualign-cuda", on_worker_failure=self.on_device_failure)
 
 
 class CudaEngine:
@@ -96,7 +96,7 @@ class CudaEngine:
         self._pool = ResultPool()
         self._log = log
         self._host_traceback = host_traceback
-        self._lost = failure_reporter(self._devices, note)
+        self._on_device_failure = failure_reporter(self._devices, note)
         self._process = os.getpid()
 
     @property
@@ -114,7 +114,7 @@ class CudaEngine:
         count = f"{len(self._devices)} x " if len(self._devices) > 1 else ""
         description = f"cuda ({count}{self._devices[0].name})"
         if task.within is not None:
-            return prepare_near(task, budget, self._devices, description, self._process, lost=self._lost)
+            return prepare_near(task, budget, self._devices, description, self._process, on_device_failure=self._on_device_failure)
         hardware = self._devices[0].hardware
         recipe = make_recipe(task, self._host_traceback, packed_cell(device.arch for device in self._devices))
         # The kernel of a first band of queries against all targets.
@@ -137,12 +137,12 @@ class CudaEngine:
             rows,
             letter_bytes=task.letter_bytes,
             query_bytes=task.query_bytes,
-            sharing=devices,
+            sharing_workers=devices,
             diagonal_bands=variant.diagonal_bands(task.cells_about, int(targets[-1]), hardware),
             diagonal_group=variant.diagonal_group(),
         )
         seconds = task.cells_about / (rate * devices)
-        tools = self._devices, self._pool, self._log, self._lost, self._process
+        tools = self._devices, self._pool, self._log, self._on_device_failure, self._process
         return CudaPrepared(task, limits, variant.title, description, seconds, recipe, *tools)
 
 

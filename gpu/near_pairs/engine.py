@@ -39,7 +39,7 @@ class CudaNearPrepared:
     seconds: estimated run time
     screens: one screen per device
     max_results: maximum number of near pairs copied back per rectangle
-    lost: called when a device fails
+    on_device_failure: called when a device fails
     process: id of the process that created the engine
     """
 
@@ -53,7 +53,7 @@ class CudaNearPrepared:
     screens: Sequence[Screen] = field(repr=False)
     max_results: int
     log: Callable[[Finished], None] | None = field(repr=False)
-    lost: OnDeviceFailure | None = field(repr=False)
+    on_device_failure: OnDeviceFailure | None = field(repr=False)
     process: int
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
@@ -68,7 +68,7 @@ class CudaNearPrepared:
             return work
 
         workers = [worker(device, screen) for device, screen in zip(self.devices, self.screens, strict=True)]
-        return run_workers(tiles, workers, 2 * len(workers), "gpualign-cuda", lost=self.lost)
+        return run_workers(tiles, workers, 2 * len(workers), "gpualign-cuda", on_worker_failure=self.on_device_failure)
 
 
 def prepare_near(
@@ -79,20 +79,22 @@ def prepare_near(
     process: int,
     log: Callable[[Finished], None] | None = None,
     screen: Screen | None = None,
-    lost: OnDeviceFailure | None = None,
+    on_device_failure: OnDeviceFailure | None = None,
 ) -> CudaNearPrepared:
     """Prepare a task with `Task.within`.
 
     hardware: human-readable name of the devices; process: id of the process that uses the devices; log: called with every finished
-    rectangle; screen: sketch screen to use instead of the fastest; lost: called with a failed device whose work the remaining devices take
-    over (None: the work is not taken over).
+    rectangle; screen: sketch screen to use instead of the fastest; on_device_failure: called with a failed device whose work the
+    remaining devices take over (None: the work is not taken over).
     """
     recipe = make_near_recipe(task, has_tensor_cores(devices[0].arch))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds, *_TILE_PAIRS))
-    limits = TileLimits(budget.results, budget.scratch, task.item_bytes, _LANES, pairs, _BAND_ROWS, sharing=len(devices))
+    limits = TileLimits(budget.results, budget.scratch, task.item_bytes, _LANES, pairs, _BAND_ROWS, sharing_workers=len(devices))
     selected = [(screen or screens(device.arch)[0]) if recipe.steps.q else LENGTHS for device in devices]
     kernel = recipe.steps.describe() + (f" ({selected[0].title})" if recipe.steps.q else "")
     kernel += f"; {recipe.left.describe(recipe.steps)}" if recipe.left else ""
     max_results = int(np.clip(budget.results // (4 * len(devices) * _PAIR_BYTES), 1, _MAX_RESULTS))
     seconds = task.pairs_about * recipe.nanoseconds / (1e9 * len(devices))
-    return CudaNearPrepared(task, limits, kernel, hardware, seconds, recipe, devices, selected, max_results, log, lost, process)
+    return CudaNearPrepared(
+        task, limits, kernel, hardware, seconds, recipe, devices, selected, max_results, log, on_device_failure, process
+    )

@@ -238,7 +238,7 @@ class CheckpointedOutput:
         self.writes(name, text)
         return text, file
 
-    def counting(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+    def register_counts(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
         before = {} if self._resumed is None else self._resumed.counts
         self._counts = lambda: {name: count + before.get(name, 0) for name, count in counts().items()}
         return before

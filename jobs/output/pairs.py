@@ -194,7 +194,7 @@ def write_every_pair(
                 counter = sink if isinstance(sink, PairsSink) and spec.filter != Filter() else None
                 if counter is not None:
                     counter.kept = 0
-                before = checkpoints.counting(lambda: {"pairs_kept": counter.kept or 0} if counter is not None else {})
+                before = checkpoints.register_counts(lambda: {"pairs_kept": counter.kept or 0} if counter is not None else {})
                 with messages.progress(rest.work, query_range.path, job.unit) as progress:
                     totals = rest.run(messages.stages.timed(sink), progress, checkpoints)
                 if counter is not None:

@@ -82,8 +82,8 @@ class _HeaderMeasure:
         self._text = text
         self.header = 0
 
-    def counting(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
-        return self._checkpoints.counting(counts)
+    def register_counts(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+        return self._checkpoints.register_counts(counts)
 
     def header_written(self) -> None:
         self.header = self._text.bytes_written

@@ -71,7 +71,7 @@ def _open_task(task: Task, resources: Resources) -> TaskServer:
     rate = (task.cells_about if task.within is None else task.pairs_about) / max(prepared.seconds, 1e-9)
     if isinstance(prepared, CpuPrepared):
         compute = prepared.begin()  # once for all runs, since it may read all records
-        limits = prepared.limits if task.within is not None else replace(prepared.limits, sharing=prepared.threads)  # ends of runs
+        limits = prepared.limits if task.within is not None else replace(prepared.limits, sharing_workers=prepared.threads)  # ends of runs
         prepared = replace(prepared, limits=limits, begin=lambda: compute)
     return TaskServer(prepared, rate)
 

@@ -176,7 +176,7 @@ def test_sums_are_those_of_plain_loops(rng):
                 sum(int(weights[j]) for j in range(0 if first is None else first[i], 20) if (own[i] == theirs[j]) == within)
                 for i in range(12)
             ]
-            assert GroupPairs(own, theirs, within).sums(weights, first).tolist() == plain
+            assert GroupPairs(own, theirs, within).weight_sums(weights, first).tolist() == plain
 
 
 @pytest.mark.parametrize(

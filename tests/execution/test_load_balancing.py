@@ -42,7 +42,7 @@ def simulate(rates, pieces, estimates=None, ahead=1, failing=None):
             alive.discard(worker)
             left = held[worker] + left
             held[worker] = []
-            dispatch.lose(worker)
+            dispatch.drop_worker(worker)
             continue
         dispatch.deliver(worker, piece, now)
         done[worker].append(held[worker].pop(0))

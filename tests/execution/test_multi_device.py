@@ -110,7 +110,7 @@ def test_a_slow_engine_is_not_waited_for(task, expected, told):
     assert (scores(prepared) == expected).all()
     assert not slow.tiles
     assert "is left out: it may take longer for one tile than" in told.details[0]
-    assert prepared.limits.sharing == 1
+    assert prepared.limits.sharing_workers == 1
 
 
 @pytest.mark.parametrize("which", [0, 1])

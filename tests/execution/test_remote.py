@@ -48,7 +48,7 @@ SETTINGS = Resources("cpu", 1)
 
 class Workers:
     """So many workers in threads of this process, each with what it alone keeps; a call goes to any of them. opened: how often each has
-    opened a parcel."""
+    opened a set of shared arguments."""
 
     def __init__(self, number, open=nodes._open):
         self.opened = Counter()
@@ -101,7 +101,7 @@ def test_searches_and_near_pairs_are_those_of_one_process(sets):
 
     def results(engine, task, pairing, tile_cells):
         prepared = engine.prepare(task, Budget.of(MEMORY))
-        limits = replace(prepared.limits, lanes=2, tile_cells=tile_cells, band_rows=7, sharing=1)
+        limits = replace(prepared.limits, lanes=2, tile_cells=tile_cells, band_rows=7, sharing_workers=1)
         plan = make_plan(task.queries.lengths, task.targets.lengths, pairing, limits, task.cost)
         return {one.tile.number: one for one in prepared.run(plan.tiles())}
 

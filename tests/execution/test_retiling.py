@@ -97,7 +97,7 @@ def test_tiles_have_no_more_queries_than_a_band(sets):
 def test_they_shrink_near_the_end_of_what_is_known_to_follow(sets):
     """Workers share them, and none is to wait long for the last one; where other tiles follow, nobody waits."""
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
-    limits = replace(CpuEngine(1).prepare(task, Budget.of(MEMORY)).limits, lanes=1, tile_cells=60_000, sharing=2, first_rows=0)
+    limits = replace(CpuEngine(1).prepare(task, Budget.of(MEMORY)).limits, lanes=1, tile_cells=60_000, sharing_workers=2, first_rows=0)
     whole = replace(next(make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(limits, tile_cells=1 << 40)).tiles()), left=0)
     alone, followed = (TileSplit(task, replace(whole, left=left), limits).tiles for left in (0, 2 * whole.cells))
     assert len(alone) > len(followed)

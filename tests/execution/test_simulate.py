@@ -21,7 +21,7 @@ LENGTHS = np.full(1000, 100)
 
 
 def plan_of(workers, tile_cells=20_000_000, rows=50, lengths=LENGTHS, pairing=Pairing.ABOVE):
-    limits = TileLimits(1 << 40, 0, 4, 16, tile_cells, rows, sharing=workers)
+    limits = TileLimits(1 << 40, 0, 4, 16, tile_cells, rows, sharing_workers=workers)
     return make_plan(lengths, lengths, pairing, limits)
 
 
@@ -107,7 +107,7 @@ def test_nobody_waits_for_a_slow_gpu_by_the_rules_of_the_dispatcher():
     part = whole(plan_of(2))
     slow = [Gpu(RATE), Gpu(RATE / 1000)]
     alone = plan_of(1).cells / RATE
-    assert pool_seconds(part, slow, sharing=LoadBalancing([RATE, RATE / 1000], 100)) <= alone * (1 + 1e-9)
+    assert pool_seconds(part, slow, load_balancing=LoadBalancing([RATE, RATE / 1000], 100)) <= alone * (1 + 1e-9)
     assert pool_seconds(part, slow) > 2 * alone
 
 
@@ -162,8 +162,8 @@ def test_a_node_that_had_nothing_to_do_begins_again():
 
 def test_the_real_engine_plans_without_a_device():
     one, two = (prepared_for(task_of(AFFINE, 5000, 1500), count, 2 << 30) for count in (1, 2))
-    assert one.limits.sharing == 1
-    assert two.limits.sharing == 2
+    assert one.limits.sharing_workers == 1
+    assert two.limits.sharing_workers == 2
     assert len(whole(plan_task(two, Pairing.ABOVE)).tiles) > len(whole(plan_task(one, Pairing.ABOVE)).tiles)
 
 

@@ -56,7 +56,7 @@ def task(rng):
 
 
 def tiles_of(task, prepared):
-    limits = replace(prepared.limits, lanes=7, tile_cells=20_000, band_rows=5, sharing=1)
+    limits = replace(prepared.limits, lanes=7, tile_cells=20_000, band_rows=5, sharing_workers=1)
     return list(make_plan(task.queries.lengths, task.targets.lengths, Pairing.ALL, limits, task.cost).tiles())
 
 

@@ -76,7 +76,7 @@ def test_an_error_of_the_only_worker_ends_the_run(error, tell):
 
     told = []
     with pytest.raises(type(error), match=str(error)):
-        list(run_workers(tiles_of(5), [fails], WAITING, "test", lost=(lambda *what: told.append(what)) if tell else None))
+        list(run_workers(tiles_of(5), [fails], WAITING, "test", on_worker_failure=(lambda *what: told.append(what)) if tell else None))
     assert told == []
 
 
@@ -97,7 +97,9 @@ def test_tiles_of_a_worker_that_fails_go_to_the_others(after):
         raise RunError("lost")
 
     told = []
-    found = run_workers(tiles_of(40), [waits, fails, waits], WAITING, "test", lost=lambda number, error: told.append((number, str(error))))
+    found = run_workers(
+        tiles_of(40), [waits, fails, waits], WAITING, "test", on_worker_failure=lambda number, error: told.append((number, str(error)))
+    )
     assert numbers(found) == list(range(40))
     assert told == [(1, "lost")]
 
@@ -127,7 +129,7 @@ def test_workers_that_have_ended_come_back():
         late(counter)
 
     told = []
-    found = run_workers(tiles_of(20), [first_late, late_first], 40, "test", lost=lambda *what: told.append(what))
+    found = run_workers(tiles_of(20), [first_late, late_first], 40, "test", on_worker_failure=lambda *what: told.append(what))
     assert numbers(found) == list(range(20))
     assert len(told) == 1
 
@@ -139,7 +141,7 @@ def test_the_last_error_is_raised_where_none_is_left():
 
     told = []
     with pytest.raises(RunError, match="lost"):
-        list(run_workers(tiles_of(9), [fails] * 3, WAITING, "test", lost=lambda *what: told.append(what)))
+        list(run_workers(tiles_of(9), [fails] * 3, WAITING, "test", on_worker_failure=lambda *what: told.append(what)))
     assert len(told) == 2
 
 
@@ -155,12 +157,14 @@ def test_a_bug_is_no_loss():
         work(counter)
 
     with pytest.raises(ValueError, match="wrong"):
-        list(run_workers(tiles_of(9), [wrong, right], WAITING, "test", lost=lambda *what: None))
+        list(run_workers(tiles_of(9), [wrong, right], WAITING, "test", on_worker_failure=lambda *what: None))
 
 
 def test_closing_ends_all_threads():
     ended = []
-    found = run_workers(tiles_of(10**9), [work] * 3, WAITING, "closing", stop=lambda: ended.append(True), lost=lambda *what: None)
+    found = run_workers(
+        tiles_of(10**9), [work] * 3, WAITING, "closing", stop=lambda: ended.append(True), on_worker_failure=lambda *what: None
+    )
     next(found)
     found.close()
     assert ended == [True]
@@ -188,7 +192,9 @@ def noted(into, seconds=0.0):
 def test_a_worker_that_would_be_waited_for_takes_nothing():
     """By the estimate it takes years for a tile, and there are a hundred: however long the other one stands still meanwhile."""
     slow, quick = [], []
-    found = run_workers(pieces(100), [noted(slow), noted(quick, 0.0001)], WAITING, "test", sharing=LoadBalancing([1e-9, 1000.0], 100))
+    found = run_workers(
+        pieces(100), [noted(slow), noted(quick, 0.0001)], WAITING, "test", load_balancing=LoadBalancing([1e-9, 1000.0], 100)
+    )
     assert numbers(found) == list(range(100))
     assert slow == []
     assert quick == list(range(100))
@@ -204,7 +210,9 @@ def test_a_worker_that_has_refused_does_what_another_gives_back():
 
     told = []
     sharing = LoadBalancing([1.0, 1000.0], 10)
-    found = run_workers(pieces(9, 3), [noted(slow), fails], WAITING, "test", lost=lambda *what: told.append(what), sharing=sharing)
+    found = run_workers(
+        pieces(9, 3), [noted(slow), fails], WAITING, "test", on_worker_failure=lambda *what: told.append(what), load_balancing=sharing
+    )
     assert numbers(found) == list(range(9))
     assert sorted(slow) == list(range(9))
     assert [number for number, _ in told] == [1]
@@ -228,7 +236,7 @@ def test_no_band_is_begun_far_ahead_of_one_that_is_not_done():
         waits.set()  # nothing more for it at the moment
 
     waits = threading.Event()
-    found = run_workers(pieces(60, 2), [holds, quick], 100, "test", sharing=LoadBalancing([1e-3, 1e-3], 4))
+    found = run_workers(pieces(60, 2), [holds, quick], 100, "test", load_balancing=LoadBalancing([1e-3, 1e-3], 4))
     first = next(found).tile.number
     assert first > 0
     assert numbers(found) == [k for k in range(60) if k != first]

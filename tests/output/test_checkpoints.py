@@ -19,7 +19,7 @@ class Told:
     def begin(self, plan):
         pass
 
-    def counting(self, counts):
+    def register_counts(self, counts):
         return {}
 
     def header_written(self):

@@ -72,7 +72,7 @@ def test_a_tile_that_is_the_whole_band_is_not_copied(rng, pairing):
             assert result.tile.band.tiles == 1
             assembly = PairAssembly(task, 1, result.tile.band)
             assembly.add(result)
-            found = assembly.done().scores
+            found = assembly.finish().scores
             assert np.shares_memory(found, result.scores) == in_order
             first = result.tile.band.first_target
             np.testing.assert_array_equal(found[:, result.tile.targets - first], result.scores)

@@ -64,6 +64,6 @@ def test_tiles_in_an_order_of_their_own_travel_as_they_are(rng):
     """Whoever makes tiles of other tiles keeps their order, in bands of his own."""
     sequences = sequence_set([[0] * length for length in rng.permutation(40) + 1])
     band = Band(0, 5, 0, 40, 0, 1)
-    tile = Tile.against(rng.permutation(40), 0, band, (0, 5), Pairing.ALL, 1)
+    tile = Tile.of_targets(rng.permutation(40), 0, band, (0, 5), Pairing.ALL, 1)
     arrived = TileMaker(Task(sequences, sequences, edit(4))).unpack(pack_tile(tile))
     np.testing.assert_array_equal(arrived.targets, tile.targets)

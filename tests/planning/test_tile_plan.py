@@ -23,7 +23,9 @@ LENGTHS = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
 
 
 def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22, sharing=1, first_rows=0, group=0, query_lanes=1):
-    limits = TileLimits(memory, 0, 4, lanes, cells, sharing=sharing, first_rows=first_rows, diagonal_group=group, query_lanes=query_lanes)
+    limits = TileLimits(
+        memory, 0, 4, lanes, cells, sharing_workers=sharing, first_rows=first_rows, diagonal_group=group, query_lanes=query_lanes
+    )
     return make_plan(np.array(queries), np.array(targets), pairing, limits)
 
 
@@ -154,7 +156,7 @@ def test_the_first_bands_grow(first, rows):
 
 def test_bands_that_grow_keep_queries_together():
     lengths = np.full(100, 7)
-    plan = make_plan(lengths, lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 16, 1 << 20, 30, first_rows=4), together=3)
+    plan = make_plan(lengths, lengths, Pairing.ALL, TileLimits(1 << 20, 0, 4, 16, 1 << 20, 30, first_rows=4), group_size=3)
     assert all(tile.band.start % 3 == 0 for tile in plan.tiles())
     assert min(tile.band.stop - tile.band.start for tile in plan.tiles() if tile.band.stop < 100) == 6
 
@@ -233,7 +235,7 @@ def test_the_cost_of_whole_matrices(queries, targets, data):
 class _Diagonal:
     """A cost that is not a product: only the diagonal of each matrix is computed."""
 
-    by_number = False
+    ignores_lengths = False
 
     def by_target(self, query_lengths, target_lengths):
         return np.minimum.outer(query_lengths, target_lengths).sum(axis=0).astype(float)
@@ -278,7 +280,7 @@ def test_queries_that_belong_together_share_a_band(lengths, together, memory):
     queries = np.repeat(np.array(lengths), together)
     limits = TileLimits(memory, 0, 0, 1, 10**6, query_bytes=20)
     try:
-        plan = make_plan(queries, np.array(lengths), Pairing.ALL, limits, together=together)
+        plan = make_plan(queries, np.array(lengths), Pairing.ALL, limits, group_size=together)
     except RunError:
         assert memory < BANDS_IN_FLIGHT * together * 20
         return

@@ -15,7 +15,7 @@ TILE_SECONDS = 2.0
 _TILE_BYTES = 128 << 20
 """Upper bound for a tile's results, bytes; they come back in one piece. Paths take a fifth of their upper bound."""
 
-_BANDS_A_WORKER = 4
+_BANDS_PER_WORKER = 4
 """Minimum number of bands per worker, so that every worker stays busy."""
 
 
@@ -33,21 +33,23 @@ class WorkerCapabilities:
     rate: float
 
 
-def remote_limits(task: Task, worker: WorkerCapabilities, workers: int, ahead: int, budget: Budget) -> TileLimits:
+def remote_limits(task: Task, worker: WorkerCapabilities, workers: int, max_held_results: int, budget: Budget) -> TileLimits:
     """Return limits for `workers` workers of this kind.
 
-    ahead: maximum number of tile results held by the coordinator. They fit into a third of the budget's result memory, alongside the bands
-    being filled.
+    max_held_results: maximum number of tile results held by the coordinator. They fit into a third of the budget's result memory, alongside
+    the bands being filled.
     """
-    tile_bytes = max(1, min(_TILE_BYTES, budget.results // (3 * ahead)))
+    tile_bytes = max(1, min(_TILE_BYTES, budget.results // (3 * max_held_results)))
     cells_per_tile = max(1, int(TILE_SECONDS * worker.rate))
     queries, targets = len(task.queries), len(task.targets)
-    share = -(-queries // (_BANDS_A_WORKER * workers))
-    limits = replace(worker.limits, result_bytes=budget.results, scratch_bytes=ahead * tile_bytes, sharing=workers, first_rows=0)
+    share = -(-queries // (_BANDS_PER_WORKER * workers))
+    limits = replace(
+        worker.limits, result_bytes=budget.results, scratch_bytes=max_held_results * tile_bytes, sharing_workers=workers, first_rows=0
+    )
     if task.within is not None:
         # Whole bands: a worker may find near pairs by a join on equal parts rather than pair by pair.
         rows = max(1, min(cells_per_tile // targets, share))
-        return replace(limits, lanes=1, tile_cells=queries * targets + 1, band_rows=rows, sharing=1)
+        return replace(limits, lanes=1, tile_cells=queries * targets + 1, band_rows=rows, sharing_workers=1)
     query_letters, target_letters = int(task.queries.offsets[-1]), int(task.targets.offsets[-1])
     cells_of_query = query_letters / queries * target_letters
     # Bands of short records have as many queries as a tile's time allows.
