@@ -16,7 +16,7 @@ from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe
 from gpualign.core.distance.engine import Bits, DistanceEngine, Panel, PreparedCounter, SelectedPieces, empty_planes
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_of_bands, record_bytes
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
+from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.engine import describe_pool
 from gpualign.core.execution.remote.serialization import narrow
 from gpualign.core.execution.remote.tile_sizes import TILE_SECONDS
@@ -24,7 +24,7 @@ from gpualign.core.execution.remote.tile_sizes import TILE_SECONDS
 _PIECE_BYTES = 32 << 20
 """Maximum size of the counts returned in one piece, bytes."""
 
-_PIECES_A_WORKER = 8
+_PIECES_PER_WORKER = 8
 """Minimum number of pieces per band and worker, so that all workers have work; pieces near the end of a triangle are small."""
 
 _ROOMY = 8
@@ -195,32 +195,32 @@ class RemoteDistanceEngine:
     threads: threads on this machine that build bit planes
     """
 
-    def __init__(self, fleet: WorkerPoolClient, settings: object, threads: int) -> None:
-        self._fleet = fleet
+    def __init__(self, pool: WorkerPoolClient, settings: object, threads: int) -> None:
+        self._pool = pool
         self._settings = settings
         self._threads = threads
-        self._parts: dict[int, tuple[Panel, CachedArgument]] = {}
+        self._cached_panels: dict[int, tuple[Panel, CachedArgument]] = {}
 
     def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
         """Ask one worker for its properties, waiting for the first worker if there is none yet. Raises `RunError` if the executor fails."""
-        fleet, parcel = self._fleet, SharedArguments.of(CachedArgument(CounterOrder(self._settings, wanted)))
-        facts: CounterProperties = fleet.ask(parcel, None)
-        in_flight = MAX_LEAD_FACTOR * CALLS_A_WORKER * fleet.count()
+        pool, shared = self._pool, SharedArguments.of(CachedArgument(CounterOrder(self._settings, wanted)))
+        facts: CounterProperties = pool.ask(shared, None)
+        in_flight = MAX_LEAD_FACTOR * CALLS_PER_WORKER * pool.count()
         piece_bytes = max(1, min(_PIECE_BYTES, memory // (2 * in_flight)))
 
         @cache
         def words(sites: int) -> int:
-            answer: int = fleet.ask(parcel, WordsRequest(sites))
+            answer: int = pool.ask(shared, WordsRequest(sites))
             return answer
 
         def count(
             panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], on_progress: Callable[[int], None]
         ) -> CountedBands:
             order = CounterOrder(self._settings, wanted, facts.products_only, names)
-            parcel, sites = self._parcel(order, panels), _sites(panels)
+            shared, sites = self._shared_arguments(order, panels), _sites(panels)
             cut = partial(self._cut, rate=facts.rate / max(1, sites), pair_bytes=4 * len(names), max_bytes=piece_bytes)
             counts: dict[str, CountMatrix] = {}
-            with closing(cast("Closable", answers := self._in_order(parcel, cut(bands)))):
+            with closing(cast("Closable", answers := self._in_order(shared, cut(bands)))):
                 for piece, some in answers:
                     if piece.first:
                         counts = {name: np.zeros(piece.band.shape, dtype=np.int32) for name in names}
@@ -237,24 +237,24 @@ class RemoteDistanceEngine:
             on_progress: Callable[[int], None],
         ) -> SelectedPieces:
             order = CounterOrder(self._settings, wanted, facts.products_only, names, rule)
-            parcel, sites = self._parcel(order, panels), _sites(panels)
-            with closing(cast("Closable", answers := self._in_order(parcel, self._cut(bands, facts.rate / max(1, sites))))):
+            shared, sites = self._shared_arguments(order, panels), _sites(panels)
+            with closing(cast("Closable", answers := self._in_order(shared, self._cut(bands, facts.rate / max(1, sites))))):
                 for piece, chosen in answers:
                     yield from chosen.pairs
                     while chosen.stop < piece.part.stop:  # too many pairs were chosen for one answer
-                        chosen = fleet.ask(parcel, piece.part.rows(chosen.stop, piece.part.stop))
+                        chosen = pool.ask(shared, piece.part.rows(chosen.stop, piece.part.stop))
                         yield from chosen.pairs
                     on_progress(piece.part.pairs * sites)
 
         # Half of the memory is for pieces in flight.
-        hardware, near = f"{describe_pool(fleet)} {facts.hardware}", pick if wanted.near else None
+        hardware, near = f"{describe_pool(pool)} {facts.hardware}", pick if wanted.near else None
         return PreparedCounter(wanted, facts.products_only, words, memory // 2, self._threads, facts.kernel, hardware, count, near)
 
-    def _parcel(self, order: CounterOrder, panels: Sequence[Panel]) -> SharedArguments:
+    def _shared_arguments(self, order: CounterOrder, panels: Sequence[Panel]) -> SharedArguments:
         for panel in panels:
-            if id(panel) not in self._parts:
-                self._parts[id(panel)] = panel, CachedArgument(_Shipped(panel))
-        return SharedArguments.of(CachedArgument(order), *(self._parts[id(panel)][1] for panel in panels))
+            if id(panel) not in self._cached_panels:
+                self._cached_panels[id(panel)] = panel, CachedArgument(_Shipped(panel))
+        return SharedArguments.of(CachedArgument(order), *(self._cached_panels[id(panel)][1] for panel in panels))
 
     def _cut(self, bands: Iterable[Band], rate: float, pair_bytes: int = 0, max_bytes: int = 0) -> Iterator[_Piece]:
         """Split bands into pieces for the workers.
@@ -263,7 +263,7 @@ class RemoteDistanceEngine:
         pair_bytes: result size per pair, bytes; 0: unbounded
         max_bytes: maximum result size per piece, bytes
         """
-        share = _PIECES_A_WORKER * self._fleet.count()
+        share = _PIECES_PER_WORKER * self._pool.count()
         for band in bands:
             columns = max(1, band.shape[1])
             rows = min(int(TILE_SECONDS * rate / columns), -(-band.shape[0] // share))
@@ -273,11 +273,11 @@ class RemoteDistanceEngine:
             for number, part in enumerate(parts, 1):
                 yield _Piece(band, part, number == 1, number == len(parts))
 
-    def _in_order(self, parcel: SharedArguments, cut: Iterator[_Piece]) -> Iterator[tuple[_Piece, Any]]:
+    def _in_order(self, shared: SharedArguments, cut: Iterator[_Piece]) -> Iterator[tuple[_Piece, Any]]:
         """Yield pieces in order, each with the worker's answer."""
         early: dict[int, tuple[_Piece, Any]] = {}
         following = 0
-        with closing(cast("Closable", answers := self._fleet.stream(parcel, enumerate(cut), lambda item: item[1].part))):
+        with closing(cast("Closable", answers := self._pool.stream(shared, enumerate(cut), lambda item: item[1].part))):
             for (number, piece), value in answers:
                 early[number] = piece, value
                 while following in early:

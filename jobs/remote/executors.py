@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from gpualign.core.common.errors import InputError, RunError, parameter
-from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER, WorkerPoolClient
+from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, WorkerPoolClient
 from gpualign.core.execution.remote.protocol import Answer
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.reporter import Reporter
@@ -109,7 +109,7 @@ def _started(workers: int) -> Any:
             return distributed.LocalCluster(
                 loop=runner.loop,
                 n_workers=workers,
-                threads_per_worker=CALLS_A_WORKER,  # Dask's threads, which wait for those that compute
+                threads_per_worker=CALLS_PER_WORKER,  # Dask's threads, which wait for those that compute
                 host="127.0.0.1",
                 dashboard_address=None,
                 memory_limit=0,  # --memory limits the memory of a worker

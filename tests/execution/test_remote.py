@@ -28,7 +28,7 @@ from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.remote import CounterOrder, RemoteDistanceEngine
 from gpualign.core.distance.threads import ReaderThreads as Threads
 from gpualign.core.execution.remote import worker as node_module
-from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
+from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.engine import RemoteEngine
 from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_limits
 from gpualign.core.execution.remote.worker import WorkerNode
@@ -146,7 +146,7 @@ def test_calls_on_their_way_are_bounded_and_closing_waits_for_none():
     def serve(call, *payload):
         begun.append(call.request)
         go_on.wait(LIMIT)
-        return Workers(1, doubling).nodes[0].answer(replace(call, sent=call.parts), pickle.dumps(2))
+        return Workers(1, doubling).nodes[0].answer(replace(call, sent=call.argument_names), pickle.dumps(2))
 
     with ThreadPoolExecutor(2) as threads:
         fleet = WorkerPoolClient(threads, serve, lambda: 2)
@@ -157,7 +157,7 @@ def test_calls_on_their_way_are_bounded_and_closing_waits_for_none():
         first = list(islice(answers, 3))
         go_on.clear()
         assert all(value == 2 * item for item, value in first)
-        assert len(taken) <= 3 + CALLS_A_WORKER * 2
+        assert len(taken) <= 3 + CALLS_PER_WORKER * 2
         answers.close()  # two calls are stuck
         before = len(begun)
         go_on.set()
@@ -174,13 +174,13 @@ def test_no_answer_waits_long_for_an_earlier_one():
         seen.append(call.request)
         if len(seen) == 30:
             stuck.set()
-        return Workers(1, doubling).nodes[0].answer(replace(call, sent=call.parts), pickle.dumps(2))
+        return Workers(1, doubling).nodes[0].answer(replace(call, sent=call.argument_names), pickle.dumps(2))
 
     with ThreadPoolExecutor(8) as threads:
         answers = WorkerPoolClient(threads, serve, lambda: 8).stream(SharedArguments.of(CachedArgument(2)), range(100), lambda k: k)
         order = [item for item, _ in answers]
     assert sorted(order) == list(range(100))
-    assert max(order[: order.index(0)]) < MAX_LEAD_FACTOR * CALLS_A_WORKER * 8
+    assert max(order[: order.index(0)]) < MAX_LEAD_FACTOR * CALLS_PER_WORKER * 8
 
 
 def test_a_worker_with_other_software_is_refused(sets, monkeypatch):
@@ -195,7 +195,7 @@ def test_a_worker_with_other_software_is_refused(sets, monkeypatch):
 
 def test_sequences_that_arrive_changed_are_refused(sets, monkeypatch):
     dump = pickle.dumps
-    monkeypatch.setattr(CachedArgument, "argument", lambda part, share: dump(_first_letter_changed(part._content)))
+    monkeypatch.setattr(CachedArgument, "value", lambda part, share: dump(_first_letter_changed(part._content)))
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
     with Workers(1).fleet() as fleet, pytest.raises(RunError, match="not what was sent"):
         RemoteEngine(fleet, SETTINGS).prepare(task, Budget.of(MEMORY))
@@ -327,7 +327,7 @@ def distance_kind(metric):
 def test_near_samples_are_those_of_one_process(rng, monkeypatch, answer_bytes):
     if answer_bytes:
         monkeypatch.setattr(distance_remote, "_PIECE_BYTES", answer_bytes)
-    monkeypatch.setattr(distance_remote, "_PIECES_A_WORKER", 2)
+    monkeypatch.setattr(distance_remote, "_PIECES_PER_WORKER", 2)
     codes = random_codes(rng, 60, 200)
     codes[:9] = np.where(codes[:9] == 1, 0, codes[:9])  # without kinships
     codes[30, 20:] = MISSING

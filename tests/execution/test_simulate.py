@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simulate import AFFINE, EDIT, SHORT, Fit, check_rows, prepared_for, task_of
 from simulation import Gpu, Link, Node, Sink, excerpt, fleet_seconds, node_seconds, pool_seconds, whole
 
-from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER
+from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER
 from gpualign.core.execution.retiling import TileSplit
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.execution.tile_queue import LoadBalancing
@@ -156,7 +156,7 @@ def test_a_node_that_had_nothing_to_do_begins_again():
     again = [replace(nodes(1)[0], again=5.0)]
     assert fleet_seconds(part, again) == pytest.approx(fleet_seconds(part, nodes(1)))
     far = Link(10.0)
-    runs = len(part.tiles) / CALLS_A_WORKER  # as many tiles as are sent together are one run
+    runs = len(part.tiles) / CALLS_PER_WORKER  # as many tiles as are sent together are one run
     assert fleet_seconds(part, again, far) - fleet_seconds(part, nodes(1), far) == pytest.approx(5.0 * runs, abs=5.0)
 
 

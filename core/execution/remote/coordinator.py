@@ -15,7 +15,7 @@ from gpualign.core.execution.remote.protocol import Answer, Call, Done, Failed, 
 
 Item = TypeVar("Item")
 
-CALLS_A_WORKER = 3
+CALLS_PER_WORKER = 3
 """Calls in flight per worker: the call being computed, the next call, and a call whose answer is in transit."""
 
 MAX_LEAD_FACTOR = 2
@@ -40,7 +40,7 @@ class CachedArgument:
         self._pickled: bytes | None = None
         self._shared: Any = None
 
-    def argument(self, share: Callable[[bytes], Any] | None) -> Any:
+    def value(self, share: Callable[[bytes], Any] | None) -> Any:
         """Value passed in place of the argument in a call: its bytes, or what `share` returned for them."""
         if self._shared is None:
             pickled = self._pickled or pickle.dumps(self._content, protocol=pickle.HIGHEST_PROTOCOL)
@@ -50,7 +50,7 @@ class CachedArgument:
                 self._shared = share(pickled)
         return self._shared
 
-    def lose(self) -> None:
+    def discard_shared(self) -> None:
         """Forget the shared copy, which may have been lost."""
         self._shared = None
 
@@ -60,25 +60,25 @@ class SharedArguments:
     """Arguments shared by all calls of a run and cached by workers under a unique name."""
 
     name: str
-    parts: tuple[CachedArgument, ...]
+    arguments: tuple[CachedArgument, ...]
 
     @classmethod
-    def of(cls, *parts: CachedArgument) -> SharedArguments:
-        return cls(uuid.uuid4().hex, parts)
+    def of(cls, *arguments: CachedArgument) -> SharedArguments:
+        return cls(uuid.uuid4().hex, arguments)
 
 
 class _Sent(Generic[Item]):
     """Call that has no answer yet.
 
     place: position in the stream
-    parts: names of the parts to send with the call
+    argument_names: names of the arguments to send with the call
     """
 
-    def __init__(self, place: int, item: Item, request: Any, parts: set[str]) -> None:
+    def __init__(self, place: int, item: Item, request: Any, argument_names: set[str]) -> None:
         self.place = place
         self.item = item
         self.request = request
-        self.parts = parts
+        self.argument_names = argument_names
         self.failed = self.lost = 0
 
 
@@ -110,16 +110,16 @@ class WorkerPoolClient:
         workers = self.workers()
         return _UNKNOWN_WORKERS if workers is None else max(1, workers)
 
-    def ask(self, parcel: SharedArguments, request: Any) -> Any:
+    def ask(self, shared: SharedArguments, request: Any) -> Any:
         """Return one worker's answer to a request. Raises the same errors as `stream`."""
-        return next(self.stream(parcel, [request], lambda item: item, first=True))[1]
+        return next(self.stream(shared, [request], lambda item: item, send_arguments_first=True))[1]
 
     def stream(
-        self, parcel: SharedArguments, items: Iterable[Item], request: Callable[[Item], Any], first: bool = False
+        self, shared: SharedArguments, items: Iterable[Item], request: Callable[[Item], Any], send_arguments_first: bool = False
     ) -> Iterator[tuple[Item, Any]]:
         """Yield (item, a worker's answer to its request) in the order of the answers.
 
-        first: send the shared arguments with the calls right away, instead of when a worker lacks them
+        send_arguments_first: send the shared arguments with the calls right away, instead of when a worker lacks them
 
         Items are consumed as workers become free, and never far ahead of unanswered items. When the iterator is closed, finishes or fails,
         calls not yet started by a worker are cancelled; calls already started are not waited for.
@@ -128,7 +128,7 @@ class WorkerPoolClient:
         """
         source, following = iter(items), 0
         waiting: dict[Future[Answer], _Sent[Item]] = {}
-        room, more, notified = CALLS_A_WORKER * self.count(), True, False
+        room, more, notified = CALLS_PER_WORKER * self.count(), True, False
         try:
             while True:
                 oldest = min((sent.place for sent in waiting.values()), default=following)
@@ -138,41 +138,41 @@ class WorkerPoolClient:
                     except StopIteration:
                         more = False
                         break
-                    sent = _Sent(following, item, request(item), {part.name for part in parcel.parts} if first else set())
-                    waiting[self._submit(parcel, sent)] = sent
+                    sent = _Sent(following, item, request(item), {one.name for one in shared.arguments} if send_arguments_first else set())
+                    waiting[self._submit(shared, sent)] = sent
                     following += 1
                 if not waiting:
                     return
                 done, _ = wait(waiting, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
                 if not done:
                     self.check()
-                    room = CALLS_A_WORKER * self.count()
+                    room = CALLS_PER_WORKER * self.count()
                     if self.workers() == 0 and not notified:
                         self.note("the cluster has no worker at the moment; waiting for one")
                         notified = True
                 for future in done:
                     sent = waiting.pop(future)
-                    answer = self._answer(future, parcel, sent)
+                    answer = self._answer(future, shared, sent)
                     if isinstance(answer, Done):
                         yield sent.item, answer.value
                     else:
-                        waiting[self._submit(parcel, sent)] = sent
+                        waiting[self._submit(shared, sent)] = sent
         finally:
             for future in waiting:
                 future.cancel()
 
-    def _submit(self, parcel: SharedArguments, sent: _Sent[Item]) -> Future[Answer]:
-        parts = [part for part in parcel.parts if part.name in sent.parts]
-        names = tuple(part.name for part in parcel.parts)
-        call = Call(software(), next(_numbers), parcel.name, names, tuple(part.name for part in parts), sent.request)
+    def _submit(self, shared: SharedArguments, sent: _Sent[Item]) -> Future[Answer]:
+        arguments = [one for one in shared.arguments if one.name in sent.argument_names]
+        names = tuple(one.name for one in shared.arguments)
+        call = Call(software(), next(_numbers), shared.name, names, tuple(one.name for one in arguments), sent.request)
         try:
-            return self.executor.submit(self.serve, call, *(part.argument(self.share) for part in parts))
+            return self.executor.submit(self.serve, call, *(one.value(self.share) for one in arguments))
         except RunError:
             raise
         except Exception as error:
             raise RunError(f"the cluster accepts no more work: {_described(error)}") from error
 
-    def _answer(self, future: Future[Answer], parcel: SharedArguments, sent: _Sent[Item]) -> Done | None:
+    def _answer(self, future: Future[Answer], shared: SharedArguments, sent: _Sent[Item]) -> Done | None:
         """Return the answer to a call, or None if the call has to be sent again. Raises `RunError`."""
         try:
             answer = future.result()
@@ -181,9 +181,9 @@ class WorkerPoolClient:
             sent.lost += 1
             if sent.lost == _MAX_LOSSES:
                 raise RunError(f"the cluster has cancelled the same work {_MAX_LOSSES} times and gives no reason") from error
-            for part in parcel.parts:
-                part.lose()
-            sent.parts = {part.name for part in parcel.parts}
+            for argument in shared.arguments:
+                argument.discard_shared()
+            sent.argument_names = {one.name for one in shared.arguments}
             return None
         except BrokenExecutor as error:
             raise RunError(f"a worker process ended during its work, and its pool with it: {error}") from error
@@ -193,11 +193,11 @@ class WorkerPoolClient:
         if isinstance(answer, Done):
             return answer
         if isinstance(answer, MissingArguments):
-            sent.parts.update(answer.parts)
+            sent.argument_names.update(answer.argument_names)
             return None
         assert isinstance(answer, Failed)
         sent.failed += 1
-        if not answer.again or sent.failed == 2:
+        if not answer.retryable or sent.failed == 2:
             raise RunError(f"worker {answer.worker}: {answer.text}")
         return None
 

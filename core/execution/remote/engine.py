@@ -14,15 +14,15 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
+from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.serialization import pack_tile, unpack_result
 from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_limits
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.core.sequences.sequence_set import SequenceSet
 
-_SETS_KEPT = 3
-"""Number of sequence sets kept for the next task: a search aligns successive parts of its queries with the same targets."""
+_MAX_CACHED_SETS = 3
+"""Maximum number of sequence sets cached for the next task: a search aligns successive parts of its queries with the same targets."""
 
 _SETS = ("queries", "targets")
 _BLOCK_FIELDS = ("ambiguous",)
@@ -30,7 +30,7 @@ _BLOCK_FIELDS = ("ambiguous",)
 
 @dataclass(frozen=True)
 class TaskOrder:
-    """First part of a task's shared arguments; the task's sequence sets are the remaining parts.
+    """First of a task's shared arguments; the task's sequence sets are the remaining ones.
 
     settings: settings from which a worker picks its engine
     other_fields: the task's fields, except its sequence sets, by name
@@ -57,11 +57,11 @@ class RemotePrepared:
     limits: TileLimits
     kernel: str
     hardware: str
-    fleet: WorkerPoolClient = field(repr=False)
-    parcel: SharedArguments = field(repr=False)
+    pool: WorkerPoolClient = field(repr=False)
+    shared: SharedArguments = field(repr=False)
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-        with closing(cast("Closable", answers := self.fleet.stream(self.parcel, tiles, pack_tile))):
+        with closing(cast("Closable", answers := self.pool.stream(self.shared, tiles, pack_tile))):
             for tile, packed in answers:
                 yield unpack_result(self.task, tile, packed)
 
@@ -75,10 +75,10 @@ class RemoteEngine:
     # A worker whose own hardware cannot do a task has a CPU that can.
     capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
 
-    def __init__(self, fleet: WorkerPoolClient, settings: object) -> None:
-        self._fleet = fleet
+    def __init__(self, pool: WorkerPoolClient, settings: object) -> None:
+        self._pool = pool
         self._settings = settings
-        self._parts: list[tuple[SequenceSet, CachedArgument]] = []
+        self._cached_sets: list[tuple[SequenceSet, CachedArgument]] = []
 
     def prepare(self, task: Task, budget: Budget) -> RemotePrepared:
         """Let one worker prepare the task. Waits for a worker if there is none. Raises `RunError` if the worker cannot perform the task."""
@@ -87,22 +87,22 @@ class RemoteEngine:
         other_fields = {one.name: getattr(task, one.name) for one in fields(task) if one.name not in (*_SETS, *_BLOCK_FIELDS)}
         sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
         order = CachedArgument(TaskOrder(self._settings, other_fields, fingerprint(task)))
-        shared = SharedArguments.of(order, *map(self._part, sets))
-        worker: WorkerCapabilities = self._fleet.ask(shared, None)
-        count = self._fleet.count()
-        limits = remote_limits(task, worker, count, MAX_LEAD_FACTOR * CALLS_A_WORKER * count, budget)
-        return RemotePrepared(task, limits, worker.kernel, f"{describe_pool(self._fleet)} {worker.hardware}", self._fleet, shared)
+        shared = SharedArguments.of(order, *map(self._cached_argument, sets))
+        worker: WorkerCapabilities = self._pool.ask(shared, None)
+        count = self._pool.count()
+        limits = remote_limits(task, worker, count, MAX_LEAD_FACTOR * CALLS_PER_WORKER * count, budget)
+        return RemotePrepared(task, limits, worker.kernel, f"{describe_pool(self._pool)} {worker.hardware}", self._pool, shared)
 
-    def _part(self, sequences: SequenceSet) -> CachedArgument:
-        for known, part in self._parts:
+    def _cached_argument(self, sequences: SequenceSet) -> CachedArgument:
+        for known, argument in self._cached_sets:
             if known is sequences:
-                return part
-        part = CachedArgument(sequences)
-        self._parts = [*self._parts[1 - _SETS_KEPT :], (sequences, part)]
-        return part
+                return argument
+        argument = CachedArgument(sequences)
+        self._cached_sets = [*self._cached_sets[1 - _MAX_CACHED_SETS :], (sequences, argument)]
+        return argument
 
 
-def describe_pool(fleet: WorkerPoolClient) -> str:
+def describe_pool(pool: WorkerPoolClient) -> str:
     """Human-readable number of workers, to be followed by the hardware of each."""
-    workers = fleet.workers()
+    workers = pool.workers()
     return "workers, each" if workers is None else "1 worker," if workers == 1 else f"{workers} workers, each"

@@ -1,7 +1,7 @@
 """Messages between the coordinator and the workers, sent through any executor that pickles calls and answers.
 
-The arguments shared by all calls of a run form a parcel of a few parts, each pickled once. A call names its parcel. A worker that lacks
-some parts answers `MissingArguments`, and the call is sent again together with the missing parts.
+All calls of a run share a few arguments, each pickled once, and a call names them. A worker that lacks some of them answers
+`MissingArguments`, and the call is sent again together with the missing arguments.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ class Call:
 
     software: software of the coordinator, as returned by `software()`
     number: unique number, because Dask computes equal calls only once
-    parcel: name of the shared arguments
-    parts: names of the parts of the shared arguments
-    sent: names of the parts sent with the call as additional, pickled arguments
+    shared_name: name of the set of shared arguments
+    argument_names: name of each shared argument
+    sent: names of the shared arguments sent with the call, pickled
     """
 
     software: str
     number: int
-    parcel: str
-    parts: tuple[str, ...]
+    shared_name: str
+    argument_names: tuple[str, ...]
     sent: tuple[str, ...]
     request: Any
 
@@ -43,9 +43,9 @@ class Done:
 
 @dataclass(frozen=True)
 class MissingArguments:
-    """Names of the parts that the worker lacks."""
+    """Names of the shared arguments that the worker lacks."""
 
-    parts: tuple[str, ...]
+    argument_names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Failed:
     """Failure of a worker to serve a request.
 
     text: human-readable reason
-    again: whether a retry may succeed
+    retryable: whether a retry may succeed
     """
 
     worker: str
     text: str
-    again: bool
+    retryable: bool
 
 
 Answer: TypeAlias = Done | MissingArguments | Failed

@@ -11,58 +11,60 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import GpualignError
 from gpualign.core.execution.remote.protocol import Answer, Call, Done, Failed, MissingArguments, software, this_worker
 
-_KEPT = 2
-"""Number of shared-argument sets that a worker caches: a search alternates between two."""
+_MAX_CACHED = 2
+"""Maximum number of shared-argument sets that a worker caches: a search alternates between two."""
 
 RequestHandler = Callable[[Any], Any]
-"""Function that answers requests, built from the contents of shared arguments."""
+"""Function that answers requests, built from shared arguments."""
 
 
 @dataclass(frozen=True)
 class _Cached:
-    parts: tuple[str, ...]
+    argument_names: tuple[str, ...]
     serve: RequestHandler
 
 
 class WorkerNode:
     """Answers calls, from any thread.
 
-    open: builds, from the parts of shared arguments, a function that answers requests from any thread; both may raise `GpualignError`
+    open: builds, from the shared arguments, a function that answers requests from any thread; both may raise `GpualignError`
     """
 
     def __init__(self, open: Callable[[list[Any]], RequestHandler]) -> None:
         self._open = open
         self._lock = threading.Lock()
-        self._parts: dict[str, Any] = {}
+        self._arguments: dict[str, Any] = {}
         self._cached: dict[str, _Cached] = {}  # by name, least recently used first
 
     def answer(self, call: Call, *payload: bytes) -> Answer:
-        """Answer a call. payload: the pickled parts that the call lists as sent."""
+        """Answer a call. payload: the pickled arguments that the call lists as sent."""
         if call.software != (own := software()):
-            return Failed(this_worker(), f"has {own}, but this is {call.software}; install the same version there", again=False)
+            return Failed(this_worker(), f"has {own}, but this is {call.software}; install the same version there", retryable=False)
         try:
             with self._lock:
-                if call.parcel not in self._cached:
+                if call.shared_name not in self._cached:
                     if missing := self._take(call, payload):
                         return MissingArguments(missing)
-                    self._cached[call.parcel] = _Cached(call.parts, self._open([self._parts[name] for name in call.parts]))
-                cached = self._cached[call.parcel] = self._cached.pop(call.parcel)
+                    self._cached[call.shared_name] = _Cached(
+                        call.argument_names, self._open([self._arguments[name] for name in call.argument_names])
+                    )
+                cached = self._cached[call.shared_name] = self._cached.pop(call.shared_name)
             return Done(cached.serve(call.request))
         except GpualignError as error:
-            return Failed(this_worker(), error.message, again=True)
+            return Failed(this_worker(), error.message, retryable=True)
         except MemoryError:
-            return Failed(this_worker(), "out of memory", again=True)
+            return Failed(this_worker(), "out of memory", retryable=True)
 
     def _take(self, call: Call, payload: tuple[bytes, ...]) -> tuple[str, ...]:
-        """Evict old shared arguments and store the parts that were sent. Returns the names of the parts still missing."""
-        for parcel in list(self._cached)[: 1 - _KEPT]:
-            del self._cached[parcel]
-        used = {*call.parts, *(name for cached in self._cached.values() for name in cached.parts)}
-        self._parts = {name: part for name, part in self._parts.items() if name in used}
+        """Evict old shared arguments and store those that were sent. Returns the names of those still missing."""
+        for name in list(self._cached)[: 1 - _MAX_CACHED]:
+            del self._cached[name]
+        used = {*call.argument_names, *(name for cached in self._cached.values() for name in cached.argument_names)}
+        self._arguments = {name: argument for name, argument in self._arguments.items() if name in used}
         for name, pickled in zip(call.sent, payload, strict=True):
-            if name not in self._parts:
-                self._parts[name] = pickle.loads(pickled)
-        return tuple(name for name in call.parts if name not in self._parts)
+            if name not in self._arguments:
+                self._arguments[name] = pickle.loads(pickled)
+        return tuple(name for name in call.argument_names if name not in self._arguments)
 
 
 def serialized(serve: RequestHandler) -> RequestHandler:
