@@ -90,7 +90,7 @@ class Distances(Protocol):
     """Source of distances between distinct records."""
 
     @property
-    def groups(self) -> DuplicateGroups:
+    def duplicates(self) -> DuplicateGroups:
         """Groups of identical records. Near pairs and members are identified by group number."""
 
     @property
@@ -141,17 +141,17 @@ class ClusterJob:
 
     def run(self, progress: GrowingProgress) -> tuple[Clustering, int]:
         """Return (the clusters, the number of near pairs). Raises `TooLittleMemory` if a linkage would exceed the memory."""
-        edges, groups = self.distances.near(progress, self.memory), self.distances.groups
-        copies = np.bincount(groups.of, minlength=len(groups))
+        edges, duplicates = self.distances.near(progress, self.memory), self.distances.duplicates
+        copies = np.bincount(duplicates.of, minlength=len(duplicates))
         near = edges.standing_for(copies)
         if self.order is not None:
-            order, leaders = first_copies(self.order, groups.of)
-            return of_centroids(greedy(edges, order), edges).of_copies(groups.of, leaders), near
+            order, leaders = first_copies(self.order, duplicates.of)
+            return of_centroids(greedy(edges, order), edges).of_copies(duplicates.of, leaders), near
         labels = single(edges) if self.method == "single" else self._linked(edges, progress)
-        return of_labels(labels, edges, copies).of_copies(groups.of, groups.firsts), near
+        return of_labels(labels, edges, copies).of_copies(duplicates.of, duplicates.firsts), near
 
     def _linked(self, edges: Edges, progress: GrowingProgress) -> Integers:
-        group_of = self.distances.groups.of
+        group_of = self.distances.duplicates.of
         largest = largest_linked(edges, group_of)
         if largest and (needed := linkage_bytes(largest, edges)) > self.memory:
             raise TooLittleMemory(
@@ -179,10 +179,10 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
     groups_equal = scoring.keeps_equals_whole(records.used_codes) and o.ambiguous is not Rule.SKIP
-    groups = group_equal(records) if groups_equal else no_duplicates(records)
-    if groups.repeated:
-        reporter.detail(f"{groups.repeated:,} records equal to earlier ones")
-        distinct = inputs.queries.select(groups.firsts)
+    duplicates = group_equal(records) if groups_equal else no_duplicates(records)
+    if duplicates.repeated:
+        reporter.detail(f"{duplicates.repeated:,} records equal to earlier ones")
+        distinct = inputs.queries.select(duplicates.firsts)
         inputs = replace(inputs, queries=distinct, targets=distinct)
     alignment_options = nw.NwOptions(
         scoring,
@@ -194,7 +194,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     )
     job = nw.prepare_filtered(inputs, alignment_options, nw.Thresholds(filter, o.identity_definition), reporter)
     alignments = Alignments(
-        replace(job.task, queries=records, targets=records), groups, inputs, job, alignment_options, filter, o.identity_definition
+        replace(job.task, queries=records, targets=records), duplicates, inputs, job, alignment_options, filter, o.identity_definition
     )
     return _job(alignments, o, order), alignments
 
@@ -247,13 +247,13 @@ class Alignments:
     """Computes distances by alignment.
 
     task: aligns all records
-    groups: groups of equal records
+    duplicates: groups of equal records
     distinct: one record from each group
     job: aligns `distinct`
     """
 
     task: Task
-    groups: DuplicateGroups
+    duplicates: DuplicateGroups
     distinct: Inputs
     job: PairsJob | NearJob
     options: nw.NwOptions
@@ -271,10 +271,10 @@ class Alignments:
     @property
     def pairs(self) -> int:
         """Number of record pairs, including pairs of identical records."""
-        return self.options.pairing.count(self.groups.records, self.groups.records)
+        return self.options.pairing.count(self.duplicates.records, self.duplicates.records)
 
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
-        edges = GrowingEdges(len(self.groups), left_for_pairs(self.task.queries, memory))
+        edges = GrowingEdges(len(self.duplicates), left_for_pairs(self.task.queries, memory))
         for i, j, values in passing_blocks(self.job, self.filter, self.definition, progress):
             if len(i):
                 edges.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
@@ -292,8 +292,8 @@ class Alignments:
     def describe(self) -> DescriptionRows:
         """Return the rows that describe the job's plan, which covers distinct records only."""
         rows = dict(self.job.describe())
-        counts = {"sequences": f"{self.groups.records:,}", "distinct": f"{len(self.groups):,}", "pairs": f"{self.pairs:,}"}
-        if not self.groups.repeated:
+        counts = {"sequences": f"{self.duplicates.records:,}", "distinct": f"{len(self.duplicates):,}", "pairs": f"{self.pairs:,}"}
+        if not self.duplicates.repeated:
             del counts["distinct"]
         return list({**counts, **rows, **counts}.items())
 
@@ -306,7 +306,7 @@ class _Precomputed:
     threshold: Threshold
 
     @property
-    def groups(self) -> DuplicateGroups:
+    def duplicates(self) -> DuplicateGroups:
         """One group per record, because only the distances between records are known."""
         return no_duplicates(self.precomputed.ids)
 

@@ -132,12 +132,12 @@ class DistJob:
     """A run that is ready to start. Reading its properties changes nothing.
 
     prepared: the task and everything needed to run it
-    left: site counts before and after selection; None: all sites are used
+    sites_left: site counts before and after selection; None: all sites are used
     samples_left: sample counts before and after selection; None: all samples are compared
     """
 
     prepared: PreparedDistances
-    left: FilterResult | None = None
+    sites_left: FilterResult | None = None
     samples_left: SamplesLeft | None = None
 
     @property
@@ -208,7 +208,7 @@ class DistJob:
     @property
     def figures(self) -> dict[str, object]:
         """Selected sample and site counts, for the summary."""
-        chosen = ("samples", self.samples_left), ("sites", self.left)
+        chosen = ("samples", self.samples_left), ("sites", self.sites_left)
         return {name: value for what, left in chosen if left is not None for name, value in _figures(what, left)}
 
     def run(self, sink: AnySink, progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> DistanceTotals:
@@ -262,10 +262,10 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     read, filters = source.samples.total, options.samples
     source = without_excluded(source, filters, reporter)
     excluded = read - source.samples.total
-    source, left = chosen_sites(source, options.sites, filters, budget.panel, options.resources.host_threads, reporter)
+    source, sites_left = chosen_sites(source, options.sites, filters, budget.panel, options.resources.host_threads, reporter)
     if options.sites.maf is None and metric_named(options.metric).measure is Measure.RELATIONSHIP:
         check_founders(source.samples, parameter("metric", options.metric), reporter)
-    samples_left = SamplesLeft.of(read, filters, excluded, source.samples.total) if filters.given else None
+    samples_left = SamplesLeft.of(read, filters, excluded, source.samples.total) if filters.any_set else None
     if engine is None:
         engine = pick_distance_engine(options.resources, reporter, comparisons=float(source.samples.pairs) * source.sites)
     prepared = runner.prepare(source, options.task(), engine, budget, scratch)
@@ -277,4 +277,4 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
         reporter.note(few)
     if options.kernel != AUTO and options.max_distance is not None and options.min_compared is None and _has_few_calls(prepared):
         reporter.note(f"{parameter('kernel', options.kernel)} does not count compared sites: near pairs with few of them are not left out")
-    return DistJob(prepared, left, samples_left)
+    return DistJob(prepared, sites_left, samples_left)

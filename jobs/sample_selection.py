@@ -35,7 +35,7 @@ class SampleFilters:
     min_called: int | Fraction | None = None
 
     @property
-    def given(self) -> bool:
+    def any_set(self) -> bool:
         return bool(self.exclude) or self.min_called is not None
 
 

@@ -132,7 +132,7 @@ class SearchJob:
     unmasked: SequenceSet
     engine: Engine
     trace_memory: int
-    notes: Reporter
+    reporter: Reporter
 
     @property
     def sequences(self) -> int:
@@ -175,7 +175,7 @@ class SearchJob:
             totals = run_search(self.search, space, self.engine, writer, progress, checkpoints)
         hits, cut, notable = (count + before.get(name, 0) for name, count in counts().items())
         if cut:
-            self.notes.note(_describe_unwritten(SuppressedHits(cut, notable), self.options, len(self.task.queries), space is not None))
+            self.reporter.note(_describe_unwritten(SuppressedHits(cut, notable), self.options, len(self.task.queries), space is not None))
         return SearchTotals(totals, hits, cut)
 
     def steps(self, report: PairsSink, progress: GrowingProgress) -> Iterator[None]:
@@ -224,9 +224,9 @@ class SearchJob:
                     f"{parameter('max_evalue')}: with {task.scoring.name} scores have no E-values, because those of"
                     " random sequences are not rare"
                 )
-            self.notes.note(f"no E-values: with {task.scoring.name} the scores of random sequences grow as fast as their length")
+            self.reporter.note(f"no E-values: with {task.scoring.name} the scores of random sequences grow as fast as their length")
             return None
-        self.notes.note(f"E-values by {parameters.source}: lambda {parameters.lambda_:.4g}, K {parameters.k:.3g}")
+        self.reporter.note(f"E-values by {parameters.source}: lambda {parameters.lambda_:.4g}, K {parameters.k:.3g}")
         return SearchSpace(parameters, sides.targets.chance_letters, len(task.targets), sides.strands)
 
 

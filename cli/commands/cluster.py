@@ -166,7 +166,7 @@ def cluster(
                 clustering, near = job.run(progress)
                 members = None
                 if alignments is not None and spec.with_uc:
-                    members = align_members(alignments.task, alignments.groups, clustering, identity_def, memory)
+                    members = align_members(alignments.task, alignments.duplicates, clustering, identity_def, memory)
             write(Clustered(records, clustering, inputs, members, of_identities))
         pairs = {}
         if alignments is not None:

@@ -187,7 +187,7 @@ def expected_hits(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_wid
     if not len(work) or work[0] > _LONGEST_SEARCH:
         return f"{max_rows:,} rows at most, of unknown size: searching one query would take too long"
     count = max(1, int(np.searchsorted(np.cumsum(work), _SEARCHED_CELLS, side="right")))
-    quiet = replace(job, notes=SILENT)
+    quiet = replace(job, reporter=SILENT)
 
     def searched(queries: int) -> tuple[int, int]:
         stream, hits = CountingStream(), 0
