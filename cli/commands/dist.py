@@ -187,7 +187,10 @@ def dist(
         from gpualign.jobs.plotting.output import check_plot
 
         picture = check_plot(plot, spec.without_matrix)
-    outputs = [*output_paths(spec.path, spec.format, others is None, shard), *([spec.beside] if spec.beside and not shard else [])]
+    outputs = [
+        *output_paths(spec.path, spec.format, others is None, shard),
+        *([spec.compared_path] if spec.compared_path and not shard else []),
+    ]
     beside = [*interval_files(regions, mask), *column_files(columns, ignore_columns), *sample_files(exclude)]
     paths = [*lists, *(file for path in named for file in files_of(path)), *beside]
     again = read_again(named, beside)

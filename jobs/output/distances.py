@@ -58,7 +58,7 @@ class DistanceSpec:
         return FORMATS[self.format].layouts[Results.DISTANCES]
 
     @property
-    def of_pairs(self) -> bool:
+    def is_pair_list(self) -> bool:
         """True if pairs are written once each, as computed, without holding a matrix in memory."""
         return self.threshold is not None or self.added or self.layout in (Layout.COLUMNS, Layout.SPARSE)
 
@@ -69,12 +69,12 @@ class DistanceSpec:
             return f"{self.threshold}, which writes only near ones"
         if self.added:
             return f"{parameter('add')}, which writes a list of pairs"
-        return f"{self.format}, for which no matrix is held" if self.of_pairs else None
+        return f"{self.format}, for which no matrix is held" if self.is_pair_list else None
 
     @property
-    def beside(self) -> Path | None:
+    def compared_path(self) -> Path | None:
         """Path of the second matrix, of compared sites; None if compared sites are a column, in the first file, or not requested."""
-        if not self.compared or self.of_pairs or self.format in ("molten", "npz"):
+        if not self.compared or self.is_pair_list or self.format in ("molten", "npz"):
             return None
         assert self.path is not None
         return compared_path(self.path)
@@ -89,7 +89,7 @@ def compared_path(path: Path) -> Path:
 def distance_spec(
     output: str,
     format: str | None,
-    most: float | None,
+    max_distance: float | None,
     min_kinship: float | None,
     compared: bool,
     one_set: bool,
@@ -98,13 +98,13 @@ def distance_spec(
     shard: Shard | None = None,
     plot: str | None = None,
     condensed: bool = False,
-    min_given: bool = False,
+    has_min_compared: bool = False,
 ) -> DistanceSpec:
     """Return the requested output.
 
-    most: value of max_distance
+    max_distance: value of max_distance
     added: as in `DistanceSpec`
-    min_given: whether min_compared is given; if so, tables with column names show the number of compared sites, because this number
+    has_min_compared: whether min_compared is given; if so, tables with column names show the number of compared sites, because this number
         decides which pairs have a distance
 
     Raises `InputError` for contradictory options and unknown suffixes.
@@ -112,11 +112,11 @@ def distance_spec(
     format, path = pick_format(output, format, Results.DISTANCES)
     check_resume(resume, path, format, Results.DISTANCES)
     check_shard(shard, path, format, Results.DISTANCES, plot)
-    threshold = parameter("max_distance") if most is not None else parameter("min_kinship") if min_kinship is not None else None
+    threshold = parameter("max_distance") if max_distance is not None else parameter("min_kinship") if min_kinship is not None else None
     if threshold is not None and not FORMATS[format].keeps_any_pairs:
         raise InputError(f"{threshold} writes a table of pairs, as {_lists()}; {format} holds every pair")
-    if most is not None and most < 0:
-        raise InputError(f"{parameter('max_distance')}: expected 0 or more; found {most:g}")
+    if max_distance is not None and max_distance < 0:
+        raise InputError(f"{parameter('max_distance')}: expected 0 or more; found {max_distance:g}")
     if added and not FORMATS[format].keeps_any_pairs:
         raise InputError(f"{parameter('add')} makes a table of pairs, as {_lists()}; {format} is a matrix, of one file or of two")
     if not one_set and FORMATS[format].square:
@@ -125,11 +125,11 @@ def distance_spec(
         check_condensed(format, one_set)
     format = with_separator(format, path)
     spec = DistanceSpec(format, path, threshold, compared, added, container_of(format, path), condensed)
-    if min_given and spec.of_pairs and spec.layout is not Layout.SPARSE and format != "molten":
+    if has_min_compared and spec.is_pair_list and spec.layout is not Layout.SPARSE and format != "molten":
         spec = replace(spec, compared=True)
     if compared and spec.layout is Layout.SPARSE:
         raise InputError(f"{parameter('compared')}: {format} holds one number per pair; write parquet, arrow or molten, or a second file")
-    if compared and path is None and not spec.of_pairs and format != "molten":
+    if compared and path is None and not spec.is_pair_list and format != "molten":
         raise InputError(
             f"{parameter('compared')} with {format} writes a second matrix beside the first: name a file with -o, or write"
             f" {parameter('format', 'molten')}"
@@ -215,8 +215,8 @@ class DistanceWriter:
         """Write the output and return (totals, square or condensed matrix; None if no matrix is held, and for a shard)."""
         spec, session = self._spec, self._session
         with naming_output(session.query_range.path):
-            if spec.of_pairs:
-                return self._of_pairs(samples, run), None
+            if spec.is_pair_list:
+                return self._write_pairs(samples, run), None
 
             def fill(makes: Sequence[ArrayMaker]) -> tuple[DistanceTotals, Sequence[Values]]:
                 sink = self._matrix(*makes)
@@ -225,7 +225,7 @@ class DistanceWriter:
 
             count = 1 + spec.compared
             names, titles = (self._metric.value, "compared")[:count], (self._metric.name, "compared sites")[:count]
-            matrices = MatrixSpec(spec.format, spec.path, spec.beside, names, titles, self._decimals)
+            matrices = MatrixSpec(spec.format, spec.path, spec.compared_path, names, titles, self._decimals)
             return write_matrices(matrices, session.files, samples.queries, samples.targets, fill, self._threads, session.part)
 
     def _matrix(self, make: ArrayMaker, make_compared: ArrayMaker | None = None) -> MatrixSink | CondensedSink:
@@ -235,17 +235,17 @@ class DistanceWriter:
             return CondensedSink(self._dtype, make, make_compared, rows)
         return MatrixSink(self._dtype, make, make_compared, rows, threads=self._threads)
 
-    def _of_pairs(self, samples: Samples, run: Run) -> DistanceTotals:
+    def _write_pairs(self, samples: Samples, run: Run) -> DistanceTotals:
         spec = self._spec
         if spec.container is not None:
             with self._session.files.binary(spec.path) as stream:
                 return run(pairs_sink(spec, self._metric, stream), self._session.checkpoints)
         if spec.layout is Layout.SPARSE:
-            return self._sparse(samples, run)
+            return self._write_sparse(samples, run)
         with self._session.text() as (lines, checkpoints):
             return run(pairs_sink(spec, self._metric, lines, self._threads), checkpoints)
 
-    def _sparse(self, samples: Samples, run: Run) -> DistanceTotals:
+    def _write_sparse(self, samples: Samples, run: Run) -> DistanceTotals:
         from gpualign.core.distance.output.arrow_sparse import CsrPairsSink
 
         session = self._session

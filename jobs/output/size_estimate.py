@@ -139,7 +139,7 @@ def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
             arrays["compared"] = (shape, np.dtype(np.int32))
         return arrays_text(spec.format, spec.path, arrays, samples.queries, samples.targets)
     sampled, looked_at = sample_distances(job.prepared)
-    if not spec.of_pairs:
+    if not spec.is_pair_list:
         matrices = [[one.values for one in sampled]]
         if spec.compared:
             matrices.append([one.compared for one in sampled if one.compared is not None])
