@@ -140,7 +140,7 @@ def cluster(
     counts = {} if inputs is None else counts_of(inputs)
     if known is None:
         assert inputs is not None
-        messages.run_summary.have_read(counts, resources, format=spec.format)
+        messages.run_summary.record_inputs(counts, resources, format=spec.format)
         job, alignments = prepare(inputs, options, messages)
         records, of_identities = inputs.queries.ids, not (edit and max_distance is not None)
     else:
@@ -148,7 +148,7 @@ def cluster(
         precomputed, of_identities = read_precomputed(
             edges, distances, edit, min_identity is not None, known_ids, messages.warn, resources.memory or default_memory()
         )
-        messages.run_summary.have_read(counts, resources, format=spec.format)
+        messages.run_summary.record_inputs(counts, resources, format=spec.format)
         if edges is not None and known_ids is None:
             count = f"{len(precomputed.ids):,} record{'s'[: len(precomputed.ids) != 1]}"
             messages.note(

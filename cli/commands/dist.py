@@ -239,7 +239,7 @@ def dist(
     with OutputFiles(messages.note) as files, ExitStack() as opened:
         with ExitStack() as inputs:
             source = read(open_calls(sets, inputs), options, files, messages)
-        messages.run_summary.have_read(samples_of(sets, source.samples), resources, format=spec.format)
+        messages.run_summary.record_inputs(samples_of(sets, source.samples), resources, format=spec.format)
         job = prepare(options, source, engine, files.scratch, messages)
         del source
         if picture is not None:

@@ -47,22 +47,22 @@ def merge(parts: tuple[str, ...], output: str, log: str | None, quiet: bool) -> 
 
     messages = ConsoleReporter.of("merge", quiet, log=log)
     ordered = order_parts([PartFileReader(path) for path in parts])
-    described = ordered[0].described
-    path = _checked_path(output, described.format)
-    one_set = described.content == ROWS or ordered[0].has("ids")
-    messages.begin(parts, output_paths(path, described.format, one_set))
+    description = ordered[0].description
+    path = _checked_path(output, description.format)
+    one_set = description.content == ROWS or ordered[0].has("ids")
+    messages.begin(parts, output_paths(path, description.format, one_set))
     with OutputFiles(messages.note) as files, naming_output(path):
-        if described.content == ROWS:
+        if description.content == ROWS:
             with files.text(path) as out:
                 for part in ordered:
-                    for data in part.chunks("rows", skip=0 if part is ordered[0] else part.described.header):
+                    for data in part.chunks("rows", skip=0 if part is ordered[0] else part.description.header):
                         out.write(data)
-        elif described.content == MATRIX:
+        elif description.content == MATRIX:
             _merge_matrices(ordered, path, files)
         else:
             _merge_sparse(ordered, path, files)
     count = f"{len(ordered):,} parts" if len(ordered) > 1 else "1 part"
-    messages.note(f"{count}, {described.identity.rows:,} queries of gpualign {described.identity.command}, in {output}")
+    messages.note(f"{count}, {description.identity.rows:,} queries of gpualign {description.identity.command}, in {output}")
 
 
 def _checked_path(output: str, format: str) -> Path | None:
@@ -91,8 +91,10 @@ def _names(part: PartFileReader) -> tuple[Names, Names]:
     from gpualign.core.sequences.ids import Names
 
     lists = [Names(part.lines(name)) for name in id_list_names(part.has("ids"))]
-    if len(lists[0]) != part.described.identity.rows:
-        raise InputError(f"{part.path}: damaged: it has {len(lists[0]):,} ids for {part.described.identity.rows:,} queries; write it again")
+    if len(lists[0]) != part.description.identity.rows:
+        raise InputError(
+            f"{part.path}: damaged: it has {len(lists[0]):,} ids for {part.description.identity.rows:,} queries; write it again"
+        )
     return lists[0], lists[-1]
 
 
@@ -102,7 +104,7 @@ def _merge_sparse(parts: Sequence[PartFileReader], path: Path | None, files: Out
     from gpualign.core.output.sparse import SPOOLS, Spools
     from gpualign.jobs.output.matrices import write_sparse
 
-    dtype, (queries, targets) = np.dtype(parts[0].described.dtype), _names(parts[0])
+    dtype, (queries, targets) = np.dtype(parts[0].description.dtype), _names(parts[0])
 
     def fill(spools: Spools) -> tuple[None, NumberType]:
         for name, spool in zip(SPOOLS, spools, strict=True):
@@ -138,13 +140,13 @@ def _merge_matrices(parts: Sequence[PartFileReader], path: Path | None, files: O
     from gpualign.jobs.output.matrices import write_matrices
     from gpualign.jobs.output.specs import MatrixSpec
 
-    described = parts[0].described
-    beside = compared_path(path) if described.beside and path is not None else None
-    spec = MatrixSpec(described.format, path, beside, described.names, described.titles, described.decimals)
+    description = parts[0].description
+    beside = compared_path(path) if description.beside and path is not None else None
+    spec = MatrixSpec(description.format, path, beside, description.names, description.titles, description.decimals)
     queries, targets = _names(parts[0])
 
     def fill(makes: Sequence[ArrayMaker]) -> tuple[None, list[Array]]:
-        return None, [_joined(parts, name, make, (len(queries), len(targets))) for name, make in zip(described.names, makes, strict=True)]
+        return None, [_joined(parts, name, make, (len(queries), len(targets))) for name, make in zip(description.names, makes, strict=True)]
 
     write_matrices(spec, files, queries, targets, fill, Resources().host_threads)
 
@@ -159,11 +161,11 @@ def _joined(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, shape:
     condensed = len(stored_shape) == 1
     whole = make((condensed_start(shape[0], shape[0]),) if condensed else shape, dtype)
     out = whole.values
-    placement = None if condensed else MatrixFiller(whole, parts[0].described.triangle, Resources().host_threads)
+    placement = None if condensed else MatrixFiller(whole, parts[0].description.triangle, Resources().host_threads)
     for part in parts:
-        start, stop = part.described.span
+        start, stop = part.description.span
         first = condensed_start(start, shape[0]) if condensed else start
-        column = start if part.described.triangle else 0
+        column = start if part.description.triangle else 0
         expected = (condensed_start(stop, shape[0]) - first,) if condensed else (stop - start, shape[1] - column)
         for at, values in part.rows(f"{name}.npy", expected, dtype, _READ_BYTES):
             if placement is None:

@@ -216,7 +216,7 @@ def nw(
     if groups is not None:
         chosen = read_group_pairs(groups, within, inputs.queries.ids, inputs.targets.ids, messages.warn)
         spec = replace(spec, filter=replace(spec.filter, groups=chosen))
-    messages.run_summary.have_read(counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
+    messages.run_summary.record_inputs(counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
     pairing = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
     if nearest is not None:
         pairing = Pairing.ALL

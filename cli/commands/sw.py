@@ -177,7 +177,7 @@ def sw(
         inputs = read_with_index(next(opened), db, reading, messages)
     else:
         inputs = read_inputs(opened, reading, messages, local=True)
-    messages.run_summary.have_read(counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
+    messages.run_summary.record_inputs(counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
     if of_scores is not None:
         from gpualign.core.planning.tile_plan import Pairing
         from gpualign.jobs import sw_all_scores as every_score

@@ -61,7 +61,7 @@ class RunSummary:
             with naming_output(self.path):
                 check_writable(self.path)
 
-    def have_read(self, counts: Mapping[str, Counts], resources: Resources, **resolved: object) -> None:
+    def record_inputs(self, counts: Mapping[str, Counts], resources: Resources, **resolved: object) -> None:
         """Record the record and letter counts of the inputs, and the values used for options not given (`resolved`)."""
         self._stages.enter(PLANNING)
         if self.path is None:

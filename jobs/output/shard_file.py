@@ -160,9 +160,9 @@ class PartFile:
             write_ids(ids := io.BytesIO(), records)
             self._members[name] = ids
 
-    def _write(self, described: Description) -> None:
+    def _write(self, description: Description) -> None:
         with zipfile.ZipFile(self.files.open(self.path), "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-            archive.writestr(zipfile.ZipInfo(DESCRIPTION), json.dumps({"gpualign part": LAYOUT, **asdict(described)}))
+            archive.writestr(zipfile.ZipInfo(DESCRIPTION), json.dumps({"gpualign part": LAYOUT, **asdict(description)}))
             for name, file in self._members.items():
                 file.seek(0)
                 with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:

@@ -49,8 +49,8 @@ class PartFileReader:
                 raise InputError(f"{path}: a part file of layout {layout}; this gpualign merges layout {LAYOUT}")
             identity = identity_of(fields.pop("identity"))
             values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
-            self.described = Description(identity, **values)
-            _check(self.described)
+            self.description = Description(identity, **values)
+            _check(self.description)
         except InputError:
             raise
         except OSError as error:
@@ -161,25 +161,25 @@ def _check(d: Description) -> None:
 
 def order_parts(parts: Sequence[PartFileReader]) -> list[PartFileReader]:
     """Return all parts of a job in order. Raises `InputError` if a part is missing, a duplicate, or from a different job."""
-    first = parts[0].described
+    first = parts[0].description
     by_number: dict[int, PartFileReader] = {}
     for part in parts:
-        described = part.described
-        first.identity.check(described.identity, part.path, "merge parts of one command and one input")
-        same_job = replace(described, identity=first.identity, shard=(1, described.shard[1]), span=first.span)
+        description = part.description
+        first.identity.check(description.identity, part.path, "merge parts of one command and one input")
+        same_job = replace(description, identity=first.identity, shard=(1, description.shard[1]), span=first.span)
         if same_job != replace(first, shard=(1, first.shard[1])):
-            one, other = (f"a part of {d.shard[1]:,}, as {d.format}" for d in (described, first))
+            one, other = (f"a part of {d.shard[1]:,}, as {d.format}" for d in (description, first))
             raise InputError(f"{part.path}: {one}; {parts[0].path} is {other}")
-        if (twin := by_number.get(described.shard[0])) is not None:
-            number, count = described.shard
+        if (twin := by_number.get(description.shard[0])) is not None:
+            number, count = description.shard
             raise InputError(f"{part.path}: the same part, {number:,} of {count:,}, is {twin.path}; expected each once")
-        by_number[described.shard[0]] = part
+        by_number[description.shard[0]] = part
     count = first.shard[1]
     if missing := [number for number in range(1, count + 1) if number not in by_number]:
         shown = ", ".join(map(str, missing[:10])) + (" ..." if len(missing) > 10 else "")
         raise InputError(f"{len(missing):,} of {count:,} parts {'is' if len(missing) == 1 else 'are'} missing: {shown}")
     ordered = [by_number[number] for number in range(1, count + 1)]
-    stops = [0, *(part.described.span[1] for part in ordered)]
-    if any(part.described.span[0] != stop for part, stop in zip(ordered, stops, strict=False)) or stops[-1] != first.identity.rows:
+    stops = [0, *(part.description.span[1] for part in ordered)]
+    if any(part.description.span[0] != stop for part, stop in zip(ordered, stops, strict=False)) or stops[-1] != first.identity.rows:
         raise InputError(f"{parts[0].path}: damaged: the parts together do not hold every query; write them again")
     return ordered
