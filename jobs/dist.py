@@ -201,7 +201,7 @@ class DistJob:
         targets = len(samples.targets)
         return targets - np.arange(len(samples.queries), dtype=np.float64) * samples.upper_triangle
 
-    def part(self, start: int, stop: int) -> DistJob:
+    def for_queries(self, start: int, stop: int) -> DistJob:
         """Return a job for only the pairs of queries [start, stop)."""
         return replace(self, prepared=self.prepared.part(start, stop))
 

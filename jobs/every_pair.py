@@ -128,7 +128,7 @@ class PairsJob:
         strands = 2 if self.task.both_strands else 1
         return strands * self.plan.query_lengths * self._sums(groups, self.plan.target_lengths)
 
-    def part(self, start: int, stop: int) -> PairsJob:
+    def for_queries(self, start: int, stop: int) -> PairsJob:
         """Return a job for only the pairs of queries [start, stop)."""
         return replace(self, plan=self.plan.part(start, stop))
 

@@ -167,7 +167,7 @@ class NearJob:
         firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(task.queries)))
         return ONE_PER_PAIR.by_query(task.queries.lengths, task.targets.lengths, firsts)
 
-    def part(self, start: int, stop: int) -> NearJob:
+    def for_queries(self, start: int, stop: int) -> NearJob:
         """Return a job for only the pairs of queries [start, stop). Equal records are not grouped, because other parts may need pairs from
         the same group."""
         job = replace(self.ungrouped(), groups=self.groups) if any(duplicates.repeated for duplicates in self.duplicates) else self

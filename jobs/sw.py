@@ -159,7 +159,7 @@ class SearchJob:
         cells: Work = self.search.plan.row_cells.reshape(-1, self.search.sides.queries.per_record).sum(axis=1)
         return cells
 
-    def part(self, start: int, stop: int) -> SearchJob:
+    def for_queries(self, start: int, stop: int) -> SearchJob:
         """Return a job for only the records [start, stop) as queries."""
         return replace(self, search=self.search.part(start, stop))
 

@@ -251,26 +251,26 @@ def dist(
             messages.note(shared)
         written = job.written_as(spec.format, messages)
         queries = len(job.samples.queries)
-        portion = QueryRange.of(job, queries, shard, spec.path, spec.format, Results.DISTANCES)
+        query_range = QueryRange.of(job, queries, shard, spec.path, spec.format, Results.DISTANCES)
         if dry_run:
             from gpualign.jobs.output.size_estimate import expected_distances
 
-            part, (start, stop) = portion.cut(job), portion.span
-            messages.plan([*part.describe(), ("output", expected_distances(spec, part, stop - start))])
+            restricted, (start, stop) = query_range.restrict(job), query_range.span
+            messages.plan([*restricted.describe(), ("output", expected_distances(spec, restricted, stop - start))])
             return
         if job.samples.pairs == 0:
             messages.note("one sample makes no pairs")
 
-        keeping = None
+        resume_policy = None
         if again is not None and not clustered:
-            keeping = resume_policy_of(messages.invocation, resume, queries, lambda: digest_files(again), nbytes)
-        writing = portion.begin(files, keeping, messages.note, picture.path if picture else None)
-        if writing is None:
+            resume_policy = resume_policy_of(messages.invocation, resume, queries, lambda: digest_files(again), nbytes)
+        session = query_range.open(files, resume_policy, messages.note, picture.path if picture else None)
+        if session is None:
             messages.run_summary.write(files, None, {})
             return
         whole = job
-        job, written = (writing.remaining(one) for one in (job, written))
-        pairs_before = writing.done_before(whole, job)[0]
+        job, written = (session.remaining(one) for one in (job, written))
+        pairs_before = session.done_before(whole, job)[0]
 
         write_clusters = clustering = None
         if clustered is not None:
@@ -283,10 +283,10 @@ def dist(
             nonlocal clustering
             if write_clusters is not None:
                 sink = clustering = ClusteringSink(sink, task.metric.counts, files.scratch)
-            with messages.progress(job.work, portion.path, "comparisons") as progress:
+            with messages.progress(job.work, query_range.path, "comparisons") as progress:
                 return written.run(messages.stages.timed(sink), progress, checkpoints)
 
-        writer = DistanceWriter(spec, task.metric, job.dtype, writing, resources.host_threads)
+        writer = DistanceWriter(spec, task.metric, job.dtype, session, resources.host_threads)
         totals, values = writer.write(written.samples, run)
         cluster_figures = {}
         if write_clusters is not None and clustering is not None:

@@ -195,7 +195,7 @@ class OutputFiles:
         self._succeeded = False
 
     def __enter__(self) -> OutputFiles:
-        self._guard = cleaning_up(self._put_away)
+        self._guard = cleaning_up(self._delete_uncommitted)
         self._guard.__enter__()
         return self
 
@@ -207,11 +207,11 @@ class OutputFiles:
                 self._succeeded = True
         finally:
             try:
-                self._put_away()
+                self._delete_uncommitted()
             finally:
                 self._guard.__exit__(None, None, None)
 
-    def _put_away(self) -> None:
+    def _delete_uncommitted(self) -> None:
         """Delete uncommitted files, except the files that a later run can resume. Idempotent: called again if a signal arrives while it is
         running or before its first step."""
         completed = self._resumption is not None and self._resumption.completed  # says the journal: a later run can rename them
@@ -265,23 +265,23 @@ class OutputFiles:
             with naming_output(self._resumed):
                 self._resumption.finish(set(folders))
 
-    def resumable(self, path: Path | None, keeping: ResumePolicy | None, span: tuple[int, int]) -> CheckpointListener | None:
-        """Make `path` resumable if it is a file and `keeping` is not None, and return its checkpoint listener.
+    def resumable(self, path: Path | None, resume_policy: ResumePolicy | None, span: tuple[int, int]) -> CheckpointListener | None:
+        """Make `path` resumable if it is a file and `resume_policy` is not None, and return its checkpoint listener.
 
         If an earlier run has written everything, do its pending renames and return None. span: queries in the output, start and stop.
         Raises `InputError` if this run cannot resume the existing output.
         """
         with naming_output(path):
-            if path is None or keeping is None or not _is_plain(path):
+            if path is None or resume_policy is None or not _is_plain(path):
                 return NO_CHECKPOINTS
         from gpualign.jobs.output.checkpoint import CheckpointedOutput
 
-        self._resumed, self._resumption = path, CheckpointedOutput(path, keeping, span, self._note)
-        if self._resumption.left is None:
+        self._resumed, self._resumption = path, CheckpointedOutput(path, resume_policy, span, self._note)
+        if self._resumption.pending_renames is None:
             return self._resumption
         self._complete = self._resumption.complete_files
         with uninterrupted():
-            self._rename(self._resumption.left)
+            self._rename(self._resumption.pending_renames)
             self._finish([path.parent])
         self._resumption.close(kept=False)
         self._resumption = None

@@ -81,24 +81,24 @@ class CheckpointedOutput:
     """Files of one resumable output. Implements `gpualign.core.execution.pipeline.CheckpointListener`.
 
     path: output path
-    keeping: resume policy: whether this run resumes an earlier run, and the identity that both must share
+    resume_policy: whether this run resumes an earlier run, and the identity that both must share
     span: queries in the output, start and stop
     note: receives notes
 
     Attributes:
     rows: number of queries, counted from the first, that were complete when this run started
-    left: pending renames of a complete output, as for `commit.commit`; only these renames and `finish` remain to be done. None: the
-        output is not complete
+    pending_renames: pending renames of a complete output, as for `commit.commit`; only these renames and `finish` remain to be done.
+        None: the output is not complete
     complete_files: paths of all files of a complete output
     completed: whether the output is complete according to the journal
 
     Raises `InputError` if the existing journal belongs to a different run.
     """
 
-    def __init__(self, path: Path, keeping: ResumePolicy, span: tuple[int, int], note: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, resume_policy: ResumePolicy, span: tuple[int, int], note: Callable[[str], None]) -> None:
         self._path = path
         self._span = span
-        self._keeping = keeping
+        self._resume_policy = resume_policy
         self._note = note
         self._stores: dict[str, _Store] = {}
         self._journal: BinaryIO | None = None
@@ -119,12 +119,12 @@ class CheckpointedOutput:
         self._torn = False
         self._finished = self._folder_synced = False
         self.completed = False
-        self.left: list[tuple[Path, Path | None]] | None = None
+        self.pending_renames: list[tuple[Path, Path | None]] | None = None
         self.complete_files: list[Path] = []
         existing = self._journal_path.exists()
-        if keeping.resume and not existing:
+        if resume_policy.resume and not existing:
             note(f"{path}: nothing to resume; starting from scratch")
-        elif keeping.resume:
+        elif resume_policy.resume:
             self._resume()
         elif existing:
             self._refuse_second()
@@ -156,12 +156,12 @@ class CheckpointedOutput:
         raw = journal.read(_MAX_BYTES)
         earlier, resumed = read_journal(raw, str(self._journal_path), _boot())
         if earlier is not None:
-            self._identity = self._keeping.identity()
+            self._identity = self._resume_policy.identity()
             self._identity.check(earlier, str(self._journal_path))
         if isinstance(resumed, Complete):
             self._journal, self.completed = journal, True
             self._rows = self._span[1]
-            self.left = pending_renames(resumed.files, self._path, self._journal_path)
+            self.pending_renames = pending_renames(resumed.files, self._path, self._journal_path)
             self.complete_files = [self._path.with_name(one.final) for one in resumed.files if one.final is not None]
             return
         if earlier is None or resumed is None or resumed.rows > earlier.rows:
@@ -252,7 +252,7 @@ class CheckpointedOutput:
         if rows <= self._rows or self._silent or now - self._marked < _PAUSE:
             return
         if self._journal is None:
-            if now - self._start < _WAIT + _SHARE * self._keeping.seconds:
+            if now - self._start < _WAIT + _SHARE * self._resume_policy.seconds:
                 return
             self._begin_journal()
         mark = self._measure(rows)  # may wait for a disk, and be interrupted
@@ -298,7 +298,7 @@ class CheckpointedOutput:
             self._silent = True
             return
         try:
-            self._identity = self._keeping.identity()
+            self._identity = self._resume_policy.identity()
         except InputError:
             self._silent = True  # the input has gone, and no run can be resumed without it
             return
@@ -411,7 +411,7 @@ class CheckpointedOutput:
                 self._journal_path.unlink(missing_ok=True)
             elif stays and kept:
                 start, stop = self._span
-                command = _command(self._keeping.words)
+                command = _command(self._resume_policy.arguments)
                 signals.advise(
                     f"{max(0, self._rows - start):,} of {stop - start:,} queries of {self._path} are done; resume with: {command}"
                 )
@@ -434,12 +434,12 @@ def _opened(path: Path) -> BinaryIO:
     return cast(BinaryIO, os.fdopen(descriptor, "r+b"))
 
 
-def _command(words: Sequence[str]) -> str:
-    """Return the command line that resumes the run. words: words of its command line, without the program name."""
+def _command(arguments: Sequence[str]) -> str:
+    """Return the command line that resumes the run. arguments: words of its command line, without the program name."""
     import shlex
 
     resume = for_command_line(parameter("resume"))
-    return shlex.join(["gpualign", *words, *([] if resume in words else [resume])])
+    return shlex.join(["gpualign", *arguments, *([] if resume in arguments else [resume])])
 
 
 def _boot() -> str | None:

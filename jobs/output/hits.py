@@ -75,11 +75,11 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
     if dry_run:
         from gpualign.jobs.output.size_estimate import expected_hits
 
-        messages.plan([*query_range.cut(job).describe(), ("output", expected_hits(spec, job, query_range.span, messages.line_width))])
+        messages.plan([*query_range.restrict(job).describe(), ("output", expected_hits(spec, job, query_range.span, messages.line_width))])
         return
     report_unusual_names(spec.format, job.task, messages.note)
     with OutputFiles(messages.note) as files, naming_output(query_range.path):
-        session = query_range.begin(files, resume_policy_of_task(messages.invocation, spec.resume, job.task), messages.note)
+        session = query_range.open(files, resume_policy_of_task(messages.invocation, spec.resume, job.task), messages.note)
         if session is None:
             messages.run_summary.write(files, None, {})
             return

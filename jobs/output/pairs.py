@@ -177,14 +177,14 @@ def write_every_pair(
     if dry_run:
         from gpualign.jobs.output.size_estimate import expected_pairs
 
-        part, (start, stop) = query_range.cut(job), query_range.span
-        messages.plan([*part.describe(), ("output", expected_pairs(spec, part, stop - start, messages.line_width))])
+        restricted, (start, stop) = query_range.restrict(job), query_range.span
+        messages.plan([*restricted.describe(), ("output", expected_pairs(spec, restricted, stop - start, messages.line_width))])
         return
     report_unusual_names(spec.format, job.task, messages.note)
     with OutputFiles(messages.note) as files:
         with naming_output(query_range.path):
-            keeping = resume_policy_of_task(messages.invocation, spec.resume, job.task, spec.filter.groups)
-            session = query_range.begin(files, keeping, messages.note, None if drawing is None else drawing.path)
+            resume_policy = resume_policy_of_task(messages.invocation, spec.resume, job.task, spec.filter.groups)
+            session = query_range.open(files, resume_policy, messages.note, None if drawing is None else drawing.path)
             if session is None:
                 messages.run_summary.write(files, None, {})
                 return

@@ -29,7 +29,7 @@ class Job(Protocol):
     def row_work(self) -> Work:
         """Approximate work for each query: float64[queries]."""
 
-    def part(self: J, start: int, stop: int, /) -> J:
+    def for_queries(self: J, start: int, stop: int, /) -> J:
         """Return a job for only queries [start, stop)."""
 
 
@@ -70,22 +70,22 @@ class QueryRange:
         assert output is not None
         return cls(queries, shard.rows(job.row_work), shard, shard.path(output), format, results)
 
-    def cut(self, job: J, start: int = 0) -> J:
+    def restrict(self, job: J, start: int = 0) -> J:
         """Return the job for this range, starting at query `start`."""
         span = max(self.span[0], start), self.span[1]
-        return job if span == (0, self.queries) else job.part(*span)
+        return job if span == (0, self.queries) else job.for_queries(*span)
 
-    def begin(
-        self, files: OutputFiles, keeping: ResumePolicy | None, note: Callable[[str], None], picture: Path | None = None
+    def open(
+        self, files: OutputFiles, resume_policy: ResumePolicy | None, note: Callable[[str], None], picture: Path | None = None
     ) -> OutputSession | None:
         """Open the output and return its session, or report that nothing remains to be done and return None.
 
-        keeping: resume policy; None: no later run can resume the output
+        resume_policy: None: no later run can resume the output
         picture: file of the picture to be drawn from the output
 
         Raises `InputError` if this run cannot resume the existing output.
         """
-        checkpoints = files.resumable(self.path, keeping if can_resume(self.format, self.results) else None, self.span)
+        checkpoints = files.resumable(self.path, resume_policy if can_resume(self.format, self.results) else None, self.span)
         if checkpoints is None:
             if picture is not None:
                 note(f"{picture} is as that run left it; `gpualign plot` draws it again")
@@ -95,7 +95,7 @@ class QueryRange:
             note(self.shard.describe(self.span, self.queries, self.path))
             from gpualign.jobs.output.shard_file import PartFile
 
-            part = PartFile.of(files, self.path, keeping, self.shard, self.span, self.format)
+            part = PartFile.of(files, self.path, resume_policy, self.shard, self.span, self.format)
         return OutputSession(self, files, files.rows_done, checkpoints, part)
 
 
@@ -125,12 +125,12 @@ class OutputSession:
         """Return the (pairs, work) of a job completed by earlier runs. rest: the job that remains for this run."""
         if self.done <= self.query_range.span[0]:
             return 0, 0
-        whole = self.query_range.cut(job)
+        whole = self.query_range.restrict(job)
         return whole.pairs - rest.pairs, whole.work - rest.work
 
     def remaining(self, job: J) -> J:
         """Return the part of the whole job that remains to be done."""
-        return self.query_range.cut(job, self.done)
+        return self.query_range.restrict(job, self.done)
 
     @contextmanager
     def text(self) -> Iterator[tuple[ByteWriter, CheckpointListener]]:

@@ -38,13 +38,13 @@ class Invocation:
     command: name of the command
     parameters: parameter values, keyed by parameter name
     options: the same values, keyed by the long name of the option
-    words: words of the command line, without the program name
+    arguments: words of the command line, without the program name
     """
 
     command: str
     parameters: Mapping[str, object]
     options: Mapping[str, object]
-    words: Sequence[str]
+    arguments: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class ResumePolicy:
     resume: resume the existing output
     identity: returns the identity of the run
     seconds: approximate time for the first call of `identity`
-    words: words of the command line, without the program name
+    arguments: words of the command line, without the program name
     """
 
     resume: bool
     identity: Callable[[], Identity]
     seconds: float
-    words: Sequence[str]
+    arguments: Sequence[str]
 
 
 def check_resume(resume: bool, path: Path | None, format: str, results: Results) -> None:
@@ -98,7 +98,7 @@ def resume_policy_of(invocation: Invocation, resume: bool, rows: int, digest: Ca
 
         return Identity(__version__, invocation.command, options, " ".join([digest(), *inputs]), rows)
 
-    return ResumePolicy(resume, identity, nbytes / _DIGEST_BYTES, invocation.words)
+    return ResumePolicy(resume, identity, nbytes / _DIGEST_BYTES, invocation.arguments)
 
 
 def resume_policy_of_task(invocation: Invocation, resume: bool, task: Task, groups: GroupPairs | None = None) -> ResumePolicy:

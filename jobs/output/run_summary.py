@@ -133,7 +133,7 @@ class RunSummary:
         return {
             "gpualign_summary": LAYOUT,
             "command": invocation.command,
-            "command_line": shlex.join(["gpualign", *invocation.words]),
+            "command_line": shlex.join(["gpualign", *invocation.arguments]),
             "started": at(self._started),
             "ended": at(time.time()),
             "versions": {

@@ -115,12 +115,12 @@ class PartFile:
 
     @classmethod
     def of(
-        cls, files: OutputFiles, path: Path | None, keeping: ResumePolicy | None, shard: Shard, span: tuple[int, int], format: str
+        cls, files: OutputFiles, path: Path | None, resume_policy: ResumePolicy | None, shard: Shard, span: tuple[int, int], format: str
     ) -> PartFile:
         """Return the part file for a run. The output must have passed `check_shard`."""
         assert path is not None
-        assert keeping is not None
-        return cls(files, path, keeping.identity(), (shard.number, shard.count), span, format)
+        assert resume_policy is not None
+        return cls(files, path, resume_policy.identity(), (shard.number, shard.count), span, format)
 
     @contextmanager
     def rows(self, checkpoints: CheckpointListener) -> Iterator[tuple[TextFile, CheckpointListener]]:

@@ -193,7 +193,7 @@ def expected_hits(spec: HitSpec, job: SearchJob, span: tuple[int, int], line_wid
         stream, hits = CountingStream(), 0
         sink = rows_sink(stream, job.task, spec.rows, spec.path, line_width)
         if queries:
-            hits = quiet.part(start, start + queries).run(sink, _Unseen()).hits
+            hits = quiet.for_queries(start, start + queries).run(sink, _Unseen()).hits
         else:
             sink.begin(job.search.plan)
             sink.finish()

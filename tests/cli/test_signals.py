@@ -211,13 +211,13 @@ from gpualign.cli import main
 from gpualign.core.common import signals
 from gpualign.jobs.output import atomic_files as files
 signals.install()
-put_away, calls = files.OutputFiles._put_away, []
+delete_uncommitted, calls = files.OutputFiles._delete_uncommitted, []
 def first_step(self):
     calls.append(None)
     if len(calls) == 1:
         os.kill(os.getpid(), signal.SIGINT)
-    put_away(self)
-files.OutputFiles._put_away = first_step
+    delete_uncommitted(self)
+files.OutputFiles._delete_uncommitted = first_step
 def command(**_):
     try:
         with files.OutputFiles(print) as outputs:

@@ -192,7 +192,7 @@ def test_a_link_in_the_place_of_a_part_takes_no_name(folder):
 class Kept:
     """Stands in for the memory of a run."""
 
-    resume, seconds, words = False, 0.0, ["nw"]
+    resume, seconds, arguments = False, 0.0, ["nw"]
 
     def identity(self):
         return Identity("1", "nw", {}, "abc", 100)
