@@ -18,7 +18,7 @@ from itertools import count
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_LEAD_FACTOR
-from gpualign.core.execution.retiling import TileSplit
+from gpualign.core.execution.retiling import split_by_limits
 from gpualign.core.execution.tile_queue import LoadBalancing, TileQueue
 from gpualign.core.planning.tile_plan import MAX_TILES_PER_WORKER, Plan, Tile, TileLimits
 
@@ -362,7 +362,7 @@ def node_seconds(task: Task, limits: TileLimits, gpus: Sequence[Gpu], sink: Sink
         rows, targets = tile.shape
         kind = (rows, targets, tile.cells)
         if kind not in known:
-            parts = len(TileSplit(task, replace(tile, left=2 * tile.cells), limits).tiles)  # another one waits
+            parts = len(split_by_limits(task, replace(tile, left=2 * tile.cells), limits))  # another one waits
             pace = sum(1 / (tile.cells / gpu.rate + parts * gpu.tile_seconds) for gpu in gpus)
             known[kind] = max(1 / pace, sink.gather * rows * targets)
         return known[kind]

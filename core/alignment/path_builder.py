@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alignment.tile_results import Runs
+from gpualign.core.common.scatter import Lines, put
 
 _LARGE = 1 << 20
 """Minimum size, in bytes, of pieces that are not copied."""
@@ -30,12 +31,10 @@ class RunsBuilder:
         self._sizes[place] = runs.sizes
         self._take(runs.pieces)
 
-    def add_columns(self, first_row: int, columns: npt.NDArray[np.int64], runs: Runs, threads: int) -> None:
-        """Add a tile's runs [rows][columns], using `threads` threads: entry [r][c] goes to [first_row + r][columns[c]] of the array."""
-        from gpualign.core.common.scatter import put
-
-        put(self._starts, first_row, columns, runs.starts + self._held if self._held else runs.starts, threads)
-        put(self._sizes, first_row, columns, runs.sizes, threads)
+    def put(self, rows: Lines, columns: Lines, runs: Runs, threads: int) -> None:
+        """Add the runs for the pairs of these rows and columns of a matrix, using `threads` threads."""
+        put(self._starts, rows, columns, runs.starts + self._held if self._held else runs.starts, threads)
+        put(self._sizes, rows, columns, runs.sizes, threads)
         self._take(runs.pieces)
 
     def _take(self, pieces: Sequence[npt.NDArray[np.uint8]]) -> None:

@@ -1,25 +1,54 @@
-"""Copies tile results, whose columns are in any order, into a band."""
+"""Copies rectangles, whose rows and columns may be in any order, into a larger array."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.common._placing import put_columns
+from gpualign.core.common.arrays import Integers
+
+Lines: TypeAlias = "slice | Integers"
+"""Rows or columns of an array: a range with a start and a stop, or numbers in any order."""
+
+_FEW_BYTES = 1 << 20
+"""Numbers smaller than this are copied with NumPy, because loading the compiled module would take as long."""
 
 
-def put(band: npt.NDArray[Any], first_row: int, columns: npt.NDArray[np.int64], values: npt.NDArray[Any], threads: int = 1) -> None:
-    """Set band[first_row : first_row + rows, columns] = values.
-
-    band: contiguous array
-    values: [rows][columns], of the same type
+def put(array: npt.NDArray[Any], rows: Lines, columns: Lines, values: npt.NDArray[Any], threads: int = 1) -> None:
+    """Set row rows[r], column columns[c] of `array` to values[r, c]. array: contiguous
 
     NumPy copies structured arrays field by field, which takes ten times as long, and copies numbers with one thread, at some ns each.
     """
-    assert values.dtype == band.dtype
-    put_columns(_bytes(band), first_row, columns, _bytes(np.ascontiguousarray(values)), threads)
+    columns = as_range(columns)
+    structured = array.dtype.fields is not None
+    if not structured and (isinstance(columns, slice) or not isinstance(rows, slice) or values.nbytes < _FEW_BYTES):
+        array[_index(rows, columns)] = values
+        return
+    elements, values = _bytes(array), _bytes(np.ascontiguousarray(values, dtype=array.dtype))
+    if isinstance(rows, slice):
+        from gpualign.core.common._placing import put_columns
+
+        numbers = np.arange(columns.start, columns.stop) if isinstance(columns, slice) else columns
+        put_columns(elements, rows.start, numbers, values, threads)
+    else:
+        elements[_index(rows, columns)] = values
+
+
+def as_range(lines: Lines) -> Lines:
+    """Return consecutive numbers as a range, because ranges are copied several times as fast; anything else unchanged."""
+    if isinstance(lines, slice) or not len(lines):
+        return lines
+    first = int(lines[0])
+    consecutive = np.array_equal(lines, np.arange(first, first + len(lines)))
+    return slice(first, first + len(lines)) if consecutive else lines
+
+
+def _index(rows: Lines, columns: Lines) -> Any:
+    if isinstance(rows, slice) or isinstance(columns, slice):
+        return rows, columns
+    return np.ix_(rows, columns)
 
 
 def _bytes(values: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:

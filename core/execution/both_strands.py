@@ -14,22 +14,19 @@ The two strands of a query are adjacent in the inner engine's task, so a rectang
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import field, replace
-from itertools import count
-from typing import cast
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alignment.pair_list import NearPairs
-from gpualign.core.alignment.path_builder import RunsBuilder
-from gpualign.core.alignment.task import Detail, Task
-from gpualign.core.alignment.tile_results import STATISTICS, Runs, TileAlignments, TilePairs, TileResult, TileScores
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import Runs, TileAlignments, TilePairs, TileResult, TileScores
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.engine import Capabilities, Engine, Prepared
-from gpualign.core.execution.pipeline import Closable
+from gpualign.core.execution.retiling import Piece, SplitTile, retile
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.pair_rectangles import selected_rectangles
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile, TileLimits
@@ -84,27 +81,19 @@ class BothStrandsPrepared:
         return self.inner.hardware
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-        near = self.task.within is not None
-        open_tiles: dict[int, _OpenTile] = {}
+        return retile(self.task, self.inner, tiles, self._split)
 
-        def inner_tiles() -> Iterator[Tile]:
-            numbers = count()
-            for index, tile in enumerate(tiles):
-                rectangles = [_whole(tile)] if near else list(_rectangles(self.task, self.limits, tile))
-                open_tile = _OpenTile(self.task, tile, len(rectangles))
-                left = max(0, tile.left - tile.cells) + sum(rectangle.cells for rectangle in rectangles) if tile.left else 0
-                for rectangle in rectangles:
-                    number = next(numbers)
-                    open_tiles[number] = open_tile
-                    open_tile.rectangles[number] = rectangle
-                    yield rectangle.stranded(tile, number, index, left)
-                    left = max(0, left - rectangle.cells)
-
-        with closing(cast("Closable", results := self.inner.run(inner_tiles()))):
-            for result in results:
-                open_tile = open_tiles.pop(result.tile.number)
-                if open_tile.add(result):
-                    yield open_tile.result()
+    def _split(self, tile: Tile, first: int, index: int) -> SplitTile:
+        """Return a tile in rectangles whose pairs are all selected, with both strands of each query; see `retile`."""
+        rectangles = [_whole(tile)] if self.task.within is not None else list(_rectangles(self.task, self.limits, tile))
+        left = max(0, tile.left - tile.cells) + sum(rectangle.cells for rectangle in rectangles) if tile.left else 0
+        pieces: list[Piece] = []
+        for number, rectangle in enumerate(rectangles, first):
+            rows = slice(rectangle.start - tile.query_start, rectangle.stop - tile.query_start)
+            columns = slice(0, tile.target_count) if rectangle.columns is None else rectangle.columns
+            pieces.append(Piece(rectangle.stranded(tile, number, index, left), rows, columns))
+            left = max(0, left - rectangle.cells)
+        return SplitTile(tile, pieces, partial(_better, self.task, tile))
 
 
 @dataclass(frozen=True)
@@ -154,64 +143,16 @@ def _rectangles(task: Task, limits: TileLimits, tile: Tile) -> Iterator[_Rectang
         yield _Rectangle(tile.query_start + start, tile.query_start + stop, columns, cells)
 
 
-class _OpenTile:
-    """Collects the better strands for a tile. rectangles: rectangles still without a result, keyed by inner tile number."""
-
-    def __init__(self, task: Task, tile: Tile, count: int) -> None:
-        self.rectangles: dict[int, _Rectangle] = {}
-        self._task = task
-        self._tile = tile
-        self._cut = count > 1
-        self._left = count
-        self._whole: TileResult | None = None
-
-    def add(self, result: TileResult) -> bool:
-        """Add the result of a rectangle. Returns whether it was the last one."""
-        rectangle = self.rectangles.pop(result.tile.number)
-        self._left -= 1
-        if isinstance(result, TilePairs):
-            self._whole = _better_pairs(self._tile, result)
-            return True
-        assert isinstance(result, TileScores | TileAlignments)
-        better = _better(self._task, self._tile, result)
-        if not self._cut and (rectangle.columns is None or len(rectangle.columns) == self._tile.target_count):
-            self._whole = better
-        else:
-            self._put(rectangle, better)
-        return not self._left
-
-    def _put(self, rectangle: _Rectangle, better: TileScores | TileAlignments) -> None:
-        if self._whole is None:
-            shape = self._tile.shape
-            self._scores = np.zeros(shape, dtype=self._task.dtype)
-            self._is_reverse_complement = np.zeros(shape, dtype=np.bool_)
-            self._statistics = np.zeros(shape, dtype=STATISTICS)
-            self._runs = RunsBuilder(shape)
-            self._whole = TileScores(self._tile, self._scores, self._is_reverse_complement)  # replaced below if there are statistics
-        assert rectangle.columns is not None
-        place = np.ix_(np.arange(rectangle.start, rectangle.stop) - self._tile.query_start, rectangle.columns)
-        self._scores[place], self._is_reverse_complement[place] = better.scores, better.is_reverse_complement
-        if isinstance(better, TileAlignments):
-            self._statistics[place] = better.statistics
-            if better.runs is not None:
-                self._runs.add(place, better.runs)
-            if not self._left:
-                runs = self._runs.build() if self._task.detail is Detail.PATH else None
-                self._whole = TileAlignments(self._tile, self._scores, self._statistics, runs, self._is_reverse_complement)
-
-    def result(self) -> TileResult:
-        """Result for the whole tile. Available once every rectangle has been added."""
-        assert self._whole is not None
-        return self._whole
-
-
 def is_better(scoring: Scoring, minus: npt.NDArray[np.signedinteger], plus: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.bool_]:
     """Return a mask of the pairs whose minus strand is better, given the scores on both strands."""
     return minus < plus if scoring.edit else minus > plus
 
 
-def _better(task: Task, tile: Tile, result: TileScores | TileAlignments) -> TileScores | TileAlignments:
-    """Results on the better strand of each pair, from rows that alternate between plus and minus strands."""
+def _better(task: Task, tile: Tile, result: TileResult) -> TileResult:
+    """Return the results on the better strand of each pair, from rows that alternate between plus and minus strands."""
+    if isinstance(result, TilePairs):
+        return _better_pairs(tile, result)
+    assert isinstance(result, TileScores | TileAlignments)
     plus, minus = result.scores[0::2], result.scores[1::2]
     is_minus = is_better(task.scoring, minus, plus)
     scores = np.where(is_minus, minus, plus)

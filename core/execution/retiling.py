@@ -1,169 +1,133 @@
-"""Splits a tile of one plan into tiles sized for a different engine, and reassembles their results.
+"""Computes the tiles of a plan as other tiles of an inner engine, and gathers their results.
 
-This lets an engine work within a different engine's plan: the CPU alongside a GPU, or a cluster node for the coordinator.
+This lets an engine work within a different engine's plan: the CPU alongside a GPU, or a cluster node for the coordinator. It also lets an
+engine compute only some of a tile's pairs, or each pair in more than one form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from typing import Protocol, cast
+from typing import cast
 
-import numpy as np
-
-from gpualign.core.alignment.hits import BestTargets
-from gpualign.core.alignment.path_builder import RunsBuilder
-from gpualign.core.alignment.task import Detail, Task
-from gpualign.core.alignment.tile_results import STATISTICS, TileAlignments, TileHits, TilePairs, TileResult, TileScores
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import TileResult
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.scatter import Lines
 from gpualign.core.execution.engine import Prepared
-from gpualign.core.execution.near_assembly import NearAssembly
 from gpualign.core.execution.pipeline import Closable
+from gpualign.core.execution.result_gather import empty_gather
 from gpualign.core.planning.tile_plan import Band, Plan, Tile, TileLimits
 
 
-class TileAssembly(Protocol):
-    """Collects the results for one tile."""
+@dataclass(frozen=True)
+class Piece:
+    """Some pairs of a tile, as a tile of the inner engine.
 
-    def add(self, result: TileResult, row: int, column: int) -> None:
-        """Add the results for a part of the tile that starts at (row, column)."""
-
-    def result(self) -> TileResult:
-        """Return the result for the whole tile. Called once, after every part has been added."""
-
-
-class _Scores:
-    def __init__(self, task: Task, tile: Tile) -> None:
-        self._tile = tile
-        self._scores = np.zeros(tile.shape, dtype=task.dtype)
-
-    def add(self, result: TileResult, row: int, column: int) -> None:
-        assert isinstance(result, TileScores)
-        rows, columns = result.scores.shape
-        self._scores[row : row + rows, column : column + columns] = result.scores
-
-    def result(self) -> TileResult:
-        return TileScores(self._tile, self._scores)
-
-
-class _Alignments:
-    def __init__(self, task: Task, tile: Tile) -> None:
-        self._tile = tile
-        self._scores = np.zeros(tile.shape, dtype=task.dtype)
-        self._statistics = np.zeros(tile.shape, dtype=STATISTICS)
-        self._runs = RunsBuilder(tile.shape) if task.detail is Detail.PATH else None
-
-    def add(self, result: TileResult, row: int, column: int) -> None:
-        assert isinstance(result, TileAlignments)
-        rows, columns = result.scores.shape
-        place = slice(row, row + rows), slice(column, column + columns)
-        self._scores[place] = result.scores
-        self._statistics[place] = result.statistics
-        if self._runs is not None and result.runs is not None:
-            self._runs.add(place, result.runs)
-
-    def result(self) -> TileResult:
-        return TileAlignments(self._tile, self._scores, self._statistics, None if self._runs is None else self._runs.build())
-
-
-class _Hits:
-    def __init__(self, task: Task, tile: Tile) -> None:
-        assert task.top is not None
-        self._tile = tile
-        self._columns = min(task.top, tile.shape[1])
-        self._best = BestTargets(tile.shape[0], task.top, task.dtype, task.targets.ranks)
-
-    def add(self, result: TileResult, row: int, column: int) -> None:
-        assert isinstance(result, TileHits)
-        self._best.add(slice(row, row + len(result.scores)), result.scores, result.targets)
-
-    def result(self) -> TileResult:
-        columns = slice(self._columns)  # the columns beyond the number of the tile's targets are empty
-        return TileHits(self._tile, self._best.scores[:, columns], self._best.targets[:, columns])
-
-
-class _Pairs:
-    def __init__(self, tile: Tile) -> None:
-        self._tile = tile
-        self._gathered = NearAssembly(tile.band)
-
-    def add(self, result: TileResult, row: int, column: int) -> None:
-        self._gathered.add(result)
-
-    def result(self) -> TileResult:
-        near = self._gathered.finish()
-        return TilePairs(self._tile, near.pairs, near.survivors)
-
-
-def _empty(task: Task, tile: Tile) -> TileAssembly:
-    if task.within is not None:
-        return _Pairs(tile)
-    if task.top is not None:
-        return _Hits(task, tile)
-    return _Scores(task, tile) if task.detail is Detail.SCORE else _Alignments(task, tile)
-
-
-class TileSplit:
-    """Splits a tile into tiles of approximately the size that `limits` asks for, and assembles their results.
-
-    first: number of the first new tile; index: number, within the run, of the band that the new tiles form
-
-    If workers share the tiles, tiles shrink near the end of the original tile or of the work that follows it (`Tile.left`).
+    tile: the inner engine's tile
+    rows, columns: the rows and columns of the outer tile that it covers
     """
 
-    def __init__(self, task: Task, tile: Tile, limits: TileLimits, first: int = 0, index: int = 0) -> None:
-        queries, targets = task.queries.lengths, task.targets.lengths
-        plan = Plan(queries, targets, tile.pairing, limits, tile.shape[0], max(1, tile.shape[1]), task.cost)
-        bands = [(k, min(tile.query_stop, k + limits.band_rows)) for k in range(tile.query_start, tile.query_stop, limits.band_rows)]
-        later = max(0, tile.left - tile.cells)
-        cuts = [
-            cut
-            for start, stop in bands
-            for cut in plan.cuts(start, stop, tile.targets, later + tile.cells * (tile.query_stop - start) // tile.shape[0])
-        ]
-        selected = [(*cut, cells) for cut in cuts if (cells := plan.selected_cells(*cut[:2], tile.targets[slice(*cut[2:])]))]
-        band = Band(tile.query_start, tile.query_stop, tile.band.first_target, tile.band.target_stop, index, len(selected))
-        self._whole = _empty(task, tile)
-        self._places: dict[int, tuple[int, int]] = {}
-        self.tiles: list[Tile] = []
-        left = later + sum(cells for *_, cells in selected)
-        for number, (start, stop, at, to, cells) in enumerate(selected, first):
-            self._places[number] = start - tile.query_start, at
-            self.tiles.append(Tile.of_targets(tile.targets[at:to], number, band, (start, stop), tile.pairing, cells, left))
-            left -= cells
+    tile: Tile
+    rows: Lines
+    columns: Lines
 
-    def add(self, result: TileResult) -> bool:
-        """Add the result of one of `tiles`. Returns whether it was the last one."""
-        self._whole.add(result, *self._places.pop(result.tile.number))
-        return not self._places
+
+@dataclass(frozen=True)
+class SplitTile:
+    """A tile in pieces.
+
+    tile: the tile, as its result names it
+    pieces: the pieces, which cover all selected pairs; none if no pair is selected
+    convert: turns an inner result into a result for the outer task; None: it is one
+    """
+
+    tile: Tile
+    pieces: Sequence[Piece]
+    convert: Callable[[TileResult], TileResult] | None = None
+
+
+class _OpenTile:
+    """A tile, and its results so far. missing: number of pieces without a result."""
+
+    def __init__(self, task: Task, split: SplitTile) -> None:
+        self._split = split
+        self._gather = empty_gather(task, split.tile)
+        self.missing = len(split.pieces)
+
+    def add(self, piece: Piece, result: TileResult) -> None:
+        convert = self._split.convert
+        self._gather.add(piece.rows, piece.columns, result if convert is None else convert(result))
+        self.missing -= 1
 
     def result(self) -> TileResult:
-        """Result for the whole tile. Available once all results have been added."""
-        return self._whole.result()
+        return self._gather.of_tile(self._split.tile)
+
+
+def retile(task: Task, inner: Prepared, tiles: Iterator[Tile], split: Callable[[Tile, int, int], SplitTile]) -> Iterator[TileResult]:
+    """Compute the tiles of a task with an inner engine. Yields their results in any order; closing the iterator stops all work.
+
+    split: (tile, first, index) -> the tile in pieces, numbered from `first`; index: number of the inner band that the pieces form
+
+    The next tile is pulled after all pieces of the previous tile have been taken.
+    """
+    pieces: dict[int, tuple[_OpenTile, Piece]] = {}
+    empty: deque[_OpenTile] = deque()
+
+    def inner_tiles() -> Iterator[Tile]:
+        first = 0
+        for index, tile in enumerate(tiles):
+            one = split(tile, first, index)
+            open_tile = _OpenTile(task, one)
+            first += len(one.pieces)
+            if not one.pieces:
+                empty.append(open_tile)
+            for piece in one.pieces:
+                pieces[piece.tile.number] = open_tile, piece
+                yield piece.tile
+
+    with closing(cast("Closable", results := inner.run(inner_tiles()))):
+        for result in results:
+            open_tile, piece = pieces.pop(result.tile.number)
+            open_tile.add(piece, result)
+            if not open_tile.missing:
+                yield open_tile.result()
+            while empty:
+                yield empty.popleft().result()
+    while empty:
+        yield empty.popleft().result()
+
+
+def split_by_limits(task: Task, tile: Tile, limits: TileLimits, first: int = 0, index: int = 0) -> list[Piece]:
+    """Split a tile into pieces of approximately the size that `limits` asks for. first, index: see `retile`
+
+    If workers share the pieces, they shrink near the end of the tile or of the work that follows it (`Tile.left`).
+    """
+    queries, targets = task.queries.lengths, task.targets.lengths
+    plan = Plan(queries, targets, tile.pairing, limits, tile.shape[0], max(1, tile.shape[1]), task.cost)
+    bands = [(k, min(tile.query_stop, k + limits.band_rows)) for k in range(tile.query_start, tile.query_stop, limits.band_rows)]
+    later = max(0, tile.left - tile.cells)
+    cuts = [
+        cut
+        for start, stop in bands
+        for cut in plan.cuts(start, stop, tile.targets, later + tile.cells * (tile.query_stop - start) // tile.shape[0])
+    ]
+    selected = [(*cut, cells) for cut in cuts if (cells := plan.selected_cells(*cut[:2], tile.targets[slice(*cut[2:])]))]
+    band = Band(tile.query_start, tile.query_stop, tile.band.first_target, tile.band.target_stop, index, len(selected))
+    pieces: list[Piece] = []
+    left = later + sum(cells for *_, cells in selected)
+    for number, (start, stop, at, to, cells) in enumerate(selected, first):
+        inner = Tile.of_targets(tile.targets[at:to], number, band, (start, stop), tile.pairing, cells, left)
+        pieces.append(Piece(inner, slice(start - tile.query_start, stop - tile.query_start), slice(at, to)))
+        left -= cells
+    return pieces
 
 
 def run_resplit(prepared: Prepared, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-    """Compute tiles of any plan with an engine that needs tiles of a different size: split each tile, and yield its reassembled result.
+    """Compute tiles of any plan, each with at least one selected pair, with an engine that needs tiles of a different size.
 
-    The results are in any order.
-
-    tiles: each with at least one selected pair; the next tile is pulled after all parts of the previous tile have been taken
-
-    Closing the iterator stops all work.
+    Yields their results in any order. Closing the iterator stops all work.
     """
     task, limits = prepared.task, prepared.limits
-    open_tiles: dict[int, TileSplit] = {}
-
-    def cut() -> Iterator[Tile]:
-        first = 0
-        for index, tile in enumerate(tiles):
-            split = TileSplit(task, tile, limits, first, index)
-            first += len(split.tiles)
-            for inner_tile in split.tiles:
-                open_tiles[inner_tile.number] = split
-                yield inner_tile
-
-    with closing(cast("Closable", results := prepared.run(cut()))):
-        for result in results:
-            split = open_tiles.pop(result.tile.number)
-            if split.add(result):
-                yield split.result()
+    return retile(task, prepared, tiles, lambda tile, first, index: SplitTile(tile, split_by_limits(task, tile, limits, first, index)))

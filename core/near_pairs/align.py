@@ -11,35 +11,24 @@ import numpy as np
 
 from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs
-from gpualign.core.alignment.path_builder import RunsBuilder
-from gpualign.core.alignment.task import Detail
-from gpualign.core.alignment.tile_results import STATISTICS, TileAlignments, TileScores
 from gpualign.core.common.arrays import Integers
 from gpualign.core.execution.engine import Prepared
 from gpualign.core.execution.pipeline import Closable
+from gpualign.core.execution.result_gather import ResultGather
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
 
 def align_pairs(prepared: Prepared, pairs: NearPairs) -> PairAlignments:
     """Align pairs of the prepared task's records. pairs: sorted by query."""
-    task = prepared.task
-    scores = np.zeros(len(pairs), dtype=task.dtype)
-    statistics = None if task.detail is Detail.SCORE else np.zeros(len(pairs), dtype=STATISTICS)
-    runs = RunsBuilder((len(pairs),)) if task.detail is Detail.PATH else None
-    flipped = np.zeros(len(pairs), dtype=np.bool_) if task.both_strands else None
+    gather = ResultGather(prepared.task, (1, len(pairs)))
     places: dict[int, Integers] = {}
     with closing(cast("Closable", results := prepared.run(_tiles(prepared, pairs, places)))):
         for result in results:
-            assert isinstance(result, TileScores | TileAlignments)
-            place = places.pop(result.tile.number)
-            scores[place] = result.scores[0]
-            if flipped is not None and result.is_reverse_complement is not None:
-                flipped[place] = result.is_reverse_complement[0]
-            if isinstance(result, TileAlignments) and statistics is not None:
-                statistics[place] = result.statistics[0]
-                if runs is not None and result.runs is not None:
-                    runs.add(place, result.runs.part(0))
-    return PairAlignments(scores, statistics, None if runs is None else runs.build(), flipped)
+            gather.add(slice(0, 1), places.pop(result.tile.number), result)
+    scores, statistics, runs, flipped = gather.scores[0], gather.statistics, gather.runs, gather.is_reverse_complement
+    return PairAlignments(
+        scores, None if statistics is None else statistics[0], runs and runs.part(0), None if flipped is None else flipped[0]
+    )
 
 
 def _tiles(prepared: Prepared, pairs: NearPairs, places: dict[int, Integers]) -> Iterator[Tile]:

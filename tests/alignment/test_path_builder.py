@@ -38,7 +38,7 @@ def test_large_pieces_are_not_copied(rng, monkeypatch):
     builder = RunsBuilder((5, 12))
     parts = [some_runs(rng, 12, most) for most in (3, 3, 60, 60, 3)]
     for row, part in enumerate(parts):
-        builder.add_columns(row, np.arange(12), Runs(part.pieces, part.starts[None], part.sizes[None]), 1)
+        builder.put(slice(row, row + 1), np.arange(12), Runs(part.pieces, part.starts[None], part.sizes[None]), 1)
     pieces = builder.build().pieces
     assert [piece is parts[2].pieces[0] or piece is parts[3].pieces[0] for piece in pieces] == [False, True, True, False]
 

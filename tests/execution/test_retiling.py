@@ -8,7 +8,7 @@ from relatives import related_sets, relatives
 from work import CollectPaths, collect, edit, two_valued
 
 from gpualign.core.alignment.task import Detail, Mode, Task
-from gpualign.core.execution.retiling import TileSplit, run_resplit
+from gpualign.core.execution.retiling import run_resplit, split_by_limits
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, make_plan
@@ -89,7 +89,7 @@ def test_tiles_have_no_more_queries_than_a_band(sets):
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
     limits = replace(CpuEngine(1).prepare(task, Budget.of(MEMORY)).limits, tile_cells=1 << 40, band_rows=5, lanes=1)
     whole = next(make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(limits, band_rows=256, first_rows=0)).tiles())
-    parts = TileSplit(task, whole, limits).tiles
+    parts = [piece.tile for piece in split_by_limits(task, whole, limits)]
     assert [(part.query_start, part.query_stop) for part in parts] == [(0, 5), (5, 10), (10, 15), (15, 20), (20, 23)]
     assert sum(part.cells for part in parts) == whole.cells
 
@@ -99,7 +99,7 @@ def test_they_shrink_near_the_end_of_what_is_known_to_follow(sets):
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
     limits = replace(CpuEngine(1).prepare(task, Budget.of(MEMORY)).limits, lanes=1, tile_cells=60_000, sharing_workers=2, first_rows=0)
     whole = replace(next(make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(limits, tile_cells=1 << 40)).tiles()), left=0)
-    alone, followed = (TileSplit(task, replace(whole, left=left), limits).tiles for left in (0, 2 * whole.cells))
+    alone, followed = ([piece.tile for piece in split_by_limits(task, replace(whole, left=left), limits)] for left in (0, 2 * whole.cells))
     assert len(alone) > len(followed)
     assert alone[-1].cells < followed[-1].cells
     assert [alone[0].left, alone[-1].left] == [whole.cells, alone[-1].cells]

@@ -11,7 +11,7 @@ from simulate import AFFINE, EDIT, SHORT, Fit, check_rows, prepared_for, task_of
 from simulation import Gpu, Link, Node, Sink, excerpt, fleet_seconds, node_seconds, pool_seconds, whole
 
 from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER
-from gpualign.core.execution.retiling import TileSplit
+from gpualign.core.execution.retiling import split_by_limits
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.execution.tile_queue import LoadBalancing
 from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
@@ -143,7 +143,7 @@ def test_a_node_cuts_what_it_is_sent():
     tile = max(plan_of(1, tile_cells=10**8).tiles(), key=lambda tile: tile.cells)
     limits = TileLimits(1 << 40, 0, 4, 16, 10**6, 100)
     assert node_seconds(task, limits, [Gpu(RATE)] * 4)(tile) == pytest.approx(tile.cells / RATE / 4)
-    pieces = len(TileSplit(task, tile, limits).tiles)
+    pieces = len(split_by_limits(task, tile, limits))
     assert pieces >= tile.cells / 10**6
     assert node_seconds(task, limits, [Gpu(RATE, 0.5)] * 2)(tile) == pytest.approx((tile.cells / RATE + 0.5 * pieces) / 2)
     rows, targets = tile.shape

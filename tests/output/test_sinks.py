@@ -11,7 +11,8 @@ from work import sequence_set, two_valued
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import STATISTICS, TileScores
-from gpualign.core.common.scatter import put
+from gpualign.core.common._placing import put_columns
+from gpualign.core.common.scatter import as_range, put
 from gpualign.core.execution.band_assembly import PairAssembly, bands_in_order
 from gpualign.core.execution.pipeline import run_pipeline
 from gpualign.core.execution.runner import Discard
@@ -85,24 +86,55 @@ def test_columns_in_any_order(rng, dtype):
     for first_row, rows, columns in ((0, 7, 11), (2, 3, 5), (6, 1, 1), (4, 0, 3), (7, 0, 3), (1, 2, 0)):
         places = rng.permutation(11)[:columns].astype(np.int64)
         values = rng.integers(0, 256, (rows, columns, np.dtype(dtype).itemsize), dtype=np.uint8).view(dtype)[..., 0]
-        put(band, first_row, places, values)
+        put(band, slice(first_row, first_row + rows), places, values)
         for r in range(rows):
             for c, place in enumerate(places.tolist()):
                 expected[first_row + r, place] = values[r, c]
         assert band.tobytes() == expected.tobytes()
+    elements = band.view(np.uint8).reshape(7, 11, -1)
     for first_row, rows, places in ((5, 3, [0]), (8, 0, [0]), (0, 1, [11]), (0, 1, [-1])):
         with pytest.raises(IndexError, match="no such"):
-            put(band, first_row, np.array(places, dtype=np.int64), np.zeros((rows, 1), dtype=dtype))
+            put_columns(elements, first_row, np.array(places, dtype=np.int64), np.zeros((rows, 1, elements.shape[2]), dtype=np.uint8), 1)
     with pytest.raises(ValueError, match="do not fit"):
-        put(band, 0, np.zeros(2, dtype=np.int64), np.zeros((1, 1), dtype=dtype))
+        put_columns(elements, 0, np.zeros(2, dtype=np.int64), np.zeros((1, 1, elements.shape[2]), dtype=np.uint8), 1)
     assert band.tobytes() == expected.tobytes()
+
+
+@given(st.data())
+def test_rows_and_columns_in_any_order_or_in_ranges(data):
+    """Beside NumPy, which sets elements one at a time."""
+    dtype = np.dtype(data.draw(st.sampled_from([np.int32, np.int64, np.bool_, STATISTICS])))
+    shape = data.draw(st.tuples(st.integers(0, 6), st.integers(0, 6)))
+
+    def lines(count):
+        if data.draw(st.booleans()):
+            start, stop = sorted(data.draw(st.tuples(st.integers(0, count), st.integers(0, count))))
+            return slice(start, stop)
+        return np.array(data.draw(st.permutations(range(count)))[: data.draw(st.integers(0, count))], dtype=np.int64)
+
+    rows, columns = map(lines, shape)
+    numbers = [np.arange(count)[one] for count, one in zip(shape, (rows, columns), strict=True)]
+    values = np.arange(1, 1 + len(numbers[0]) * len(numbers[1])).reshape(len(numbers[0]), -1) if len(numbers[0]) else np.zeros((0, 0))
+    values = values.reshape(len(numbers[0]), len(numbers[1]))
+    whole, expected = np.zeros(shape, dtype=dtype), np.zeros(shape, dtype=dtype)
+    put(whole, rows, columns, values.astype(dtype))
+    for r, row in enumerate(numbers[0].tolist()):
+        for c, column in enumerate(numbers[1].tolist()):
+            expected[row, column] = values.astype(dtype)[r, c]
+    assert whole.tobytes() == expected.tobytes()
+
+
+def test_consecutive_numbers_are_a_range():
+    assert as_range(np.array([3, 4, 5])) == slice(3, 6)
+    for other in ([3, 5], [4, 3], []):
+        assert as_range(np.array(other, dtype=np.int64)).tolist() == other
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_many_columns_in_any_order_by_threads(rng, threads):
     values = rng.integers(0, 1 << 30, (70, 30_000), dtype=np.int32)  # some parts
     band, places = np.zeros((75, 30_001), np.int32), rng.permutation(30_001)[1:].astype(np.int64)
-    put(band, 3, places, values, threads)
+    put(band, slice(3, 73), places, values, threads)
     np.testing.assert_array_equal(band[3:73, places], values)
     assert not band[:3].any()
     assert not band[73:].any()

@@ -1,0 +1,121 @@
+"""Gathers the results of tiles, which arrive in any order, into results for a larger tile, a band or a list of pairs."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from gpualign.core.alignment.band_results import Scores
+from gpualign.core.alignment.hits import BestTargets
+from gpualign.core.alignment.path_builder import RunsBuilder
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.alignment.tile_results import (
+    STATISTICS,
+    Runs,
+    Statistics,
+    TileAlignments,
+    TileHits,
+    TilePairs,
+    TileResult,
+    TileScores,
+)
+from gpualign.core.common.arrays import Booleans
+from gpualign.core.common.scatter import Lines, as_range, put
+from gpualign.core.execution.near_assembly import NearAssembly
+from gpualign.core.planning.tile_plan import Tile
+
+
+class TileGather(Protocol):
+    """Gathers the results for one tile from those of its pieces."""
+
+    def add(self, rows: Lines, columns: Lines, result: TileResult) -> None:
+        """Add the result for these rows and columns of the tile."""
+
+    def of_tile(self, tile: Tile) -> TileResult:
+        """Return the result for the whole tile. Called once, after all pieces have been added."""
+
+
+def empty_gather(task: Task, tile: Tile) -> TileGather:
+    """Return a gather for the kind of results that the task asks for."""
+    if task.within is not None:
+        return PairGather(tile)
+    return ResultGather(task, tile.shape) if task.top is None else HitGather(task, tile)
+
+
+class ResultGather:
+    """Gathers scores and, if the task asks for them, alignments. Pairs for which no result is added have zeros.
+
+    shape: numbers of rows and columns
+    threads: number of threads that copy results
+    """
+
+    def __init__(self, task: Task, shape: tuple[int, int], threads: int = 1) -> None:
+        self._shape = shape
+        self._threads = threads
+        self._dtype = task.dtype
+        self._scores: Scores | None = None
+        self._runs = RunsBuilder(shape) if task.detail is Detail.PATH else None
+        self.statistics: Statistics | None = None if task.detail is Detail.SCORE else np.zeros(shape, dtype=STATISTICS)
+        self.is_reverse_complement: Booleans | None = np.zeros(shape, dtype=np.bool_) if task.both_strands else None
+
+    @property
+    def scores(self) -> Scores:
+        if self._scores is None:
+            self._scores = np.zeros(self._shape, dtype=self._dtype)
+        return self._scores
+
+    @property
+    def runs(self) -> Runs | None:
+        return None if self._runs is None else self._runs.build()
+
+    def add(self, rows: Lines, columns: Lines, result: TileResult) -> None:
+        assert isinstance(result, TileScores | TileAlignments)
+        columns = as_range(columns)
+        in_order = isinstance(rows, slice) and isinstance(columns, slice)
+        if in_order and result.scores.shape == self._shape and result.scores.dtype == self._dtype:
+            self._scores = result.scores  # everything at once: most bands of short records are one tile
+        else:
+            put(self.scores, rows, columns, result.scores, self._threads)
+        if self.is_reverse_complement is not None and result.is_reverse_complement is not None:
+            put(self.is_reverse_complement, rows, columns, result.is_reverse_complement, self._threads)
+        if isinstance(result, TileAlignments) and self.statistics is not None:
+            put(self.statistics, rows, columns, result.statistics, self._threads)
+            if self._runs is not None and result.runs is not None:
+                self._runs.put(rows, columns, result.runs, self._threads)
+
+    def of_tile(self, tile: Tile) -> TileScores | TileAlignments:
+        if self.statistics is None:
+            return TileScores(tile, self.scores, self.is_reverse_complement)
+        return TileAlignments(tile, self.scores, self.statistics, self.runs, self.is_reverse_complement)
+
+
+class HitGather:
+    """Gathers the best targets of each query (`Task.top`)."""
+
+    def __init__(self, task: Task, tile: Tile) -> None:
+        assert task.top is not None
+        self._columns = slice(min(task.top, tile.shape[1]))  # the columns beyond the number of the tile's targets are empty
+        self._best = BestTargets(tile.shape[0], task.top, task.dtype, task.targets.ranks)
+
+    def add(self, rows: Lines, columns: Lines, result: TileResult) -> None:
+        assert isinstance(result, TileHits)
+        assert isinstance(rows, slice)
+        self._best.add(rows, result.scores, result.targets)
+
+    def of_tile(self, tile: Tile) -> TileHits:
+        return TileHits(tile, self._best.scores[:, self._columns], self._best.targets[:, self._columns])
+
+
+class PairGather:
+    """Gathers near pairs (`Task.within`)."""
+
+    def __init__(self, tile: Tile) -> None:
+        self._assembly = NearAssembly(tile.band)
+
+    def add(self, rows: Lines, columns: Lines, result: TileResult) -> None:
+        self._assembly.add(result)
+
+    def of_tile(self, tile: Tile) -> TilePairs:
+        near = self._assembly.finish()
+        return TilePairs(tile, near.pairs, near.survivors)
