@@ -323,7 +323,9 @@ class _Precomputed:
 
     def among(self, members: Integers, progress: GrowingProgress) -> Reals:
         return self.threshold.distances(
-            self.precomputed.among(members, f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances")
+            self.precomputed.condensed_among(
+                members, f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances"
+            )
         )
 
     def describe(self) -> DescriptionRows:

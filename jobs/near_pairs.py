@@ -202,7 +202,7 @@ class NearJob:
             rows = 0
             for pairs, rows in records:
                 if self.groups is not None:
-                    pairs = pairs.part(self.groups.selects(pairs.queries, pairs.targets))
+                    pairs = pairs.select(self.groups.selects(pairs.queries, pairs.targets))
                 if len(pairs):
                     held.append(pairs)
                 if sum(map(len, held)) >= min(_ALIGNED_TOGETHER, self._at_once) or self.aligner is None or not held:
@@ -245,7 +245,7 @@ class NearJob:
         first, second = queries.of[pairs.queries], targets.of[pairs.targets]
         _, chosen, back = np.unique(first * len(targets) + second, return_index=True, return_inverse=True)
         distinct = NearPairs(queries.firsts[first[chosen]], targets.firsts[second[chosen]], pairs.distances[chosen])
-        return NearResults(pairs, align_pairs(self.aligner, distinct).part(back), rows)
+        return NearResults(pairs, align_pairs(self.aligner, distinct).select(back), rows)
 
     def _by_distance(self, pairs: NearPairs) -> PairAlignments:
         """Return the results for pairs for which only edit distances are needed."""
@@ -305,7 +305,7 @@ def prepare_near(
     others = task.targets if not targets.repeated else task.targets.select(targets.firsts)
     distinct = others if one_set else task.queries if not queries.repeated else task.queries.select(queries.firsts)
     edit = make_scoring(task.alphabet, ScoringOptions(edit=True))
-    ambiguous = task.ambiguous and task.ambiguous.part(queries.firsts, targets.firsts)
+    ambiguous = task.ambiguous and task.ambiguous.select(queries.firsts, targets.firsts)
     near = Task(
         distinct,
         others,

@@ -139,7 +139,7 @@ def sample_near(job: NearWork) -> SampledPairs:
         rows, columns = _drawn_records(task, job.pairing, size)
         if not len(columns):
             break
-        ambiguous = task.ambiguous and task.ambiguous.part(rows, columns)
+        ambiguous = task.ambiguous and task.ambiguous.select(rows, columns)
         sample = replace(task, queries=task.queries.select(rows), targets=task.targets.select(columns), ambiguous=ambiguous)
         prepared = job.engines.finder.prepare(sample, job.budget)
         plan, start = plan_task(prepared, Pairing.ALL), time.perf_counter()
@@ -194,8 +194,8 @@ def _of_records(job: NearWork, found: NearPairs) -> NearPairs:
         queries, targets = np.minimum(queries, targets), np.maximum(queries, targets)
     pairs = NearPairs(queries, targets, found.distances)
     if job.groups is not None:
-        pairs = pairs.part(job.groups.selects(queries, targets))
-    return pairs.in_order() if len(pairs) else pairs
+        pairs = pairs.select(job.groups.selects(queries, targets))
+    return pairs.sorted() if len(pairs) else pairs
 
 
 def _alike(job: NearWork) -> int:
@@ -239,7 +239,7 @@ def _aligned_within(task: Task, pairs: NearPairs) -> NearPairs:
     """Return as many of the (sorted) pairs as can be aligned almost instantly."""
     cells = task.queries.lengths[pairs.queries] * task.targets.lengths[pairs.targets]
     if not len(cells) or cells.mean() > _LONGEST_CELLS:
-        return pairs.part(slice(0))
+        return pairs.select(slice(0))
     queries = np.unique(pairs.queries, return_index=True)[0].tolist()
     Random(0).shuffle(queries)
     chosen, left = list[int](), _ALIGNED_CELLS
@@ -250,12 +250,12 @@ def _aligned_within(task: Task, pairs: NearPairs) -> NearPairs:
         left -= float(cells[start:stop].sum())
         if left <= 0:
             break
-    return pairs.part(np.array(sorted(chosen), dtype=np.int64))
+    return pairs.select(np.array(sorted(chosen), dtype=np.int64))
 
 
 def _of_listed(task: Task, engine: Engine, budget: Budget, pairs: NearPairs) -> NearResults:
     """Return pairs with their alignments; none if the engine has too little memory for the alignments."""
-    nothing = NearResults(pairs.part(slice(0)), PairAlignments(np.zeros(0, dtype=task.dtype), None, None))
+    nothing = NearResults(pairs.select(slice(0)), PairAlignments(np.zeros(0, dtype=task.dtype), None, None))
     if not len(pairs):
         return nothing
     try:

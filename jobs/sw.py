@@ -161,7 +161,7 @@ class SearchJob:
 
     def for_queries(self, start: int, stop: int) -> SearchJob:
         """Return a job for only the records [start, stop) as queries."""
-        return replace(self, search=self.search.part(start, stop))
+        return replace(self, search=self.search.slice(start, stop))
 
     def run(self, report: PairsSink, progress: GrowingProgress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> SearchTotals:
         """Find, trace and report the hits of every query. Raises `InputError` if requested E-values cannot be computed."""

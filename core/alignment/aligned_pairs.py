@@ -24,8 +24,8 @@ class PairAlignments:
     runs: Runs | None
     is_reverse_complement: npt.NDArray[np.bool_] | None = None
 
-    def part(self, which: npt.NDArray[np.int64]) -> PairAlignments:
+    def select(self, which: npt.NDArray[np.int64]) -> PairAlignments:
         """Return the results for the pairs `which`, which may contain duplicates."""
         statistics = None if self.statistics is None else self.statistics[which]
         flipped = None if self.is_reverse_complement is None else self.is_reverse_complement[which]
-        return PairAlignments(self.scores[which], statistics, self.runs and self.runs.part(which), flipped)
+        return PairAlignments(self.scores[which], statistics, self.runs and self.runs.select(which), flipped)

@@ -82,7 +82,7 @@ class Ambiguous:
         """Return the rule for a task whose queries are both strands of each original query, consecutively."""
         return Ambiguous(self.rule, np.repeat(self.queries, 2), self.targets, self.max_letters)
 
-    def part(self, queries: Integers, targets: Integers) -> Ambiguous:
+    def select(self, queries: Integers, targets: Integers) -> Ambiguous:
         """Return the rule for a subset of the records."""
         return Ambiguous(self.rule, self.queries[queries], self.targets[targets], self.max_letters)
 

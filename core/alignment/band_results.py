@@ -28,9 +28,9 @@ class BandResults:
     runs: Runs | None
     is_reverse_complement: npt.NDArray[np.bool_] | None = None
 
-    def part(self, rows: slice, columns: slice) -> BandResults:
+    def select(self, rows: slice, columns: slice) -> BandResults:
         """Return the results for some queries and targets, as a smaller band. rows, columns: positions within this band."""
-        band, part = self.band, (rows, columns)
+        band, index = self.band, (rows, columns)
         band = replace(
             band,
             start=band.start + rows.start,
@@ -38,6 +38,6 @@ class BandResults:
             first_target=band.first_target + columns.start,
             target_stop=band.first_target + columns.stop,
         )
-        statistics = None if self.statistics is None else self.statistics[part]
-        flipped = None if self.is_reverse_complement is None else self.is_reverse_complement[part]
-        return BandResults(band, self.scores[part], statistics, self.runs and self.runs.part(part), flipped)
+        statistics = None if self.statistics is None else self.statistics[index]
+        flipped = None if self.is_reverse_complement is None else self.is_reverse_complement[index]
+        return BandResults(band, self.scores[index], statistics, self.runs and self.runs.select(index), flipped)

@@ -26,7 +26,7 @@ class Hits:
     def __len__(self) -> int:
         return len(self.queries)
 
-    def part(self, index: slice | npt.NDArray[np.bool_] | Integers) -> Hits:
+    def select(self, index: slice | npt.NDArray[np.bool_] | Integers) -> Hits:
         """Return the hits selected by `index`."""
         return Hits(self.queries[index], self.targets[index], self.scores[index])
 
@@ -46,11 +46,11 @@ class HitBatch:
 NO_HITS = Hits(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 
 
-def join_hits(parts: Sequence[Hits]) -> Hits:
-    """Concatenate hits. parts: at least one part."""
-    if len(parts) == 1:
-        return parts[0]
-    columns = ([p.queries for p in parts], [p.targets for p in parts], [p.scores for p in parts])
+def join_hits(lists: Sequence[Hits]) -> Hits:
+    """Concatenate hits. lists: at least one list."""
+    if len(lists) == 1:
+        return lists[0]
+    columns = ([p.queries for p in lists], [p.targets for p in lists], [p.scores for p in lists])
     return Hits(*(np.concatenate(column) for column in columns))
 
 

@@ -31,14 +31,14 @@ class NearPairs:
     def nbytes(self) -> int:
         return self.queries.nbytes + self.targets.nbytes + self.distances.nbytes
 
-    def part(self, which: Any) -> NearPairs:  # any index of an array
+    def select(self, which: Any) -> NearPairs:  # any index of an array
         return NearPairs(self.queries[which], self.targets[which], self.distances[which])
 
     def transposed(self) -> NearPairs:
         """Return the pairs with queries and targets swapped."""
         return NearPairs(self.targets, self.queries, self.distances)
 
-    def in_order(self) -> NearPairs:
+    def sorted(self) -> NearPairs:
         """Return the pairs sorted by query, then by target, then by distance."""
         same, later = self.queries[1:] == self.queries[:-1], self.queries[1:] > self.queries[:-1]
         if (later | (same & (self.targets[1:] > self.targets[:-1]))).all():
@@ -47,7 +47,7 @@ class NearPairs:
         columns = (self.queries - first, self.targets, self.distances)
         bits = [int(column.max()).bit_length() for column in columns]
         if sum(bits) > 63:
-            return self.part(np.lexsort((self.distances, self.targets, self.queries)))
+            return self.select(np.lexsort((self.distances, self.targets, self.queries)))
         # One number per pair: sorting numbers is several times as fast as sorting by columns.
         packed = ((columns[0] << bits[1] | columns[1]) << bits[2]) | columns[2]
         packed.sort()
@@ -55,8 +55,8 @@ class NearPairs:
         return NearPairs((packed >> (bits[1] + bits[2])) + first, targets, packed & ((1 << bits[2]) - 1))
 
 
-def join_pairs(parts: Sequence[NearPairs]) -> NearPairs:
+def join_pairs(lists: Sequence[NearPairs]) -> NearPairs:
     """Concatenate lists of pairs."""
     none = np.zeros(0, dtype=np.int64)
-    columns = ((part.queries, part.targets, part.distances) for part in (NearPairs(none, none, none), *parts))
+    columns = ((one.queries, one.targets, one.distances) for one in (NearPairs(none, none, none), *lists))
     return NearPairs(*(np.concatenate(column) for column in zip(*columns, strict=True)))

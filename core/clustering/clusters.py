@@ -69,13 +69,13 @@ def of_labels(labels: Integers, edges: Edges, copies: Integers | None = None) ->
     labels = numbered(labels)
     copies = np.ones(edges.count, dtype=np.int64) if copies is None else copies
     near, sums = copies - 1, np.zeros(edges.count)
-    for i, j, distance in edges.parts():
+    for i, j, distance in edges.chunks():
         within = labels[i] == labels[j]
         i, j, distance = i[within], j[within], distance[within]
         for one, other in ((i, j), (j, i)):
             near += np.bincount(one, copies[other], minlength=edges.count).astype(np.int64)
             sums += np.bincount(one, copies[other] * distance, minlength=edges.count)
-    return measured(labels, representatives(labels, near, sums), edges.parts())
+    return measured(labels, representatives(labels, near, sums), edges.chunks())
 
 
 def representatives(labels: Integers, near: Integers, sums: Reals) -> Integers:
@@ -102,20 +102,20 @@ def of_centroids(centroids: Integers, edges: Edges) -> Clustering:
     labels = numbered(centroids)
     chosen = np.empty(int(labels.max(initial=-1)) + 1, dtype=np.int64)
     chosen[labels] = centroids
-    return measured(labels, chosen, edges.parts())
+    return measured(labels, chosen, edges.chunks())
 
 
-def measured(labels: Integers, chosen: Integers, parts: Iterable[tuple[Indices, Indices, Reals]]) -> Clustering:
+def measured(labels: Integers, chosen: Integers, chunks: Iterable[tuple[Indices, Indices, Reals]]) -> Clustering:
     """Return the clustering, with distances between each record and its representative.
 
     labels: cluster of each record, as returned by `numbered`
     chosen: representative of each cluster
-    parts: pairs with distances, as returned by `Edges.parts`
+    chunks: pairs with distances, as returned by `Edges.chunks`
     """
     distances = np.full(len(labels), np.nan)
     distances[chosen] = 0
     of = chosen[labels]
-    for i, j, distance in parts:
+    for i, j, distance in chunks:
         for one, other in ((i, j), (j, i)):
             to_representative = of[one] == other
             distances[one[to_representative]] = distance[to_representative]

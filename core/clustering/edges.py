@@ -20,7 +20,7 @@ Indices = npt.NDArray[np.signedinteger]
 PAIR_BYTES = 16
 """Memory per pair: two int32 and a float64."""
 
-_PART = 1 << 18
+_CHUNK_PAIRS = 1 << 18
 """Number of pairs processed at a time: temporary arrays for these pairs take about twenty megabytes."""
 
 _FIRST_BYTES = 1 << 20
@@ -50,16 +50,16 @@ class Edges:
     def nbytes(self) -> int:
         return self.i.nbytes + self.j.nbytes + self.distance.nbytes
 
-    def parts(self) -> Iterator[tuple[Indices, Indices, Reals]]:
+    def chunks(self) -> Iterator[tuple[Indices, Indices, Reals]]:
         """Yield (i, j, distance) of pairs in list order, few enough at a time that temporary arrays take little memory."""
-        for start in range(0, len(self), _PART):
-            part = slice(start, start + _PART)
-            yield self.i[part], self.j[part], self.distance[part]
+        for start in range(0, len(self), _CHUNK_PAIRS):
+            chunk = slice(start, start + _CHUNK_PAIRS)
+            yield self.i[chunk], self.j[chunk], self.distance[chunk]
 
     def standing_for(self, copies: Integers) -> int:
         """Return the number of near pairs if each record has `copies` copies (int64[count]), which are near each other."""
         within = int((copies * (copies - 1) // 2).sum())
-        return within + sum(int((copies[i] * copies[j]).sum()) for i, j, _ in self.parts())
+        return within + sum(int((copies[i] * copies[j]).sum()) for i, j, _ in self.chunks())
 
     @cached_property
     def _by_pair(self) -> tuple[Integers, Integers]:
@@ -110,8 +110,8 @@ class GrowingEdges:
         if size > len(self._i):
             capacity = min(self._max_pairs, max(size, int(_GROWTH * size), _FIRST_BYTES // PAIR_BYTES))
             self._resize(capacity)
-        part = slice(self._size, size)
-        self._i[part], self._j[part], self._distance[part] = i, j, distance
+        place = slice(self._size, size)
+        self._i[place], self._j[place], self._distance[place] = i, j, distance
         self._size = size
 
     def done(self) -> Edges:

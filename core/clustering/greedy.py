@@ -89,14 +89,14 @@ def _by_choice(edges: Edges, rank: Integers) -> Iterator[tuple[Integers, Integer
     """Yield (ranks of records, ascending; ranks of earlier records near each record, nearest first). Pairs are returned for a few records
     at a time, so that they take little memory in addition to the list."""
     pairs = np.zeros(edges.count, dtype=np.int64)
-    for i, j, _ in edges.parts():
+    for i, j, _ in edges.chunks():
         pairs += np.bincount(np.maximum(rank[i], rank[j]), minlength=edges.count)
     before = np.concatenate(([0], np.cumsum(pairs)))
     start, max_pairs = 0, max(_SORTED, len(edges) // _PASSES)
     while before[start] < before[-1]:
         stop = max(start + 1, int(np.searchsorted(before, before[start] + max_pairs, side="right")) - 1)
         pieces = []
-        for i, j, distance in edges.parts():
+        for i, j, distance in edges.chunks():
             one, other = rank[i], rank[j]
             later = np.maximum(one, other)
             mask = (later >= start) & (later < stop)

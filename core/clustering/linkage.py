@@ -36,7 +36,7 @@ def single(edges: Edges) -> Integers:
     from scipy.sparse.csgraph import connected_components
 
     labels = np.arange(edges.count, dtype=np.int64)
-    for i, j, _ in edges.parts():
+    for i, j, _ in edges.chunks():
         one, other = labels[i], labels[j]
         apart = one != other
         one, other = one[apart], other[apart]
@@ -105,7 +105,7 @@ def _is_cut(edges: Edges, components: Integers) -> npt.NDArray[np.bool_]:
     """Return whether each component has pairs that are not near: bool[components]. Both linkages turn a component without such pairs into
     one cluster, because all its distances are within the cut."""
     number = int(components.max(initial=-1)) + 1
-    pairs = sum((np.bincount(components[i], minlength=number) for i, _, _ in edges.parts()), np.zeros(number, dtype=np.int64))
+    pairs = sum((np.bincount(components[i], minlength=number) for i, _, _ in edges.chunks()), np.zeros(number, dtype=np.int64))
     sizes = np.bincount(components)
     return np.asarray(pairs != sizes * (sizes - 1) // 2)
 
@@ -152,7 +152,7 @@ def _components(edges: Edges, components: Integers) -> Iterator[tuple[Integers, 
     place = np.empty_like(records)
     place[records] = np.arange(edges.count) - starts[components[records]]
     pairs = np.zeros(len(cut), dtype=np.int64)
-    for i, _, _ in edges.parts():
+    for i, _, _ in edges.chunks():
         pairs += np.bincount(components[i], minlength=len(cut))
     selected = np.flatnonzero(cut)
     before = np.concatenate(([0], np.cumsum(pairs[selected])))
@@ -161,7 +161,7 @@ def _components(edges: Edges, components: Integers) -> Iterator[tuple[Integers, 
         stop = max(start + 1, int(np.searchsorted(before, before[start] + max_pairs, side="right")) - 1)
         batch = np.zeros(len(cut), dtype=np.bool_)
         batch[selected[start:stop]] = True
-        chosen = [(i[mask], j[mask], distance[mask]) for i, j, distance in edges.parts() if (mask := batch[components[i]]).any()]
+        chosen = [(i[mask], j[mask], distance[mask]) for i, j, distance in edges.chunks() if (mask := batch[components[i]]).any()]
         i, j, distance = (np.concatenate(columns) for columns in zip(*chosen, strict=True))
         chosen.clear()
         order = np.argsort(components[i], kind="stable")

@@ -79,19 +79,19 @@ class ListedPairs:
     def near(self, threshold: Threshold, memory: int | None = None) -> Edges:
         """Return the near pairs. Raises `TooLittleMemory` if the pairs take more than `memory` bytes; None: no limit."""
         edges = GrowingEdges(len(self.ids), memory)
-        for i, j, values in self.pairs.parts():
+        for i, j, values in self.pairs.chunks():
             mask = threshold.keeps(values)
             if mask.any():
                 edges.add(i[mask], j[mask], threshold.distances(values[mask]))
         return edges.done()
 
-    def among(self, members: Integers, why: str) -> Reals:
+    def condensed_among(self, members: Integers, why: str) -> Reals:
         """Return the condensed values for all pairs of `members`. Raises `InputError`, quoting `why`, if a pair is missing from the
         list."""
         place = np.full(len(self.ids), -1, dtype=np.int64)
         place[members] = np.arange(len(members))
         condensed = np.full(len(members) * (len(members) - 1) // 2, np.nan)
-        for one, other, values in self.pairs.parts():
+        for one, other, values in self.pairs.chunks():
             i, j = place[one], place[other]
             inside = (i >= 0) & (j >= 0)
             i, j = i[inside], j[inside]
@@ -145,7 +145,7 @@ class MatrixOfPairs:
         """Return the condensed values for all pairs; nan for a pair without a value."""
         return np.concatenate([self._row(k) for k in range(len(self.ids))])
 
-    def among(self, members: Integers, why: str) -> Reals:
+    def condensed_among(self, members: Integers, why: str) -> Reals:
         """Return the condensed values for all pairs of `members`. Raises `InputError`, quoting `why`, if a pair has no value."""
         rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
         return _complete(np.concatenate(rows), self.ids, members, why, _WITHOUT_THEM)
@@ -156,9 +156,9 @@ def _rounded(limit: float, dtype: np.dtype[Any]) -> float:
     return float(dtype.type(limit)) if dtype.kind == "f" else limit
 
 
-def _are_fractions(parts: Iterable[Reals]) -> bool:
+def _are_fractions(chunks: Iterable[Reals]) -> bool:
     has_fractions = False
-    for values in parts:
+    for values in chunks:
         if (values > 1).any() or (values < 0).any():
             return False
         has_fractions = has_fractions or bool(((values > 0) & (values < 1)).any())

@@ -174,11 +174,11 @@ def _better_pairs(tile: Tile, result: TilePairs) -> TilePairs:
     """
     strands, targets = result.pairs.queries, result.pairs.targets
     queries, distances = strands // 2, 2 * result.pairs.distances + strands % 2
-    pairs = NearPairs(queries, targets, distances).part(targets >= tile.pairing.first_targets(queries))
+    pairs = NearPairs(queries, targets, distances).select(targets >= tile.pairing.first_targets(queries))
     if len(pairs):
-        pairs = pairs.in_order()  # the better strand of a pair first
+        pairs = pairs.sorted()  # the better strand of a pair first
         first = (np.diff(pairs.queries, prepend=-1) != 0) | (np.diff(pairs.targets, prepend=-1) != 0)
-        pairs = pairs.part(first)
+        pairs = pairs.select(first)
     return TilePairs(tile, pairs, result.left)
 
 

@@ -27,7 +27,7 @@ def align_pairs(prepared: Prepared, pairs: NearPairs) -> PairAlignments:
             gather.add(slice(0, 1), places.pop(result.tile.number), result)
     scores, statistics, runs, flipped = gather.scores[0], gather.statistics, gather.runs, gather.is_reverse_complement
     return PairAlignments(
-        scores, None if statistics is None else statistics[0], runs and runs.part(0), None if flipped is None else flipped[0]
+        scores, None if statistics is None else statistics[0], runs and runs.select(0), None if flipped is None else flipped[0]
     )
 
 

@@ -105,7 +105,7 @@ class DuplicateExpansion:
         return self._retained.nbytes
 
     def band(self, start: int, stop: int, matches: NearPairs) -> Iterator[NearPairs]:
-        """Yield the pairs for queries start .. stop-1, in order, in parts of bounded size. All pairs of a query are in the same part.
+        """Yield the pairs for queries start .. stop-1, in order, in lists of bounded size. All pairs of a query are in the same list.
 
         matches: near pairs of the groups whose first records are in this range; if the sets are shared, only pairs with later groups
 
@@ -115,7 +115,7 @@ class DuplicateExpansion:
             yield from self._unique_pairs(start, stop, matches)
             return
         known = self._known(start, stop, matches)
-        known = known.part(np.argsort(known.queries, kind="stable"))
+        known = known.select(np.argsort(known.queries, kind="stable"))
         groups = self._queries.of[start:stop]
         first, last = np.searchsorted(known.queries, groups), np.searchsorted(known.queries, groups, side="right")
         _, starts = self._targets.members
@@ -133,12 +133,12 @@ class DuplicateExpansion:
         if self._shared and self._offset == 0:
             own = np.arange(start, stop, dtype=np.int64)
             matches = join_pairs([matches, NearPairs(own, own, np.zeros(len(own), dtype=np.int64))])
-        matches = matches.in_order()
+        matches = matches.sorted()
         first = 0
         while first < len(matches):
             end = min(first + self._at_once, len(matches))
             last = int(np.searchsorted(matches.queries, matches.queries[end - 1], side="right"))
-            yield matches.part(slice(first, last))
+            yield matches.select(slice(first, last))
             first = last
 
     def _expand(self, start: int, first: Integers, last: Integers, known: NearPairs) -> NearPairs:
@@ -150,28 +150,28 @@ class DuplicateExpansion:
         if self._shared:  # only members after the query, or from it on
             begin = np.searchsorted(self._keys, partners * (self._targets.records + 1) + rows + start + self._offset)
         pair, place = _ranges(begin, end)
-        return NearPairs(rows[pair] + start, members[place], known.distances[at][pair]).in_order()
+        return NearPairs(rows[pair] + start, members[place], known.distances[at][pair]).sorted()
 
     def _known(self, start: int, stop: int, matches: NearPairs) -> NearPairs:
         """Return all group pairs that records in a band may need, with the query's group first."""
-        parts = [self._retained, matches]
+        lists = [self._retained, matches]
         if self._shared:
             # A group is a target of another only if it has a record after the first record of the other.
-            parts.append(matches.part(self._targets.lasts[matches.queries] > self._targets.firsts[matches.targets]).transposed())
+            lists.append(matches.select(self._targets.lasts[matches.queries] > self._targets.firsts[matches.targets]).transposed())
             new = np.arange(*np.searchsorted(self._queries.firsts, (start, stop)), dtype=np.int64)
-            parts.append(NearPairs(new, new, np.zeros(len(new), dtype=np.int64)))  # records of a group are equal
-        return join_pairs(parts)
+            lists.append(NearPairs(new, new, np.zeros(len(new), dtype=np.int64)))  # records of a group are equal
+        return join_pairs(lists)
 
     def _retain(self, stop: int, known: NearPairs) -> None:
         """Retain the group pairs that records from `stop` on may need."""
         if not self._shared:
-            self._retained = known.part(self._queries.lasts[known.queries] >= stop)
+            self._retained = known.select(self._queries.lasts[known.queries] >= stop)
             return
         # Groups without queries have no records that will be queries.
         last = np.full(len(self._targets), -1, dtype=np.int64)
         last[: len(self._queries)] = self._queries.lasts
         needed = (last[known.queries] >= stop) & (self._targets.lasts[known.targets] >= stop)
-        self._retained = known.part(needed)
+        self._retained = known.select(needed)
 
 
 def _ranges(starts: Integers, stops: Integers) -> tuple[Integers, Integers]:

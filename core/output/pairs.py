@@ -71,12 +71,12 @@ class _BlockLimits:
         pieces = max(1, -(-targets // self.pairs), -(-held // self.runs)) if stop - start == 1 and not self.whole_rows else 1
         step = max(1, -(-targets // pieces))
         for first in range(0, max(1, targets), step):
-            yield results.part(slice(start, stop), slice(first, min(targets, first + step)))
+            yield results.select(slice(start, stop), slice(first, min(targets, first + step)))
 
     def cut_list(self, results: NearResults) -> Iterator[NearResults]:
         """Split a list of pairs into pieces."""
         titles = None if self.titles is None else self.titles[0][results.pairs.queries] + self.titles[1][results.pairs.targets]
-        return results.parts(self.pairs, self.runs, titles)
+        return results.split(self.pairs, self.runs, titles)
 
 
 def blocks_of(
@@ -138,7 +138,7 @@ def _of_better_strands(
         rows, columns = (places.astype(np.int64) for places in np.nonzero(selected))
         statistics = None if piece.statistics is None else piece.statistics[selected]
         is_reverse_complement = None if piece.is_reverse_complement is None else piece.is_reverse_complement[selected]
-        aligned = PairAlignments(piece.scores[selected], statistics, piece.runs and piece.runs.part(selected), is_reverse_complement)
+        aligned = PairAlignments(piece.scores[selected], statistics, piece.runs and piece.runs.select(selected), is_reverse_complement)
         yield block(rows + piece.band.start, columns + piece.band.first_target, aligned)
 
 

@@ -250,7 +250,7 @@ class PairBlock(Block):
         which = np.nonzero(self.selected(unclear))
         recounted: Statistics = self.aligned.copy()
         records = which[0] + self._queries.start, which[1] + self._targets.start
-        recounted[which] = _recount_pairs(ambiguous, self.task, records, self.aligned[which], self.results.runs.part(which))
+        recounted[which] = _recount_pairs(ambiguous, self.task, records, self.aligned[which], self.results.runs.select(which))
         return recounted
 
     @property
@@ -346,7 +346,7 @@ class ListBlock(Block):
         counted, runs = self._paths
         which = np.flatnonzero((ambiguous.queries[queries] > 0) | (ambiguous.targets[targets] > 0))
         recounted: Statistics = counted.copy()
-        recounted[which] = _recount_pairs(ambiguous, self.task, (queries[which], targets[which]), counted[which], runs.part(which))
+        recounted[which] = _recount_pairs(ambiguous, self.task, (queries[which], targets[which]), counted[which], runs.select(which))
         return recounted
 
     @property

@@ -23,8 +23,8 @@ class NearResults:
     aligned: PairAlignments
     rows: int = 0
 
-    def parts(self, pairs: int, run_bytes: int, titles: Integers | None = None) -> Iterator[NearResults]:
-        """Split the results into parts of at most `pairs` pairs and `run_bytes` bytes of runs, but at least all pairs of one query.
+    def split(self, pairs: int, run_bytes: int, titles: Integers | None = None) -> Iterator[NearResults]:
+        """Split the results into pieces of at most `pairs` pairs and `run_bytes` bytes of runs, but at least all pairs of one query.
 
         titles: bytes of titles per pair, which are added to the bytes of runs
         """
@@ -39,5 +39,5 @@ class NearResults:
             reach = int(np.searchsorted(ends, max(limit, start + 1), side="right"))
             stop = int(ends[reach - 1]) if reach and ends[reach - 1] > start else int(ends[reach])
             which = np.arange(start, stop)
-            yield NearResults(self.pairs.part(which), self.aligned.part(which))
+            yield NearResults(self.pairs.select(which), self.aligned.select(which))
             start = stop

@@ -121,6 +121,6 @@ class PassingAssembly:
             within = slice(*np.searchsorted(tile.rows, (start, stop)))
             pieces.append(Hits(*(column[within].astype(np.int64) for column in (tile.rows, tile.targets, tile.scores))))
         hits = join_hits(pieces)
-        hits = hits.part(~self._cut[hits.queries])
-        hits = hits.part(np.argsort(hits.queries, kind="stable"))
+        hits = hits.select(~self._cut[hits.queries])
+        hits = hits.select(np.argsort(hits.queries, kind="stable"))
         return Hits(self._queries[hits.queries], hits.targets, hits.scores)

@@ -48,9 +48,9 @@ class HitOrder:
         ready, waiting = [NO_HITS], []
         for piece in (more, *self._held):
             inside = int(np.searchsorted(piece.queries, stop))
-            ready.append(piece.part(slice(0, inside)))
+            ready.append(piece.select(slice(0, inside)))
             if inside < len(piece):
-                waiting.append(piece.part(slice(inside, len(piece))))
+                waiting.append(piece.select(slice(inside, len(piece))))
         self._held = waiting
         hits = join_hits(ready)
-        return HitBatch(hits.part(np.argsort(hits.queries, kind="stable")), records)
+        return HitBatch(hits.select(np.argsort(hits.queries, kind="stable")), records)

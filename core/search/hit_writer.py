@@ -114,7 +114,7 @@ class HitsWriter:
             before = int(letters[start - 1]) if start else 0
             limit = int(np.searchsorted(letters, before + _CHUNK_LETTERS, side="right"))
             end = max(start + 1, min(start + _CHUNK, limit))
-            self._write(hits.part(slice(start, end)))
+            self._write(hits.select(slice(start, end)))
             start = end
 
     def finish(self) -> None:
@@ -128,25 +128,25 @@ class HitsWriter:
         records = of_queries.records(hits.queries)
         if self._filter.without_self:
             others = records != of_targets.records(hits.targets)
-            hits, records = hits.part(others), records[others]
+            hits, records = hits.select(others), records[others]
         ranks = self._task.targets.ranks[hits.targets]
         order = np.lexsort((hits.queries, ranks, -hits.scores, records))
-        hits, records = hits.part(order), records[order]
+        hits, records = hits.select(order), records[order]
         if of_queries.per_record > 1 or of_targets.per_record > 1:
             _, firsts = np.unique(records * len(of_targets.record_lengths) + of_targets.records(hits.targets), return_index=True)
             firsts.sort()
-            hits, records = hits.part(firsts), records[firsts]
+            hits, records = hits.select(firsts), records[firsts]
         if self._filter.max_hits is None:
             return hits
         places = np.arange(len(hits)) - np.searchsorted(records, records)  # within each record's hits
         self._count_suppressed(hits, records, places - self._filter.max_hits)
-        return hits.part(places < self._filter.max_hits)
+        return hits.select(places < self._filter.max_hits)
 
     def _count_suppressed(self, hits: Hits, records: Integers, beyond: Integers) -> None:
         """Count records with unwritten hits. beyond: >= 0 for an unwritten hit, 0 for a record's first unwritten hit."""
         limit = self._filter.max_evalue
         chosen = beyond == 0 if limit is None else beyond >= 0
-        evalues = None if self._space is None else hit_evalues(self._space, self._sides, hits.part(chosen))
+        evalues = None if self._space is None else hit_evalues(self._space, self._sides, hits.select(chosen))
         if evalues is not None and limit is not None:
             self.unwritten.queries += len(distinct(records[chosen][evalues <= limit]))
             return
@@ -156,7 +156,7 @@ class HitsWriter:
 
     def _write(self, hits: Hits) -> None:
         if self._space is not None and self._filter.max_evalue is not None:
-            hits = hits.part(hit_evalues(self._space, self._sides, hits) <= self._filter.max_evalue)
+            hits = hits.select(hit_evalues(self._space, self._sides, hits) <= self._filter.max_evalue)
         if not len(hits):
             return
         traced = None if self._trace is None else self._trace(hits)

@@ -74,7 +74,7 @@ class SearchPlan:
     def task(self) -> Task:
         return self.prepared.task
 
-    def part(self, start: int, stop: int) -> SearchPlan:
+    def slice(self, start: int, stop: int) -> SearchPlan:
         """Return the plan with only records [start, stop) as queries."""
         per_record = self.sides.queries.per_record
         return replace(self, plan=self.plan.part(start * per_record, stop * per_record))

@@ -142,7 +142,7 @@ class Kinds:
         self.protein = protein if self.protein < 0 else self.protein
         self.dna = dna if self.dna < 0 else self.dna
 
-    def among(self, records: npt.NDArray[np.int64]) -> Kinds:
+    def select(self, records: npt.NDArray[np.int64]) -> Kinds:
         """Return the letter counts renumbered for a subset of the records; the dropped records must be empty.
 
         records: remaining records, ascending

@@ -135,7 +135,7 @@ def clean(
     kept = np.flatnonzero(letters.lengths)
     described = records.descriptions.select(kept) if records.descriptions is not None else None
     letters = StringColumn(letters.text, np.append(0, letters.offsets[kept + 1]))
-    return Records(ids.select(kept), letters, described, kinds=kinds and kinds.among(kept), encoded=records.encoded), kept + before + 1
+    return Records(ids.select(kept), letters, described, kinds=kinds and kinds.select(kept), encoded=records.encoded), kept + before + 1
 
 
 def unique(ids: StringColumn, numbers: npt.NDArray[np.int64], source: str, allow_duplicates: bool) -> StringColumn:

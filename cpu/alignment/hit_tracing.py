@@ -100,9 +100,9 @@ class HitTracer:
         """Return STATISTICS[hits] and the hits' CIGAR runs, with starts and sizes [hits]. Raises `TooLittleMemory` if a pair needs more
         memory."""
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), RunsBuilder((len(hits),))
-        places = sorted(cut_hits(hits.queries, self._threads), key=lambda call: -self._longest_pass(hits.part(call)))
+        places = sorted(cut_hits(hits.queries, self._threads), key=lambda call: -self._longest_pass(hits.select(call)))
         self._cells += float(self._pair_cells(hits).sum())
-        for place, (counts, paths) in zip(places, self._traced(map(hits.part, places)), strict=True):
+        for place, (counts, paths) in zip(places, self._traced(map(hits.select, places)), strict=True):
             statistics[place] = counts
             runs.add(place, paths)
         return statistics, runs.build()

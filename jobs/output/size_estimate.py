@@ -261,7 +261,7 @@ def _first(results: NearResults, count: int) -> NearResults:
     from gpualign.core.results.near_results import NearResults
 
     numbers = np.arange(count, dtype=np.int64)
-    return NearResults(results.pairs.part(numbers), results.aligned.part(numbers))
+    return NearResults(results.pairs.select(numbers), results.aligned.select(numbers))
 
 
 def _kept(spec: OutputSpec, job: PairsJob | NearJob, filter: Filter, results: NearResults) -> int:

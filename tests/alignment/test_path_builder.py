@@ -29,7 +29,7 @@ def test_parts_in_any_order(rng, monkeypatch, large):
             expected[at] = path
     built = builder.build()
     assert paths(built) == expected
-    assert paths(built.part([5, 5, 0])) == [expected[5], expected[5], expected[0]]
+    assert paths(built.select([5, 5, 0])) == [expected[5], expected[5], expected[0]]
     assert (len(built.pieces) == 1) == (large == 10**6)
 
 

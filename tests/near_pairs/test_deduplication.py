@@ -40,7 +40,7 @@ def expand(queries, targets, pairing, most, cuts):
     parts, start = [], 0
     for low, high in zip([0, *ends[:-1]], ends, strict=True):
         stop = int(first.firsts[high]) if high < len(first) else len(queries)
-        wanted = found.part((found.queries >= low) & (found.queries < high))
+        wanted = found.select((found.queries >= low) & (found.queries < high))
         band = list(expansion.band(start, stop, wanted))
         assert all(((part.queries >= start) & (part.queries < stop)).all() for part in band)
         parts += band
@@ -107,7 +107,7 @@ def test_pairs_in_order(seed, count, most):
     """Small numbers are packed in one, larger ones are not; lists that are in order stay as they are."""
     rng = np.random.default_rng(seed)
     pairs = NearPairs(*(rng.integers(0, most, count) for _ in range(3)))
-    ordered = pairs.in_order()
+    ordered = pairs.sorted()
     expected = sorted(zip(pairs.queries.tolist(), pairs.targets.tolist(), pairs.distances.tolist(), strict=True))
     assert list(zip(ordered.queries.tolist(), ordered.targets.tolist(), ordered.distances.tolist(), strict=True)) == expected
-    assert len(set(zip(ordered.queries.tolist(), ordered.targets.tolist(), strict=True))) < count or ordered.in_order() is ordered
+    assert len(set(zip(ordered.queries.tolist(), ordered.targets.tolist(), strict=True))) < count or ordered.sorted() is ordered

@@ -30,7 +30,7 @@ def results(queries, sizes):
 def test_parts_hold_whole_queries(rows, most_pairs, max_bytes):
     queries, sizes = np.array([row[0] for row in rows], dtype=np.int64), [row[1] for row in rows]
     whole = results(queries, sizes)
-    parts = list(whole.parts(most_pairs, max_bytes))
+    parts = list(whole.split(most_pairs, max_bytes))
     assert np.concatenate([np.zeros(0), *(part.aligned.scores for part in parts)]).tolist() == list(range(len(rows)))
     seen = [set(part.pairs.queries.tolist()) for part in parts]
     assert all(not one & other for one, other in pairwise(seen))

@@ -49,7 +49,7 @@ def bands(aligned):
     """Every pair, in bands of several queries and in bands of parts of the targets of one."""
     last = aligned.rectangle(range(11, 12), range(12)).results
     whole = [aligned.rectangle(rows, range(12)).results for rows in (range(7), range(7, 11))]
-    return [*whole, *(last.part(slice(0, 1), columns) for columns in (slice(0, 5), slice(5, 12)))]
+    return [*whole, *(last.select(slice(0, 1), columns) for columns in (slice(0, 5), slice(5, 12)))]
 
 
 def written(aligned, bands, format, threads, filter=None, run_bytes=1 << 20):
