@@ -56,17 +56,17 @@ _AT_ONCE = 1 << 18
 class NearTotals(Totals):
     """Totals of a run that finds near pairs.
 
-    left: number of pairs of distinct records that remain after each step
+    survivors: number of pairs of distinct records that remain after each step
     distinct: number of distinct records
     """
 
-    left: Mapping[str, int]
+    survivors: Mapping[str, int]
     distinct: int
 
     @property
     def figures(self) -> dict[str, object]:
         figures = {"pairs": self.pairs, "seconds": round(self.seconds, 6), "pairs_per_second": round(self.pairs / max(self.seconds, 1e-9))}
-        return {**figures, "distinct_sequences": self.distinct, "pairs_left": dict(self.left)}
+        return {**figures, "distinct_sequences": self.distinct, "pairs_left": dict(self.survivors)}
 
 
 @dataclass(frozen=True)
@@ -175,9 +175,11 @@ class NearJob:
 
     def run(self, sink: Sink[Plan, NearResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> NearTotals:
         """Classify every pair and send the pairs that may pass the thresholds to the sink, in order."""
-        start, left = time.perf_counter(), Counter[str]()
-        run_pipeline(self.plan, self._bands(progress, left), sink, lambda results: results.rows, checkpoints)
-        return NearTotals(self.pairs, self.work, time.perf_counter() - start, left, sum({id(g): len(g) for g in self.duplicates}.values()))
+        start, survivors = time.perf_counter(), Counter[str]()
+        run_pipeline(self.plan, self._bands(progress, survivors), sink, lambda results: results.rows, checkpoints)
+        return NearTotals(
+            self.pairs, self.work, time.perf_counter() - start, survivors, sum({id(g): len(g) for g in self.duplicates}.values())
+        )
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
         """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""
@@ -186,7 +188,7 @@ class NearJob:
                 yield from blocks_of(self.task, identity_definition, band, self.pairing)
 
     @property
-    def _at_once(self) -> int:
+    def _max_pairs(self) -> int:
         """Number of record pairs to generate at a time so that their alignments fit in memory."""
         if self.aligner is None:
             return _AT_ONCE
@@ -194,10 +196,10 @@ class NearJob:
         letters = float(task.queries.lengths.mean() + task.targets.lengths.mean())
         return int(np.clip(limits.result_bytes / (limits.item_bytes + limits.letter_bytes * letters), 1, _AT_ONCE))
 
-    def _bands(self, progress: Progress, left: Counter[str]) -> Iterator[NearResults]:
-        """Yield the bands' results. left: updated with the number of pairs that survive each step."""
+    def _bands(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearResults]:
+        """Yield the bands' results. survivors: updated with the number of pairs that survive each step."""
         bands = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearAssembly, progress)
-        with closing(cast("Closable", records := self._of_records(bands, left))):
+        with closing(cast("Closable", records := self._of_records(bands, survivors))):
             held: list[NearPairs] = []
             rows = 0
             for pairs, rows in records:
@@ -205,18 +207,18 @@ class NearJob:
                     pairs = pairs.select(self.groups.selects(pairs.queries, pairs.targets))
                 if len(pairs):
                     held.append(pairs)
-                if sum(map(len, held)) >= min(_ALIGNED_TOGETHER, self._at_once) or self.aligner is None or not held:
+                if sum(map(len, held)) >= min(_ALIGNED_TOGETHER, self._max_pairs) or self.aligner is None or not held:
                     yield self.aligned(join_pairs(held), rows)
                     held = []
             if held:
                 yield self.aligned(join_pairs(held), rows)
 
-    def _of_records(self, bands: Iterator[NearBand], left: Counter[str]) -> Iterator[tuple[NearPairs, int]]:
+    def _of_records(self, bands: Iterator[NearBand], survivors: Counter[str]) -> Iterator[tuple[NearPairs, int]]:
         """Expand near pairs of distinct records to near pairs of all records, in order. Each item includes the number of queries whose
         pairs have all been yielded."""
         queries, targets = self.duplicates
         shared, with_self = self.pairing is not Pairing.ALL, self.pairing is Pairing.ABOVE_OR_EQUAL
-        expansion = DuplicateExpansion(queries, targets, shared, with_self, self._at_once)
+        expansion = DuplicateExpansion(queries, targets, shared, with_self, self._max_pairs)
         (start, end), held = self._rows, list[NearPairs]()
 
         def expanded(stop: int) -> Iterator[tuple[NearPairs, int]]:
@@ -226,7 +228,7 @@ class NearJob:
 
         with closing(cast("Closable", bands)):
             for band in bands:
-                left.update(band.survivors)
+                survivors.update(band.survivors)
                 held.append(band.pairs)
                 if band.band.target_stop < self.plan.targets:
                     continue  # the queries have more targets, in the bands that follow
@@ -270,7 +272,7 @@ def excludes_pairs(task: Task, bound: EditBound) -> bool:
     """True if a bound excludes any pairs."""
     bound = replace(task, within=bound).usual_within
     lengths = task.queries.lengths.mean(keepdims=True).astype(np.int64), task.targets.lengths.mean(keepdims=True).astype(np.int64)
-    apart = max(int(bound.grams(1, *pair)[0]) for pair in (lengths, lengths[::-1]))  # letters, from the edits or the coverage
+    apart = max(int(bound.max_different_grams(1, *pair)[0]) for pair in (lengths, lengths[::-1]))  # letters, from the edits or the coverage
     return apart < _MAX_EDITS * max(int(length[0]) for length in lengths)
 
 

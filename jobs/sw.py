@@ -168,14 +168,14 @@ class SearchJob:
         with self._writing(report) as (writer, space):
 
             def counts() -> dict[str, int]:
-                more = writer.unwritten
+                more = writer.suppressed
                 return {"hits": writer.written, "queries_with_more_hits": more.queries, "notable": more.notable}
 
             before = checkpoints.register_counts(counts)
             totals = run_search(self.search, space, self.engine, writer, progress, checkpoints)
         hits, cut, notable = (count + before.get(name, 0) for name, count in counts().items())
         if cut:
-            self.reporter.note(_describe_unwritten(SuppressedHits(cut, notable), self.options, len(self.task.queries), space is not None))
+            self.reporter.note(_describe_suppressed(SuppressedHits(cut, notable), self.options, len(self.task.queries), space is not None))
         return SearchTotals(totals, hits, cut)
 
     def steps(self, report: PairsSink, progress: GrowingProgress) -> Iterator[None]:
@@ -282,18 +282,20 @@ def _relabelled(trace: Trace, task: Task) -> Trace:
     return trace_and_relabel
 
 
-def _describe_unwritten(unwritten: SuppressedHits, o: SwOptions, queries: int, with_evalues: bool) -> str:
+def _describe_suppressed(suppressed: SuppressedHits, o: SwOptions, queries: int, with_evalues: bool) -> str:
     """Return a human-readable sentence about the hits that the limit suppressed."""
     passing = "hits" if o.min_score is None and o.max_evalue is None else "hits that pass"
     limit = parameter("max_hits", o.hits_per_query) + (" by default" if o.max_hits is None else "")
-    text = f"{unwritten.queries:,} of {queries:,} queries have more {passing} than the {o.hits_per_query:,} that are kept of each ({limit})"
+    text = (
+        f"{suppressed.queries:,} of {queries:,} queries have more {passing} than the {o.hits_per_query:,} that are kept of each ({limit})"
+    )
     if o.min_identity is not None:
         return f"{text}; {parameter('min_identity')} chose among those"
     if o.has_threshold or not with_evalues:
         return text
-    if not unwritten.notable:
+    if not suppressed.notable:
         return f"{text}; the next hit of none has an E-value of {NOTABLE:g} or less"
     return (
-        f"{text}; the next hit of {unwritten.notable:,} has an E-value of {NOTABLE:g} or less: "
+        f"{text}; the next hit of {suppressed.notable:,} has an E-value of {NOTABLE:g} or less: "
         f"a threshold such as {parameter('max_evalue')}, without {parameter('max_hits')}, writes all that pass"
     )

@@ -121,8 +121,8 @@ class ConsoleReporter:
         )
 
     def near_summary(self, sequences: int, totals: NearTotals, engine: str, kept: int | None, earlier: int = 0) -> None:
-        left = ", ".join(f"{step} {count:,}" for step, count in totals.left.items())
-        self.note(f"{totals.distinct:,} distinct" + (f"; of these, pairs left by each step: {left}" if left else ""))
+        survivors = ", ".join(f"{step} {count:,}" for step, count in totals.survivors.items())
+        self.note(f"{totals.distinct:,} distinct" + (f"; of these, pairs left by each step: {survivors}" if survivors else ""))
         passed = "" if kept is None else f", {kept:,} kept,"
         self.note(
             f"{_count(sequences, 'sequence')}, {_pairs(totals.pairs, earlier)}{passed} in {totals.seconds:.2f} s, "

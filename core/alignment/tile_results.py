@@ -116,13 +116,13 @@ class TileHits:
 class TilePairs:
     """Pairs in a tile that are within the bound `Task.within`, in any order.
 
-    left: number of pairs that remain after each of the engine's filter steps, keyed by the step's human-readable name. The steps are
+    survivors: number of pairs that remain after each of the engine's filter steps, keyed by the step's human-readable name. The steps are
         listed in execution order and are the same in every tile
     """
 
     tile: Tile
     pairs: NearPairs
-    left: Mapping[str, int]
+    survivors: Mapping[str, int]
 
 
 TileResult: TypeAlias = TileScores | TileAlignments | TileHits | TilePairs

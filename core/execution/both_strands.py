@@ -179,7 +179,7 @@ def _better_pairs(tile: Tile, result: TilePairs) -> TilePairs:
         pairs = pairs.sorted()  # the better strand of a pair first
         first = (np.diff(pairs.queries, prepend=-1) != 0) | (np.diff(pairs.targets, prepend=-1) != 0)
         pairs = pairs.select(first)
-    return TilePairs(tile, pairs, result.left)
+    return TilePairs(tile, pairs, result.survivors)
 
 
 def decode_distances(distances: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:

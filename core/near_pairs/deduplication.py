@@ -78,7 +78,7 @@ class DuplicateExpansion:
     shared: the queries are the first records of the targets, so the query groups are the first target groups. A query's targets are then
         the later records. If False, all records are targets
     with_self: with `shared`, a query is also its own target
-    at_once: maximum number of record pairs to expand at a time (or the pairs of one query, whichever is larger), because copies of a
+    max_pairs: maximum number of record pairs to expand at a time (or the pairs of one query, whichever is larger), because copies of a
         single record can form more pairs than fit in memory
 
     Each pair of groups is passed in once, with its first query. If a later record belongs to either group, the pair is stored until the
@@ -86,12 +86,12 @@ class DuplicateExpansion:
     records are not stored.
     """
 
-    def __init__(self, queries: DuplicateGroups, targets: DuplicateGroups, shared: bool, with_self: bool, at_once: int) -> None:
+    def __init__(self, queries: DuplicateGroups, targets: DuplicateGroups, shared: bool, with_self: bool, max_pairs: int) -> None:
         self._queries = queries
         self._targets = targets
         self._shared = shared
         self._offset = 0 if with_self else 1
-        self._at_once = at_once
+        self._max_pairs = max_pairs
         self._retained = join_pairs([])
         self._unique = len(queries) == queries.records and len(targets) == targets.records
         if self._unique:
@@ -123,7 +123,7 @@ class DuplicateExpansion:
         pairs = np.concatenate(([0], np.cumsum(before[last] - before[first])))  # pairs of records, including those that are not selected
         row = 0
         while row < stop - start:
-            end = max(row + 1, int(np.searchsorted(pairs, pairs[row] + self._at_once, side="right")) - 1)
+            end = max(row + 1, int(np.searchsorted(pairs, pairs[row] + self._max_pairs, side="right")) - 1)
             yield self._expand(start + row, first[row:end], last[row:end], known)
             row = end
         self._retain(stop, known)
@@ -136,7 +136,7 @@ class DuplicateExpansion:
         matches = matches.sorted()
         first = 0
         while first < len(matches):
-            end = min(first + self._at_once, len(matches))
+            end = min(first + self._max_pairs, len(matches))
             last = int(np.searchsorted(matches.queries, matches.queries[end - 1], side="right"))
             yield matches.select(slice(first, last))
             first = last

@@ -7,8 +7,8 @@ Each step of a `FilterCascade` discards pairs, but never a pair within the bound
   the sum of one sequence's surpluses over the other, and at least the sum of its deficits.
 - q-grams (Jokinen & Ukkonen 1991; Ukkonen 1992): let A(s) be the set of hashed substrings of q letters. An edit changes at most q of them,
   so ed(s, t) <= k implies that A(s) has at most k q elements that A(t) lacks, and fewer if there is a threshold on coverage
-  (`EditBound.grams`). If two q-grams have the same hash, the sets only become more similar, so no pair is lost. |A(s) without A(t)| =
-  |A(s)| - |A(s) and A(t)| is an AND and a popcount.
+  (`EditBound.max_different_grams`). If two q-grams have the same hash, the sets only become more similar, so no pair is lost.
+  |A(s) without A(t)| = |A(s)| - |A(s) and A(t)| is an AND and a popcount.
 - neighbours: ed(s, t) <= k implies that s and t become equal after deleting at most k letters from each (one from each for a
   substitution, one from either for an indel), so joining on the strings left after deletions finds all pairs.
 - distance: a banded computation that stops when the distance exceeds k (Ukkonen 1985; Hyyro 2003).
@@ -121,17 +121,17 @@ def effective_letters(codes: npt.NDArray[np.uint8]) -> float:
     return float(np.exp2(-(frequencies * np.log2(frequencies)).sum()))
 
 
-def candidates(mean_length: float, letters: float, grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
+def candidates(mean_length: float, letters: float, max_different_grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
     """Yield the (q, bits) worth trying: q-grams rare enough to distinguish records, and enough bits that q-grams do not fill the sketches.
 
     mean_length: mean record length
     letters: effective alphabet size
-    grams: returns the number of q-grams that may differ; q is skipped if all may differ
+    max_different_grams: returns the number of q-grams that may differ; q is skipped if all may differ
     """
     min_q = max(2, math.ceil(math.log(max(mean_length, 2)) / math.log(max(letters, 2))))
     full = 1 << max(6, math.ceil(math.log2(max(mean_length, 1))))
     for q in range(min_q, min_q + 4):
-        if grams(q) < mean_length:
+        if max_different_grams(q) < mean_length:
             for bits in (full, 2 * full, 4 * full, 8 * full):
                 if 64 <= bits <= 1 << 15:
                     yield q, bits

@@ -148,7 +148,7 @@ class PairsSink:
     A subclass defines the text before the first pair (`header`) and how a block is written (`write_block`). If the output is more than a
     sequence of bytes, the subclass also defines how the output begins (`open`) and ends (`finish`).
 
-    kept: number of pairs that passed the filter; counted only if the caller first sets it to 0, else None
+    passed_pairs: number of pairs that passed the filter; counted only if the caller first sets it to 0, else None
     """
 
     block_threads = 1
@@ -161,7 +161,7 @@ class PairsSink:
         self.task = task
         self._filter = filter or Filter()
         self._identity_definition = identity_definition
-        self.kept: int | None = None
+        self.passed_pairs: int | None = None
 
     def header(self) -> bytes:
         """Return the text before the first pair."""
@@ -189,8 +189,8 @@ class PairsSink:
         whole = self._filter.nearest is not None  # the nearest are chosen among all pairs of a query
         for block in blocks_of(self.task, self._identity_definition, results, pairing, threads, runs, whole):
             mask = self._filter.mask(block)
-            if self.kept is not None:
-                self.kept += int(np.count_nonzero(block.selected(mask)))
+            if self.passed_pairs is not None:
+                self.passed_pairs += int(np.count_nonzero(block.selected(mask)))
             yield block, mask
 
     def finish(self) -> None:

@@ -52,7 +52,7 @@ class EditBound:
         both, shorter = query_lengths + target_lengths, np.minimum(query_lengths, target_lengths)
         return np.floor(self.per_letter * both + self.per_shorter * shorter + self.constant).astype(np.int64)
 
-    def grams(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
+    def max_different_grams(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
         """Return the maximum number of distinct q-grams in one sequence that the other sequence lacks: int64, at least 0, for arrays as in
         `max_edits`.
 
@@ -69,11 +69,13 @@ class EditBound:
 
         With q = 1, the q-grams are letters, and equal letters are counted individually: the surplus of one sequence over the other.
         """
-        bound: Integers = np.minimum(q * self.max_edits(lengths, other_lengths), self.grams_by_coverage(q, lengths, other_lengths))
+        bound: Integers = np.minimum(
+            q * self.max_edits(lengths, other_lengths), self.max_different_grams_by_coverage(q, lengths, other_lengths)
+        )
         return np.maximum(bound, 0)
 
-    def grams_by_coverage(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
-        """Return only the second bound in `grams`. Without a coverage, it is the sequence length, which holds for any pair."""
+    def max_different_grams_by_coverage(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
+        """Return only the second bound in `max_different_grams`. Without a coverage, it is the sequence length, true of any pair."""
         shorter, longer = np.minimum(lengths, other_lengths), np.maximum(lengths, other_lengths)
         inside = np.floor(self.inside * shorter + _ROUNDING)
         beyond = np.floor(lengths - self.coverage * longer + _ROUNDING)

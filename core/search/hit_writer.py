@@ -96,7 +96,7 @@ class HitsWriter:
         self._trace = trace
         self._identity_definition = identity_definition
         self.written = 0
-        self.unwritten = SuppressedHits()
+        self.suppressed = SuppressedHits()
 
     def begin(self, plan: object) -> None:
         """Write the bytes before the first hit."""
@@ -148,11 +148,11 @@ class HitsWriter:
         chosen = beyond == 0 if limit is None else beyond >= 0
         evalues = None if self._space is None else hit_evalues(self._space, self._sides, hits.select(chosen))
         if evalues is not None and limit is not None:
-            self.unwritten.queries += len(distinct(records[chosen][evalues <= limit]))
+            self.suppressed.queries += len(distinct(records[chosen][evalues <= limit]))
             return
-        self.unwritten.queries += int(chosen.sum())
+        self.suppressed.queries += int(chosen.sum())
         if evalues is not None:
-            self.unwritten.notable += int((evalues <= NOTABLE).sum())
+            self.suppressed.notable += int((evalues <= NOTABLE).sum())
 
     def _write(self, hits: Hits) -> None:
         if self._space is not None and self._filter.max_evalue is not None:

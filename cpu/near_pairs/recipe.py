@@ -58,17 +58,17 @@ class NearRecipe:
     steps: the filter steps
     nanoseconds: approximate time per pair
     near: approximate fraction of near pairs; 1 if unknown
-    left: number of sample pairs that survive each step; None if there was no sample, for a join, or if all distances are computed
+    survivors: number of sample pairs that survive each step; None if there was no sample, for a join, or if all distances are computed
     """
 
     steps: FilterCascade
     nanoseconds: float
     near: float = 1.0
-    left: Survivors | None = None
+    survivors: Survivors | None = None
 
     @property
     def kernel(self) -> str:
-        return self.steps.describe() + (f"; {self.left.describe(self.steps)}" if self.left else "")
+        return self.steps.describe() + (f"; {self.survivors.describe(self.steps)}" if self.survivors else "")
 
 
 def near_instruction_set(requested: str | None) -> str:
@@ -90,11 +90,11 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     queries, targets = sample(task.queries, task.targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
     max_edits = max(0, int(bound.max_edits(*lengths)[0]))
-    usual = float(lengths[0][0]), float(lengths[1][0])
+    mean_lengths = float(lengths[0][0]), float(lengths[1][0])
     near, has_sample = 1.0, len(task.queries) * len(task.targets) >= _WORTH_A_SAMPLE
 
-    def grams(q: int) -> int:
-        return max(int(bound.grams(q, *lengths)[0]), int(bound.grams(q, *lengths[::-1])[0]))
+    def max_different_grams(q: int) -> int:
+        return max(int(bound.max_different_grams(q, *lengths)[0]), int(bound.max_different_grams(q, *lengths[::-1])[0]))
 
     def measure(steps: FilterCascade) -> Survivors:
         nonlocal near
@@ -115,7 +115,10 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
             FilterCascade(),
             *[FilterCascade(whole=True)] * whole,
             FilterCascade(counts=True),
-            *(FilterCascade(False, q, bits) for q, bits in candidates(usual[1], effective_letters(targets.codes), grams)),
+            *(
+                FilterCascade(False, q, bits)
+                for q, bits in candidates(mean_lengths[1], effective_letters(targets.codes), max_different_grams)
+            ),
         ]
         yield options[0]
         for steps in options[1:]:
@@ -128,8 +131,8 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     if joined and joined.nanoseconds <= costs.pair:  # no steps examine a pair for less
         measure(FilterCascade())
         return replace(joined, near=near)
-    steps, nanoseconds, left = choose(fitting(), measure, usual, max_edits, costs)
-    every = NearRecipe(steps, nanoseconds, near, left if has_sample and not steps.whole else None)
+    steps, nanoseconds, survivors = choose(fitting(), measure, mean_lengths, max_edits, costs)
+    every = NearRecipe(steps, nanoseconds, near, survivors if has_sample and not steps.whole else None)
     return replace(joined, near=near) if joined and joined.nanoseconds <= nanoseconds else every
 
 

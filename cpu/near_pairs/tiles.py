@@ -70,8 +70,8 @@ class NearTiles:
         pairs = join_pairs(held)
         names = ["pairs", "lengths", *["letter counts"] * self._counts, *["q-grams"] * self._sketches]
         taken = [0, 1, *[2] * self._counts, *[3] * self._sketches]
-        left = {name: int(steps[at]) for name, at in zip(names, taken, strict=True)}
-        return TilePairs(tile, pairs, left | {"edit distance": len(pairs)})
+        survivors = {name: int(steps[at]) for name, at in zip(names, taken, strict=True)}
+        return TilePairs(tile, pairs, survivors | {"edit distance": len(pairs)})
 
     def _pieces(self, queries: Integers, firsts: Integers, targets: Integers) -> Iterator[tuple[Integers, Integers, Integers, EditBound]]:
         """Yield pieces of a tile: (queries, first target of each query, targets, bound). Records in a piece have similar numbers of

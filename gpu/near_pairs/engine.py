@@ -92,7 +92,7 @@ def prepare_near(
     limits = TileLimits(budget.results, budget.scratch, task.item_bytes, _LANES, pairs, _BAND_ROWS, sharing_workers=len(devices))
     selected = [(screen or screens(device.arch)[0]) if recipe.steps.q else LENGTHS for device in devices]
     kernel = recipe.steps.describe() + (f" ({selected[0].title})" if recipe.steps.q else "")
-    kernel += f"; {recipe.left.describe(recipe.steps)}" if recipe.left else ""
+    kernel += f"; {recipe.survivors.describe(recipe.steps)}" if recipe.survivors else ""
     max_results = int(np.clip(budget.results // (4 * len(devices) * _PAIR_BYTES), 1, _MAX_RESULTS))
     seconds = task.pairs_about * recipe.nanoseconds / (1e9 * len(devices))
     return CudaNearPrepared(

@@ -39,7 +39,7 @@ class NearRecipe:
     nanoseconds: estimated time per pair
     letters: number of letters in use
     ranks: uint8[256], rank of each code among the letters in use
-    left: number of sample pairs that survive each step; None if there was no sample
+    survivors: number of sample pairs that survive each step; None if there was no sample
     """
 
     steps: FilterCascade
@@ -47,7 +47,7 @@ class NearRecipe:
     bound: EditBound
     letters: int
     ranks: npt.NDArray[np.uint8] = field(repr=False)
-    left: Survivors | None = None
+    survivors: Survivors | None = None
 
     @property
     def planes(self) -> int:
@@ -71,30 +71,30 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
     if worth := len(queries) * len(targets) >= _WORTH_A_SAMPLE:
         queries, targets = sample(queries, targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
-    usual = float(lengths[0][0]), float(lengths[1][0])
+    mean_lengths = float(lengths[0][0]), float(lengths[1][0])
     max_edits = max(0, int(bound.max_edits(*lengths)[0]))
     costs = _TENSOR_COSTS if tensor_cores else _POPC_COSTS
     if bound.coverage:
         costs = replace(costs, aligned=_ALIGNED)
 
-    def grams(q: int) -> int:
-        return max(int(bound.grams(q, *lengths)[0]), int(bound.grams(q, *lengths[::-1])[0]))
+    def max_different_grams(q: int) -> int:
+        return max(int(bound.max_different_grams(q, *lengths)[0]), int(bound.max_different_grams(q, *lengths[::-1])[0]))
 
     def measure(steps: FilterCascade) -> Survivors:
-        return _left(steps, queries, targets, bound, ranks, len(used)) if worth else Survivors(1, 1, 1, 1)
+        return _survivors(steps, queries, targets, bound, ranks, len(used)) if worth else Survivors(1, 1, 1, 1)
 
     def options() -> Iterator[FilterCascade]:
         yield FilterCascade()
         if worth:
-            tried = candidates(usual[1], effective_letters(targets.codes), grams)
+            tried = candidates(mean_lengths[1], effective_letters(targets.codes), max_different_grams)
             for q, bits in dict.fromkeys((q, max(bits, _MIN_BITS)) for q, bits in tried):
                 yield FilterCascade(q=q, bits=bits)
 
-    steps, nanoseconds, left = choose(options(), measure, usual, max_edits, costs)
-    return NearRecipe(steps, nanoseconds, bound, len(used), ranks, left if worth else None)
+    steps, nanoseconds, survivors = choose(options(), measure, mean_lengths, max_edits, costs)
+    return NearRecipe(steps, nanoseconds, bound, len(used), ranks, survivors if worth else None)
 
 
-def _left(
+def _survivors(
     steps: FilterCascade, queries: SequenceSet, targets: SequenceSet, bound: EditBound, ranks: npt.NDArray[np.uint8], radix: int
 ) -> Survivors:
     """Return how many pairs of different records survive the steps."""
@@ -107,6 +107,6 @@ def _left(
         ours = sketches(queries, ranks, radix, steps.q, steps.bits)
         theirs = ours if targets is queries else sketches(targets, ranks, radix, steps.q, steps.bits)
         common = ours @ theirs.T
-        passing &= ours.sum(axis=1)[:, None] - common <= bound.grams(steps.q, m, n)
-        passing &= theirs.sum(axis=1)[None, :] - common <= bound.grams(steps.q, n, m)
+        passing &= ours.sum(axis=1)[:, None] - common <= bound.max_different_grams(steps.q, m, n)
+        passing &= theirs.sum(axis=1)[None, :] - common <= bound.max_different_grams(steps.q, n, m)
     return Survivors(pairs, by_length, by_length, int(passing.sum()))

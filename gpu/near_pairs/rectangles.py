@@ -82,7 +82,9 @@ def make_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) -> Row
     rows["first"], rows["stop"] = first[inverse], stop[inverse]
     rows["wanted"] = rectangle.tile.pairing.first_targets(rectangle.queries)
     # The slack that a coverage allows the query, or the target, is linear likewise.
-    covered = np.maximum.reduce([bound.grams_by_coverage(q, *pair) for end in ends for pair in ((distinct, end), (end, distinct))])
+    covered = np.maximum.reduce(
+        [bound.max_different_grams_by_coverage(q, *pair) for end in ends for pair in ((distinct, end), (end, distinct))]
+    )
     rows["slack"] = np.clip(np.minimum(edits * q, covered), 0, _MAX_SLACK)[inverse]
     beside = np.flatnonzero(rectangle.targets < int(rows["wanted"].max(initial=0))).astype(np.int32)
     return Rows(rows, int((stop - first)[inverse].sum()), beside, max(0, int(edits.max(initial=0))))

@@ -225,10 +225,10 @@ class NearWorker:
 
     def _result(self, entry: _OpenTile) -> TilePairs:
         pairs = join_pairs(entry.pairs)
-        left = {"pairs": entry.tile.cells, "lengths": entry.fitting}
+        survivors = {"pairs": entry.tile.cells, "lengths": entry.fitting}
         if self._recipe.steps.q:
-            left["q-grams"] = entry.candidates
-        return TilePairs(entry.tile, pairs, left | {"edit distance": len(pairs)})
+            survivors["q-grams"] = entry.candidates
+        return TilePairs(entry.tile, pairs, survivors | {"edit distance": len(pairs)})
 
     def _cancel(self) -> None:
         """Terminate the kernels in flight after an error or a stop, and wait for them, so that their memory can be freed."""

@@ -193,12 +193,12 @@ def write_every_pair(
             def run(sink: Sink[Plan, Any], checkpoints: CheckpointListener) -> Totals:
                 counter = sink if isinstance(sink, PairsSink) and spec.filter != Filter() else None
                 if counter is not None:
-                    counter.kept = 0
-                before = checkpoints.register_counts(lambda: {"pairs_kept": counter.kept or 0} if counter is not None else {})
+                    counter.passed_pairs = 0
+                before = checkpoints.register_counts(lambda: {"pairs_kept": counter.passed_pairs or 0} if counter is not None else {})
                 with messages.progress(rest.work, query_range.path, job.unit) as progress:
                     totals = rest.run(messages.stages.timed(sink), progress, checkpoints)
                 if counter is not None:
-                    results["pairs_kept"] = (counter.kept or 0) + before.get("pairs_kept", 0)
+                    results["pairs_kept"] = (counter.passed_pairs or 0) + before.get("pairs_kept", 0)
                 return totals
 
             totals, values = _write(spec, job, session, run, threads, messages.line_width)

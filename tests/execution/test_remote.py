@@ -120,7 +120,7 @@ def test_searches_and_near_pairs_are_those_of_one_process(sets):
     ]
     assert lists[0] == lists[1]
     assert len(lists[0]) > 10
-    assert sum(one.left["pairs"] for one in found.values()) == sum(one.left["pairs"] for one in expected.values())
+    assert sum(one.survivors["pairs"] for one in found.values()) == sum(one.survivors["pairs"] for one in expected.values())
 
 
 def test_targets_travel_once_for_several_tasks(sets):

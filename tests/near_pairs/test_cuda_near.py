@@ -59,7 +59,7 @@ def near_pairs(queries, targets, bound, pairing, devices, cells=None):
         for i, j, d in zip(result.pairs.queries.tolist(), result.pairs.targets.tolist(), result.pairs.distances.tolist(), strict=True):
             assert (i, j) not in found
             found[i, j] = d
-        for name, count in result.left.items():
+        for name, count in result.survivors.items():
             left[name] = left.get(name, 0) + count
     return found, left
 
@@ -237,7 +237,9 @@ def test_what_a_screen_keeps_by_a_coverage(rng, device, use, bound, pairing):
     ours, theirs = (sketches(one, used, len(queries.used_codes), 4, 1024) for one in (queries, targets))
     m, n = queries.lengths[:, None], targets.lengths[None, :]
     common = ours @ theirs.T
-    near = (ours.sum(axis=1)[:, None] - common <= bound.grams(4, m, n)) & (theirs.sum(axis=1)[None, :] - common <= bound.grams(4, n, m))
+    near = (ours.sum(axis=1)[:, None] - common <= bound.max_different_grams(4, m, n)) & (
+        theirs.sum(axis=1)[None, :] - common <= bound.max_different_grams(4, n, m)
+    )
     near &= np.abs(m - n) <= bound.max_edits(m, n)
     near &= np.arange(len(targets))[None, :] >= np.array([pairing.first_target(i) for i in range(len(queries))])[:, None]
     assert left["q-grams"] == near.sum() < left["lengths"]
@@ -284,11 +286,11 @@ def test_a_sample_chooses_sketches_and_is_the_same_each_time(rng):
 def test_a_sample_counts_what_steps_leave(rng):
     many = clusters(rng, 30, 60, 9)
     bound, ranks = distance_bound(4), np.arange(256, dtype=np.uint8)
-    left = recipe_module._left(SKETCHES, many, many, bound, ranks, 4)
+    left = recipe_module._survivors(SKETCHES, many, many, bound, ranks, 4)
     near = 2 * len(plain_pairs(many, many, bound, Pairing.ABOVE))
     assert left.pairs == 30 * 29
     assert left.pairs >= left.by_length >= left.by_sketches >= near
-    assert recipe_module._left(FilterCascade(), many, many, bound, ranks, 4) == Survivors(
+    assert recipe_module._survivors(FilterCascade(), many, many, bound, ranks, 4) == Survivors(
         left.pairs, left.by_length, left.by_length, left.by_length
     )
 

@@ -35,7 +35,7 @@ def expand(queries, targets, pairing, most, cuts):
     first = group_equal(sequence_set(queries))
     second = first if one_set else group_equal(sequence_set(targets))
     found = near_groups(queries, targets, (first, second), one_set, most)
-    expansion = DuplicateExpansion(first, second, one_set, pairing is Pairing.ABOVE_OR_EQUAL, at_once=5)
+    expansion = DuplicateExpansion(first, second, one_set, pairing is Pairing.ABOVE_OR_EQUAL, max_pairs=5)
     ends = sorted({min(cut, len(first)) for cut in cuts} | {len(first)})
     parts, start = [], 0
     for low, high in zip([0, *ends[:-1]], ends, strict=True):
@@ -86,7 +86,7 @@ def test_two_sets(queries, targets, most, cuts):
 def test_pairs_of_many_copies_come_in_parts():
     """However many records are equal, so many pairs are held at a time and those of one query."""
     groups = group_equal(sequence_set([[1]] * 300 + [[0]] + [[1]] * 300))
-    bands = list(DuplicateExpansion(groups, groups, shared=True, with_self=False, at_once=1000).band(0, 601, join_pairs([])))
+    bands = list(DuplicateExpansion(groups, groups, shared=True, with_self=False, max_pairs=1000).band(0, 601, join_pairs([])))
     assert sum(map(len, bands)) == 600 * 599 // 2
     assert max(map(len, bands)) <= 1000
     queries = [np.unique(part.queries) for part in bands]

@@ -85,8 +85,8 @@ def test_grams_of_covered_pairs(pair, scoring, end_gaps):
         num, den = identity(found, *lengths, definition)
         bound = covered_bound(float(num[0] / den[0]) if den[0] else 0.0, coverage)
         for q in (1, 2, 3, 6):
-            assert alone(query, target, q) <= int(bound.grams(q, *lengths)[0])
-            assert alone(target, query, q) <= int(bound.grams(q, *lengths[::-1])[0])
+            assert alone(query, target, q) <= int(bound.max_different_grams(q, *lengths)[0])
+            assert alone(target, query, q) <= int(bound.max_different_grams(q, *lengths[::-1])[0])
 
 
 def test_grams_are_met():
@@ -96,13 +96,13 @@ def test_grams_are_met():
     other = [0 if at in (20, 40, 60) else letter for at, letter in enumerate(base)]
     query, target = [*base, *[200 + at for at in range(10)]], [*[300 + at for at in range(10)], *other]
     bound = covered_bound(90 / 93, 0.9)
-    assert int(bound.grams(q, *lengths)[0]) == 3 * q + 10 == alone(query, target, q) == alone(target, query, q)
-    assert int(bound.grams(1, *lengths)[0]) == 3 + 10
-    assert int(columns_bound(97 / 103).grams(q, *lengths)[0]) == 6 * q
+    assert int(bound.max_different_grams(q, *lengths)[0]) == 3 * q + 10 == alone(query, target, q) == alone(target, query, q)
+    assert int(bound.max_different_grams(1, *lengths)[0]) == 3 + 10
+    assert int(columns_bound(97 / 103).max_different_grams(q, *lengths)[0]) == 6 * q
     # The longer of the two may have more beyond; more edits than letters say nothing, nor does half of an identity.
-    assert [int(bound.grams(q, np.array([one]), np.array([200 - one]))[0]) for one in (98, 102)] == [12 + 6, 12 + 10]
+    assert [int(bound.max_different_grams(q, np.array([one]), np.array([200 - one]))[0]) for one in (98, 102)] == [12 + 6, 12 + 10]
     assert covered_bound(0.5, 0.9).coverage == 0
-    assert int(covered_bound(0.97, 0.9).grams(q, np.array([10]), np.array([100]))[0]) == 0
+    assert int(covered_bound(0.97, 0.9).max_different_grams(q, np.array([10]), np.array([100]))[0]) == 0
 
 
 def test_bounds_are_met():

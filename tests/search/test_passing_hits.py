@@ -66,7 +66,7 @@ def search(queries, targets, scheme, filter, engine, space=None, strand="plus", 
     assert totals.pairs == len(stranded.sequences) * len(targets)
     assert writer.written == len(report.rows)
     assert report.steps == ["open", "finish"]
-    return report.rows, writer.unwritten, totals.work / planned.plan.cells
+    return report.rows, writer.suppressed, totals.work / planned.plan.cells
 
 
 def expected(queries, targets, scheme, filter, space=None, strand="plus"):
@@ -117,9 +117,9 @@ def test_all_that_pass_are_found(family, monkeypatch, strand, group):
         known = expected(queries, targets, SCHEME, filter, space, strand)
         assert len(known) > 30
         for threads in (1, 3):
-            rows, unwritten, work = search(queries, targets, SCHEME, filter, CpuEngine(threads), space, strand)
+            rows, suppressed, work = search(queries, targets, SCHEME, filter, CpuEngine(threads), space, strand)
             assert rows == known
-            assert unwritten.queries == 0
+            assert suppressed.queries == 0
             assert 1 < work <= 2 or filter == HitFilter(None, 1)
 
 
@@ -127,10 +127,10 @@ def test_a_limit_beside_a_threshold(family):
     """The best by score, of which those that pass are written; what passes beyond them is counted."""
     queries, targets = family
     space = dna_space(targets)
-    rows, unwritten, _ = search(queries, targets, SCHEME, HitFilter(7, 1, 1e-3), CpuEngine(2), space)
+    rows, suppressed, _ = search(queries, targets, SCHEME, HitFilter(7, 1, 1e-3), CpuEngine(2), space)
     assert rows == expected(queries, targets, SCHEME, HitFilter(7, 1, 1e-3), space)
     counts = np.bincount([record for record, *_ in expected(queries, targets, SCHEME, HitFilter(None, 1, 1e-3), space)])
-    assert unwritten.queries == (counts > 7).sum() > 2
+    assert suppressed.queries == (counts > 7).sum() > 2
 
 
 def test_on_cuda(family, device):
@@ -179,14 +179,14 @@ def test_the_limit_says_what_it_kept_back(family):
     queries, targets = family
     space = dna_space(targets)
     for filter in (HitFilter(7), HitFilter(7, 100)):
-        rows, unwritten, _ = search(queries, targets, SCHEME, filter, CpuEngine(1), space)
+        rows, suppressed, _ = search(queries, targets, SCHEME, filter, CpuEngine(1), space)
         assert rows == expected(queries, targets, SCHEME, filter)
         every = expected(queries, targets, SCHEME, HitFilter(None, filter.min_score))
         by_record = [[hit for hit in every if hit[0] == record] for record in range(len(queries))]
-        assert unwritten.queries == sum(len(hits) > 7 for hits in by_record) > 2
+        assert suppressed.queries == sum(len(hits) > 7 for hits in by_record) > 2
         following = [hits[7] for hits in by_record if len(hits) > 7]
         evalues = [space.evalues(np.array([s]), queries.lengths[[q]], targets.lengths[[t]])[0] for q, t, s in following]
-        assert unwritten.notable == sum(e <= 1e-3 for e in evalues) > 2
+        assert suppressed.notable == sum(e <= 1e-3 for e in evalues) > 2
     few = SimpleNamespace(queries=0, notable=0)
     assert vars(search(queries, targets, SCHEME, HitFilter(len(targets)), CpuEngine(1), space)[1]) == vars(few)
 
