@@ -43,7 +43,7 @@ OPENED = {".gz": igzip.open, ".zst": zstd.open, ".xz": lzma.open, ".bz2": bz2.op
 
 def ours(path: Path) -> None:
     with path.open("rb") as stream:
-        encode_all([read_raw(stream, str(path), encode_ahead=True)], "auto")
+        encode_all([read_raw(stream, str(path), encode_eagerly=True)], "auto")
 
 
 def biopython(path: Path) -> None:

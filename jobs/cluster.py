@@ -178,7 +178,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     filter = Filter(None, edits, o.min_identity, distance, o.min_coverage)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
-    groups_equal = scoring.keeps_equals_whole(records.used_codes) and o.ambiguous is not Rule.SKIP
+    groups_equal = scoring.aligns_equals_without_gaps(records.used_codes) and o.ambiguous is not Rule.SKIP
     duplicates = group_equal(records) if groups_equal else no_duplicates(records)
     if duplicates.repeated:
         reporter.detail(f"{duplicates.repeated:,} records equal to earlier ones")

@@ -41,7 +41,7 @@ def build(
     unknown = options.unknown_letters()
     with IndexBuilder(source, folder, scratch, options.allow_duplicates, options.degap, options.mask_lower, unknown) as builder:
         alphabet = builder.read(stream, options.alphabet)
-        check_end(stream, source, builder.unended, options, reporter)
+        check_end(stream, source, builder.unterminated_id, options, reporter)
         if unknown is not None and unknown.letters:
             reporter.note(describe_unknown(unknown, source))
         with output() as file:

@@ -270,7 +270,7 @@ def describe_bound(task: Task) -> str:
 
 def excludes_pairs(task: Task, bound: EditBound) -> bool:
     """True if a bound excludes any pairs."""
-    bound = replace(task, within=bound).usual_within
+    bound = replace(task, within=bound).mean_within
     lengths = task.queries.lengths.mean(keepdims=True).astype(np.int64), task.targets.lengths.mean(keepdims=True).astype(np.int64)
     apart = max(int(bound.max_different_grams(1, *pair)[0]) for pair in (lengths, lengths[::-1]))  # letters, from the edits or the coverage
     return apart < _MAX_EDITS * max(int(length[0]) for length in lengths)

@@ -149,7 +149,7 @@ def sample_near(job: NearWork) -> SampledPairs:
         taken, start_up = max(0.0, whole - start_up), min(start_up, whole)
         looked_at, records = len(rows) * len(columns), len(rows) + len(columns)
         weight = int(copies[0][rows].sum() * copies[1][columns].sum())
-        seconds = taken * _times_longer(job, prepared, looked_at) * job.work / max(1.0, task.pairs_about)
+        seconds = taken * _times_longer(job, prepared, looked_at) * job.work / max(1.0, task.approximate_pairs)
         found = NearPairs(rows[near.queries], columns[near.targets], near.distances)
         everything = len(rows) < size and len(columns) < size
         large = max(int(sample.queries.offsets[-1]), int(sample.targets.offsets[-1])) * _GROWTH > _LETTERS
@@ -184,7 +184,7 @@ def _times_longer(job: NearWork, sample: Prepared, pairs: int) -> float:
         whole, sample = (job.engines.aligner.prepare(one.task, job.budget) for one in (whole, sample))
     if isinstance(whole, Timed) and isinstance(sample, Timed):
         return whole.seconds / max(sample.seconds, 1e-12)
-    return job.prepared.task.pairs_about / pairs
+    return job.prepared.task.approximate_pairs / pairs
 
 
 def _of_records(job: NearWork, found: NearPairs) -> NearPairs:

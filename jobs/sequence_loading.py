@@ -149,10 +149,10 @@ def _read_file(opened: Opened, options: ReadOptions, reporter: Reporter, allow_e
     stream, source = opened
     unknown = options.unknown_letters()
     raw = read_raw(
-        stream, source, options.allow_duplicates, allow_empty, options.degap, options.described, encode_ahead=True, unknown=unknown
+        stream, source, options.allow_duplicates, allow_empty, options.degap, options.described, encode_eagerly=True, unknown=unknown
     )
-    check_end(stream, source, raw.unended, options, reporter)
-    if raw.listed:
+    check_end(stream, source, raw.unterminated_id, options, reporter)
+    if raw.is_list:
         reporter.note(f"{source}: a list of {len(raw.ids):,} sequences, one per line, which are their own ids")
     if raw.empty:
         reporter.note(f"{source}: left out {describe_empty(raw.empty)}")
@@ -160,16 +160,16 @@ def _read_file(opened: Opened, options: ReadOptions, reporter: Reporter, allow_e
     return raw
 
 
-def check_end(stream: BinaryIO, source: str, unended: str | None, options: ReadOptions, reporter: Reporter) -> None:
+def check_end(stream: BinaryIO, source: str, unterminated_id: str | None, options: ReadOptions, reporter: Reporter) -> None:
     """Report if the last line of a pipe or other non-regular file has no line end, as if its writer had been stopped.
 
-    unended: the last id in that case, else None
+    unterminated_id: the last id in that case, else None
 
     If the options are strict, raises `InputError` instead, for regular files too.
     """
-    if unended is None or (not options.strict and is_regular(stream)):
+    if unterminated_id is None or (not options.strict and is_regular(stream)):
         return
-    problem = f"{source}: the last line has no line end, so record {quoted(unended)}, the last, may be cut"
+    problem = f"{source}: the last line has no line end, so record {quoted(unterminated_id)}, the last, may be cut"
     if options.strict:
         raise InputError(f"{problem}; give the whole input, with a line end, or leave {parameter('strict')} out")
     reporter.note(f"{problem}; {parameter('strict')} refuses such input")

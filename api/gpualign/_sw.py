@@ -121,7 +121,7 @@ def sw(
     if max_evalue is not None and (evalue == "none" or not max_evalue >= 0):
         raise InputError("max_evalue needs E-values" if evalue == "none" else f"max_evalue {max_evalue:g}: expected 0 or more")
     names = hit_fields(traceback, translate is not None) if fields is None else ",".join(checked_names("fields", fields, "columns"))
-    columns = parse_fields(names, of_hits=True)
+    columns = parse_fields(names, allow_hits_only=True)
     needed = [one.name for one in columns if one.detail is not Detail.SCORE] + (["min_identity"] if min_identity is not None else [])
     if needed and not traceback:
         raise InputError(f"{', '.join(needed)} needs alignments; leave out traceback=False")

@@ -87,7 +87,7 @@ class Ambiguous:
         return Ambiguous(self.rule, self.queries[queries], self.targets[targets], self.max_letters)
 
     @property
-    def usual(self) -> int:
+    def mean_letters(self) -> int:
         """Average number of ambiguity letters per pair."""
         return int(self.queries.mean() + self.targets.mean())
 

@@ -90,7 +90,7 @@ class Task:
 
         return make_strands(self.queries, self.alphabet, BOTH)
 
-    def within_of(self, letters: int) -> EditBound:
+    def within_for(self, letters: int) -> EditBound:
         """Return `within` for pairs with `letters` ambiguity letters."""
         assert self.within is not None
         return self.within.with_ambiguous(letters, self._shortest) if self.bounds_by_pair else self.within
@@ -101,9 +101,9 @@ class Task:
         return self.ambiguous is not None and self.within is not None and self.within.ambiguous > 0
 
     @property
-    def usual_within(self) -> EditBound:
+    def mean_within(self) -> EditBound:
         """`within` for pairs with the average number of ambiguity letters."""
-        return self.within_of(0 if self.ambiguous is None else self.ambiguous.usual)
+        return self.within_for(0 if self.ambiguous is None else self.ambiguous.mean_letters)
 
     @cached_property
     def _shortest(self) -> int:
@@ -141,12 +141,12 @@ class Task:
         return 1 if self.detail is Detail.PATH else 0
 
     @property
-    def pairs_about(self) -> float:
+    def approximate_pairs(self) -> float:
         """Approximate number of query-target pairs. If a set is compared with itself, each pair counts once."""
         return len(self.queries) * len(self.targets) / (2 if self.targets is self.queries else 1)
 
     @property
-    def cells_about(self) -> float:
+    def approximate_cells(self) -> float:
         """Approximate number of DP cells in these pairs' full matrices."""
         return float(self.queries.offsets[-1]) * float(self.targets.offsets[-1]) / (2 if self.targets is self.queries else 1)
 

@@ -30,12 +30,12 @@ class ClusteringSink:
         self._clusters = StreamedClusters(len(samples.queries), self._scratch())
         self._sink.begin(samples)
 
-    def write(self, found: NearDistances) -> None:
+    def write(self, pairs: NearDistances) -> None:
         """Add pairs."""
-        self._sink.write(found)
-        distances: Reals = found.values.astype(np.float64)
+        self._sink.write(pairs)
+        distances: Reals = pairs.values.astype(np.float64)
         np.round(distances, self._decimals, out=distances)
-        self._clusters.add(found.queries, found.targets, distances)
+        self._clusters.add(pairs.queries, pairs.targets, distances)
 
     def finish(self) -> None:
         """Finish the other sink and build the clusters; call after all pairs have been written."""

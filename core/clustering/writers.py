@@ -66,7 +66,7 @@ def write_uc(
     lengths: Integers | None,
     identities: Reals | None,
     cigars: Sequence[str] | None,
-    minus: npt.NDArray[np.bool_] | None = None,
+    is_reverse_complement: npt.NDArray[np.bool_] | None = None,
 ) -> None:
     """Write the ten columns of usearch and vsearch: for each cluster, an S line for the representative and H lines for the remaining
     records; C lines follow at the end.
@@ -74,7 +74,7 @@ def write_uc(
     lengths: lengths of the records
     identities: identities to the representatives, from 0 to 1; nan if unknown
     cigars: CIGARs as in .uc
-    minus: whether each record is aligned as its reverse complement; None if none is
+    is_reverse_complement: whether each record is aligned as its reverse complement; None if none is
 
     Unknown values (None) are written as *.
     """
@@ -94,7 +94,7 @@ def write_uc(
             for record in members[cluster].tolist():
                 if record != seed:
                     cigar = "*" if cigars is None else cigars[record]
-                    strand = "-" if minus is not None and minus[record] else "+"
+                    strand = "-" if is_reverse_complement is not None and is_reverse_complement[record] else "+"
                     yield f"H\t{cluster}\t{length(record)}\t{percent(record)}\t{strand}\t0\t0\t{cigar}\t{ids[record]}\t{ids[seed]}\n"
         for cluster, seed in enumerate(of):
             yield f"C\t{cluster}\t{sizes[cluster]}\t*\t*\t*\t*\t*\t{ids[seed]}\t*\n"

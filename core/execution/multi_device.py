@@ -67,7 +67,7 @@ class MultiDevicePrepared:
         first, *others = self.prepared
         workers = [_worker(first.run), *(_worker(partial(run_resplit, other)) for other in others)]
         waiting = (_WAITING if self.task.top is None else _WAITING_HITS) * len(workers)
-        sharing = LoadBalancing([self.task.cells_about / one.seconds for one in self.prepared], self._bands(tile))
+        sharing = LoadBalancing([self.task.approximate_cells / one.seconds for one in self.prepared], self._bands(tile))
         results = run_workers(
             chain([tile], tiles), workers, waiting, "gpualign-engine", on_worker_failure=self.on_engine_failure, load_balancing=sharing
         )
@@ -147,7 +147,7 @@ class MultiDeviceEngine:
             sharing_workers=first.limits.sharing_workers + len(others),
             scratch_bytes=budget.scratch,
         )
-        tile = limits.cells_of_tile(int(task.cells_about)) / max(1.0, task.cells_about)
+        tile = limits.cells_of_tile(int(task.approximate_cells)) / max(1.0, task.approximate_cells)
         used: list[Timed] = []
         for _, other in others:
             if ESTIMATE_SAFETY_FACTOR * tile * other.seconds <= first.seconds:

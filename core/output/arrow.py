@@ -70,11 +70,11 @@ class _Buffer:
     closed = False
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
+        self._pieces: list[bytes] = []
         self._size = 0
 
     def write(self, data: bytes) -> int:
-        self._parts.append(bytes(data))
+        self._pieces.append(bytes(data))
         self._size += len(data)
         return len(data)
 
@@ -89,9 +89,9 @@ class _Buffer:
 
     def move(self, stream: ByteWriter) -> None:
         """Write all bytes received since the last call to a stream."""
-        parts, self._parts = self._parts, []
-        for part in parts:
-            stream.write(part)
+        pieces, self._pieces = self._pieces, []
+        for piece in pieces:
+            stream.write(piece)
 
 
 class TableWriter:

@@ -29,15 +29,15 @@ class GrowingFile:
 class TextFile:
     """Writes plain text.
 
-    kept: where this run resumes the file; None for a new file
+    resume_position: where this run resumes the file; None for a new file
     muted: returns whether the text being written, which precedes the first row, is already in the file
     """
 
-    def __init__(self, file: BinaryIO, kept: ResumePosition | None, muted: Callable[[], bool]) -> None:
+    def __init__(self, file: BinaryIO, resume_position: ResumePosition | None, muted: Callable[[], bool]) -> None:
         self._file = BackgroundFile(file)
         self._muted = muted
-        self._known = kept[2] if kept else 0
-        self._end = (kept[1] if kept else 0) - self._known
+        self._known = resume_position[2] if resume_position else 0
+        self._end = (resume_position[1] if resume_position else 0) - self._known
         self.bytes_written = 0
         """Bytes written, including bytes that were already in the file."""
 
@@ -64,14 +64,18 @@ class TextFile:
 class PackedFile:
     """Writes gzip-compressed text.
 
-    kept, muted: as in `TextFile`
+    resume_position, muted: as in `TextFile`
     threads: compression threads
     """
 
-    def __init__(self, file: BinaryIO, kept: ResumePosition | None, muted: Callable[[], bool], threads: int) -> None:
+    def __init__(self, file: BinaryIO, resume_position: ResumePosition | None, muted: Callable[[], bool], threads: int) -> None:
         self._file = file
         self._muted = muted
-        self._packed = BgzfWriter(file, (kept[1], kept[0]), kept[2], threads) if kept else BgzfWriter(file, threads=threads)
+        self._packed = (
+            BgzfWriter(file, (resume_position[1], resume_position[0]), resume_position[2], threads)
+            if resume_position
+            else BgzfWriter(file, threads=threads)
+        )
 
     def write(self, data: Text) -> None:
         if not self._muted():

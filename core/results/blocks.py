@@ -52,7 +52,7 @@ class Block(ABC):
 
     @property
     @abstractmethod
-    def aligned(self) -> Statistics:
+    def engine_statistics(self) -> Statistics:
         """Statistics as counted by the engines: pairs of identical letters are matches."""
 
     @cached_property
@@ -63,9 +63,9 @@ class Block(ABC):
 
     @property
     def _by_rule(self) -> Statistics:
-        """Statistics under the task's rule for ambiguity letters; `aligned` if the task has no such rule."""
+        """Statistics under the task's rule for ambiguity letters; `engine_statistics` if the task has no such rule."""
         ambiguous = self.task.ambiguous
-        return self.aligned if ambiguous is None else self._recount(ambiguous)
+        return self.engine_statistics if ambiguous is None else self._recount(ambiguous)
 
     @abstractmethod
     def _recount(self, ambiguous: Ambiguous) -> Statistics:
@@ -204,7 +204,7 @@ class Block(ABC):
     @property
     def paired(self) -> tuple[Integers, Integers]:
         """Number of letters aligned with a letter, equal or not, and length of the longer sequence, as aligned."""
-        pairs = self.aligned["matches"].astype(np.int64) + self.aligned["mismatches"]
+        pairs = self.engine_statistics["matches"].astype(np.int64) + self.engine_statistics["mismatches"]
         return pairs, np.broadcast_to(np.maximum(*self.lengths), pairs.shape)
 
     def numbers(self, values: npt.NDArray[np.signedinteger]) -> Column:
@@ -215,9 +215,9 @@ class Block(ABC):
         """Return a column of real numbers, rounded to `decimals` decimals. values: one value per pair."""
         return Column.pair_fixed(self._grid(values), decimals)
 
-    def ratio(self, parts: tuple[Integers, Integers], factor: int, decimals: int) -> Column:
+    def ratio(self, terms: tuple[Integers, Integers], factor: int, decimals: int) -> Column:
         """Return a column of factor * numerator / denominator per pair, rounded to `decimals` decimals; 0 where the denominator is 0."""
-        num, den = map(self._grid, parts)
+        num, den = map(self._grid, terms)
         return Column.pair_ratio(num, den, factor=factor, decimals=decimals)
 
     def path(self, kind: str) -> Column:
@@ -240,7 +240,7 @@ class PairBlock(Block):
         return self.results.scores
 
     @property
-    def aligned(self) -> Statistics:
+    def engine_statistics(self) -> Statistics:
         assert self.results.statistics is not None  # the detail of every column is requested
         return self.results.statistics
 
@@ -248,9 +248,9 @@ class PairBlock(Block):
         assert self.results.runs is not None  # likewise
         unclear = (ambiguous.queries[self._queries, None] > 0) | (ambiguous.targets[None, self._targets] > 0)
         which = np.nonzero(self.selected(unclear))
-        recounted: Statistics = self.aligned.copy()
+        recounted: Statistics = self.engine_statistics.copy()
         records = which[0] + self._queries.start, which[1] + self._targets.start
-        recounted[which] = _recount_pairs(ambiguous, self.task, records, self.aligned[which], self.results.runs.select(which))
+        recounted[which] = _recount_pairs(ambiguous, self.task, records, self.engine_statistics[which], self.results.runs.select(which))
         return recounted
 
     @property
@@ -301,7 +301,9 @@ class PairBlock(Block):
     def _alignments(self) -> Alignments:
         assert self.results.runs is not None  # likewise
         none = np.zeros(0, dtype=np.int64)
-        return _make_alignments(self.task, (self._queries.start, self._targets.start), self.results.runs, self.aligned, (none, none))
+        return _make_alignments(
+            self.task, (self._queries.start, self._targets.start), self.results.runs, self.engine_statistics, (none, none)
+        )
 
     def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
         return np.ascontiguousarray(values)
@@ -417,7 +419,7 @@ class NearBlock(ListBlock):
         return self.results.scores
 
     @property
-    def aligned(self) -> Statistics:
+    def engine_statistics(self) -> Statistics:
         assert self.results.statistics is not None  # the detail of every column is requested
         return self.results.statistics
 
@@ -428,7 +430,7 @@ class NearBlock(ListBlock):
     @property
     def _paths(self) -> tuple[Statistics, Runs]:
         assert self.results.runs is not None  # likewise
-        return self.aligned, self.results.runs
+        return self.engine_statistics, self.results.runs
 
 
 def _recount_pairs(ambiguous: Ambiguous, task: Task, records: tuple[Integers, Integers], statistics: Statistics, runs: Runs) -> Statistics:

@@ -98,7 +98,7 @@ class Field:
     meaning: description of the contents
     column: builds the column for a block
     detail: how much of each alignment the column needs
-    of_hits: the column exists only in searches
+    hits_only: the column exists only in searches
     values: the column's numbers, NaN if missing; None for text
     dtype: dtype of the numbers; None for text
     side: "query" or "target" if the text is that record's id
@@ -110,7 +110,7 @@ class Field:
     meaning: str
     column: Callable[[Block], Column]
     detail: Detail = Detail.SCORE
-    of_hits: bool = False
+    hits_only: bool = False
     values: Values | None = None
     dtype: Callable[[Task], np.dtype[Any]] | None = None
     side: str | None = None
@@ -168,10 +168,10 @@ def _coverage(name: str, meaning: str, side: str) -> Field:
     return Field(name, meaning, coverage(side), _STATISTICS, values=lambda block: fraction(*block.covered(side)), dtype=_REAL)
 
 
-def _of_hits(name: str, meaning: str, column: Callable[[HitBlock], Column], values: Callable[[HitBlock], Reals]) -> Field:
+def _hits_only(name: str, meaning: str, column: Callable[[HitBlock], Column], values: Callable[[HitBlock], Reals]) -> Field:
     """Return a field that exists only in searches."""
     return Field(
-        name, meaning, lambda block: column(as_hits(block)), of_hits=True, values=lambda block: values(as_hits(block)), dtype=_REAL
+        name, meaning, lambda block: column(as_hits(block)), hits_only=True, values=lambda block: values(as_hits(block)), dtype=_REAL
     )
 
 
@@ -181,7 +181,7 @@ def _frame(name: str, meaning: str, side: int) -> Field:
     def frames(block: Block) -> npt.NDArray[np.int32]:
         return as_hits(block).frames[side].astype(np.int32)
 
-    return Field(name, meaning, numbers(frames), of_hits=True, values=frames, dtype=_INT32)
+    return Field(name, meaning, numbers(frames), hits_only=True, values=frames, dtype=_INT32)
 
 
 FIELDS: dict[str, Field] = {
@@ -236,8 +236,10 @@ FIELDS: dict[str, Field] = {
         Field("strand", "+, or - where the reverse complement of one of the two is aligned", lambda b: b.strands()),
         _frame("qframe", "reading frame of the query, 1 to 3 or -1 to -3; 0 where it is not translated", 0),
         _frame("tframe", "reading frame of the target", 1),
-        _of_hits("bits", "bit score", lambda hits: hits.bits("{:.1f}".format, "nan"), HitBlock.bit_scores),
-        _of_hits("evalue", "hits this good that chance would give", lambda hits: hits.evalues("{:.3g}".format, "nan"), HitBlock.chances),
+        _hits_only("bits", "bit score", lambda hits: hits.bits("{:.1f}".format, "nan"), HitBlock.bit_scores),
+        _hits_only(
+            "evalue", "hits this good that chance would give", lambda hits: hits.evalues("{:.3g}".format, "nan"), HitBlock.hit_evalues
+        ),
     )
 }
 
@@ -276,15 +278,15 @@ def detail_of(fields: Sequence[Field]) -> Detail:
     return max((f.detail for f in fields), key=list(Detail).index)
 
 
-def parse_fields(text: str, of_hits: bool = False, edit: bool = False) -> list[Field]:
+def parse_fields(text: str, allow_hits_only: bool = False, edit: bool = False) -> list[Field]:
     """Parse a comma-separated list of fields.
 
-    of_hits: allow fields that exist only in searches
+    allow_hits_only: allow fields that exist only in searches
     edit: scores are edit distances
 
     Raises `InputError` for unknown or repeated names, or if there are no names.
     """
-    available = [f.name for f in FIELDS.values() if of_hits or not f.of_hits]
+    available = [f.name for f in FIELDS.values() if allow_hits_only or not f.hits_only]
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise InputError(f"{parameter('fields')} names no column; there are {', '.join(available)}")

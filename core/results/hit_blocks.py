@@ -71,7 +71,7 @@ class FrameBlock(ListBlock):
 
     @property
     def codons(self) -> tuple[int, int]:
-        return self.sides.queries.letters, self.sides.targets.letters
+        return self.sides.queries.letters_per_letter, self.sides.targets.letters_per_letter
 
     @cached_property
     def frames(self) -> tuple[Integers, Integers]:
@@ -111,14 +111,14 @@ class BetterStrandBlock(FrameBlock):
         return self.results.scores
 
     @property
-    def aligned(self) -> Statistics:
+    def engine_statistics(self) -> Statistics:
         assert self.results.statistics is not None  # the detail of every column is requested
         return self.results.statistics
 
     @property
     def _paths(self) -> tuple[Statistics, Runs]:
         assert self.results.runs is not None  # likewise
-        return self.aligned, self.results.runs
+        return self.engine_statistics, self.results.runs
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class HitBlock(FrameBlock):
         return self.hits.scores
 
     @property
-    def aligned(self) -> Statistics:
+    def engine_statistics(self) -> Statistics:
         return self._paths[0]
 
     def significance(self, pair: Pair) -> tuple[float, float] | None:
@@ -161,7 +161,7 @@ class HitBlock(FrameBlock):
         """Return the bit score of each hit; NaN if unknown."""
         return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[0]
 
-    def chances(self) -> Reals:
+    def hit_evalues(self) -> Reals:
         """Return the E-value of each hit; NaN if unknown."""
         return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[1]
 

@@ -60,14 +60,14 @@ def find_intervals(sequences: SequenceSet, alphabet: Alphabet) -> npt.NDArray[np
     from gpualign.core.scoring import _masking
 
     find = {SEG: _masking.seg, DUST: _masking.dust}[method_for(alphabet)]
-    parts = [np.zeros((0, 2), dtype=np.int64)]
+    intervals = [np.zeros((0, 2), dtype=np.int64)]
     first = 0
     while first < len(sequences):
         reach = int(np.searchsorted(sequences.offsets, sequences.offsets[first] + _AT_ONCE, side="right")) - 1
         stop = max(first + 1, reach)
-        parts.append(find(sequences.codes, sequences.offsets[first : stop + 1]))
+        intervals.append(find(sequences.codes, sequences.offsets[first : stop + 1]))
         first = stop
-    return np.concatenate(parts)
+    return np.concatenate(intervals)
 
 
 def mask(sequences: SequenceSet, alphabet: Alphabet) -> Masked:

@@ -86,7 +86,7 @@ class Scoring:
         best = max(0, int(self.substitution.max()))
         return -(self.gap_cost(query_length) + self.gap_cost(target_length)), best * min(query_length, target_length)
 
-    def keeps_equals_whole(self, codes: npt.NDArray[np.uint8]) -> bool:
+    def aligns_equals_without_gaps(self, codes: npt.NDArray[np.uint8]) -> bool:
         """Return whether aligning a sequence of these codes with itself is certain to give the gapless alignment: identity 1 or distance 0.
 
         This holds if each pair of letters scores at most the mean of the two letters' scores with themselves, and each letter in a gap at

@@ -71,7 +71,7 @@ class SuppressedHits:
 class HitsWriter:
     """Writes hits through a pairs sink.
 
-    report: the sink, which may have hit columns
+    sink: the sink, which may have hit columns
     task: the search
     sides: strands or frames of the search's queries and targets
     space: search space for E-values, or None
@@ -80,7 +80,7 @@ class HitsWriter:
 
     def __init__(
         self,
-        report: PairsSink,
+        sink: PairsSink,
         task: Task,
         sides: QueryTargetFrames,
         filter: HitFilter,
@@ -88,7 +88,7 @@ class HitsWriter:
         trace: Trace | None,
         identity_definition: int = DEFAULT,
     ) -> None:
-        self._report = report
+        self._sink = sink
         self._task = task
         self._sides = sides
         self._filter = filter
@@ -100,7 +100,7 @@ class HitsWriter:
 
     def begin(self, plan: object) -> None:
         """Write the bytes before the first hit."""
-        self._report.open()
+        self._sink.open()
 
     def write(self, batch: HitBatch) -> None:
         """Write hits. batch: all hits that may pass for the next records, with all strands or frames, in query order."""
@@ -119,7 +119,7 @@ class HitsWriter:
 
     def finish(self) -> None:
         """Finish the output; call after the last hit."""
-        self._report.finish()
+        self._sink.finish()
 
     def _best_of_frames(self, hits: Hits) -> Hits:
         """Return the best targets for each record. Only the best hit between any strands or frames of two records counts (the first if
@@ -162,5 +162,5 @@ class HitsWriter:
         traced = None if self._trace is None else self._trace(hits)
         block = HitBlock(self._task, self._identity_definition, self._sides, hits, self._space, traced)
         mask = self._filter.rows.mask(block)
-        self._report.write_block(block, mask)
+        self._sink.write_block(block, mask)
         self.written += len(hits) if mask is None else int(mask.sum())

@@ -38,7 +38,7 @@ _ROUNDING = 1e-9
 _GUESS = 64
 """Initial guess for a floor: close to the floor with the usual scorings and thresholds."""
 
-_KEPT = 64
+_CACHED_SCORES = 64
 """Number of scores whose E-values for all targets are cached for the next query."""
 
 
@@ -58,7 +58,7 @@ class EvalueScoreCutoffs:
         lengths = distinct(target_lengths)
         # With the length adjustment a target's own length does not matter, but that of the longest bounds the score.
         self._lengths = lengths if space.parameters.finite_size is not None else lengths[-1:]
-        self._at = lru_cache(maxsize=_KEPT)(self._evalues_at)
+        self._at = lru_cache(maxsize=_CACHED_SCORES)(self._evalues_at)
 
     def floor(self, query: int) -> int:
         """Return the lowest score at which a query of `query` letters could pass; the query's maximum score plus one if none can."""

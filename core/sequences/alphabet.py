@@ -107,7 +107,7 @@ _PLAIN = b"ACGTUNacgtun"
 _IS_PLAIN = np.zeros(128, dtype=bool)
 _IS_PLAIN[list(_PLAIN)] = True
 _IS_PROTEIN_ONLY = ((PROTEIN.encoding != INVALID) & (DNA.encoding == INVALID))[:128]
-_CLEAR_LENGTH, _CLEAR_PART = 50, 0.9
+_CLEAR_LENGTH, _CLEAR_FRACTION = 50, 0.9
 
 
 class MixedAlphabets(InputError):
@@ -118,7 +118,7 @@ Counted: TypeAlias = tuple[int, int, int]
 """Result of `_records.count_kinds`: number of letters that are A, C, G, T, U or N; first record with a protein-only letter; first record
 that is clearly DNA. Record numbers are -1 if there is no such record."""
 
-KINDS = (_IS_PLAIN, _IS_PROTEIN_ONLY, _CLEAR_LENGTH, _CLEAR_PART)
+KINDS = (_IS_PLAIN, _IS_PROTEIN_ONLY, _CLEAR_LENGTH, _CLEAR_FRACTION)
 """Arguments to `_records.count_kinds` that define what is counted."""
 
 
@@ -199,10 +199,10 @@ class Census:
                 f"separate them, translate the nucleotides first (for instance with seqkit translate; sw has {parameter('translate')}), or "
                 f"if all are of one kind, name it with {parameter('alphabet', 'dna')} or {parameter('alphabet', 'protein')}"
             )
-        if self._protein is not None and self._letters >= _CLEAR_LENGTH and self._plain >= _CLEAR_PART * self._letters:
-            part = f"{100 * self._plain / self._letters:.0f} % of all letters are A, C, G, T, U or N"
+        if self._protein is not None and self._letters >= _CLEAR_LENGTH and self._plain >= _CLEAR_FRACTION * self._letters:
+            share = f"{100 * self._plain / self._letters:.0f} % of all letters are A, C, G, T, U or N"
             raise InputError(
-                f"{self._protein} has a letter that only proteins have, but {part}: read these as DNA, and such letters as N, with"
+                f"{self._protein} has a letter that only proteins have, but {share}: read these as DNA, and such letters as N, with"
                 f" {parameter('alphabet', 'dna')} {parameter('unknown', 'n')}, or as proteins with {parameter('alphabet', 'protein')}"
             )
         return PROTEIN if self._protein is not None or self._plain < 0.8 * self._letters else DNA

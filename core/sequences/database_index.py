@@ -91,18 +91,18 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
         if size != layout.size:
             problem = "truncated" if size < layout.size else "too long"
             raise InputError(f"{path}: the index is {problem}: expected {layout.size:,} bytes, found {size:,}; build it again")
-        parts = {
+        arrays = {
             name: np.memmap(path, dtype=dtype, mode="r", offset=start, shape=(length // dtype.itemsize,))
             for name, (start, length, dtype) in layout.sections().items()
         }
         code_counts = np.array(counts + [0] * (256 - len(counts)), dtype=np.int64)
-        _verify(path, layout, parts["checks"], int(np.flatnonzero(code_counts)[-1]))
-        offsets = _offsets(parts["lengths"], layout)
-        ids = _checked_ids(parts["ids"], parts["id_ends"], layout)
-        places = _checked_places(parts["places"], layout)
+        _verify(path, layout, arrays["checks"], int(np.flatnonzero(code_counts)[-1]))
+        offsets = _offsets(arrays["lengths"], layout)
+        ids = _checked_ids(arrays["ids"], arrays["id_ends"], layout)
+        places = _checked_places(arrays["places"], layout)
     except _Contradiction as error:
         raise InputError(f"{path}: the index is damaged: {error}; build it again") from None
-    return SequenceSet(path, ids, np.asarray(parts["codes"]), offsets, places, code_counts), alphabet
+    return SequenceSet(path, ids, np.asarray(arrays["codes"]), offsets, places, code_counts), alphabet
 
 
 class _Contradiction(Exception):
@@ -235,7 +235,7 @@ class IndexBuilder:
     mask_lower: as for `encode`
     unknown: as for `read_raw`
 
-    After `read`, `unended` has the same meaning as in `RawRecords`.
+    After `read`, `unterminated_id` has the same meaning as in `RawRecords`.
     """
 
     def __init__(
@@ -260,7 +260,7 @@ class IndexBuilder:
         self._ends, self._id_ends, self._numbers = array("q"), array("q"), array("q")
         self._empty: list[str] = []
         self._alphabet = DNA
-        self.unended: str | None = None
+        self.unterminated_id: str | None = None
 
     def __enter__(self) -> IndexBuilder:
         return self
@@ -282,7 +282,7 @@ class IndexBuilder:
             records, numbers = clean(some, number, self._source, self._empty, self._gaps if self._degap else None, self._unknown)
             number += len(some)
             last = some.ids[len(some) - 1] if len(some) else last  # the last part may be empty
-            self.unended = last if some.unended else None
+            self.unterminated_id = last if some.unterminated else None
             if alphabet != DNA.name:
                 census.take(records.ids, records.letters, "record {!r}".format, records.kinds)
             if self._lower is not None and len(records):
@@ -319,11 +319,11 @@ class IndexBuilder:
     def _check_letters(self) -> None:
         letters, ids = self._stored(self._letters, self._ends), self._stored(self._ids, self._id_ends)
         self._counts = np.zeros(len(self._alphabet), dtype=np.int64)
-        for part in _batches(np.diff(letters.offsets)):
-            first, last = letters.offsets[part.start], letters.offsets[part.stop]
-            offsets = letters.offsets[part.start : part.stop + 1] - first
+        for batch in _batches(np.diff(letters.offsets)):
+            first, last = letters.offsets[batch.start], letters.offsets[batch.stop]
+            offsets = letters.offsets[batch.start : batch.stop + 1] - first
 
-            def name(record: int, start: int = part.start) -> str:
+            def name(record: int, start: int = batch.start) -> str:
                 return ids[start + record]
 
             codes = encode_letters(
@@ -349,8 +349,8 @@ class IndexBuilder:
             file.write(numbers.astype("<i8").tobytes())
         for name, stored, encoding in (("ids", ids, None), ("codes", letters, self._alphabet.encoding_of(self._lower is not None))):
             file.seek(sections[name][0])
-            for part in _batches(np.diff(stored.offsets)[order]):
-                text = stored.select(order[part]).text
+            for batch in _batches(np.diff(stored.offsets)[order]):
+                text = stored.select(order[batch]).text
                 file.write((text if encoding is None else encoding[text]).tobytes())
         start = sections["checks"][0]
         file.truncate(start)

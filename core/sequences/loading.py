@@ -87,8 +87,8 @@ class RawRecords:
     empty: ids of omitted records
     gaps: counts of removed gaps
     unknown: counts of replaced letters
-    descriptions, listed, kinds, encoded: as in `Records`
-    unended: last id in a file whose last line has no line end, else None
+    descriptions, is_list, kinds, encoded: as in `Records`
+    unterminated_id: last id in a file whose last line has no line end, else None
     """
 
     source: str
@@ -98,10 +98,10 @@ class RawRecords:
     gaps: Gaps = field(default_factory=Gaps)
     unknown: UnknownLetters | None = None
     descriptions: StringColumn | None = None
-    listed: bool = False
+    is_list: bool = False
     kinds: Kinds | None = None
     encoded: EagerEncoding | None = None
-    unended: str | None = None
+    unterminated_id: str | None = None
 
 
 def clean(
@@ -184,7 +184,7 @@ def read_raw(
     allow_empty: bool = False,
     degap: bool = False,
     described: bool = False,
-    encode_ahead: bool = False,
+    encode_eagerly: bool = False,
     unknown: UnknownLetters | None = None,
 ) -> RawRecords:
     """Read a whole file.
@@ -193,7 +193,7 @@ def read_raw(
     allow_empty: omit records without letters
     degap: remove gaps before any other processing of the letters
     described: keep descriptions
-    encode_ahead: letters may be encoded while being read, for callers that need only codes
+    encode_eagerly: letters may be encoded while being read, for callers that need only codes
     unknown: replaces and counts letters outside the alphabet, including `.` and `?`; None: nothing is replaced
 
     Raises `InputError` for records without an id or letters, and for repeated ids, unless the options above allow them.
@@ -201,7 +201,7 @@ def read_raw(
     gaps, empty = Gaps(), list[str]()
     # If letters are removed or replaced, their kinds must be counted afterwards.
     unchanged = not degap and unknown is None
-    (everything,) = read_records(stream, source, described=described, encode_ahead=encode_ahead and unchanged)
+    (everything,) = read_records(stream, source, described=described, encode_eagerly=encode_eagerly and unchanged)
     records, numbers = clean(everything, 0, source, empty if allow_empty else None, gaps if degap else None, unknown)
     if not len(records):
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))
@@ -213,10 +213,10 @@ def read_raw(
         gaps,
         unknown,
         records.descriptions,
-        everything.listed,
+        everything.is_list,
         records.kinds,
         records.encoded,
-        everything.ids[len(everything) - 1] if everything.unended else None,
+        everything.ids[len(everything) - 1] if everything.unterminated else None,
     )
 
 

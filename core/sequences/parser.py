@@ -37,32 +37,32 @@ class Records:
     ids: first words of the titles; empty if a title has no words
     letters: letters in the file's original case, without white space
     descriptions: text after the ids, with tabs replaced by blanks; None if not requested
-    listed: the file was a list with one sequence per line; each sequence is its own id
+    is_list: the file was a list with one sequence per line; each sequence is its own id
     kinds: letter kinds, if counted
     encoded: letters that are already codes, if encoding was requested
-    unended: these are the last records, possibly none, in a file whose last line has no line end
+    unterminated: these are the last records, possibly none, in a file whose last line has no line end
     """
 
     ids: StringColumn
     letters: StringColumn
     descriptions: StringColumn | None = None
-    listed: bool = False
+    is_list: bool = False
     kinds: Kinds | None = None
     encoded: EagerEncoding | None = None
-    unended: bool = False
+    unterminated: bool = False
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
 def read_records(
-    stream: BinaryIO, source: str, letters: int | None = None, described: bool = False, encode_ahead: bool = False
+    stream: BinaryIO, source: str, letters: int | None = None, described: bool = False, encode_eagerly: bool = False
 ) -> Iterator[Records]:
     """Yield the records in a file in parts.
 
     letters: minimum number of letters per part, except the last; None: all records in one part
     described: read descriptions
-    encode_ahead: letters may be encoded while being read; only if all records are in one part
+    encode_eagerly: letters may be encoded while being read; only if all records are in one part
 
     A list with one sequence per line is always a single part. Raises `InputError` if the file is neither such a list nor complete FASTA or
     FASTQ.
@@ -78,8 +78,8 @@ def read_records(
     if not body:
         raise InputError(f"{source}: empty file; expected FASTA or FASTQ records")
     if body[:1] not in (b">", b"@"):
-        if _listed(first) is not None and (listed := _listed(text := stream.read())) is not None:
-            yield replace(listed, unended=text[-1:] not in (b"\r", b"\n"))
+        if _parse_list(first) is not None and (listed := _parse_list(text := stream.read())) is not None:
+            yield replace(listed, unterminated=text[-1:] not in (b"\r", b"\n"))
             return
         from gpualign.core.files.kinds import FileKind, kind_of
 
@@ -98,7 +98,7 @@ def read_records(
     stream.read(len(blank))
     fastq = body.startswith(b"@")
     scanner = RecordScanner(fastq, size if letters is None else 0, described)
-    kinds, encoded = Kinds(), EagerEncoding() if encode_ahead and letters is None else None
+    kinds, encoded = Kinds(), EagerEncoding() if encode_eagerly and letters is None else None
     watched = _Watched(stream)
     for _ in _scan(watched, scanner, source, fastq):
         kinds.add(scanner.count_kinds(*KINDS))  # while they are in the caches and the next block is decompressed
@@ -108,7 +108,7 @@ def read_records(
             yield _taken(scanner, kinds, described)
             kinds = Kinds()
     kinds.add(scanner.count_kinds(*KINDS))
-    yield replace(_taken(scanner, kinds, described, encoded), unended=not watched.ended)
+    yield replace(_taken(scanner, kinds, described, encoded), unterminated=not watched.ended)
 
 
 class _Watched(io.BufferedIOBase):
@@ -133,7 +133,7 @@ class _Watched(io.BufferedIOBase):
         return self._last in b"\r\n"
 
 
-def _listed(text: bytes) -> Records | None:
+def _parse_list(text: bytes) -> Records | None:
     """Return the records in a list of peptides or other short sequences: two or more lines, each with at most `_LONGEST_LISTED` capital
     letters (or *, a stop). Return None for any other text: longer lines may belong to one sequence, and lower-case letters to words."""
     data = np.frombuffer(text, dtype=np.uint8)
@@ -147,7 +147,7 @@ def _listed(text: bytes) -> Records | None:
     if len(offsets) < 3 or np.diff(offsets).max() > _LONGEST_LISTED:
         return None
     ids = StringColumn(letters, offsets)
-    return Records(ids, StringColumn(letters.copy(), offsets), StringColumn(letters[:0], np.zeros_like(offsets)), listed=True)
+    return Records(ids, StringColumn(letters.copy(), offsets), StringColumn(letters[:0], np.zeros_like(offsets)), is_list=True)
 
 
 def _taken(scanner: RecordScanner, kinds: Kinds, described: bool, encoded: EagerEncoding | None = None) -> Records:

@@ -28,7 +28,7 @@ class SequenceSet:
     places: position of each record in its file, int64[count]; None if records are in file order
     counts: number of occurrences of each code, int64[256], if known
     descriptions: text after the ids in the file; None if not read
-    parts: first record and name of each file, if the set was read from several files; empty for one file
+    source_files: first record and name of each file, if the set was read from several files; empty for one file
     """
 
     source: str
@@ -38,7 +38,7 @@ class SequenceSet:
     places: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     counts: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     descriptions: StringColumn | None = field(default=None, repr=False)
-    parts: tuple[tuple[int, str], ...] = field(default=(), repr=False)
+    source_files: tuple[tuple[int, str], ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -46,7 +46,7 @@ class SequenceSet:
     @property
     def files(self) -> tuple[tuple[int, str], ...]:
         """First record and name of each file."""
-        return self.parts or ((0, self.source),)
+        return self.source_files or ((0, self.source),)
 
     def file_of(self, record: int) -> str:
         """Return the name of the file that holds a record."""
@@ -91,9 +91,9 @@ class SequenceSet:
 
     def select(self, records: npt.NDArray[np.int64]) -> SequenceSet:
         """Return a set of the selected records, in this order."""
-        part = self.gather(records)
+        letters = self.gather(records)
         described = self.descriptions.select(records) if self.descriptions is not None else None
-        return SequenceSet(self.source, self.id_column.select(records), part.text, part.offsets, descriptions=described)
+        return SequenceSet(self.source, self.id_column.select(records), letters.text, letters.offsets, descriptions=described)
 
     def first(self, count: int) -> SequenceSet:
         """Return a set of the first `count` records, without copying."""
@@ -112,14 +112,14 @@ def join_sets(sets: Sequence[SequenceSet]) -> SequenceSet:
     first, *others = sets
     if not others:
         return first
-    codes = join_columns(StringColumn(part.codes, part.offsets) for part in sets)
-    ids = join_columns(part.id_column for part in sets)
-    texts = [part.descriptions for part in sets if part.descriptions is not None]
+    codes = join_columns(StringColumn(one.codes, one.offsets) for one in sets)
+    ids = join_columns(one.id_column for one in sets)
+    texts = [one.descriptions for one in sets if one.descriptions is not None]
     described = join_columns(texts) if len(texts) == len(sets) else None
     starts = np.cumsum([0, *map(len, sets)]).tolist()
-    parts = tuple((start + at, name) for start, one in zip(starts, sets, strict=False) for at, name in one.files)
+    source_files = tuple((start + at, name) for start, one in zip(starts, sets, strict=False) for at, name in one.files)
     source = f"{first.source} and " + (others[0].source if len(others) == 1 else f"{len(others):,} other files")
-    return SequenceSet(source, ids, codes.text, codes.offsets, descriptions=described, parts=parts)
+    return SequenceSet(source, ids, codes.text, codes.offsets, descriptions=described, source_files=source_files)
 
 
 def encode(

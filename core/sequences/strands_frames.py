@@ -30,13 +30,13 @@ class FrameSet:
     sequences: one per input record and frame, in that order
     record_lengths: lengths of the input records, int64[records]
     frames: frames for each record; negative for reverse complements; -3 to 3 for translations, else 1 and -1
-    letters: number of input letters represented by one letter of `sequences`
+    letters_per_letter: number of input letters represented by one letter of `sequences`
     """
 
     sequences: SequenceSet
     record_lengths: Integers
     frames: tuple[int, ...] = (1,)
-    letters: int = 1
+    letters_per_letter: int = 1
 
     @property
     def per_record(self) -> int:
@@ -45,7 +45,7 @@ class FrameSet:
 
     @property
     def translated(self) -> bool:
-        return self.letters == CODON
+        return self.letters_per_letter == CODON
 
     def records(self, numbers: Integers) -> Integers:
         """Return the numbers of the input records that these sequences belong to."""
@@ -68,18 +68,18 @@ class FrameSet:
     def chance_lengths(self) -> Integers:
         """Length of each sequence, as a target, to use for E-values: int64[sequences]. As in BLAST, every frame has the record's length in
         codons."""
-        return self.lengths // self.letters
+        return self.lengths // self.letters_per_letter
 
     @property
     def chance_letters(self) -> int:
         """Database size, in letters, to use for E-values of these records; only one frame is counted."""
-        return int(self.record_lengths.sum()) // self.letters
+        return int(self.record_lengths.sum()) // self.letters_per_letter
 
     def place(self, numbers: Integers, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
         """Convert intervals in these sequences, 0-based and half-open, to intervals in their input records: int64 with the same shape."""
         lengths, frames = self.lengths[numbers], self.frames_of(numbers)
         skip = skipped(lengths, frames) if self.translated else np.zeros(len(numbers), dtype=np.int64)
-        first, last = skip + self.letters * starts.astype(np.int64), skip + self.letters * ends.astype(np.int64)
+        first, last = skip + self.letters_per_letter * starts.astype(np.int64), skip + self.letters_per_letter * ends.astype(np.int64)
         return np.where(frames < 0, lengths - last, first), np.where(frames < 0, lengths - first, last)
 
 

@@ -94,11 +94,11 @@ def _in_quotes(text: str) -> str:
 
 def join_columns(columns: Iterable[StringColumn]) -> StringColumn:
     """Concatenate columns."""
-    parts = list(columns)
-    if len(parts) == 1:
-        return parts[0]
+    all_columns = list(columns)
+    if len(all_columns) == 1:
+        return all_columns[0]
     pieces, offsets, held = [np.empty(0, np.uint8)], [np.zeros(1, np.int64)], 0
-    for one in parts:
+    for one in all_columns:
         pieces.append(one.text[one.offsets[0] : one.offsets[-1]])
         offsets.append(one.offsets[1:] - one.offsets[0] + held)
         held += len(pieces[-1])

@@ -43,12 +43,12 @@ def codon_table(code: int) -> npt.NDArray[np.uint8]:
     acids = dict.fromkeys(known[code].stop_codons, "*") | known[code].forward_table
     bases = DNA.letters[: DNA.unambiguous]
     # The set of amino acids that each codon may be, one bit for each.
-    found = np.array([[[1 << PROTEIN.letters.index(acids[a + b + c]) for c in bases] for b in bases] for a in bases])
+    possible = np.array([[[1 << PROTEIN.letters.index(acids[a + b + c]) for c in bases] for b in bases] for a in bases])
     stands_for = [[bases.index(base) for base in IUPACData.ambiguous_dna_values[letter]] for letter in DNA.letters]
     for axis in range(CODON):
-        found = np.stack([np.bitwise_or.reduce(found.take(some, axis), axis) for some in stands_for], axis)
+        possible = np.stack([np.bitwise_or.reduce(possible.take(some, axis), axis) for some in stands_for], axis)
     unknown = 1 << PROTEIN.letters.index("X")
-    one = np.where(found & (found - 1) == 0, found, unknown)
+    one = np.where(possible & (possible - 1) == 0, possible, unknown)
     table: npt.NDArray[np.uint8] = np.log2(one).round().astype(np.uint8)
     return table
 

@@ -142,7 +142,7 @@ class CpuEngine:
 
     def _seconds(self, task: Task, threads: int, rate: float) -> float:
         """Return the estimated time for a task. rate: cells per second on a core with AVX2, or pairs per second if cost is per pair."""
-        work = task.cells_about if task.within is None else task.pairs_about
+        work = task.approximate_cells if task.within is None else task.approximate_pairs
         return work / (threads * rate * self.instruction_set.vector_bytes / 32)
 
     def _fit_threads(self, needed: Callable[[int], int], memory: int, what: str) -> int:

@@ -86,7 +86,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
 
     Raises `TooLittleMemory` if even the records do not fit in memory.
     """
-    bound = task.usual_within
+    bound = task.mean_within
     queries, targets = sample(task.queries, task.targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
     max_edits = max(0, int(bound.max_edits(*lengths)[0]))

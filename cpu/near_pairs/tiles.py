@@ -28,7 +28,7 @@ class ChosenScores:
     def __init__(self, task: Task, whole: Compute) -> None:
         self._task = task
         self._whole = whole
-        self._bound, self._ambiguous = task.within_of(0), task.ambiguous if task.bounds_by_pair else None
+        self._bound, self._ambiguous = task.within_for(0), task.ambiguous if task.bounds_by_pair else None
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
         result = self._whole(tile, cancel)
@@ -78,12 +78,12 @@ class NearTiles:
         ambiguity letters."""
         ambiguous = self._task.ambiguous
         if ambiguous is None or not self._task.bounds_by_pair:
-            yield queries, firsts, targets, self._task.within_of(0)
+            yield queries, firsts, targets, self._task.within_for(0)
             return
         for some in _by_similar_count(ambiguous.queries[queries]):
             for others in _by_similar_count(ambiguous.targets[targets]):
                 letters = ambiguous.queries[queries[some]].max() + ambiguous.targets[targets[others]].max()
-                yield queries[some], firsts[some], targets[others], self._task.within_of(int(letters))
+                yield queries[some], firsts[some], targets[others], self._task.within_for(int(letters))
 
     def _find(
         self, queries: Integers, firsts: Integers, targets: Integers, bound: EditBound, cancel: Cancel

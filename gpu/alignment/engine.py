@@ -138,10 +138,10 @@ class CudaEngine:
             letter_bytes=task.letter_bytes,
             query_bytes=task.query_bytes,
             sharing_workers=devices,
-            diagonal_bands=variant.diagonal_bands(task.cells_about, int(targets[-1]), hardware),
+            diagonal_bands=variant.diagonal_bands(task.approximate_cells, int(targets[-1]), hardware),
             diagonal_group=variant.diagonal_group(),
         )
-        seconds = task.cells_about / (rate * devices)
+        seconds = task.approximate_cells / (rate * devices)
         tools = self._devices, self._pool, self._log, self._on_device_failure, self._process
         return CudaPrepared(task, limits, variant.title, description, seconds, recipe, *tools)
 

@@ -94,7 +94,7 @@ def prepare_near(
     kernel = recipe.steps.describe() + (f" ({selected[0].title})" if recipe.steps.q else "")
     kernel += f"; {recipe.survivors.describe(recipe.steps)}" if recipe.survivors else ""
     max_results = int(np.clip(budget.results // (4 * len(devices) * _PAIR_BYTES), 1, _MAX_RESULTS))
-    seconds = task.pairs_about * recipe.nanoseconds / (1e9 * len(devices))
+    seconds = task.approximate_pairs * recipe.nanoseconds / (1e9 * len(devices))
     return CudaNearPrepared(
         task, limits, kernel, hardware, seconds, recipe, devices, selected, max_results, log, on_device_failure, process
     )

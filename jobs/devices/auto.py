@@ -45,8 +45,8 @@ def cuda_seconds(task: Task, started: bool) -> float:
     """
     start = CUDA_START - _LATE if started else CUDA_START + _LATE
     if task.within is not None:
-        return start + _RECORDS + task.pairs_about / _CUDA_SCREENED
-    return start + task.cells_about / (_CUDA_EDIT_CELLS if task.scoring.edit else _CUDA_CELLS)
+        return start + _RECORDS + task.approximate_pairs / _CUDA_SCREENED
+    return start + task.approximate_cells / (_CUDA_EDIT_CELLS if task.scoring.edit else _CUDA_CELLS)
 
 
 def _has_started() -> bool:

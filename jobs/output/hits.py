@@ -57,7 +57,7 @@ def hit_spec(o: HitOptions) -> HitSpec:
             if o.evalue == "none"
             else f"{parameter('max_evalue')}: expected 0 or more; found {o.max_evalue:g}"
         )
-    fields = parse_fields(hit_fields(not o.no_traceback, o.translate is not None) if o.fields is None else o.fields, of_hits=True)
+    fields = parse_fields(hit_fields(not o.no_traceback, o.translate is not None) if o.fields is None else o.fields, allow_hits_only=True)
     rows = rows_of(format, path, fields)
     if o.no_traceback:
         if o.min_identity is not None:

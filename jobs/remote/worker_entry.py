@@ -68,7 +68,7 @@ def _here(requested: Resources) -> Resources:
 
 def _open_task(task: Task, resources: Resources) -> TaskServer:
     prepared = pick_own_engine(resources, SILENT).prepare(task, Budget.of(memory_left(task, resources.memory)))
-    rate = (task.cells_about if task.within is None else task.pairs_about) / max(prepared.seconds, 1e-9)
+    rate = (task.approximate_cells if task.within is None else task.approximate_pairs) / max(prepared.seconds, 1e-9)
     if isinstance(prepared, CpuPrepared):
         compute = prepared.begin()  # once for all runs, since it may read all records
         limits = prepared.limits if task.within is not None else replace(prepared.limits, sharing_workers=prepared.threads)  # ends of runs

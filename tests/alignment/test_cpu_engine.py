@@ -131,7 +131,7 @@ def test_bands_take_some_seconds_at_most(rng, detail, pairing):
         prepared = CpuEngine(2).prepare(task, Budget.of(4 << 30))
         plan = plan_task(prepared, pairing)
         band = plan.band_rows * count * length * length
-        rate = task.cells_about / prepared.seconds
+        rate = task.approximate_cells / prepared.seconds
         assert band <= 21 * rate or plan.band_rows <= MIN_BAND_ROWS
 
 

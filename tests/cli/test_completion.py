@@ -98,7 +98,7 @@ def test_files_beside_names_of_matrices(tmp_path):
 def test_every_column_and_matrix_is_offered(tmp_path):
     offered = {name: [value for _, value in answer(name, "--fields", "")] for name in ("nw", "sw")}
     assert sorted(offered["sw"]) == sorted(FIELDS)
-    assert sorted(offered["nw"]) == sorted(name for name, field in FIELDS.items() if not field.of_hits)
+    assert sorted(offered["nw"]) == sorted(name for name, field in FIELDS.items() if not field.hits_only)
     assert [value for _, value in answer("nw", "--matrix", "", cwd=tmp_path)] == collection.names()
 
 

@@ -72,7 +72,8 @@ def test_cuda_that_has_started_is_taken_for_less_work(small, monkeypatch, begun,
     """Its start is spent already, and would be in vain."""
     monkeypatch.setattr(start, "_started", {0} if begun else set())
     monkeypatch.setattr(
-        "gpualign.cpu.alignment.engine._RATE_DIFFERENCE", small.cells_about / (CUDA_START * CpuEngine(1).instruction_set.vector_bytes / 32)
+        "gpualign.cpu.alignment.engine._RATE_DIFFERENCE",
+        small.approximate_cells / (CUDA_START * CpuEngine(1).instruction_set.vector_bytes / 32),
     )
     prepared = AutoDeviceEngine(CpuEngine(1), Cuda, SILENT).prepare(small, BUDGET)
     assert (prepared if prepared == "cuda" else "cpu") == taken
@@ -99,8 +100,8 @@ def test_near_pairs_cost_by_pairs(rng):
     assert prepared.kernel.startswith("joined")
     assert prepared.seconds < cuda_seconds(near, started=True) < CUDA_START < cuda_seconds(near, started=False)
     every = Task(records, records, edit, alphabet=DNA)
-    assert near.pairs_about == every.pairs_about == 3000 * 3000 / 2
-    assert every.cells_about == 14 * 14 * every.pairs_about
+    assert near.approximate_pairs == every.approximate_pairs == 3000 * 3000 / 2
+    assert every.approximate_cells == 14 * 14 * every.approximate_pairs
 
 
 def test_distances():

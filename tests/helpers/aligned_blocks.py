@@ -16,7 +16,7 @@ from gpualign.core.results.columns import FIELDS, fields_needing_descriptions
 from gpualign.core.results.hit_blocks import HitBlock
 from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated
 
-OF_PAIRS = [field for field in FIELDS.values() if not field.of_hits and not fields_needing_descriptions(field.name)]
+OF_PAIRS = [field for field in FIELDS.values() if not field.hits_only and not fields_needing_descriptions(field.name)]
 SCHEME = two_valued(4, 5, -4, 10, 1)
 
 

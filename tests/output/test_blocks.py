@@ -29,7 +29,7 @@ from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.strands_frames import make_strands
 from gpualign.core.sequences.string_column import StringColumn
 
-OF_HITS = [field for field in FIELDS.values() if field.of_hits]
+OF_HITS = [field for field in FIELDS.values() if field.hits_only]
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_values_have_the_types_that_are_told(aligned):
         if field.dtype is not None:
             told = field.dtype(aligned.task)
             assert field.take(hits, None).dtype == (np.int64 if field.name == "score" else told)
-            assert field.of_hits or field.take(rectangle, None).dtype == told
+            assert field.hits_only or field.take(rectangle, None).dtype == told
 
 
 def test_filters(aligned):

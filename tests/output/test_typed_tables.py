@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
 
-OF_PAIRS = [name for name, field in FIELDS.items() if not field.of_hits]
+OF_PAIRS = [name for name, field in FIELDS.items() if not field.hits_only]
 DECIMALS = {
     "identity": "{:.6f}",
     "distance": "{:.6f}",

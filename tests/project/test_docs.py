@@ -43,7 +43,7 @@ def test_every_option_and_column_is_documented():
     texts = {name: gpualign(name, "--help").stdout.decode() for name in ("nw", "sw")}
     for name, field in FIELDS.items():
         assert name in texts["sw"]
-        assert field.of_hits or name in texts["nw"]
+        assert field.hits_only or name in texts["nw"]
         assert f"| `{name}` |" in (ROOT / "docs" / "formats" / "tsv.md").read_text()
 
 

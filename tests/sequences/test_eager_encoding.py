@@ -67,9 +67,9 @@ def test_any_records(texts, alphabet, masked, degap, width):
     expected = expected_codes(kept, alphabet, masked)
     if isinstance(expected, str):
         with pytest.raises(InputError, match=re.escape(expected)):
-            encode_all([read_raw(data, "x", allow_empty=True, degap=degap, encode_ahead=True)], alphabet, masked)
+            encode_all([read_raw(data, "x", allow_empty=True, degap=degap, encode_eagerly=True)], alphabet, masked)
         return
-    raw = read_raw(data, "x", allow_empty=True, degap=degap, encode_ahead=True)
+    raw = read_raw(data, "x", allow_empty=True, degap=degap, encode_eagerly=True)
     lower = LowerCase()
     lower.take(raw.ids, raw.letters)
     assert (lower.letters, lower.total) == (sum(c.islower() for text in kept.values() for c in text), sum(map(len, kept.values())))

@@ -63,8 +63,8 @@ def test_a_last_line_without_an_end_is_told(letters, text, end):
         *parts, last = read_records(io.BytesIO(data), "x", letters)
     except InputError:
         return
-    assert not any(part.unended for part in parts)
-    assert last.unended == (data[-1:] not in (b"\n", b"\r"))
+    assert not any(part.unterminated for part in parts)
+    assert last.unterminated == (data[-1:] not in (b"\n", b"\r"))
 
 
 def scanned(data, chunk, letters=None):
