@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from common import finish, machine, table, write_fileset, write_outbreak
 
-from gpualign.core.distance.bands import Band
+from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import CountRequest, Measure, make_recipe
 from gpualign.core.distance.engine import Panel, empty_planes
@@ -62,7 +62,7 @@ def kernel_rate(
         times.clear()
         engine = CudaDistanceEngine(device, 1, kernel, lambda seconds, work: times.append((seconds, work)))
         counter = engine.prepare(WANTED, 4 * samples**2)
-        ((_, counts),) = counter.run([panel], [Band(0, samples, 0, samples, upper_triangle)], lambda work: None)
+        ((_, counts),) = counter.run([panel], [SampleBand(0, samples, 0, samples, upper_triangle)], lambda work: None)
         best = min(best, sum(seconds for seconds, _ in times))
     return sum(work for _, work in times) / best, counts
 
@@ -110,7 +110,7 @@ def main() -> None:
             few = Panel(np.ascontiguousarray(panel.bits[:, :64]), panel.sites, panel.recipe)
             # The planes are those of products alone, which the CPU can do too.
             products = replace(CpuDistanceEngine(8).prepare(WANTED, 4 * 64**2), products_only=True)
-            ((_, expected),) = products.run([few], [Band(0, 64, 0, 64, False)], lambda work: None)
+            ((_, expected),) = products.run([few], [SampleBand(0, 64, 0, 64, False)], lambda work: None)
             same = all(np.array_equal(counts[name][:64, :64], expected[name]) for name in counts)
             rows.append(
                 [

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from common import finish, machine, medians, table
 
-from gpualign.core.distance.bands import Band
+from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.calls import make_samples
 from gpualign.core.distance.output.base import BandDistances
 from gpualign.core.distance.output.matrix import MatrixSink
@@ -26,7 +26,7 @@ from gpualign.cpu.processor import usable_cpus
 TYPES: tuple[NumberType, ...] = (np.dtype(np.int32), np.dtype(np.float64))
 
 
-def band_values(buffer: np.ndarray, band: Band) -> np.ndarray:
+def band_values(buffer: np.ndarray, band: SampleBand) -> np.ndarray:
     """Values of a band: the same numbers again and again, in its shape."""
     rows, columns = band.shape
     return buffer[: rows * columns].reshape(rows, columns)
@@ -34,7 +34,7 @@ def band_values(buffer: np.ndarray, band: Band) -> np.ndarray:
 
 def fill(path: Path, samples: int, rows: int, threads: int, buffer: np.ndarray, fsync: bool) -> float:
     """Millions of pairs a second, from making the file to closing it."""
-    bands = [Band(start, min(samples, start + rows), start, samples, True) for start in range(0, samples, rows)]
+    bands = [SampleBand(start, min(samples, start + rows), start, samples, True) for start in range(0, samples, rows)]
     named = make_samples([f"s{k}" for k in range(samples)])
     path.unlink(missing_ok=True)
     start = time.perf_counter()
@@ -51,7 +51,7 @@ def fill(path: Path, samples: int, rows: int, threads: int, buffer: np.ndarray, 
     return samples * (samples + 1) / 2 / seconds / 1e6
 
 
-def check(matrix: np.ndarray, bands: list[Band], buffer: np.ndarray) -> None:
+def check(matrix: np.ndarray, bands: list[SampleBand], buffer: np.ndarray) -> None:
     """Of some bands what is right of their squares, and its mirror."""
     for band in bands[:: max(1, len(bands) // 8)]:
         beside = band_values(buffer, band)[:, band.stop - band.start :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.distance.intervals import Intervals, parse_regions, read_bed
+from gpualign.core.distance.intervals import GenomicIntervals, parse_regions, read_bed
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.site_filters import FilterResult, SiteFilters, choose_sites
 from gpualign.core.distance.threads import ReaderThreads
@@ -21,12 +21,12 @@ def names_file(regions: str) -> bool:
     return os.path.exists(regions) and not os.path.isdir(regions)
 
 
-def read_regions(regions: str) -> Intervals:
+def read_regions(regions: str) -> GenomicIntervals:
     """Return regions from a list or from a BED file with this name. Raises the same errors as `parse_regions` and `read_bed`."""
     return read_intervals(regions) if names_file(regions) else parse_regions(regions)
 
 
-def read_intervals(path: str) -> Intervals:
+def read_intervals(path: str) -> GenomicIntervals:
     """Return the intervals in a BED file. Raises the same errors as `read_bed`."""
     with open_file(path) as stream:
         return read_bed(stream, path)

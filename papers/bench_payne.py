@@ -6,7 +6,7 @@ import numpy as np
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.distance.bands import Band
+from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.bit_planes import pack_panel, used_codes
 from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
@@ -49,7 +49,7 @@ def _prepared(engine: DistanceEngine, codes: Codes) -> tuple[PreparedCounter, Pa
 
 def _count(counter: PreparedCounter, panel: Panel) -> object:
     samples = panel.bits.shape[1]
-    return list(counter.run([panel], [Band(0, samples, 0, samples, False)], lambda _: None))
+    return list(counter.run([panel], [SampleBand(0, samples, 0, samples, False)], lambda _: None))
 
 
 def _loop(codes: Codes) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpualign.core.common.fractions import exact_fraction
-from gpualign.core.distance.intervals import Intervals, read_bed
+from gpualign.core.distance.intervals import GenomicIntervals, read_bed
 from gpualign.core.distance.site_filters import SiteFilters
 from gpualign.jobs.output.atomic_files import open_input
 from gpualign.jobs.site_selection import names_file, read_regions
@@ -24,6 +24,6 @@ def site_filters(regions: str | None, mask: str | None, core: str | None, maf: s
     )
 
 
-def _mask(path: str) -> Intervals:
+def _mask(path: str) -> GenomicIntervals:
     with open_input(path) as (stream, source):
         return read_bed(stream, source)

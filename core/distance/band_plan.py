@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory
-from gpualign.core.distance.bands import Band
+from gpualign.core.distance.bands import SampleBand
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class DistancePlan:
         """Index after the last query whose pairs are to be computed."""
         return self.queries if self.stop is None else self.stop
 
-    def bands(self) -> Iterator[Band]:
+    def bands(self) -> Iterator[SampleBand]:
         """Yield the bands in order. Targets from a second set come after the queries in the panels."""
         first = 0 if self.upper_triangle else self.queries
         for start in range(self.start, self.end, self.rows):
             stop = min(self.end, start + self.rows)
-            yield Band(start, stop, start if self.upper_triangle else first, first + self.targets, self.upper_triangle)
+            yield SampleBand(start, stop, start if self.upper_triangle else first, first + self.targets, self.upper_triangle)
 
     @property
     def count(self) -> int:

@@ -16,7 +16,7 @@ CountMatrix: TypeAlias = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Band(Rect):
+class SampleBand(Rect):
     """Rectangle of pairs of panel rows.
 
     upper_triangle: only pairs of a row with itself or a later row belong to the band; values for the remaining pairs are arbitrary
@@ -32,24 +32,24 @@ class Band(Rect):
             return rows * columns
         return sum(self.target_stop - max(self.first_target, row) for row in range(self.start, min(self.stop, self.target_stop)))
 
-    def rows(self, start: int, stop: int) -> Band:
+    def rows(self, start: int, stop: int) -> SampleBand:
         """Return the band for these rows, with the targets that the rows need."""
         first = max(start, self.first_target) if self.upper_triangle else self.first_target
         return replace(self, start=start, stop=stop, first_target=first)
 
-    def halves(self) -> tuple[Band, Band]:
+    def halves(self) -> tuple[SampleBand, SampleBand]:
         """Return the bands for the first and second half of the rows. There must be at least two rows."""
         middle = (self.start + self.stop) // 2
         return self.rows(self.start, middle), self.rows(middle, self.stop)
 
-    def pieces(self, rows: int) -> Iterator[Band]:
+    def pieces(self, rows: int) -> Iterator[SampleBand]:
         """Yield the band in pieces of up to `rows` rows, in order."""
         for start in range(self.start, self.stop, rows):
             yield self.rows(start, min(self.stop, start + rows))
 
-    def split(self, parts: int) -> list[Band]:
+    def split(self, parts: int) -> list[SampleBand]:
         """Split the band into at most `parts` parts of whole rows, with approximately equal numbers of pairs."""
-        out: list[Band] = []
+        out: list[SampleBand] = []
         rows, columns = self.shape
         # Of one set, row r of a band that begins on the diagonal has columns - r pairs.
         weights = [columns - r if self.upper_triangle else columns for r in range(rows)]
@@ -63,27 +63,27 @@ class Band(Rect):
 
 
 @dataclass(frozen=True)
-class Bands:
+class SampleBands:
     """Bands in order, possibly generated on request.
 
     pairs: maximum rows times columns of a band
     columns: maximum columns of a band
     """
 
-    bands: Iterable[Band]
+    bands: Iterable[SampleBand]
     pairs: int
     columns: int
 
     @classmethod
-    def of(cls, bands: Iterable[Band]) -> Bands:
-        """Return a `Bands` for bands that are all known in advance."""
+    def of(cls, bands: Iterable[SampleBand]) -> SampleBands:
+        """Return a `SampleBands` for bands that are all known in advance."""
         every = list(bands)
         pairs, columns = (max(sizes, default=0) for sizes in ([b.shape[0] * b.shape[1] for b in every], [b.shape[1] for b in every]))
         return cls(every, pairs, columns)
 
-    def __iter__(self) -> Iterator[Band]:
+    def __iter__(self) -> Iterator[SampleBand]:
         return iter(self.bands)
 
 
-CountedBands: TypeAlias = Generator[tuple[Band, dict[str, CountMatrix]], None, None]
+CountedBands: TypeAlias = Generator[tuple[SampleBand, dict[str, CountMatrix]], None, None]
 """Bands in order, each with its counts by name: int32[rows][targets]. Closing the generator promptly stops work and frees everything."""

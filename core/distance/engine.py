@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.distance.bands import Band, Bands, CountedBands
+from gpualign.core.distance.bands import CountedBands, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe, count_names
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_of_bands
 
@@ -48,14 +48,14 @@ def empty_planes(planes: int, samples: int, words: int) -> Bits:
     return room[start : start + size].view(np.uint64).reshape(planes, samples, words)
 
 
-Count: TypeAlias = Callable[[Sequence[Panel], Bands, tuple[str, ...], Callable[[int], None]], CountedBands]
+Count: TypeAlias = Callable[[Sequence[Panel], SampleBands, tuple[str, ...], Callable[[int], None]], CountedBands]
 """(panels, bands, names of the count matrices, on_progress) -> counts for each band, summed over panels; see `PreparedCounter.run`. The
 next band is requested only after all results for the previous band have been consumed; the same holds for `Pick`."""
 
 SelectedPieces: TypeAlias = Generator[SelectedPairs, None, None]
 """Chosen pairs of each band, in order, in one or more pieces per band. Closing the generator promptly stops work and frees everything."""
 
-Pick: TypeAlias = Callable[[Sequence[Panel], Bands, tuple[str, ...], PairSelectionRule, Callable[[int], None]], SelectedPieces]
+Pick: TypeAlias = Callable[[Sequence[Panel], SampleBands, tuple[str, ...], PairSelectionRule, Callable[[int], None]], SelectedPieces]
 """(panels, bands, names of the counts, rule, on_progress) -> pairs that the rule chooses; see `PreparedCounter.near`."""
 
 
@@ -91,19 +91,19 @@ class PreparedCounter:
         """Names of the count matrices."""
         return count_names(self.wanted, self.products_only)
 
-    def run(self, panels: Sequence[Panel], bands: Iterable[Band], on_progress: Callable[[int], None]) -> CountedBands:
+    def run(self, panels: Sequence[Panel], bands: Iterable[SampleBand], on_progress: Callable[[int], None]) -> CountedBands:
         """Return the counts for each band. `on_progress` receives the number of comparisons done (pairs x sites).
 
         Raises `RunError` if the hardware fails.
         """
-        return self.count(panels, Bands.of(bands), self.names, on_progress)
+        return self.count(panels, SampleBands.of(bands), self.names, on_progress)
 
     def near(
-        self, panels: Sequence[Panel], bands: Iterable[Band], rule: PairSelectionRule, on_progress: Callable[[int], None]
+        self, panels: Sequence[Panel], bands: Iterable[SampleBand], rule: PairSelectionRule, on_progress: Callable[[int], None]
     ) -> SelectedPieces:
         """Return the pairs that the rule chooses in each band. Progress and errors as in `run`."""
         if self.pick is not None:
-            return self.pick(panels, Bands.of(bands), self.names, rule, on_progress)
+            return self.pick(panels, SampleBands.of(bands), self.names, rule, on_progress)
         return choose_of_bands(rule, self.run(panels, bands, on_progress))
 
 

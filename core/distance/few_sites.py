@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.distance.bands import Band, Bands, CountMatrix
+from gpualign.core.distance.bands import CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import Operation, PanelRecipe, Term
 from gpualign.core.distance.engine import Panel, PreparedCounter
 from gpualign.core.distance.metrics import CountArray
@@ -87,7 +87,7 @@ def count_few_sites(
     some = [one for panel in panels for one in _calls_of(panel)]
     common = np.empty((len(rows), len(called)), dtype=np.int32)
     done = 0
-    with closing(counter.count(some, Bands.of(_bands(rows, len(called))), (COMPARED,), lambda _: None)) as bands:
+    with closing(counter.count(some, SampleBands.of(_bands(rows, len(called))), (COMPARED,), lambda _: None)) as bands:
         for band, counts in bands:
             common[done : done + band.shape[0]] = counts[COMPARED]
             done += band.shape[0]
@@ -105,7 +105,7 @@ def _calls_of(panel: Panel) -> Iterator[Panel]:
             yield Panel(panel.bits[plane : plane + 1], panel.sites, recipe)
 
 
-def _bands(rows: CountArray, samples: int) -> Iterator[Band]:
+def _bands(rows: CountArray, samples: int) -> Iterator[SampleBand]:
     """Yield bands that pair these rows with all samples; consecutive rows share a band."""
     for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1):
-        yield Band(int(run[0]), int(run[-1]) + 1, 0, samples, False)
+        yield SampleBand(int(run[0]), int(run[-1]) + 1, 0, samples, False)

@@ -30,7 +30,7 @@ _REGION = re.compile(rf"(?P<name>.+?)(?::(?P<first>[0-9]{{1,{_MOST_DIGITS}}})(?P
 
 
 @dataclass(frozen=True)
-class GenomicIntervals:
+class ChromosomeIntervals:
     """Intervals on one chromosome: start <= position < stop, with 0-based positions. All arrays are int64[intervals].
 
     starts: first position of each interval
@@ -53,7 +53,7 @@ class GenomicIntervals:
 
 
 @dataclass(frozen=True)
-class Intervals:
+class GenomicIntervals:
     """Intervals on any number of chromosomes.
 
     by_chromosome: in order of first occurrence
@@ -62,7 +62,7 @@ class Intervals:
     listed: whether the intervals come from a file, which may be meant for several inputs and may name chromosomes that this input lacks
     """
 
-    by_chromosome: dict[str, GenomicIntervals]
+    by_chromosome: dict[str, ChromosomeIntervals]
     source: str
     name: Callable[[int], str] = field(repr=False)
     listed: bool
@@ -81,12 +81,12 @@ class _Rows:
     def add(self, chromosome: str, start: int, stop: int, number: int) -> None:
         self._numbers.setdefault(chromosome, array("q")).extend((start, stop, number))
 
-    def intervals(self, source: str, name: Callable[[int], str], listed: bool) -> Intervals:
+    def intervals(self, source: str, name: Callable[[int], str], listed: bool) -> GenomicIntervals:
         columns = {chromosome: np.array(some, dtype=np.int64).reshape(-1, 3).T for chromosome, some in self._numbers.items()}
-        return Intervals({chromosome: GenomicIntervals(*some) for chromosome, some in columns.items()}, source, name, listed)
+        return GenomicIntervals({chromosome: ChromosomeIntervals(*some) for chromosome, some in columns.items()}, source, name, listed)
 
 
-def read_bed(stream: BinaryIO, source: str) -> Intervals:
+def read_bed(stream: BinaryIO, source: str) -> GenomicIntervals:
     """Read the intervals of a BED file, plain or compressed. Columns after the third, comments, `track` and `browser` lines are ignored.
 
     Raises `InputError` naming file, line and column.
@@ -119,7 +119,7 @@ def _position(cell: bytes, column: int, line: int, source: str) -> int:
     return int(digits)
 
 
-def parse_regions(text: str) -> Intervals:
+def parse_regions(text: str) -> GenomicIntervals:
     """Parse a comma-separated list of regions CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, as in bcftools. Positions are 1-based (0 is the
     telomere), and TO is inclusive.
 

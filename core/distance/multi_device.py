@@ -12,15 +12,14 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.distance.bands import Band, Bands, CountedBands
+from gpualign.core.distance.bands import CountedBands, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter, SelectedPieces
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_of_bands, record_bytes
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.tile_queue import LoadBalancing
 from gpualign.core.execution.worker_pool import WorkerFunction, WorkerPort, run_workers
-from gpualign.core.planning.tile_plan import Band as TileBand
-from gpualign.core.planning.tile_plan import Pairing, Tile
+from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
 _PARTS = 4
 """Minimum number of parts per engine in a run: with fewer, the remaining engines would wait for the last one."""
@@ -36,7 +35,7 @@ _POLL_SECONDS = 0.002
 _NOTHING = np.zeros(3, dtype=np.int64)
 """Zero chosen, lacking and undefined pairs."""
 
-Begin: TypeAlias = Callable[[PreparedCounter, Bands, Callable[[int], None]], Generator[Any, None, None]]
+Begin: TypeAlias = Callable[[PreparedCounter, SampleBands, Callable[[int], None]], Generator[Any, None, None]]
 """(engine's counter, bands, on_progress) -> results for each band, in one or more pieces. All results for a band are yielded before the
 next band is requested."""
 
@@ -119,20 +118,27 @@ class _Run:
     share: int
     note: Callable[[str], None]
 
-    def count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], on_progress: Callable[[int], None]) -> CountedBands:
+    def count(
+        self, panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], on_progress: Callable[[int], None]
+    ) -> CountedBands:
         """Implements `gpualign.core.distance.engine.Count`."""
 
-        def begin(counter: PreparedCounter, some: Bands, on_progress: Callable[[int], None]) -> CountedBands:
+        def begin(counter: PreparedCounter, some: SampleBands, on_progress: Callable[[int], None]) -> CountedBands:
             return counter.count(panels, some, names, on_progress)
 
         yield from self._shared(panels, bands, begin, on_progress, 4 * len(names), None)
 
     def pick(
-        self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
+        self,
+        panels: Sequence[Panel],
+        bands: SampleBands,
+        names: tuple[str, ...],
+        rule: PairSelectionRule,
+        on_progress: Callable[[int], None],
     ) -> SelectedPieces:
         """Implements `gpualign.core.distance.engine.Pick`."""
 
-        def begin(counter: PreparedCounter, some: Bands, on_progress: Callable[[int], None]) -> SelectedPieces:
+        def begin(counter: PreparedCounter, some: SampleBands, on_progress: Callable[[int], None]) -> SelectedPieces:
             if counter.pick is not None:
                 return counter.pick(panels, some, names, rule, on_progress)
             return choose_of_bands(rule, counter.count(panels, some, names, on_progress))
@@ -143,7 +149,7 @@ class _Run:
     def _shared(
         self,
         panels: Sequence[Panel],
-        bands: Bands,
+        bands: SampleBands,
         begin: Begin,
         on_progress: Callable[[int], None],
         pair_bytes: int,
@@ -175,12 +181,12 @@ class _Run:
             raise RuntimeError(f"results are missing: {len(parts) - output.following} of {len(parts)} parts are incomplete")
 
 
-def _tiles(parts: Sequence[Band], sites: int) -> Iterator[Tile]:
+def _tiles(parts: Sequence[SampleBand], sites: int) -> Iterator[Tile]:
     """Yield the parts as tiles for the workers to share, each tile in a band of its own. Costs are in comparisons."""
     cells = [max(1, part.pairs * sites) for part in parts]
     left = sum(cells)
     for number, (part, cost) in enumerate(zip(parts, cells, strict=True)):
-        band = TileBand(part.start, part.stop, part.first_target, part.target_stop, number, 1)
+        band = Band(part.start, part.stop, part.first_target, part.target_stop, number, 1)
         yield Tile.of_targets(np.empty(0, np.int64), number, band, (part.start, part.stop), Pairing.ALL, cost, left)
         left -= cost
 
@@ -189,7 +195,7 @@ def _worker(
     number: int,
     begin: Begin,
     counter: PreparedCounter,
-    parts: Sequence[Band],
+    parts: Sequence[SampleBand],
     pair_bytes: int,
     max_pairs: int | None,
     output: _OrderedOutput,
@@ -201,7 +207,7 @@ def _worker(
         items: list[Any] = []
         tile: Tile | None = None
 
-        def bands() -> Iterator[Band]:
+        def bands() -> Iterator[SampleBand]:
             nonlocal tile, items
             while (tile := port.next_tile()) is not None:
                 progress.begin(tile.number)
@@ -215,9 +221,9 @@ def _worker(
             assert tile is not None
             progress.advance(tile.number, work)
 
-        largest = Bands.of(parts)
+        largest = SampleBands.of(parts)
         try:
-            with closing(begin(counter, Bands(bands(), largest.pairs, largest.columns), on_progress)) as results:
+            with closing(begin(counter, SampleBands(bands(), largest.pairs, largest.columns), on_progress)) as results:
                 for item in results:
                     assert tile is not None
                     items.append(item)
@@ -233,7 +239,7 @@ def _worker(
     return work
 
 
-def _fitting(part: Band, pairs: int) -> Iterable[Band]:
+def _fitting(part: SampleBand, pairs: int) -> Iterable[SampleBand]:
     """Return a part, split into pieces of at most `pairs` pairs, but at least one row."""
     rows, columns = part.shape
     return part.split(-(-rows // max(1, pairs // max(1, columns))))

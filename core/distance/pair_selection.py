@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from gpualign.core.distance.bands import Band, CountedBands, CountMatrix
+    from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand
 
 COMPARED = "compared"
 
@@ -86,7 +86,7 @@ class SelectedPairs:
         return cls(queries[order], targets[order], counts, lacking, undefined, rows)
 
 
-def choose(rule: PairSelectionRule, band: Band, counts: Mapping[str, CountMatrix]) -> Iterator[SelectedPairs]:
+def choose(rule: PairSelectionRule, band: SampleBand, counts: Mapping[str, CountMatrix]) -> Iterator[SelectedPairs]:
     """Yield the pairs that a rule chooses in a band, given the count matrices, int32[rows][targets].
 
     In an upper-triangle band, each row is paired only with later rows. Engines without a method of their own use this function, and engines

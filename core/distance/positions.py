@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
-from gpualign.core.distance.intervals import OPEN_END, OPEN_START, Intervals
+from gpualign.core.distance.intervals import OPEN_END, OPEN_START, GenomicIntervals
 
 _MOST_NAMED = 5
 
@@ -19,13 +19,13 @@ _MOST_NAMED = 5
 class Positions(Protocol):
     """Interface: positions of all sites in one input, in input order."""
 
-    def covered(self, intervals: Intervals) -> npt.NDArray[np.bool_]:
+    def covered(self, intervals: GenomicIntervals) -> npt.NDArray[np.bool_]:
         """Return a mask of the sites that lie in one of the intervals: bool[sites].
 
         Raises `InputError` for intervals that cannot belong to this input.
         """
 
-    def absent(self, intervals: Intervals) -> list[str]:
+    def absent(self, intervals: GenomicIntervals) -> list[str]:
         """Return the chromosomes of the intervals on which the input has no site."""
 
 
@@ -40,7 +40,7 @@ class Columns:
     source: str
     count: int
 
-    def covered(self, intervals: Intervals) -> npt.NDArray[np.bool_]:
+    def covered(self, intervals: GenomicIntervals) -> npt.NDArray[np.bool_]:
         if len(names := list(intervals.by_chromosome)) > 1:
             raise InputError(
                 f"{intervals.first_name(names[1])}: a second chromosome, {names[1]!r} after {names[0]!r}; {self.source} is an alignment,"
@@ -67,7 +67,7 @@ class Columns:
             return ranges.cover(np.arange(self.count, dtype=np.int64))
         return np.zeros(self.count, dtype=bool)
 
-    def absent(self, intervals: Intervals) -> list[str]:
+    def absent(self, intervals: GenomicIntervals) -> list[str]:
         return []
 
 
@@ -93,7 +93,7 @@ class Variants:
         numbers = np.fromiter((known.setdefault(site[0], len(known)) for site in sites), np.int32, len(sites))
         return cls(source, list(known), numbers, np.fromiter((site[1] for site in sites), np.int64, len(sites)))
 
-    def covered(self, intervals: Intervals) -> npt.NDArray[np.bool_]:
+    def covered(self, intervals: GenomicIntervals) -> npt.NDArray[np.bool_]:
         absent = self.absent(intervals)
         if absent and (not intervals.listed or len(absent) == len(intervals.by_chromosome)):
             shown = [repr(name) for name in self.chromosomes[:_MOST_NAMED]]
@@ -111,6 +111,6 @@ class Variants:
                 covered[some] = ranges.cover(self.positions[some] - 1)
         return covered
 
-    def absent(self, intervals: Intervals) -> list[str]:
+    def absent(self, intervals: GenomicIntervals) -> list[str]:
         known = set(self.chromosomes)
         return [name for name in intervals.by_chromosome if name not in known]

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, parameter
-from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
+from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe
 from gpualign.core.distance.engine import Bits, DistanceEngine, Panel, PreparedCounter, SelectedPieces, empty_planes
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_of_bands, record_bytes
@@ -92,7 +92,7 @@ class CounterServer:
             raise RunError(f"{counter.hardware} needs other bit planes than the first worker; give {device} or cuda, the same for all")
         self._panels = [_with_words(panel, counter.words(panel.sites)) for panel in panels]
 
-    def __call__(self, request: Band | WordsRequest | None) -> Any:
+    def __call__(self, request: SampleBand | WordsRequest | None) -> Any:
         if request is None:
             return self._facts
         if isinstance(request, WordsRequest):
@@ -103,21 +103,21 @@ class CounterServer:
             return self._counts(request, request.pieces(rows))
         return self._chosen(rule, request, request.pieces(max(1, min(rows, _ROOMY * _PIECE_BYTES // a_row))))
 
-    def _counts(self, band: Band, parts: Iterator[Band]) -> dict[str, CountMatrix]:
+    def _counts(self, band: SampleBand, parts: Iterator[SampleBand]) -> dict[str, CountMatrix]:
         names = self._order.names
         counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
-        with closing(self._counter.count(self._panels, Bands.of(parts), names, _unreported)) as results:
+        with closing(self._counter.count(self._panels, SampleBands.of(parts), names, _unreported)) as results:
             for part, some in results:
                 write_counts(band, counts, part, some)
         return {name: narrow(matrix) for name, matrix in counts.items()}
 
-    def _chosen(self, rule: PairSelectionRule, band: Band, parts: Iterator[Band]) -> Chosen:
+    def _chosen(self, rule: PairSelectionRule, band: SampleBand, parts: Iterator[SampleBand]) -> Chosen:
         counter, names = self._counter, self._order.names
         pairs, stop = list[SelectedPairs](), band.start
         every = list(parts)
-        largest = Bands.of(every)
+        largest = SampleBands.of(every)
 
-        def until_enough() -> Iterator[Band]:
+        def until_enough() -> Iterator[SampleBand]:
             nonlocal stop
             for part in every:
                 if sum(map(len, pairs)) * record_bytes(len(names)) > _PIECE_BYTES:
@@ -125,7 +125,7 @@ class CounterServer:
                 stop = part.stop
                 yield part
 
-        some = Bands(until_enough(), largest.pairs, largest.columns)
+        some = SampleBands(until_enough(), largest.pairs, largest.columns)
         if counter.pick is not None:
             chosen = counter.pick(self._panels, some, names, rule, _unreported)
         else:
@@ -175,13 +175,13 @@ class _Piece:
     first, last: whether this is the first or last piece of the band
     """
 
-    band: Band
-    part: Band
+    band: SampleBand
+    part: SampleBand
     first: bool
     last: bool
 
 
-def write_counts(band: Band, counts: dict[str, CountMatrix], part: Band, some: dict[str, CountMatrix]) -> None:
+def write_counts(band: SampleBand, counts: dict[str, CountMatrix], part: SampleBand, some: dict[str, CountMatrix]) -> None:
     """Write a piece's counts into the counts of its band."""
     place = slice(part.start - band.start, part.stop - band.start), slice(part.first_target - band.first_target, None)
     for name, matrix in some.items():
@@ -214,7 +214,7 @@ class RemoteDistanceEngine:
             return answer
 
         def count(
-            panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], on_progress: Callable[[int], None]
+            panels: Sequence[Panel], bands: Iterable[SampleBand], names: tuple[str, ...], on_progress: Callable[[int], None]
         ) -> CountedBands:
             order = CounterOrder(self._settings, wanted, facts.products_only, names)
             shared, sites = self._shared_arguments(order, panels), _sites(panels)
@@ -231,7 +231,7 @@ class RemoteDistanceEngine:
 
         def pick(
             panels: Sequence[Panel],
-            bands: Iterable[Band],
+            bands: Iterable[SampleBand],
             names: tuple[str, ...],
             rule: PairSelectionRule,
             on_progress: Callable[[int], None],
@@ -256,7 +256,7 @@ class RemoteDistanceEngine:
                 self._cached_panels[id(panel)] = panel, CachedArgument(_Shipped(panel))
         return SharedArguments.of(CachedArgument(order), *(self._cached_panels[id(panel)][1] for panel in panels))
 
-    def _cut(self, bands: Iterable[Band], rate: float, pair_bytes: int = 0, max_bytes: int = 0) -> Iterator[_Piece]:
+    def _cut(self, bands: Iterable[SampleBand], rate: float, pair_bytes: int = 0, max_bytes: int = 0) -> Iterator[_Piece]:
         """Split bands into pieces for the workers.
 
         rate: pairs per second

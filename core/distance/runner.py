@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.band_plan import DistancePlan, plan_bands
-from gpualign.core.distance.bands import Band, CountMatrix
+from gpualign.core.distance.bands import CountMatrix, SampleBand
 from gpualign.core.distance.bit_planes import pack_panels
 from gpualign.core.distance.call_coverage import Coverage, fewest_sites
 from gpualign.core.distance.calls import Kind, Samples, count_pairs
@@ -322,7 +322,7 @@ def _counts(prepared: PreparedDistances, raw: dict[str, CountMatrix], queries: C
     return Counts(dict(raw), prepared.sites, of_pairs)
 
 
-def _distances(prepared: PreparedDistances, band: Band, raw: dict[str, CountMatrix]) -> BandDistances:
+def _distances(prepared: PreparedDistances, band: SampleBand, raw: dict[str, CountMatrix]) -> BandDistances:
     task, coverage = prepared.task, prepared.coverage
     queries, targets = np.arange(band.start, band.stop)[:, None], np.arange(band.first_target, band.target_stop)[None, :]
     counts = _counts(prepared, raw, queries, targets)
@@ -369,7 +369,7 @@ def estimate_seconds(prepared: PreparedDistances) -> float:
     """Return the estimated time for counting all bands, in seconds, measured on a corner of the first band."""
     panels, plan = prepared.panels[:1], prepared.plan
     first = next(plan.bands())
-    corner = Band(
+    corner = SampleBand(
         first.start, min(first.stop, first.start + 256), first.first_target, min(first.target_stop, first.first_target + 512), False
     )
     start = time.perf_counter()
@@ -396,7 +396,7 @@ def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances] |
             start = (queries // (2 if samples.upper_triangle else 1) - _SAMPLED_ROWS) * place // _SAMPLED
             low = start + _SAMPLED_ROWS if samples.upper_triangle else first
             target = low + (end - low - _SAMPLED_TARGETS) * (_SAMPLED - place) // _SAMPLED
-            bands.append(Band(start, start + _SAMPLED_ROWS, target, target + _SAMPLED_TARGETS, False))
+            bands.append(SampleBand(start, start + _SAMPLED_ROWS, target, target + _SAMPLED_TARGETS, False))
     looked_at = sum(_distinct_pairs(band) for band in bands)
     if prepared.task.near:
         chosen = prepared.counter.near(prepared.panels, iter(bands), prepared.rule, lambda _: None)
@@ -405,7 +405,7 @@ def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances] |
     return [_distances(prepared, band, counts) for band, counts in counted], looked_at
 
 
-def _distinct_pairs(band: Band) -> int:
+def _distinct_pairs(band: SampleBand) -> int:
     """Return the number of pairs in a band, excluding pairs of a row with itself."""
     rows, columns = band.shape
     if not band.upper_triangle:

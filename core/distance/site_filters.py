@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance.calls import Kind
-from gpualign.core.distance.intervals import Intervals
+from gpualign.core.distance.intervals import GenomicIntervals
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.readers.site_counts import SiteCounts
 from gpualign.core.distance.threads import ReaderThreads
@@ -31,8 +31,8 @@ class SiteFilters:
     maf: minimum frequency of the second most common allele among the alleles of these calls, in founders only
     """
 
-    regions: Intervals | None = None
-    mask: Intervals | None = None
+    regions: GenomicIntervals | None = None
+    mask: GenomicIntervals | None = None
     core: Fraction | None = None
     maf: Fraction | None = None
 

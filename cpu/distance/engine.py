@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.distance.bands import Band, Bands, CountedBands
+from gpualign.core.distance.bands import CountedBands, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, Measure, Operation
 from gpualign.core.distance.engine import WORD_BITS, Panel, PreparedCounter, SelectedPieces
 from gpualign.core.distance.grm import Relationship, Terms, relating_term, sum_type
@@ -52,7 +52,7 @@ class CpuDistanceEngine:
         pairs_memory = memory // 2  # for chosen pairs; the other half is for matrices of counts, if these are made
 
         def pick(
-            panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
+            panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
         ) -> SelectedPieces:
             if not all(panel.in_memory for panel in panels):  # panels on disk are read once per band, not once per tile
                 yield from choose_of_bands(rule, self._count(panels, bands, names, on_progress))
@@ -64,7 +64,9 @@ class CpuDistanceEngine:
 
         return PreparedCounter(wanted, False, _padded_words, pairs_memory, self.threads, kernel, hardware, self._count, pick, rate)
 
-    def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], on_progress: Callable[[int], None]) -> CountedBands:
+    def _count(
+        self, panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], on_progress: Callable[[int], None]
+    ) -> CountedBands:
         with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
             relationship = Relationship(panels)
             for band in bands:
@@ -83,7 +85,9 @@ class CpuDistanceEngine:
                             remaining.cancel()
                 yield band, relationship.in_floats(counts)
 
-    def _count_tile(self, panel: Panel, band: Band, tile: Band, counts: dict[str, npt.NDArray[Any]], terms: Terms | None) -> int:
+    def _count_tile(
+        self, panel: Panel, band: SampleBand, tile: SampleBand, counts: dict[str, npt.NDArray[Any]], terms: Terms | None
+    ) -> int:
         """Add all of a panel's terms to the counts of a tile, and return the number of comparisons.
 
         terms: the panel's genotype terms (`Relationship.terms`); required if the panel has a term of Operation.RELATE, otherwise unused
@@ -117,7 +121,7 @@ class _Progress:
 
 
 def _near_pairs(
-    chooser: TileChooser, band: Band, max_pairs: int, workers: ThreadPoolExecutor, progress: _Progress
+    chooser: TileChooser, band: SampleBand, max_pairs: int, workers: ThreadPoolExecutor, progress: _Progress
 ) -> Iterator[SelectedPairs]:
     """Yield the selected pairs of a band at once, or of each half in turn if the band has more than `max_pairs`."""
     sites = sum(panel.sites for panel in chooser.panels)

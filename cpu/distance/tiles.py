@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.distance.bands import Band, CountMatrix
+from gpualign.core.distance.bands import CountMatrix, SampleBand
 from gpualign.core.distance.count_recipe import Operation, Term
 from gpualign.core.distance.engine import Panel
 from gpualign.core.distance.grm import Terms
@@ -35,30 +35,30 @@ Limits = list[tuple[CountMatrix, int]]
 """(counts, limit) for some of the counts: pairs that exceed all limits may be skipped."""
 
 
-def wide_tiles(band: Band, sites: int) -> Iterator[Band]:
+def wide_tiles(band: SampleBand, sites: int) -> Iterator[SampleBand]:
     """Return the tiles for full count matrices, as wide as `_TILE_COMPARISONS` allows."""
     return _tiles(band, max(_TILE_ROWS, min(band.shape[1], _TILE_COMPARISONS // max(1, sites * _TILE_ROWS))), _TILE_ROWS)
 
 
-def near_tiles(band: Band) -> Iterator[Band]:
+def near_tiles(band: SampleBand) -> Iterator[SampleBand]:
     """Return the tiles for selecting pairs."""
     return _tiles(band, _NEAR_COLUMNS, _TILE_ROWS)
 
 
-def high_tiles(band: Band) -> Iterator[Band]:
+def high_tiles(band: SampleBand) -> Iterator[SampleBand]:
     """Return the tiles for computing relationships."""
     return _tiles(band, _HIGH_COLUMNS, _HIGH_ROWS)
 
 
-def _tiles(band: Band, width: int, height: int) -> Iterator[Band]:
+def _tiles(band: SampleBand, width: int, height: int) -> Iterator[SampleBand]:
     for start in range(band.start, band.stop, height):
         stop = min(band.stop, start + height)
         for first in range(max(start, band.first_target) if band.upper_triangle else band.first_target, band.target_stop, width):
-            yield Band(start, stop, first, min(band.target_stop, first + width), band.upper_triangle and first < stop)
+            yield SampleBand(start, stop, first, min(band.target_stop, first + width), band.upper_triangle and first < stop)
 
 
 def count_term(
-    instruction_set: str, panel: Panel, term: Term, tile: Band, counts: CountMatrix, place: tuple[int, int], limits: Limits
+    instruction_set: str, panel: Panel, term: Term, tile: SampleBand, counts: CountMatrix, place: tuple[int, int], limits: Limits
 ) -> None:
     """Add a panel's term to the counts of a tile's pairs, which start at `place` (row, column) in `counts`."""
     where = ((tile.start, tile.stop), (tile.first_target, tile.target_stop), counts, *place, term.weight, tile.upper_triangle, limits)
@@ -68,7 +68,9 @@ def count_term(
         _distance.both(instruction_set, panel.bits, list(term.left), list(term.right), *where)
 
 
-def relate_term(instruction_set: str, panel: Panel, term: Term, terms: Terms, tile: Band, sums: Terms, place: tuple[int, int]) -> None:
+def relate_term(
+    instruction_set: str, panel: Panel, term: Term, terms: Terms, tile: SampleBand, sums: Terms, place: tuple[int, int]
+) -> None:
     """Add a panel's genotype terms (`Relationship.terms`) to the sums (int64) of a tile's pairs, which start at `place` in `sums`, as in
     `count_term`."""
     rows, columns = (tile.start, tile.stop), (tile.first_target, tile.target_stop)
@@ -117,7 +119,7 @@ class TileChooser:
             limits.append((counts[self.names.index(COMPARED)], self.rule.min_compared - 1))
         return limits
 
-    def choose(self, tile: Band) -> SelectedPairs:
+    def choose(self, tile: SampleBand) -> SelectedPairs:
         """Return the pairs in a tile that satisfy the rule."""
         rows, columns = tile.shape
         counts = np.zeros((len(self.names), rows, columns), dtype=np.int32)

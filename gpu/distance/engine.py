@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, parameter
-from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
+from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, Operation, Term
 from gpualign.core.distance.engine import Panel, PreparedCounter, SelectedPieces
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, record_bytes
@@ -152,7 +152,7 @@ class _Worker:
         self._copiers.close()
         self._device.close()
 
-    def count(self, band: Band, names: tuple[str, ...], on_progress: Callable[[int], None]) -> dict[str, CountMatrix]:
+    def count(self, band: SampleBand, names: tuple[str, ...], on_progress: Callable[[int], None]) -> dict[str, CountMatrix]:
         """Return the counts for a band, in host memory; an empty dictionary if the run was stopped, because they would not be used."""
         self.multiply(band, names, on_progress)
         if self._stopped():
@@ -166,12 +166,12 @@ class _Worker:
         counts = host.view(np.int32).reshape(len(names), rows, columns)
         return {name: counts[k].copy() for k, name in enumerate(names)}
 
-    def choose(self, band: Band, start: int, stop: int) -> SelectedPairs | None:
+    def choose(self, band: SampleBand, start: int, stop: int) -> SelectedPairs | None:
         """Return the near pairs in rows start .. stop - 1 of the band whose counts are on the device; None if there are too many."""
         assert self._chooser is not None
         return self._chooser.choose(self._counts.address, band, start, stop)
 
-    def multiply(self, band: Band, names: tuple[str, ...], on_progress: Callable[[int], None]) -> None:
+    def multiply(self, band: SampleBand, names: tuple[str, ...], on_progress: Callable[[int], None]) -> None:
         """Compute the counts for a band on the device: sums over all pieces, or over only some pieces if the run is stopped."""
         rows, columns = band.shape
         nbytes = 4 * rows * columns
@@ -240,7 +240,9 @@ class _Worker:
         slot.stream.upload(address, buffer)
         staging.busy = slot.stream.record()
 
-    def _launches(self, piece: Piece, planes: int, band: Band, places: dict[str, int]) -> Iterator[tuple[DistanceKernel, np.void, int]]:
+    def _launches(
+        self, piece: Piece, planes: int, band: SampleBand, places: dict[str, int]
+    ) -> Iterator[tuple[DistanceKernel, np.void, int]]:
         multiprocessors = self._device.hardware.multiprocessors
         chunks = piece.words // CHUNK_WORDS
         for term in piece.recipe.terms:
@@ -260,7 +262,7 @@ class _Worker:
 
 
 def _pairs(
-    piece: Piece, addresses: tuple[int, int], band: Band, term: Term, launch: Launch, left: Sequence[int], right: Sequence[int]
+    piece: Piece, addresses: tuple[int, int], band: SampleBand, term: Term, launch: Launch, left: Sequence[int], right: Sequence[int]
 ) -> np.void:
     """Return the kernels' arguments for a band's pairs. addresses: address of the planes, address of the counts."""
     rows, columns = band.shape
@@ -328,7 +330,7 @@ class CudaDistanceEngine:
             return PreparedCounter(wanted, products_only, padded_words, min(memory, device_bytes), *labels, self._count, rate=rate)
 
         def pick(
-            panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
+            panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
         ) -> SelectedPieces:
             return self._pick(panels, bands, names, rule, memory // record_bytes(len(names)), on_progress)
 
@@ -357,7 +359,9 @@ class CudaDistanceEngine:
             finally:
                 pool.shutdown()
 
-    def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], on_progress: Callable[[int], None]) -> CountedBands:
+    def _count(
+        self, panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], on_progress: Callable[[int], None]
+    ) -> CountedBands:
         remaining = iter(bands)
         if (first := next(remaining, None)) is None:
             return
@@ -368,7 +372,7 @@ class CudaDistanceEngine:
     def _pick(
         self,
         panels: Sequence[Panel],
-        bands: Bands,
+        bands: SampleBands,
         names: tuple[str, ...],
         rule: PairSelectionRule,
         max_pairs: int,
@@ -386,7 +390,7 @@ class CudaDistanceEngine:
                 yield from _near_rows(worker, pool, band, band.start, band.stop)
 
 
-def _near_rows(worker: _Worker, pool: ThreadPoolExecutor, band: Band, start: int, stop: int) -> Iterator[SelectedPairs]:
+def _near_rows(worker: _Worker, pool: ThreadPoolExecutor, band: SampleBand, start: int, stop: int) -> Iterator[SelectedPairs]:
     """Yield the near pairs in some rows of a band that a worker has counted. If there are too many pairs, the rows are halved."""
     pairs = pool.submit(worker.choose, band, start, stop).result()
     if pairs is not None:

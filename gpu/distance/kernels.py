@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.distance.bands import Band
+from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.count_recipe import PanelRecipe
 from gpualign.core.distance.engine import WORD_BITS, Panel
 from gpualign.gpu.kernels.argument_structs import MAX_PLANES
@@ -91,7 +91,7 @@ class Launch:
     splits: int
 
 
-def plan_launch(kernel: DistanceKernel, band: Band, chunks: int, multiprocessors: int) -> Launch:
+def plan_launch(kernel: DistanceKernel, band: SampleBand, chunks: int, multiprocessors: int) -> Launch:
     """Return the launch for a band and a sum over `chunks` chunks."""
     rows, columns = band.shape
     tiles = -(-rows // kernel.rows) * -(-columns // kernel.columns)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from gpualign.core.distance.bands import Band
+from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.pair_selection import COMPARED, PairSelectionRule, SelectedPairs
 from gpualign.gpu.kernels.argument_structs import CHOOSE, arguments
 from gpualign.gpu.kernels.kernel import Kernel
@@ -71,7 +71,7 @@ class DeviceChooser:
             stream.upload(self._offsets, staging)
             self._wait()
 
-    def choose(self, counts: int, band: Band, start: int, stop: int) -> SelectedPairs | None:
+    def choose(self, counts: int, band: SampleBand, start: int, stop: int) -> SelectedPairs | None:
         """Return the near pairs in rows start .. stop - 1 of a band, or None if they exceed the capacity. counts: device address."""
         rows, columns = band.shape
         rule, stream = self._rule, self._stream

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
+from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import CountRequest, Operation
 from gpualign.core.distance.engine import WORD_BITS, Panel, PreparedCounter
@@ -99,7 +99,9 @@ class PayneEngine(OneDevice):
             wanted, False, _padded_words, band_bytes, self._threads, f"Payne 2010, {self._method}", self.describe(), self._count
         )
 
-    def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], on_progress: Callable[[int], None]) -> CountedBands:
+    def _count(
+        self, panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], on_progress: Callable[[int], None]
+    ) -> CountedBands:
         if names != ("differences",):
             raise InputError(
                 f"{_ONLY_DIFFERENCES}, and with enough calls of each sample to be sure that all pairs have "
@@ -109,7 +111,7 @@ class PayneEngine(OneDevice):
             for band in bands:
                 yield band, {"differences": self._differences(session, panels, band, on_progress)}
 
-    def _differences(self, session: Session, panels: Sequence[Panel], band: Band, on_progress: Callable[[int], None]) -> CountMatrix:
+    def _differences(self, session: Session, panels: Sequence[Panel], band: SampleBand, on_progress: Callable[[int], None]) -> CountMatrix:
         rows, columns = band.shape
         distances = session.zeros(4 * rows * columns)
         for panel in panels:
@@ -123,7 +125,7 @@ class PayneEngine(OneDevice):
         session.release(distances)
         return counts
 
-    def _launch(self, session: Session, codes: Codes, band: Band, distances: int) -> None:
+    def _launch(self, session: Session, codes: Codes, band: SampleBand, distances: int) -> None:
         data, stride = lay_out(codes, self._method)
         address = session.upload(data)
         rows, columns = band.shape

@@ -12,7 +12,7 @@ from host_device import HostDevice, HostStream, compiler
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.distance.bands import Band
+from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.count_recipe import CountRequest, Measure, Operation, PanelRecipe, Term, make_code_recipe
 from gpualign.core.distance.engine import Panel
@@ -336,7 +336,7 @@ def test_kernels_by_architecture():
 @pytest.mark.parametrize("upper_triangle", [True, False])
 @pytest.mark.parametrize("parts", [1, 2, 4])
 def test_bands_are_shared_evenly(samples, upper_triangle, parts):
-    band = Band(10, 10 + samples, 10 if upper_triangle else 5000, 5000 + samples, upper_triangle)
+    band = SampleBand(10, 10 + samples, 10 if upper_triangle else 5000, 5000 + samples, upper_triangle)
     found = band.split(parts)
     assert [part.start for part in found] == [10, *(part.stop for part in found[:-1])]
     assert found[-1].stop == band.stop
@@ -346,11 +346,11 @@ def test_bands_are_shared_evenly(samples, upper_triangle, parts):
 
 
 def test_few_samples_split_the_sum():
-    band = Band(0, 300, 0, 300, True)
+    band = SampleBand(0, 300, 0, 300, True)
     launch = plan_launch(WGMMA, band, 10_000, 132)
     assert launch.grid >= 4 * 132
     assert plan_launch(WGMMA, band, 3, 132).splits == 1
-    assert plan_launch(WGMMA, Band(0, 20_000, 0, 20_000, True), 10_000, 132).splits == 1
+    assert plan_launch(WGMMA, SampleBand(0, 20_000, 0, 20_000, True), 10_000, 132).splits == 1
 
 
 @pytest.fixture(params=[1, 40])
@@ -389,7 +389,7 @@ def test_alleles_of_many_bits(rng, device):
     bits[:32, 40:] = bits[:32, :30]
     bits[13, 45, 3] ^= np.uint64(5)
     recipe = make_code_recipe(CountRequest(Measure.DIFFERENCES, True, numbered=True), 32, True)
-    panel, band = Panel(bits, 1024, recipe), Band(0, 70, 0, 70, False)
+    panel, band = Panel(bits, 1024, recipe), SampleBand(0, 70, 0, 70, False)
     found = []
     for one in (engine, CpuDistanceEngine(1)):
         counter = one.prepare(CountRequest(Measure.DIFFERENCES, True, numbered=True), 1 << 26)

@@ -6,7 +6,7 @@ from distance_oracle import ENGINES, compute, dense_source, kind_of, listed, nea
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.distance.bands import Band
+from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.pair_selection import FAR, PairSelectionRule, choose
@@ -113,7 +113,7 @@ def test_a_rule_by_its_definition(rng):
     offsets = rng.integers(0, 9, 20)
     offsets[[5, 14]] = FAR
     rule = PairSelectionRule({"compared": 3, "matches": -2}, 40, offsets, 7, floors={"matches": 4, "compared": 9})
-    for band in (Band(4, 10, 11, 20, False), Band(4, 10, 4, 13, True)):
+    for band in (SampleBand(4, 10, 11, 20, False), SampleBand(4, 10, 4, 13, True)):
         found = list(choose(rule, band, counts))
         pairs, lacking, undefined = [], 0, 0
         for i in range(band.start, band.stop):

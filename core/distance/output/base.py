@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import Any, TypeAlias
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.distance.bands import Band
+from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import CountArray, Values
 from gpualign.core.execution.pipeline import Sink
@@ -26,7 +26,7 @@ class BandDistances:
     undefined: additional pairs for which the metric's formula has no value
     """
 
-    band: Band
+    band: SampleBand
     values: Values = field(repr=False)
     compared: CountArray | None = field(repr=False)
     lacking: int = 0

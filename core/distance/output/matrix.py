@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.distance.bands import Band
+from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.output.base import BandDistances
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray, NumberType, Places, condensed_places, condensed_start, matrix_places
@@ -41,7 +41,7 @@ class _ArraySink:
     def _arrays(self) -> list[FilledArray]:
         return [array for array in (self.values, self.compared) if array]
 
-    def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
+    def _place(self, array: FilledArray, values: npt.NDArray[Any], band: SampleBand) -> None:
         raise NotImplementedError
 
     def write(self, distances: BandDistances) -> None:
@@ -81,7 +81,7 @@ class MatrixSink(_ArraySink):
         self._open((stop - start, columns), matrix_places(start, columns, mirror))
         self._placements = {array: MatrixFiller(array, mirror, self._threads, origin) for array in self._arrays}
 
-    def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
+    def _place(self, array: FilledArray, values: npt.NDArray[Any], band: SampleBand) -> None:
         columns = band.first_target - self._first_target, band.target_stop - self._first_target
         self._placements[array].place(values, (band.start, band.stop), columns)
 
@@ -100,7 +100,7 @@ class CondensedSink(_ArraySink):
         self._first = condensed_start(start, self._count)
         self._open((condensed_start(stop, self._count) - self._first,), condensed_places(start, self._count))
 
-    def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
+    def _place(self, array: FilledArray, values: npt.NDArray[Any], band: SampleBand) -> None:
         for row in range(band.start, band.stop):
             start = condensed_start(row, self._count) - self._first
             array.reserve(start + self._count - row - 1)
