@@ -16,7 +16,7 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, TileLimits
 from gpualign.cpu.alignment._kernels import Cancel
 from gpualign.cpu.near_pairs import _near, _neighbours
-from gpualign.cpu.near_pairs.records import keep_records, native_bound
+from gpualign.cpu.near_pairs.records import build_records, native_bound
 from gpualign.cpu.processor import pick_instruction_set
 
 _COSTS = Costs(pair=0.5, counts=2.0, word=0.25, column=1.2, cell=1 / 160)
@@ -100,8 +100,8 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
         nonlocal near
         if steps.whole or not has_sample:
             return Survivors(1, 1, 1, 1)
-        one = keep_records(queries, letters, steps)
-        other = one if targets is queries else keep_records(targets, letters, steps)
+        one = build_records(queries, letters, steps)
+        other = one if targets is queries else build_records(targets, letters, steps)
         numbers = np.arange(len(queries), dtype=np.int64)
         firsts = numbers + 1 if targets is queries else np.zeros_like(numbers)
         places = numbers, firsts, np.argsort(targets.lengths, kind="stable").astype(np.int64)

@@ -18,7 +18,7 @@ def native_bound(bound: EditBound) -> _near.Bound:
     return _near.Bound(bound.per_letter, bound.per_shorter, bound.constant, bound.inside, bound.coverage)
 
 
-def keep_records(sequences: SequenceSet, letters: int, steps: FilterCascade, threads: int = 1) -> _near.Records:
+def build_records(sequences: SequenceSet, letters: int, steps: FilterCascade, threads: int = 1) -> _near.Records:
     """Build the data that kernels keep for each record. threads: number of threads that build the data."""
     records = _near.Records(sequences.codes, sequences.offsets, letters, steps.q, steps.bits)
     pieces = max(1, min(len(sequences), int(sequences.offsets[-1]) // _BUILT_AT_A_TIME))

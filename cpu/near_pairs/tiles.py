@@ -16,7 +16,7 @@ from gpualign.cpu.alignment._kernels import Cancel
 from gpualign.cpu.alignment.tiles import Compute
 from gpualign.cpu.near_pairs import _near, _neighbours
 from gpualign.cpu.near_pairs.recipe import NearRecipe
-from gpualign.cpu.near_pairs.records import keep_records, native_bound
+from gpualign.cpu.near_pairs.records import build_records, native_bound
 
 _PAIR_BYTES = 25
 """Memory per pair between kernel and output."""
@@ -54,8 +54,8 @@ class NearTiles:
         self._counts = recipe.steps.counts
         self._sketches = bool(recipe.steps.q)
         self._max_pairs = max(1, results // (4 * _PAIR_BYTES))
-        self._queries = keep_records(task.queries, letters, recipe.steps, threads)
-        self._targets = self._queries if task.targets is task.queries else keep_records(task.targets, letters, recipe.steps, threads)
+        self._queries = build_records(task.queries, letters, recipe.steps, threads)
+        self._targets = self._queries if task.targets is task.queries else build_records(task.targets, letters, recipe.steps, threads)
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
         queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)

@@ -39,11 +39,11 @@ class Capacity:
     """Capacities of the pair lists.
 
     candidates: pairs not excluded by the screen
-    found: pairs within the bound
+    near_pairs: pairs within the bound
     """
 
     candidates: int
-    found: int
+    near_pairs: int
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class Counts:
     """Pair counts for a rectangle. If there are more candidates than the candidate list holds, no pair has been verified.
 
     candidates: pairs not excluded by the screen
-    found: pairs within the bound
-    unwanted: pairs whose lengths are within the bound, but whose target precedes the query's first target
+    near_pairs: pairs within the bound
+    wrong_order: pairs whose lengths are within the bound, but whose target precedes the query's first target
     """
 
     candidates: int
-    found: int
-    unwanted: int
+    near_pairs: int
+    wrong_order: int
 
 
 class Launcher:
@@ -91,7 +91,7 @@ class Launcher:
             "counters": slot.address("queue", QUEUE_BYTES),
             "candidates": slot.address("candidates", capacity.candidates * NEAR_PAIR.itemsize),
         }
-        found = slot.address("found", capacity.found * NEAR_DISTANCE.itemsize)
+        found = slot.address("found", capacity.near_pairs * NEAR_DISTANCE.itemsize)
         bands = slot.address("bands", grid * kernel.threads * kernel.scratch_bytes)
         sketches, sizes = slot.address("sketches", count * sketch_bytes), slot.address("sizes", 4 * count)
 
@@ -134,7 +134,7 @@ class Launcher:
             found=found,
             scratch=bands,
             capacity=capacity.candidates,
-            found_capacity=capacity.found,
+            found_capacity=capacity.near_pairs,
             words=kernel.words,
         )
         slot.launch(kernel.kernel, grid, kernel.threads, verify)

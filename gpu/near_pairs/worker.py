@@ -189,8 +189,8 @@ class NearWorker:
         counts = self._launcher.counts(flight.slot)
         if counts.candidates > flight.capacity.candidates:
             self._rerun(flight, counts.candidates / flight.capacity.candidates)
-        elif counts.found > flight.capacity.found:
-            self._rerun(flight, counts.found / flight.capacity.found)
+        elif counts.near_pairs > flight.capacity.near_pairs:
+            self._rerun(flight, counts.near_pairs / flight.capacity.near_pairs)
         else:
             self._merge(flight, counts)
 
@@ -206,17 +206,17 @@ class NearWorker:
 
     def _merge(self, flight: _InFlight, counts: Counts) -> None:
         entry = self._open[flight.rectangle.tile.number]
-        if counts.found:
-            self._launcher.download(flight.slot, counts.found)
+        if counts.near_pairs:
+            self._launcher.download(flight.slot, counts.near_pairs)
             if not self._finished(flight.slot):
                 return
-            entry.pairs.append(self._launcher.pairs(flight.slot, counts.found))
+            entry.pairs.append(self._launcher.pairs(flight.slot, counts.near_pairs))
         self._in_flight.popleft()
         self._idle.append(flight.slot)
         if self._log:
             started, screened, verified = flight.slot.passed[:3]
             self._log(Finished(flight.rectangle.pairs, counts, screened.seconds_since(started), verified.seconds_since(screened)))
-        entry.fitting += flight.rows.fitting - counts.unwanted
+        entry.fitting += flight.rows.fitting - counts.wrong_order
         entry.candidates += counts.candidates
         entry.rectangles -= 1
         if not entry.rectangles:
