@@ -51,17 +51,17 @@ class Inventory:
         return [n for n, device in enumerate(self.devices) if device.compute_capability >= _MIN_CAPABILITY]
 
 
-def detect_devices(mending: bool = True) -> Inventory:
+def detect_devices(with_remedy: bool = True) -> Inventory:
     """Return the devices on this machine, without starting a context.
 
-    mending: whether the caller will report the remedy for unusable devices; choosing it may require starting the driver
+    with_remedy: whether the caller will report the remedy for unusable devices; choosing it may require starting the driver
     """
     from gpualign.gpu.runtime.install_hints import OTHER_DEVICE, RESTART_DRIVER, SHOW_DEVICE, version_text
 
     try:
         import pycuda.driver as driver
     except ImportError as error:
-        return _without_pycuda(error, mending)
+        return _without_pycuda(error, with_remedy)
     try:
         driver.init()
         version = int(driver.get_driver_version())
@@ -87,7 +87,7 @@ def detect_devices(mending: bool = True) -> Inventory:
     return Inventory(devices, supports, None)
 
 
-def _without_pycuda(error: ImportError, mending: bool) -> Inventory:
+def _without_pycuda(error: ImportError, with_remedy: bool) -> Inventory:
     """Return the inventory for the case that PyCUDA cannot be imported. A missing or too old driver is reported first."""
     from gpualign.gpu.runtime.install_hints import INSTALL_DRIVER, NO_DRIVER, build_command, find_driver, has_volta
 
@@ -102,7 +102,7 @@ def _without_pycuda(error: ImportError, mending: bool) -> Inventory:
         reason = f"the NVIDIA driver is for CUDA {driver.title}, and {MIN_CUDA}.0 or newer is needed"
         return Inventory([], driver.title, reason, "update NVIDIA's driver", expected)
     reason = "PyCUDA is not installed" if absent else f"PyCUDA cannot be loaded: {error}"
-    volta = mending and driver.version >= 13000 and has_volta()  # with a driver of CUDA 12 the answer makes no difference
+    volta = with_remedy and driver.version >= 13000 and has_volta()  # with a driver of CUDA 12 the answer makes no difference
     return Inventory([], driver.title, reason, build_command(driver, not absent, volta), expected)
 
 

@@ -26,7 +26,7 @@ def _gpus(device: str, reporter: Reporter, note: str = "using the CPU") -> Inven
     from gpualign.gpu.runtime.inventory import detect_devices
 
     requested = device not in (AUTO, ALL)
-    inventory = detect_devices(mending=requested)  # otherwise the message says only that there is a remedy
+    inventory = detect_devices(with_remedy=requested)  # otherwise the message says only that there is a remedy
     if inventory.reason is None:
         return inventory
     if requested:

@@ -50,7 +50,7 @@ def cuda_on_host(monkeypatch):
     from gpualign.gpu.runtime import inventory as devices
 
     found = devices.Inventory([devices.DeviceFacts("host", 1 << 28, (7, 0))], "13.0", None)
-    monkeypatch.setattr(devices, "detect_devices", lambda mending=True: found)
+    monkeypatch.setattr(devices, "detect_devices", lambda with_remedy=True: found)
     for module in (devices, factory):
         monkeypatch.setattr(module, "selected_devices", lambda text, inventory: [HostDevice()])
     return EngineChoice(("--device", "cuda"), ", cuda (host)")
