@@ -25,8 +25,8 @@ OPEN_END = int(np.iinfo(np.int64).max)
 
 _BED = "BED has a line for each interval: chromosome, start, end; starts count from 0, the end is after the last position"
 _HEADERS = b"track", b"browser"
-_MOST_DIGITS = 18
-_REGION = re.compile(rf"(?P<name>.+?)(?::(?P<first>[0-9]{{1,{_MOST_DIGITS}}})(?P<dash>-(?P<last>[0-9]{{1,{_MOST_DIGITS}}})?)?)?")
+_MAX_DIGITS = 18
+_REGION = re.compile(rf"(?P<name>.+?)(?::(?P<first>[0-9]{{1,{_MAX_DIGITS}}})(?P<dash>-(?P<last>[0-9]{{1,{_MAX_DIGITS}}})?)?)?")
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def read_bed(stream: BinaryIO, source: str) -> GenomicIntervals:
 
 def _position(cell: bytes, column: int, line: int, source: str) -> int:
     digits = cell.strip()
-    if not digits.isdigit() or len(digits) > _MOST_DIGITS:
+    if not digits.isdigit() or len(digits) > _MAX_DIGITS:
         raise InputError(f"{source}: line {line}, column {column + 1}: expected a position, found {_text(digits)!r}. {_BED}")
     return int(digits)
 

@@ -13,7 +13,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.intervals import OPEN_END, OPEN_START, GenomicIntervals
 
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 class Positions(Protocol):
@@ -96,7 +96,7 @@ class Variants:
     def covered(self, intervals: GenomicIntervals) -> npt.NDArray[np.bool_]:
         absent = self.absent(intervals)
         if absent and (not intervals.listed or len(absent) == len(intervals.by_chromosome)):
-            shown = [repr(name) for name in self.chromosomes[:_MOST_NAMED]]
+            shown = [repr(name) for name in self.chromosomes[:_MAX_NAMED]]
             more = len(self.chromosomes) - len(shown)
             raise InputError(
                 f"{intervals.first_name(absent[0])}: no site of {self.source} is on {absent[0]!r}; its chromosomes are {', '.join(shown)}"

@@ -202,8 +202,8 @@ def _reading(array: CallArray, options: CallOptions, numbers: _Numbers, warn: Wa
         return _Reading(Kind.LETTER, "letters", lambda block: raw[_bytes(block)])
     seen = _seen(calls, raw)
     coding = number_coding(seen, options, reads_alleles=False) if digits else letter_coding(seen, options)
-    if coding.problem is not None:
-        raise InputError(f"{array.source}: {coding.problem}")
+    if coding.ambiguity is not None:
+        raise InputError(f"{array.source}: {coding.ambiguity}")
     if coding.kind is Kind.ALLELE:
         raise InputError(f"{array.source}: numbers from 1 to 9 are not genotypes; expected 0, 1, 2")
     if coding.assumed is not None:

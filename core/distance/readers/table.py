@@ -90,15 +90,15 @@ def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> t
 
     def coding_of(some: Sequence[TableRows]) -> Coding:
         counts = np.sum([table.counts for table in some], axis=0)
-        return letter_coding(counts, options) if letters else number_coding(counts, options, any(table.of_scheme for table in some))
+        return letter_coding(counts, options) if letters else number_coding(counts, options, any(table.is_typing_scheme for table in some))
 
     try:
         coding = coding_of(tables)
     except InputError as error:
         raise InputError(f"{tables[0].source}: {error.message}") from None
-    if coding.problem is not None:
-        at_fault = next((table for table in tables if coding_of([table]).problem == coding.problem), tables[0])
-        raise InputError(f"{at_fault.source}: {coding.problem}")
+    if coding.ambiguity is not None:
+        at_fault = next((table for table in tables if coding_of([table]).ambiguity == coding.ambiguity), tables[0])
+        raise InputError(f"{at_fault.source}: {coding.ambiguity}")
     _refuse_others(tables, coding, options)
     if coding.assumed is not None:
         reason = next((table for table in tables if coding_of([table]).assumed == coding.assumed), tables[0])
@@ -118,7 +118,7 @@ def _name(table: TableRows) -> str:
 
 def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: AlleleCells, transpose: bool) -> None:
     """Raise `InputError` if numbers might not be alleles."""
-    if options.type is TableType.ALLELES or any(table.of_scheme for table in tables):
+    if options.type is TableType.ALLELES or any(table.is_typing_scheme for table in tables):
         return
     first = next((table.first[0] for table in tables if table.cells is CellType.ALLELES and table.first), None)
     if alleles.are_rare and first is not None:
@@ -127,9 +127,9 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
             f"{first} in a table of genotypes; expected 0, 1, 2; {advise_missing(number)}; {leave} leaves out columns that are not sites;"
             f" alleles are read with {say}"
         )
-    if alleles.problem is not None:
-        raise InputError(f"{tables[0].source}: {alleles.problem}")
-    if alleles.zeros and not alleles.telling:
+    if alleles.ambiguity is not None:
+        raise InputError(f"{tables[0].source}: {alleles.ambiguity}")
+    if alleles.zeros and not alleles.has_allele_spelling:
         for table in (one for one in tables if one.cells is CellType.ALLELES):
             if (problem := describe_genotypes(*_some_loci(table, transpose), transpose)) is not None:
                 raise InputError(f"{table.source}: {problem}")

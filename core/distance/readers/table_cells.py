@@ -52,7 +52,7 @@ class TablePlan:
     columns: plan for the columns
     options: how the table is read; for PLINK exports, as their format requires
     headed: whether the first line is certainly a header
-    of_scheme: whether the titles belong to a typing scheme, whose tables hold alleles
+    is_typing_scheme: whether the titles belong to a typing scheme, whose tables hold alleles
     beyond: whether the first lines have numbers that no genotype has
     export: ".raw" or ".traw" if PLINK wrote the table, else None
     corner: first cell of the table if it suggests that rows are sites although they are read as samples; else empty
@@ -64,7 +64,7 @@ class TablePlan:
     columns: Columns
     options: CallOptions
     headed: bool
-    of_scheme: bool = False
+    is_typing_scheme: bool = False
     beyond: bool = False
     export: str | None = None
     corner: str = ""
@@ -218,10 +218,10 @@ class TableCells:
         if self.cells is CellType.LETTERS or options.type is not TableType.AUTO or options.ploidy is not None or options.every_letter:
             return False
         cell = cells_of(line, self._plan.delimiter)[column + 1]
-        if (self._plan.of_scheme or self._plan.beyond) and self._alleles.could_be_allele(cell):
+        if (self._plan.is_typing_scheme or self._plan.beyond) and self._alleles.could_be_allele(cell):
             return True
         look = look_for_alleles([[cell]])
-        self._alleles.telling = self._alleles.telling or look.telling
+        self._alleles.has_allele_spelling = self._alleles.has_allele_spelling or look.has_allele_spelling
         return look.proven
 
     def _become_alleles(self) -> None:

@@ -65,9 +65,9 @@ class TableRows:
         return self.plan.source
 
     @property
-    def of_scheme(self) -> bool:
+    def is_typing_scheme(self) -> bool:
         """True if the titles belong to a typing scheme, whose tables hold alleles."""
-        return self.plan.of_scheme
+        return self.plan.is_typing_scheme
 
     @property
     def column_ids(self) -> list[str]:
@@ -129,11 +129,13 @@ class TableReader:
             raise InputError(f"{self._source}: no {plan.row}s: the table ends after its header")
         columns, headed = self._plan_columns(header, row, options)
         scheme = any(map(_is_scheme, columns.left_out)) or text_of(header.split(self._mark, 1)[0]) == "FILE"
-        of_scheme = scheme and not options.transpose
+        is_typing_scheme = scheme and not options.transpose
         corner = cells_of(header, self._delimiter)[0]
         if options.transpose or options.no_header or corner.strip("# ").lower() not in NAMES_OF_SITES:
             corner = ""
-        plan = TablePlan(self._source, self._delimiter, self._first, columns, options, headed, of_scheme, export=export, corner=corner)
+        plan = TablePlan(
+            self._source, self._delimiter, self._first, columns, options, headed, is_typing_scheme, export=export, corner=corner
+        )
         if export is not None:
             return plan, False
         read = np.flatnonzero(columns.actions == _sites.READ).tolist()
@@ -145,7 +147,7 @@ class TableReader:
             if name not in others or stem(name) in self._serial:
                 samples.append([cells[k] for k in read if k < len(cells)] if read else cells)
         look = look_for_alleles(samples, options.missing_codes)
-        self._alleles.telling = self._alleles.telling or look.telling
+        self._alleles.has_allele_spelling = self._alleles.has_allele_spelling or look.has_allele_spelling
         return replace(plan, beyond=look.beyond), look.proven
 
     def read(self, of_alleles: bool, storage: Storage) -> TableRows:

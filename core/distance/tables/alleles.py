@@ -57,9 +57,9 @@ _LARGEST_DIGIT = 9
 _RARE = 100
 _DISTINCT = 12
 """Number of distinct numbers to remember: more are neither dosages nor codes for missing calls."""
-_MOST_OTHERS = 2
+_COLUMNS_PER_OTHER = 2
 """In a genotype table, at most one column in this many may have numbers that no genotype has."""
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 _REPEATED_DIGIT = re.compile(r"([0-9])\1+")
 """Numbers commonly used as codes for missing calls: 99, 888."""
 
@@ -68,12 +68,12 @@ _REPEATED_DIGIT = re.compile(r"([0-9])\1+")
 class AlleleLook:
     """Evidence for alleles in the first cells of a table.
 
-    telling: some cells are written in a way that only alleles are
+    has_allele_spelling: some cells are written in a way that only alleles are
     beyond: some cells are numbers that no genotype has, and these numbers are not as rare as typing errors
     proven: the table holds alleles, because some cells are telling, or are numbers with several digits
     """
 
-    telling: bool
+    has_allele_spelling: bool
     beyond: bool
     proven: bool
 
@@ -122,7 +122,7 @@ class AlleleCells:
         self._ids: dict[str, int] = {}
         self._missing = [*MISSING_WORDS, *missing]
         self._missing_words = frozenset(word.upper() for word in self._missing)
-        self.telling = False
+        self.has_allele_spelling = False
         """True if any cell was written in a way that only alleles are."""
         self.numbers = self.beyond = self.zeros = 0
         """Number of cells that hold numbers, numbers beyond genotypes, and zeros."""
@@ -169,9 +169,9 @@ class AlleleCells:
             self.distinct.update(np.unique(row[(row > _LARGEST_GENOTYPE) & (row != NO_ALLELE)])[: _DISTINCT + 1].tolist())
 
     @property
-    def problem(self) -> str | None:
+    def ambiguity(self) -> str | None:
         """Reason why the numbers might not be alleles, with the options that decide; None if the numbers can only be alleles."""
-        if self.telling or not self.zeros or self.numbers <= self.beyond or len(self.distinct) > _DISTINCT:
+        if self.has_allele_spelling or not self.zeros or self.numbers <= self.beyond or len(self.distinct) > _DISTINCT:
             return None
         codes = sorted(number for number in self.distinct if number > _LARGEST_DIGIT)
         dosages = sorted(self.distinct.difference(codes))
@@ -194,7 +194,7 @@ class AlleleCells:
     @property
     def are_rare(self) -> bool:
         """True if numbers that no genotype has are rare enough to be typing errors, and no cell is written as only alleles are."""
-        return not self.telling and is_slip(self.beyond, self.numbers)
+        return not self.has_allele_spelling and is_slip(self.beyond, self.numbers)
 
     def could_be_allele(self, text: str) -> bool:
         """Return whether a cell could be an allele or a missing allele, in a known spelling."""
@@ -203,7 +203,7 @@ class AlleleCells:
     def _number(self, cell: bytes) -> int | None:
         """Return the number for a cell's allele; None if the cell is not an allele."""
         word = text_of(cell).strip()
-        self.telling = self.telling or _TELLING.fullmatch(word) is not None
+        self.has_allele_spelling = self.has_allele_spelling or _TELLING.fullmatch(word) is not None
         if word.upper() in self._missing_words or _INCOMPLETE.fullmatch(word) or _are_several(word):
             number = NO_ALLELE
         elif (match := _NUMBER.fullmatch(word)) is not None:
@@ -233,9 +233,9 @@ def describe_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], t
     known = numbers != NO_ALLELE
     largest = np.where(known, numbers, 0).max(axis=0, initial=0)
     others = np.flatnonzero(largest > _LARGEST_GENOTYPE)
-    if len(others) * _MOST_OTHERS > numbers.shape[1]:
+    if len(others) * _COLUMNS_PER_OTHER > numbers.shape[1]:
         return None
-    named = ", ".join(repr(titles[k]) for k in others[:_MOST_NAMED].tolist()) + (", ..." if len(others) > _MOST_NAMED else "")
+    named = ", ".join(repr(titles[k]) for k in others[:_MAX_NAMED].tolist()) + (", ..." if len(others) > _MAX_NAMED else "")
     alleles, rows = parameter("type", "alleles"), "row" if transpose else "column"
     leave = "delete such rows" if transpose else f"{parameter('ignore_columns')} leaves columns out"
     return (

@@ -49,13 +49,13 @@ class Coding:
     kind: kind of calls
     codes: code for each raw code; MISSING for a missing call, BAD for a raw code that is not a call: uint8[256]
     assumed: assumption made, for a note; None if there was no choice
-    problem: reason why nothing can be assumed, with the options that decide; None if the meaning is decided
+    ambiguity: reason why nothing can be assumed, with the options that decide; None if the meaning is decided
     """
 
     kind: Kind
     codes: Codes = field(repr=False)
     assumed: str | None = None
-    problem: str | None = None
+    ambiguity: str | None = None
 
 
 def raw_numbers(missing: Sequence[str] = ()) -> Codes:
@@ -88,11 +88,13 @@ def with_missing(table: Codes, missing: Sequence[str]) -> Codes:
     return table
 
 
-def number_coding(counts: npt.NDArray[np.int64], options: CallOptions, of_scheme: bool = False, reads_alleles: bool = True) -> Coding:
+def number_coding(
+    counts: npt.NDArray[np.int64], options: CallOptions, is_typing_scheme: bool = False, reads_alleles: bool = True
+) -> Coding:
     """Decide the meaning of numbers. Raises `InputError` for options that apply only to letters.
 
     counts: number of occurrences of each raw code, int64[256]
-    of_scheme: whether the table's titles belong to a typing scheme
+    is_typing_scheme: whether the table's titles belong to a typing scheme
     reads_alleles: whether alleles can be read
     """
     type = options.type
@@ -111,7 +113,7 @@ def number_coding(counts: npt.NDArray[np.int64], options: CallOptions, of_scheme
     if type is TableType.CALLS:
         return _genotypes()
     alleles = parameter("type", TableType.ALLELES.value) if reads_alleles else None
-    if of_scheme:
+    if is_typing_scheme:
         if 0 not in seen or beyond - {_NINE}:
             return _alleles(alleles_assumed())
         calls, centred = parameter("type", TableType.CALLS.value), parameter("type", TableType.CENTRED.value)
@@ -193,8 +195,8 @@ def alleles_assumed() -> str:
     return f"read as alleles of loci, 0 as a missing one ({alleles} confirms it, {calls} reads genotypes)"
 
 
-def _undecided(problem: str) -> Coding:
-    return Coding(Kind.GENOTYPE, _table({}), None, problem)
+def _undecided(ambiguity: str) -> Coding:
+    return Coding(Kind.GENOTYPE, _table({}), None, ambiguity)
 
 
 def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding:

@@ -15,7 +15,7 @@ from gpualign.core.distance import _sites
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.distance.tables.titles import NAME_OF_SITE, annotation_width, is_metadata, serial_stems, stem
 
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 _RAW = ("FID", "IID", "PAT", "MAT", "SEX", "PHENOTYPE")
 """First columns of a PLINK .raw file, which has a row per sample."""
 _TRAW = ("CHR", "SNP", "(C)M", "POS", "COUNTED", "ALT")
@@ -92,7 +92,7 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> Columns:
     if read.all():
         return Columns(list(titles), actions[:0], id_cells=id_cells)
     if not read.any():
-        raise InputError(f"none of the columns {', '.join(map(repr, titles[:_MOST_NAMED]))} is read")
+        raise InputError(f"none of the columns {', '.join(map(repr, titles[:_MAX_NAMED]))} is read")
     untitled = int(np.count_nonzero(actions == _sites.EMPTY))
     return Columns([titles[k] for k in np.flatnonzero(read).tolist()], actions, left_out, untitled, id_cells)
 
@@ -144,5 +144,5 @@ def describe_rows_left_out(titles: Sequence[str]) -> str:
 
 def _named(titles: Sequence[str]) -> tuple[str, str]:
     """Return (list of the first titles, "is" or "are" to agree with the number of all titles)."""
-    more = f" and {len(titles) - _MOST_NAMED:,} more" if len(titles) > _MOST_NAMED else ""
-    return ", ".join(map(repr, titles[:_MOST_NAMED])) + more, "is" if len(titles) == 1 else "are"
+    more = f" and {len(titles) - _MAX_NAMED:,} more" if len(titles) > _MAX_NAMED else ""
+    return ", ".join(map(repr, titles[:_MAX_NAMED])) + more, "is" if len(titles) == 1 else "are"

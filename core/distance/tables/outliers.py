@@ -27,7 +27,7 @@ _MIN_DISTINCT = 8
 _TIMES_DISTINCT = 3
 _TIMES_LARGE = 50
 """Threshold as a multiple of the upper quartile of the columns' maximum numbers."""
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], transpose: bool = False) -> str | None:
@@ -74,10 +74,10 @@ def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], tr
 def _report(reasons: dict[int, str], titles: Sequence[str], loci: int, transpose: bool) -> str | None:
     if not reasons or len(reasons) > max(1, loci // _FEW, 3) or 2 * len(reasons) > loci:
         return None
-    shown = [f"{titles[k]!r} ({reason})" for k, reason in sorted(reasons.items())[:_MOST_NAMED]]
+    shown = [f"{titles[k]!r} ({reason})" for k, reason in sorted(reasons.items())[:_MAX_NAMED]]
     what, it = ("row" if transpose else "column"), ("it" if len(shown) == 1 else "them")
     advice = f"delete {it} from the table to leave {it} out" if transpose else f"{parameter('ignore_columns')} leaves {it} out"
     if len(shown) == 1:
         return f"{what} {shown[0]} does not look like a locus but is counted as one; {advice}"
-    more = f" and {len(reasons) - _MOST_NAMED:,} more" if len(reasons) > _MOST_NAMED else ""
+    more = f" and {len(reasons) - _MAX_NAMED:,} more" if len(reasons) > _MAX_NAMED else ""
     return f"{what}s {', '.join(shown)}{more} do not look like loci but are counted; {advice}"
