@@ -133,7 +133,7 @@ def measured(count: int, options: argparse.Namespace) -> list[str]:
     start = time.perf_counter()
     prepared = prepare(source, task, engine, budget, tempfile.TemporaryFile)
     made = time.perf_counter() - start
-    print(f"{count:,}: {prepared.held / 1e9:.1f} GB of bit planes in {made:.1f} s, {prepared.plan.count} bands", flush=True)
+    print(f"{count:,}: {prepared.panel_bytes / 1e9:.1f} GB of bit planes in {made:.1f} s, {prepared.plan.count} bands", flush=True)
     sink = Summary()
     start = time.perf_counter()
     measure(prepared, sink, Dots(prepared.plan.pairs * prepared.panel_sites))
@@ -142,7 +142,7 @@ def measured(count: int, options: argparse.Namespace) -> list[str]:
     return [
         f"{count:,} x {options.sites:,}, {source.varying:,} vary",
         prepared.counter.hardware,
-        f"{prepared.held / 1e9:.1f}",
+        f"{prepared.panel_bytes / 1e9:.1f}",
         f"{made:.1f}",
         f"{took:.2f}",
         f"{work / took / 1e12:,.2f}",

@@ -102,7 +102,7 @@ class DistOptions:
             if r.executor is not None or r.device not in (AUTO, "cpu"):
                 elsewhere = "workers of a cluster" if r.executor is not None else parameter("device", r.device)
                 raise InputError(f"{parameter('metric', metric.name)} is computed by the CPU of this machine, not by {elsewhere}")
-        if self.kernel != AUTO and replace(task.wanted, near=False) != CountRequest(Measure.DIFFERENCES, compared=False):
+        if self.kernel != AUTO and replace(task.request, near=False) != CountRequest(Measure.DIFFERENCES, compared=False):
             raise InputError(
                 f"{parameter('kernel', self.kernel)} counts differing calls: {parameter('metric', 'hamming')}, without"
                 f" {parameter('compared')} and {parameter('missing', 'as-difference')}"
@@ -181,7 +181,7 @@ class DistJob:
             ("engine", counter.hardware),
             ("kernel", counter.kernel),
             ("bands", f"{plan.count:,} of up to {plan.rows:,} samples, {len(prepared.panels):,} panels of sites"),
-            ("memory", f"bit planes {format_bytes(prepared.held)}, counts {format_bytes(plan.bytes)}"),
+            ("memory", f"bit planes {format_bytes(prepared.panel_bytes)}, counts {format_bytes(plan.bytes)}"),
             ("estimate", f"{runner.estimate_seconds(prepared):.1f} s, measured on a sample"),
         ]
 
@@ -203,7 +203,7 @@ class DistJob:
 
     def for_queries(self, start: int, stop: int) -> DistJob:
         """Return a job for only the pairs of queries [start, stop)."""
-        return replace(self, prepared=self.prepared.part(start, stop))
+        return replace(self, prepared=self.prepared.for_queries(start, stop))
 
     @property
     def figures(self) -> dict[str, object]:
@@ -230,7 +230,7 @@ def _has_few_calls(prepared: PreparedDistances) -> bool:
 
 
 def _figures(what: str, left: SamplesLeft | FilterResult) -> list[tuple[str, object]]:
-    return [(f"{what}_read", left.read), (f"{what}_left_out", left.out)]
+    return [(f"{what}_read", left.read), (f"{what}_left_out", left.removed)]
 
 
 def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, reporter: Reporter) -> Source:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
-from gpualign.core.distance.call_coverage import fewest_sites
+from gpualign.core.distance.call_coverage import min_site_count
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.threads import ReaderThreads
@@ -44,11 +44,11 @@ class SamplesLeft:
     """Sample counts for an input, before and after filtering.
 
     read: number of samples in the input
-    out: number of samples removed by each requested filter, in filter order
+    removed: number of samples removed by each requested filter, in filter order
     """
 
     read: int
-    out: dict[str, int] = field(default_factory=dict)
+    removed: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, read: int, filters: SampleFilters, excluded: int, used: int) -> SamplesLeft:
@@ -73,7 +73,7 @@ def without_excluded(source: Source, filters: SampleFilters, reporter: Reporter)
     _check_left(source, mask, f"{parameter('exclude')} names all of them")
     out = len(ids) - int(np.count_nonzero(mask))
     reporter.note(f"{parameter('exclude')} leaves out {out:,} of {len(ids):,} samples")
-    return source.with_samples(mask)
+    return source.select_samples(mask)
 
 
 def with_enough_calls(source: Source, min_called: int | Fraction, panel_bytes: int, workers: ReaderThreads, reporter: Reporter) -> Source:
@@ -84,7 +84,7 @@ def with_enough_calls(source: Source, min_called: int | Fraction, panel_bytes: i
     Raises `InputError` if no sample is left.
     """
     called, sites, ids = source.count_called(panel_bytes, workers), source.sites, source.samples.ids
-    fewest = fewest_sites(min_called, sites)
+    fewest = min_site_count(min_called, sites)
     mask = called >= fewest
     option = parameter("min_called")
     if mask.all():
@@ -97,7 +97,7 @@ def with_enough_calls(source: Source, min_called: int | Fraction, panel_bytes: i
         f"{option} leaves out {len(out):,} of {len(ids):,} samples, with calls at fewer than {fewest:,} sites:"
         f" {name_poorest(ids, called, out, sites)}"
     )
-    return source.with_samples(mask)
+    return source.select_samples(mask)
 
 
 def check_founders(samples: Samples, user: str, reporter: Reporter) -> None:

@@ -41,7 +41,7 @@ def chosen_sites(
     Raises the same errors as `choose_sites` and `with_enough_calls`, and `InputError` if no site is left.
     """
     min_called = samples.min_called
-    if not filters.given and min_called is None:
+    if not filters.is_set and min_called is None:
         return source, None
     with ReaderThreads(threads) as workers:
         source, left = choose_sites(source, SiteFilters(filters.regions, filters.mask), panel_bytes, workers)
@@ -50,8 +50,8 @@ def chosen_sites(
         if filters.maf is not None:
             check_founders(source.samples, parameter("maf"), reporter)
         source, of_shares = choose_sites(source, SiteFilters(core=filters.core, maf=filters.maf), panel_bytes, workers)
-    left = FilterResult(left.read, left.out | of_shares.out, left.absent)
-    if not filters.given:
+    left = FilterResult(left.read, left.removed | of_shares.removed, left.absent)
+    if not filters.is_set:
         return source, None
     for intervals, names in left.absent.items():
         shown = ", ".join(names[:_MAX_NAMED]) + (f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else "")
@@ -69,5 +69,5 @@ def describe(filters: SiteFilters, left: FilterResult) -> str:
         why["core"] = f"called in fewer than {float(100 * filters.core):g} % of samples"
     if filters.maf is not None:
         why["maf"] = f"minor allele rarer than {float(filters.maf):g}"
-    taken = [f"{why[name]}: {count:,}" for name, count in left.out.items()]
+    taken = [f"{why[name]}: {count:,}" for name, count in left.removed.items()]
     return "; ".join([f"sites: {left.read:,}", *taken, f"used: {left.used:,}"])

@@ -230,7 +230,7 @@ def dist(
     )
     task = options.task()  # refuses contradictory options before anything is read
     check_value(spec, task.metric)
-    if task.metric.counts and max_distance is not None and 0 < max_distance < 1:
+    if task.metric.is_integer and max_distance is not None and 0 < max_distance < 1:
         messages.note(
             f"--max-distance {max_distance:g}: {task.metric.name} counts differences, so only pairs without any are near; for a fraction of"
             " the sites choose a metric such as --metric fraction"
@@ -282,7 +282,7 @@ def dist(
         def run(sink: AnySink, checkpoints: CheckpointListener) -> DistanceTotals:
             nonlocal clustering
             if write_clusters is not None:
-                sink = clustering = ClusteringSink(sink, task.metric.counts, files.scratch)
+                sink = clustering = ClusteringSink(sink, task.metric.is_integer, files.scratch)
             with messages.progress(job.work, query_range.path, "comparisons") as progress:
                 return written.run(messages.stages.timed(sink), progress, checkpoints)
 

@@ -53,7 +53,7 @@ def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: Read
 
 
 def _panel(codes: AlleleNumbers, loci: Loci, bits: int, missing: bool, counter: PreparedCounter, workers: ReaderThreads) -> Panel:
-    recipe = make_code_recipe(counter.wanted, bits, missing)
+    recipe = make_code_recipe(counter.request, bits, missing)
     called = missing and bool(recipe.terms)
     planes: Bits = empty_planes(bits + called, codes.shape[1], counter.words(len(loci)))
 

@@ -29,7 +29,7 @@ class DistancePlan:
     start: int = 0
     stop: int | None = None
 
-    def part(self, start: int, stop: int) -> DistancePlan:
+    def for_queries(self, start: int, stop: int) -> DistancePlan:
         """Return the same plan for only the queries [start, stop)."""
         return replace(self, start=start, stop=stop)
 

@@ -47,8 +47,8 @@ class SampleBand(Rect):
         for start in range(self.start, self.stop, rows):
             yield self.rows(start, min(self.stop, start + rows))
 
-    def split(self, parts: int) -> list[SampleBand]:
-        """Split the band into at most `parts` parts of whole rows, with approximately equal numbers of pairs."""
+    def split(self, pieces: int) -> list[SampleBand]:
+        """Split the band into at most `pieces` pieces of whole rows, with approximately equal numbers of pairs."""
         out: list[SampleBand] = []
         rows, columns = self.shape
         # Of one set, row r of a band that begins on the diagonal has columns - r pairs.
@@ -56,7 +56,7 @@ class SampleBand(Rect):
         total, done, start = sum(weights), 0, 0
         for row, weight in enumerate(weights, 1):
             done += weight
-            if done * parts >= total * (len(out) + 1) or row == rows:
+            if done * pieces >= total * (len(out) + 1) or row == rows:
                 out.append(self.rows(self.start + start, self.start + row))
                 start = row
         return out

@@ -67,7 +67,7 @@ class _Part:
 def pack_panels(calls: Calls, counter: PreparedCounter, workers: ReaderThreads) -> Iterator[Panel]:
     """Pack codes (uint8[samples][sites]) or allele numbers (uint32) into the bit planes the counter expects, in as many panels as
     is best."""
-    if counter.wanted.numbered:
+    if counter.request.numbered:
         yield from pack_alleles(calls.view(np.uint32), counter, workers)
         return
     codes = calls.view(np.uint8)
@@ -85,11 +85,11 @@ def pack_panel(codes: Codes, used: frozenset[int], counter: PreparedCounter, wor
 
 def _parts(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ReaderThreads) -> list[_Part]:
     """Split off the sites with few different calls if two sets of planes take less memory than one set for all sites."""
-    wanted, whole, reference = counter.wanted, _whole(codes, used), None
-    if wanted.apart(used):
+    request, whole, reference = counter.request, _whole(codes, used), None
+    if request.separates_biallelic(used):
         more = np.any((codes > SECOND_ALLELE) & (codes != MISSING), axis=0)
         few = used & {*range(SECOND_ALLELE + 1), MISSING}
-    elif wanted.measure is Measure.DIFFERENCES and len(used - {MISSING}) > len(_TWO) and _pays(len(codes), used, counter):
+    elif request.measure is Measure.DIFFERENCES and len(used - {MISSING}) > len(_TWO) and _pays(len(codes), used, counter):
         reference, more = _two_calls(codes, workers)
         few = used & {MISSING} | _TWO
     else:
@@ -97,7 +97,7 @@ def _parts(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers
     parts = [part for part in (_Part(few, _runs(~more), reference), _Part(used, _runs(more))) if part.sites]
 
     def words(part: _Part) -> int:
-        return len(make_recipe(wanted, part.used, counter.products_only).planes) * counter.words(part.sites)
+        return len(make_recipe(request, part.used, counter.products_only).planes) * counter.words(part.sites)
 
     return parts if sum(map(words, parts)) < words(whole) else [whole]
 
@@ -130,7 +130,7 @@ def _two_calls(codes: Codes, workers: ReaderThreads) -> tuple[Codes, npt.NDArray
 
 def _pack(codes: Codes, part: _Part, counter: PreparedCounter, workers: ReaderThreads) -> Panel:
     samples, sites = len(codes), part.sites
-    recipe = make_recipe(counter.wanted, part.used, counter.products_only)
+    recipe = make_recipe(counter.request, part.used, counter.products_only)
     bits: Bits = empty_planes(len(recipe.planes), samples, counter.words(sites))
     for first in range(0, len(recipe.planes), _PLANES_AT_ONCE):
         table = np.zeros(256, dtype=np.uint8)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
-def fewest_sites(least: int | Fraction, sites: int) -> int:
-    """Return the number of sites that a pair must share: `least`, or that fraction of `sites`, rounded up; at least 1."""
-    return max(1, least if isinstance(least, int) else math.ceil(least * sites))
+def min_site_count(minimum: int | Fraction, sites: int) -> int:
+    """Return the number of sites that a pair must share: `minimum`, or that fraction of `sites`, rounded up; at least 1."""
+    return max(1, minimum if isinstance(minimum, int) else math.ceil(minimum * sites))
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ class Samples:
         """Number of pairs whose distance is to be computed."""
         return count_pairs(len(self.queries), len(self.targets), self.upper_triangle)
 
-    def only(self, mask: npt.NDArray[np.bool_]) -> Samples:
+    def select(self, mask: npt.NDArray[np.bool_]) -> Samples:
         """Return the samples from one or two inputs that `mask` (bool[rows]) selects, in order."""
         first = len(self.queries)
         queries = list(compress(self.queries.ids, mask[:first].tolist()))

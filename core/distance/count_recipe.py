@@ -72,7 +72,7 @@ class CountRequest:
             return Need.CALLS
         return Need.COMPARED if self.compared else Need.DIFFERENCES
 
-    def apart(self, used: frozenset[int]) -> bool:
+    def separates_biallelic(self, used: frozenset[int]) -> bool:
         """True if sites with two alleles are better counted separately from the remaining sites, which need more planes."""
         return self.measure is Measure.ALLELES and max(used - {MISSING}, default=0) > SECOND_ALLELE
 
@@ -128,12 +128,12 @@ COUNTS = {
 """Names of the matrices for each measure, in addition to `compared`, as counted by `make_recipe`."""
 
 
-def count_names(wanted: CountRequest, products_only: bool) -> tuple[str, ...]:
+def count_names(request: CountRequest, products_only: bool) -> tuple[str, ...]:
     """Return the names of the matrices filled by a run's recipes."""
-    if wanted.measure is Measure.DIFFERENCES and products_only:
+    if request.measure is Measure.DIFFERENCES and products_only:
         return "compared", "matches"
-    names = COUNTS[wanted.measure]
-    return ("compared", *names) if wanted.compared or wanted.measure is Measure.SUBSTITUTIONS else names
+    names = COUNTS[request.measure]
+    return ("compared", *names) if request.compared or request.measure is Measure.SUBSTITUTIONS else names
 
 
 def count_bytes(name: str) -> int:
@@ -167,7 +167,7 @@ class _Planes:
         return self.planes.setdefault(frozenset(codes), len(self.planes))
 
 
-def make_recipe(wanted: CountRequest, used: frozenset[int], products_only: bool) -> PanelRecipe:
+def make_recipe(request: CountRequest, used: frozenset[int], products_only: bool) -> PanelRecipe:
     """Return the recipe for a panel.
 
     used: codes that occur, including MISSING if calls are missing
@@ -176,7 +176,7 @@ def make_recipe(wanted: CountRequest, used: frozenset[int], products_only: bool)
     calls = sorted(used - {MISSING})
     missing = MISSING in used
     planes = _Planes()
-    names = count_names(wanted, products_only)
+    names = count_names(request, products_only)
     terms: list[Term] = []
     constants: list[tuple[str, int]] = []
     if not calls:
@@ -187,29 +187,29 @@ def make_recipe(wanted: CountRequest, used: frozenset[int], products_only: bool)
             terms.append(Term("compared", Operation.AND, (called,), (called,)))
         else:
             constants.append(("compared", 1))
-    if wanted.measure is Measure.DIFFERENCES:
+    if request.measure is Measure.DIFFERENCES:
         terms += _matches(calls, planes) if products_only else _differences(calls, missing, planes)
-    elif wanted.measure is Measure.ALLELES:
+    elif request.measure is Measure.ALLELES:
         terms += _alleles(calls, missing, products_only, planes)
-    elif wanted.measure is Measure.KINSHIP:
+    elif request.measure is Measure.KINSHIP:
         terms += _kinship(calls, planes)
-    elif wanted.measure is Measure.RELATIONSHIP:
+    elif request.measure is Measure.RELATIONSHIP:
         terms += _relationship(calls, missing, planes)
     else:
         terms += _substitutions(calls, planes)
     return PanelRecipe(tuple(planes.planes), tuple(terms), tuple(constants))
 
 
-def make_code_recipe(wanted: CountRequest, bits: int, missing: bool) -> PanelRecipe:
+def make_code_recipe(request: CountRequest, bits: int, missing: bool) -> PanelRecipe:
     """Return the recipe for a panel with arbitrary codes: planes 0 .. bits - 1 are the code bits. If calls are `missing`, plane `bits`
     marks the calls that are present."""
     called = bits if missing else None
     terms: list[Term] = []
-    if wanted.compared and called is not None:
+    if request.compared and called is not None:
         terms.append(Term("compared", Operation.AND, (called,), (called,)))
     if bits:
         terms.append(Term("differences", Operation.DIFFER, tuple(range(bits)), tuple(range(bits)), called))
-    return PanelRecipe((), tuple(terms), (("compared", 1),) if wanted.compared and not missing else ())
+    return PanelRecipe((), tuple(terms), (("compared", 1),) if request.compared and not missing else ())
 
 
 def _matches(calls: list[int], planes: _Planes) -> list[Term]:

@@ -63,7 +63,7 @@ Pick: TypeAlias = Callable[[Sequence[Panel], SampleBands, tuple[str, ...], PairS
 class PreparedCounter:
     """An engine prepared for a request: its decisions, as data, and the functions that run it.
 
-    wanted: the request
+    request: the request
     products_only: recipes may use only `Operation.AND`
     words: maps a number of sites to the words per sample in a plane, as the kernels expect
     band_bytes: host memory for the counts of one band, bytes
@@ -75,7 +75,7 @@ class PreparedCounter:
     rate: estimated comparisons per second
     """
 
-    wanted: CountRequest
+    request: CountRequest
     products_only: bool
     words: Callable[[int], int] = field(repr=False)
     band_bytes: int
@@ -89,7 +89,7 @@ class PreparedCounter:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the count matrices."""
-        return count_names(self.wanted, self.products_only)
+        return count_names(self.request, self.products_only)
 
     def run(self, panels: Sequence[Panel], bands: Iterable[SampleBand], on_progress: Callable[[int], None]) -> CountedBands:
         """Return the counts for each band. `on_progress` receives the number of comparisons done (pairs x sites).
@@ -110,7 +110,7 @@ class PreparedCounter:
 class DistanceEngine(Protocol):
     """Engine interface: counts pairs on one kind of hardware."""
 
-    def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
+    def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         """Return the engine prepared for a request. Has no side effects.
 
         memory: host memory available for the counts of a band, or for the pairs chosen from the band, bytes

@@ -63,13 +63,13 @@ class FewSites:
         return np.where(self.called[queries] <= self.called[targets], queries, targets)
 
 
-def few_sites_from_calls(called: CountArray, least: int) -> FewSites:
+def few_sites_from_calls(called: CountArray, min_sites: int) -> FewSites:
     """Return a `FewSites` for samples whose numbers of calls suffice to decide which pairs share too few sites."""
-    return FewSites(called, least, np.empty(0, dtype=np.int64), np.empty((0, len(called)), dtype=np.int32))
+    return FewSites(called, min_sites, np.empty(0, dtype=np.int64), np.empty((0, len(called)), dtype=np.int32))
 
 
 def count_few_sites(
-    called: CountArray, sites: int, least: int, panels: Sequence[Panel], omitted: int, counter: PreparedCounter, memory: int
+    called: CountArray, sites: int, min_sites: int, panels: Sequence[Panel], omitted: int, counter: PreparedCounter, memory: int
 ) -> FewSites | None:
     """Count shared sites and return a `FewSites` that answers for any pair of samples.
 
@@ -77,11 +77,11 @@ def count_few_sites(
 
     called: number of sites at which each sample has a call, int64[samples]
     sites: number of sites
-    least: minimum number of sites that a pair should share
+    min_sites: minimum number of sites that a pair should share
     panels: panels of all sites except `omitted` sites, at which every sample has a call
     counter: an engine that counts compared sites
     """
-    rows = np.flatnonzero((called >= least) & (2 * called < sites + least))
+    rows = np.flatnonzero((called >= min_sites) & (2 * called < sites + min_sites))
     if _SHARE * len(rows) > len(called) or 4 * len(rows) * len(called) > memory:
         return None
     some = [one for panel in panels for one in _calls_of(panel)]
@@ -93,7 +93,7 @@ def count_few_sites(
             done += band.shape[0]
     everywhere = omitted + sum(weight * panel.sites for panel in panels for name, weight in panel.recipe.constants if name == COMPARED)
     common += np.int32(everywhere)
-    return FewSites(called, least, rows, common)
+    return FewSites(called, min_sites, rows, common)
 
 
 def _calls_of(panel: Panel) -> Iterator[Panel]:

@@ -29,7 +29,7 @@ Terms = npt.NDArray[np.int64]
 
 (_SUMS,) = COUNTS[Measure.RELATIONSHIP]
 _SUM_BITS = 62
-_MOST_BITS = 40
+_MAX_BITS = 40
 """More bits would exceed the precision of the quotient as a float64."""
 
 _ROWS_AT_ONCE = 1 << 22
@@ -92,7 +92,7 @@ class Relationship:
         for frequency in self._frequencies.values():
             terms = terms_of(frequency)
             largest += int(np.ceil(np.maximum.reduce([terms[0][0], -terms[0][2], terms[2][2]])).sum())
-        return min(_MOST_BITS, _SUM_BITS - math.ceil(math.log2(largest + 2)))
+        return min(_MAX_BITS, _SUM_BITS - math.ceil(math.log2(largest + 2)))
 
     def terms(self, number: int) -> Terms:
         """Return a panel's terms for each pair of genotypes (x, y), in units of 2^-bits: int64[9][64 * words], row 3 * x + y."""

@@ -163,9 +163,9 @@ def _log(values: Values) -> Values:
     return logs
 
 
-def _ratio(part: CountArray, whole: CountArray) -> Values:
+def _ratio(numerator: CountArray, denominator: CountArray) -> Values:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(part / whole, dtype=np.float64)  # 0 / 0 is NaN
+        return np.asarray(numerator / denominator, dtype=np.float64)  # 0 / 0 is NaN
 
 
 def _defined(values: Values) -> Values:
@@ -181,8 +181,8 @@ class Metric:
     formula: computes values from counts
     measure: the counts that the formula uses
     kinds: kinds of calls for which the metric is defined
-    compared: whether the formula needs the number of compared sites
-    counts: whether values are whole numbers
+    needs_compared: whether the formula needs the number of compared sites
+    is_integer: whether values are whole numbers
     limit: maps a distance to an upper bound for pairs within that distance: the number of differing calls (alleles) if the distance
         counts them, otherwise their fraction of the compared calls (alleles)
     refused: rules for missing calls under which the metric is not defined, each with the reason
@@ -195,8 +195,8 @@ class Metric:
     formula: Callable[[Counts], Values]
     measure: Measure
     kinds: frozenset[Kind]
-    compared: bool
-    counts: bool
+    needs_compared: bool
+    is_integer: bool
     limit: Callable[[float], float] = _identity_limit
     refused: Mapping[MissingRule, str] = field(default_factory=dict)
     value: str = "distance"
@@ -211,19 +211,19 @@ class Metric:
     @property
     def per_site(self) -> bool:
         """True if values are differences or substitutions per compared site."""
-        return not self.similarity and not self.counts
+        return not self.similarity and not self.is_integer
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.int32 if self.counts else np.float64)
+        return np.dtype(np.int32 if self.is_integer else np.float64)
 
-    def wanted(self, missing: MissingRule, compared: bool, near: bool = False) -> CountRequest:
+    def count_request(self, missing: MissingRule, compared: bool, near: bool = False) -> CountRequest:
         """Return a request for the counts that the metric needs.
 
         compared: whether the number of compared sites is written too
         near: whether only pairs within a threshold are written
         """
-        return CountRequest(self.measure, self.compared or compared or missing is MissingRule.AS_DIFFERENCE, near)
+        return CountRequest(self.measure, self.needs_compared or compared or missing is MissingRule.AS_DIFFERENCE, near)
 
     def check_rule(self, missing: MissingRule) -> None:
         """Raise `InputError` if the metric is not defined under this rule."""
@@ -248,11 +248,11 @@ _NO_HETS = "have a sample that is heterozygous at no compared site"
 METRICS = {
     metric.name: metric
     for metric in (
-        Metric("hamming", _hamming, Measure.DIFFERENCES, _ALL, compared=False, counts=True),
-        Metric("fraction", _fraction, Measure.DIFFERENCES, _ALL, compared=True, counts=False, largest=1),
-        Metric("ibs", _ibs, Measure.ALLELES, _OF_GENOTYPES, compared=True, counts=False, largest=1),
-        Metric("allele", _allele, Measure.ALLELES, _OF_GENOTYPES, compared=False, counts=True),
-        Metric("jc69", _jc69, Measure.DIFFERENCES, _OF_NUCLEOTIDES, compared=True, counts=False, limit=_jc69_limit, undefined=_SATURATED),
+        Metric("hamming", _hamming, Measure.DIFFERENCES, _ALL, needs_compared=False, is_integer=True),
+        Metric("fraction", _fraction, Measure.DIFFERENCES, _ALL, needs_compared=True, is_integer=False, largest=1),
+        Metric("ibs", _ibs, Measure.ALLELES, _OF_GENOTYPES, needs_compared=True, is_integer=False, largest=1),
+        Metric("allele", _allele, Measure.ALLELES, _OF_GENOTYPES, needs_compared=False, is_integer=True),
+        Metric("jc69", _jc69, Measure.DIFFERENCES, _OF_NUCLEOTIDES, True, False, _jc69_limit, undefined=_SATURATED),
         Metric("tn93", _tn93, Measure.SUBSTITUTIONS, _OF_NUCLEOTIDES, True, False, _tn93_limit, _BASES_OF_BOTH, undefined=_SATURATED),
         Metric("king", _king, Measure.KINSHIP, _OF_GENOTYPES, False, False, _identity_limit, _GENOTYPES_OF_BOTH, "kinship", 0.5, _NO_HETS),
         Metric("grm", _grm, Measure.RELATIONSHIP, _OF_GENOTYPES, True, False, refused=_GENOTYPES_OF_BOTH, value="relationship"),

@@ -75,18 +75,18 @@ class MultiDeviceDistanceEngine:
         self._engines = engines
         self._note = note
 
-    def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
+    def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         # Counts of the parts in flight take less than the bands were planned with, since a plan includes distances.
         share = memory // (len(self._engines) + 1)
-        counters = [engine.prepare(wanted, share) for engine in self._engines]
+        counters = [engine.prepare(request, share) for engine in self._engines]
         products_only = any(counter.products_only for counter in counters)
         first = counters[0]
-        band_bytes = first.band_bytes if wanted.near else min(counter.band_bytes for counter in counters)
+        band_bytes = first.band_bytes if request.near else min(counter.band_bytes for counter in counters)
         # Whole chunks of a GPU's kernels are also whole vectors of a CPU's.
         words = max(counters, key=lambda counter: counter.words(1)).words
         run = _Run(counters, share, self._note)
         return PreparedCounter(
-            wanted,
+            request,
             products_only,
             words,
             band_bytes,
@@ -94,7 +94,7 @@ class MultiDeviceDistanceEngine:
             " and ".join(dict.fromkeys(counter.kernel for counter in counters)),
             _describe([counter.hardware for counter in counters]),
             run.count,
-            run.pick if wanted.near else None,
+            run.pick if request.near else None,
             sum(counter.rate for counter in counters),
         )
 

@@ -47,13 +47,13 @@ class CounterOrder:
     """First shared argument of a count request; the remaining arguments are the panels.
 
     settings: passed to the function that picks the worker's engine
-    wanted: the request
+    request: the request
     products_only: whether the recipes use `Operation.AND` only
     names, rule: as in `PreparedCounter.run` and `near`
     """
 
     settings: Any
-    wanted: CountRequest
+    request: CountRequest
     products_only: bool = False
     names: tuple[str, ...] = ()
     rule: PairSelectionRule | None = None
@@ -85,7 +85,7 @@ class CounterServer:
 
     def __init__(self, order: CounterOrder, panels: Sequence[Panel], engine: DistanceEngine, memory: int) -> None:
         self._order = order
-        self._counter = counter = engine.prepare(order.wanted, memory)
+        self._counter = counter = engine.prepare(order.request, memory)
         self._facts = CounterProperties(counter.products_only, counter.threads, counter.kernel, counter.hardware, counter.rate)
         if panels and counter.products_only and not order.products_only:
             device = parameter("device", "cpu")
@@ -171,12 +171,12 @@ class _Piece:
     """A piece of a band, sent to a worker.
 
     band: the whole band
-    part: the piece
+    rectangle: the piece
     first, last: whether this is the first or last piece of the band
     """
 
     band: SampleBand
-    part: SampleBand
+    rectangle: SampleBand
     first: bool
     last: bool
 
@@ -201,9 +201,9 @@ class RemoteDistanceEngine:
         self._threads = threads
         self._cached_panels: dict[int, tuple[Panel, CachedArgument]] = {}
 
-    def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
+    def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         """Ask one worker for its properties, waiting for the first worker if there is none yet. Raises `RunError` if the executor fails."""
-        pool, shared = self._pool, SharedArguments.of(CachedArgument(CounterOrder(self._settings, wanted)))
+        pool, shared = self._pool, SharedArguments.of(CachedArgument(CounterOrder(self._settings, request)))
         facts: CounterProperties = pool.ask(shared, None)
         in_flight = MAX_LEAD_FACTOR * CALLS_PER_WORKER * pool.count()
         piece_bytes = max(1, min(_PIECE_BYTES, memory // (2 * in_flight)))
@@ -216,7 +216,7 @@ class RemoteDistanceEngine:
         def count(
             panels: Sequence[Panel], bands: Iterable[SampleBand], names: tuple[str, ...], on_progress: Callable[[int], None]
         ) -> CountedBands:
-            order = CounterOrder(self._settings, wanted, facts.products_only, names)
+            order = CounterOrder(self._settings, request, facts.products_only, names)
             shared, sites = self._shared_arguments(order, panels), _sites(panels)
             cut = partial(self._cut, rate=facts.rate / max(1, sites), pair_bytes=4 * len(names), max_bytes=piece_bytes)
             counts: dict[str, CountMatrix] = {}
@@ -224,8 +224,8 @@ class RemoteDistanceEngine:
                 for piece, some in answers:
                     if piece.first:
                         counts = {name: np.zeros(piece.band.shape, dtype=np.int32) for name in names}
-                    write_counts(piece.band, counts, piece.part, some)
-                    on_progress(piece.part.pairs * sites)
+                    write_counts(piece.band, counts, piece.rectangle, some)
+                    on_progress(piece.rectangle.pairs * sites)
                     if piece.last:
                         yield piece.band, counts
 
@@ -236,19 +236,19 @@ class RemoteDistanceEngine:
             rule: PairSelectionRule,
             on_progress: Callable[[int], None],
         ) -> SelectedPieces:
-            order = CounterOrder(self._settings, wanted, facts.products_only, names, rule)
+            order = CounterOrder(self._settings, request, facts.products_only, names, rule)
             shared, sites = self._shared_arguments(order, panels), _sites(panels)
             with closing(cast("Closable", answers := self._in_order(shared, self._cut(bands, facts.rate / max(1, sites))))):
                 for piece, chosen in answers:
                     yield from chosen.pairs
-                    while chosen.stop < piece.part.stop:  # too many pairs were chosen for one answer
-                        chosen = pool.ask(shared, piece.part.rows(chosen.stop, piece.part.stop))
+                    while chosen.stop < piece.rectangle.stop:  # too many pairs were chosen for one answer
+                        chosen = pool.ask(shared, piece.rectangle.rows(chosen.stop, piece.rectangle.stop))
                         yield from chosen.pairs
-                    on_progress(piece.part.pairs * sites)
+                    on_progress(piece.rectangle.pairs * sites)
 
         # Half of the memory is for pieces in flight.
-        hardware, near = f"{describe_pool(pool)} {facts.hardware}", pick if wanted.near else None
-        return PreparedCounter(wanted, facts.products_only, words, memory // 2, self._threads, facts.kernel, hardware, count, near)
+        hardware, near = f"{describe_pool(pool)} {facts.hardware}", pick if request.near else None
+        return PreparedCounter(request, facts.products_only, words, memory // 2, self._threads, facts.kernel, hardware, count, near)
 
     def _shared_arguments(self, order: CounterOrder, panels: Sequence[Panel]) -> SharedArguments:
         for panel in panels:
@@ -277,7 +277,7 @@ class RemoteDistanceEngine:
         """Yield pieces in order, each with the worker's answer."""
         early: dict[int, tuple[_Piece, Any]] = {}
         following = 0
-        with closing(cast("Closable", answers := self._pool.stream(shared, enumerate(cut), lambda item: item[1].part))):
+        with closing(cast("Closable", answers := self._pool.stream(shared, enumerate(cut), lambda item: item[1].rectangle))):
             for (number, piece), value in answers:
                 early[number] = piece, value
                 while following in early:

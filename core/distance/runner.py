@@ -17,12 +17,11 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.distance.band_plan import DistancePlan, plan_bands
 from gpualign.core.distance.bands import CountMatrix, SampleBand
 from gpualign.core.distance.bit_planes import pack_panels
-from gpualign.core.distance.call_coverage import Coverage, fewest_sites
+from gpualign.core.distance.call_coverage import Coverage, min_site_count
 from gpualign.core.distance.calls import Kind, Samples, count_pairs
 from gpualign.core.distance.count_recipe import CountRequest, Need, agreeing_site, count_bytes, restrict_counts
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
-from gpualign.core.distance.few_sites import FewSites, few_sites_from_calls
-from gpualign.core.distance.few_sites import count_few_sites as count_few
+from gpualign.core.distance.few_sites import FewSites, count_few_sites, few_sites_from_calls
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import CountArray, Counts, Metric, MissingRule, Values
 from gpualign.core.distance.output.base import AnySink, BandDistances, NearDistances
@@ -55,8 +54,8 @@ class DistanceTask:
     max_distance: compute only pairs at this distance or less, each pair within one set once; None: all pairs
     added: whether the queries of two sets are also compared with each other
     min_kinship: compute only pairs with at least this kinship, for a kinship metric; None: no threshold
-    believed: leave out, but count, pairs within `max_distance` that were compared at less than this fraction of the sites; None: leave
-        out no pairs
+    min_shared_fraction: leave out, but count, pairs within `max_distance` that were compared at less than this fraction of the sites; None:
+        leave out no pairs
     """
 
     metric: Metric
@@ -66,25 +65,25 @@ class DistanceTask:
     max_distance: float | None = None
     added: bool = False
     min_kinship: float | None = None
-    believed: Fraction | None = None
+    min_shared_fraction: Fraction | None = None
 
     @property
     def near(self) -> bool:
         """True if a threshold selects pairs."""
         return self.max_distance is not None or self.min_kinship is not None
 
-    def keeps(self, values: Values) -> npt.NDArray[np.bool_]:
+    def within_threshold(self, values: Values) -> npt.NDArray[np.bool_]:
         """Return a mask of the pairs that meet the threshold. Pairs without a value (NaN) do not meet it."""
-        kept: npt.NDArray[np.bool_] = values <= self.max_distance if self.max_distance is not None else values >= self.min_kinship
-        return kept
+        within: npt.NDArray[np.bool_] = values <= self.max_distance if self.max_distance is not None else values >= self.min_kinship
+        return within
 
     def samples_of(self, source: Source) -> Samples:
         """Return the samples to compare from a source."""
         return source.samples.with_added() if self.added else source.samples
 
     @property
-    def wanted(self) -> CountRequest:
-        return self.metric.wanted(self.missing, self.compared, self.near)
+    def request(self) -> CountRequest:
+        return self.metric.count_request(self.missing, self.compared, self.near)
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class PreparedDistances:
     task: the task
     samples: the samples to compare
     panels: bit planes of all sites that an engine examines
-    held: memory held by the panels, bytes
+    panel_bytes: memory held by the panels, bytes
     counter: the prepared engine
     plan: the bands of pairs
     sites: maximum number of compared sites
@@ -109,7 +108,7 @@ class PreparedDistances:
     task: DistanceTask
     samples: Samples
     panels: Sequence[Panel]
-    held: int
+    panel_bytes: int
     counter: PreparedCounter
     plan: DistancePlan
     sites: int
@@ -149,9 +148,9 @@ class PreparedDistances:
         )
         return before_end - before_start
 
-    def part(self, start: int, stop: int) -> PreparedDistances:
+    def for_queries(self, start: int, stop: int) -> PreparedDistances:
         """Return the same task for only the pairs of queries [start, stop)."""
-        return replace(self, plan=self.plan.part(start, stop))
+        return replace(self, plan=self.plan.for_queries(start, stop))
 
     @property
     def rule(self) -> PairSelectionRule:
@@ -174,8 +173,8 @@ class DistanceTotals(Totals):
     undefined: additional pairs for which the metric's formula has no value. If only near pairs are selected, saturated pairs are excluded,
         because they are far apart
     near: pairs that meet the threshold; None: there is no threshold
-    left_out: near pairs left out under `DistanceTask.believed`, each counted for the sample with fewer calls, int64[samples]; None: not
-        requested
+    left_out: near pairs left out under `DistanceTask.min_shared_fraction`, each counted for the sample with fewer calls, int64[samples];
+        None: not requested
     left_out_earlier: near pairs left out in the earlier runs that this run resumes
     """
 
@@ -205,13 +204,13 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     if source.sites >= _MAX_SITES:
         raise InputError(f"{source.sites:,} sites; up to {_MAX_SITES - 1:,} are counted in one run")
     store, omitted, sites = PanelStore(budget.planes, scratch), Omitted(), 0
-    asked = replace(task.wanted, numbered=source.kind is Kind.ALLELE)
+    asked = replace(task.request, numbered=source.kind is Kind.ALLELE)
     samples, called, request = task.samples_of(source), source.called, asked
     # Counting compared sites costs planes and a product of them, so it is done only if the numbers of calls do not decide which pairs have
     # too few. If these are known only after all panels are made, the panels are made ready for it.
-    minimums = [least for least in (task.min_compared, task.believed) if least is not None]
+    minimums = [minimum for minimum in (task.min_compared, task.min_shared_fraction) if minimum is not None]
     if task.missing is MissingRule.PAIRWISE and (
-        called is None or not all(_coverage(samples, task, called, source.sites, least).decides for least in minimums)
+        called is None or not all(_coverage(samples, task, called, source.sites, minimum).decides for minimum in minimums)
     ):
         request = replace(request, compared=True)
     counter = engine.prepare(request, budget.counts)
@@ -228,13 +227,14 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
         called = omitted.called
     coverage, panels = _coverage(samples, task, called, counted, task.min_compared), store.panels
     few, decided = None, coverage.decides  # decided: by the numbers of calls, or by a count of a few samples
-    if task.believed is not None and not (doubts := _coverage(samples, task, called, counted, task.believed)).suffices:
+    min_shared = task.min_shared_fraction
+    if min_shared is not None and not (doubts := _coverage(samples, task, called, counted, min_shared)).suffices:
         few = few_sites_from_calls(called, doubts.min_sites)
         if decided and not doubts.decides and not asked.compared:
-            counted_few = count_few(called, counted, doubts.min_sites, panels, omitted.sites, counter, budget.panel)
+            counted_few = count_few_sites(called, counted, doubts.min_sites, panels, omitted.sites, counter, budget.panel)
             few, decided = (few, False) if counted_few is None else (counted_few, True)
     if decided and request != asked:
-        counter = replace(counter, wanted=asked)
+        counter = replace(counter, request=asked)
         panels = [replace(panel, recipe=restrict_counts(panel.recipe, counter.names)) for panel in panels]
     dtype = task.metric.dtype if coverage.suffices else np.dtype(np.float64)
     bands = _plan(samples, counter, dtype)
@@ -243,20 +243,20 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     )
 
 
-def _coverage(samples: Samples, task: DistanceTask, called: CountArray, sites: int, least: int | Fraction) -> Coverage:
+def _coverage(samples: Samples, task: DistanceTask, called: CountArray, sites: int, min_compared: int | Fraction) -> Coverage:
     """Return the pair coverage.
 
     sites: number of compared sites; unless the missing rule is pairwise, every pair is compared at all of these sites
-    least: minimum number or fraction of compared sites, as in `DistanceTask`
+    min_compared: minimum number or fraction of compared sites, as in `DistanceTask`
     """
     of_pairs = called if task.missing is MissingRule.PAIRWISE else np.full(samples.total, sites, dtype=np.int64)
     queries, targets = of_pairs[: len(samples.queries)], of_pairs[samples.first_target :]
-    return Coverage(queries, targets, samples.upper_triangle, sites, fewest_sites(least, sites))
+    return Coverage(queries, targets, samples.upper_triangle, sites, min_site_count(min_compared, sites))
 
 
 def _plan(samples: Samples, counter: PreparedCounter, dtype: NumberType) -> DistancePlan:
     # In addition to its counts a band holds its distances and the values they are computed from; few, if only near pairs are selected.
-    pair_bytes = sum(count_bytes(name) for name in counter.names) + (0 if counter.wanted.near else 3 * dtype.itemsize)
+    pair_bytes = sum(count_bytes(name) for name in counter.names) + (0 if counter.request.near else 3 * dtype.itemsize)
     return plan_bands(len(samples.queries), len(samples.targets), samples.upper_triangle, counter.band_bytes, pair_bytes)
 
 
@@ -268,7 +268,7 @@ def measure(
     checkpoints: told how much of the output is complete; also stores the run's counts
     """
     start, lacking, undefined, chosen_pairs = time.perf_counter(), 0, 0, 0
-    left_out = None if prepared.task.believed is None else np.zeros(prepared.samples.total, dtype=np.int64)
+    left_out = None if prepared.task.min_shared_fraction is None else np.zeros(prepared.samples.total, dtype=np.int64)
     near_by_value, coverage = prepared.task.near, prepared.coverage
     # For near pairs, the number that lack sites may be known for all queries in advance; then none is counted later.
     known = coverage.lacking_pairs if near_by_value and coverage.decides and not coverage.suffices else 0
@@ -349,14 +349,14 @@ def _near_distances(prepared: PreparedDistances, chosen: SelectedPairs, left_out
     """Return the distances for the chosen pairs that are near according to the metric's formula.
 
     All chosen pairs have enough compared sites, because the rule chooses only such pairs.
-    left_out: as in `DistanceTotals`; incremented for near pairs compared at less than the fraction `believed` of the sites
+    left_out: as in `DistanceTotals`; incremented for near pairs compared at less than the fraction `min_shared_fraction` of the sites
     """
     task = prepared.task
     counts = _counts(prepared, chosen.counts, chosen.queries, chosen.targets)
     values = task.metric.formula(counts).astype(prepared.dtype, copy=False)
-    near = task.keeps(values)
+    near = task.within_threshold(values)
     if prepared.few is not None and left_out is not None:
-        compared = counts.compared if prepared.counter.wanted.compared else None
+        compared = counts.compared if prepared.counter.request.compared else None
         doubted = np.flatnonzero(near & prepared.few.of_pairs(chosen.queries, chosen.targets, compared))
         np.add.at(left_out, prepared.few.poorer(chosen.queries[doubted], chosen.targets[doubted]), 1)
         near[doubted] = False

@@ -37,7 +37,7 @@ class SiteFilters:
     maf: Fraction | None = None
 
     @property
-    def given(self) -> bool:
+    def is_set(self) -> bool:
         return any(one is not None for one in (self.regions, self.mask, self.core, self.maf))
 
 
@@ -46,18 +46,18 @@ class FilterResult:
     """Filter result.
 
     read: number of sites in the input
-    out: number of sites removed by each filter in use, keyed by filter name, in filter order
+    removed: number of sites removed by each filter in use, keyed by filter name, in filter order
     absent: chromosomes of intervals on which the input has no site, keyed by interval source
     """
 
     read: int
-    out: dict[str, int] = field(default_factory=dict)
+    removed: dict[str, int] = field(default_factory=dict)
     absent: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def used(self) -> int:
         """Number of remaining sites."""
-        return self.read - sum(self.out.values())
+        return self.read - sum(self.removed.values())
 
 
 def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers: ReaderThreads) -> tuple[Source, FilterResult]:
@@ -82,7 +82,7 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
                 absent[intervals.source] = names
             out[name] = int(np.count_nonzero(passing & (covered if name == "mask" else ~covered)))
             passing &= ~covered if name == "mask" else covered
-        source = source.only(passing)
+        source = source.select_sites(passing)
     shares = [(name, share) for name, share in (("core", filters.core), ("maf", filters.maf)) if share is not None]
     if filters.maf is not None and source.kind in (Kind.ALLELE, Kind.DOSAGE):
         maf, core = parameter("maf"), parameter("core")
@@ -97,7 +97,7 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
             passes = counts.called >= _smallest(share, source.samples.total) if name == "core" else _frequent(counts, share)
             out[name] = int(np.count_nonzero(passing & ~passes))
             passing &= passes
-        source = source.only(passing)
+        source = source.select_sites(passing)
     return source, FilterResult(read, out, absent)
 
 

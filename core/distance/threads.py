@@ -13,11 +13,11 @@ Result = TypeVar("Result")
 
 
 class ReaderThreads:
-    """Pool of `parts` threads. If `parts` is 1, the caller's thread does the work."""
+    """Pool of `threads` threads. If `threads` is 1, the caller's thread does the work."""
 
-    def __init__(self, parts: int) -> None:
-        self.parts = parts
-        self._pool = ThreadPoolExecutor(parts, thread_name_prefix="gpualign-read") if parts > 1 else None
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="gpualign-read") if threads > 1 else None
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Return the results in item order."""
@@ -32,13 +32,13 @@ class ReaderThreads:
                 pass
 
         try:
-            self.map(work, range(self.parts))
+            self.map(work, range(self.threads))
         finally:
             running = False
 
     def shares(self, rows: int) -> list[tuple[int, int]]:
         """Return (first row, number of rows) for each thread."""
-        bounds = [rows * k // self.parts for k in range(self.parts + 1)]
+        bounds = [rows * k // self.threads for k in range(self.threads + 1)]
         return [(first, stop - first) for first, stop in pairwise(bounds)]
 
     def __enter__(self) -> ReaderThreads:

@@ -4,8 +4,8 @@ The rule chooses every pair within the threshold and few additional pairs; the m
 pairs only. Counts are compared with the maximum that the distance allows (`Metric.limit`): the differing calls (alleles) with a maximum
 number if the distance is a count, otherwise with a maximum fraction of the compared calls (alleles).
 
-    number      part <= most                       part and most are integers: exact
-    fraction    part <= f x whole, f a fraction    SCALE x part <= w x whole + SCALE,  w = floor(f x SCALE) + 2
+    number      differing <= maximum                    both are integers: exact
+    fraction    differing <= f x whole, f a fraction    SCALE x differing <= w x whole + SCALE,  w = floor(f x SCALE) + 2
 
 The left side implies the right one: w / SCALE > f + 1 / SCALE, and the rounding error of f, or of the distance from which f was computed,
 is below 1e-9 < 1 / SCALE. The last SCALE allows for half alleles, which are below 1.
@@ -36,7 +36,7 @@ from gpualign.core.distance.metrics import CountArray, Metric, MissingRule
 from gpualign.core.distance.pair_selection import COMPARED, FAR, PairSelectionRule
 
 SCALE = 1 << 28
-_MOST = 1 << 31
+_MAX_COUNT = 1 << 31
 """Larger than any count."""
 
 _MIN_KINSHIP = -1.0
@@ -46,14 +46,14 @@ _MIN_KINSHIP = -1.0
 def near_rule(
     metric: Metric,
     missing: MissingRule,
-    most: float,
+    max_distance: float,
     names: tuple[str, ...],
     constants: Mapping[str, int],
     sites: int,
     called: CountArray,
     coverage: Coverage,
 ) -> PairSelectionRule:
-    """Return the rule for pairs at a distance of at most `most`.
+    """Return the rule for pairs at a distance of at most `max_distance`.
 
     names: count names
     constants: the constant to add to each count, for every pair
@@ -63,13 +63,13 @@ def near_rule(
     each = 2 if halves else 1  # raw count of a differing call or allele
     of_site = 4 if halves else 1  # raw count of a site at which both alleles, or the calls, differ
     counted = "alleles" if halves else "differences"
-    part = {counted: 1} if counted in names else {COMPARED: 1, "matches": -1}
-    limit = metric.limit(most)
-    scale = 1 if metric.counts else SCALE
-    whole = 0 if metric.counts else math.floor(min(limit, 1.0) * SCALE) + 2
+    differing = {counted: 1} if counted in names else {COMPARED: 1, "matches": -1}
+    limit = metric.limit(max_distance)
+    scale = 1 if metric.is_integer else SCALE
+    whole = 0 if metric.is_integer else math.floor(min(limit, 1.0) * SCALE) + 2
     # Bound before the constants, which raw counts leave out, are subtracted; in units of raw counts, times `scale`.
-    bound = each * math.floor(min(limit, _MOST)) + each - 1 if metric.counts else SCALE
-    weights = {name: scale * weight for name, weight in part.items()}
+    bound = each * math.floor(min(limit, _MAX_COUNT)) + each - 1 if metric.is_integer else SCALE
+    weights = {name: scale * weight for name, weight in differing.items()}
     known = bound + whole * of_site * sites  # the largest value of the known part of a near pair's differences, times `scale`
     offsets = None
     if missing is MissingRule.AS_DIFFERENCE:
@@ -82,27 +82,27 @@ def near_rule(
     return _with_coverage(PairSelectionRule(weights, bound, offsets, cap=cap), constants, coverage)
 
 
-def kinship_rule(metric: Metric, least: float, constants: Mapping[str, int], coverage: Coverage) -> PairSelectionRule:
-    """Return the rule for pairs with a kinship of at least `least`.
+def kinship_rule(metric: Metric, min_kinship: float, constants: Mapping[str, int], coverage: Coverage) -> PairSelectionRule:
+    """Return the rule for pairs with a kinship of at least `min_kinship`.
 
     Relationships are not counts, so every pair is chosen, and the metric decides.
     constants, coverage: as in `near_rule`
     """
     floors = {name: 1 - constants[name] for name in ("query_het", "target_het")} if metric.measure is Measure.KINSHIP else {}
-    if least < _MIN_KINSHIP or not floors:
+    if min_kinship < _MIN_KINSHIP or not floors:
         return _with_coverage(PairSelectionRule({}, 0, floors=floors), constants, coverage)
-    weight = math.floor(least * SCALE)
+    weight = math.floor(min_kinship * SCALE)
     weights = {"ibs0": 2 * SCALE, "both_het": -SCALE, "query_het": weight, "target_het": weight}
     return _with_coverage(PairSelectionRule(weights, SCALE, floors=floors), constants, coverage)
 
 
 def _with_coverage(rule: PairSelectionRule, constants: Mapping[str, int], coverage: Coverage) -> PairSelectionRule:
     """Return the rule adjusted for raw counts, which exclude `constants`, and restricted to pairs with enough compared sites."""
-    most = rule.max_sum - sum(weight * constants.get(name, 0) for name, weight in rule.weights.items())
+    max_sum = rule.max_sum - sum(weight * constants.get(name, 0) for name, weight in rule.weights.items())
     if coverage.suffices:
-        return replace(rule, max_sum=most)
+        return replace(rule, max_sum=max_sum)
     if not coverage.decides:
-        return replace(rule, max_sum=most, min_compared=coverage.min_sites - constants.get(COMPARED, 0))
+        return replace(rule, max_sum=max_sum, min_compared=coverage.min_sites - constants.get(COMPARED, 0))
     called = [coverage.targets] if coverage.upper_triangle else [coverage.queries, coverage.targets]
     far = np.where(np.concatenate(called) < coverage.min_sites, FAR, 0)
-    return replace(rule, max_sum=most, offsets=far if rule.offsets is None else np.where(far > 0, far, rule.offsets))
+    return replace(rule, max_sum=max_sum, offsets=far if rule.offsets is None else np.where(far > 0, far, rule.offsets))

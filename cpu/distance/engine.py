@@ -43,12 +43,12 @@ class CpuDistanceEngine:
         self.threads = threads or max(1, usable_cpus() - spare)
         self.instruction_set = pick_instruction_set([name for name, supported in instruction_sets() if supported], instruction_set)
 
-    def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
+    def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         kernel = "bit planes, vector popcount" if self.instruction_set == "avx512popcnt" else "bit planes, carry-save adders"
         hardware = describe_cpu(self.instruction_set, self.threads)
         rate = _RATE * self.threads
-        if not wanted.near or wanted.measure is Measure.RELATIONSHIP:
-            return PreparedCounter(wanted, False, _padded_words, memory, self.threads, kernel, hardware, self._count, rate=rate)
+        if not request.near or request.measure is Measure.RELATIONSHIP:
+            return PreparedCounter(request, False, _padded_words, memory, self.threads, kernel, hardware, self._count, rate=rate)
         pairs_memory = memory // 2  # for chosen pairs; the other half is for matrices of counts, if these are made
 
         def pick(
@@ -62,7 +62,7 @@ class CpuDistanceEngine:
                 for band in bands:
                     yield from _near_pairs(chooser, band, pairs_memory // record_bytes(len(names)), workers, _Progress(on_progress))
 
-        return PreparedCounter(wanted, False, _padded_words, pairs_memory, self.threads, kernel, hardware, self._count, pick, rate)
+        return PreparedCounter(request, False, _padded_words, pairs_memory, self.threads, kernel, hardware, self._count, pick, rate)
 
     def _count(
         self, panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], on_progress: Callable[[int], None]

@@ -119,7 +119,7 @@ class _Worker:
         if near is None:
             self._staging_counts = device.pinned(count_bytes)
         else:
-            self._chooser = DeviceChooser(device, stream, self._allocate, near.names, near.held, near.rule, near.capacity)
+            self._chooser = DeviceChooser(device, stream, self._allocate, near.names, near.counted, near.rule, near.capacity)
         self._resident: dict[int, Memory] | None = {} if plane_bytes(panels) <= device.free_memory() * 3 // 4 else None
         sites = 0 if self._resident is None else PIECE_COMPARISONS // pairs
         self._pieces = list(cut_panels(panels, PIECE_BYTES, sites))
@@ -292,7 +292,7 @@ class _Near:
     """Arguments for a `DeviceChooser`."""
 
     names: tuple[str, ...]
-    held: tuple[str, ...]
+    counted: tuple[str, ...]
     rule: PairSelectionRule
     capacity: int
 
@@ -320,14 +320,14 @@ class CudaDistanceEngine:
         self._kernel = kernel or usable[0]
         self._log = log
 
-    def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
+    def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         device_bytes = self._device.total_memory // 4
         hardware, facts = f"cuda ({self._device.name})", self._device.hardware
-        kernel, products_only = (DIFFER, False) if wanted.numbered else (self._kernel, True)
+        kernel, products_only = (DIFFER, False) if request.numbered else (self._kernel, True)
         rate = kernel.rate * facts.multiprocessors * facts.clock
         labels = self._threads, kernel.title, hardware
-        if not wanted.near:
-            return PreparedCounter(wanted, products_only, padded_words, min(memory, device_bytes), *labels, self._count, rate=rate)
+        if not request.near:
+            return PreparedCounter(request, products_only, padded_words, min(memory, device_bytes), *labels, self._count, rate=rate)
 
         def pick(
             panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
@@ -335,7 +335,7 @@ class CudaDistanceEngine:
             return self._pick(panels, bands, names, rule, memory // record_bytes(len(names)), on_progress)
 
         # Counts take no memory of the host.
-        return PreparedCounter(wanted, products_only, padded_words, device_bytes, *labels, self._count, pick, rate)
+        return PreparedCounter(request, products_only, padded_words, device_bytes, *labels, self._count, pick, rate)
 
     @contextmanager
     def _opened(self, panels: Sequence[Panel], pairs: int, counts: int, near: _Near | None) -> Iterator[tuple[_Worker, ThreadPoolExecutor]]:

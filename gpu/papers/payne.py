@@ -89,14 +89,14 @@ class PayneEngine(OneDevice):
         self._block = block
         self._kernel = Kernel("payne.cu", f"payne_{method}", (("THREADS", str(block)),))
 
-    def prepare(self, wanted: CountRequest, memory: int) -> PreparedCounter:
-        if wanted.numbered:
+    def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
+        if request.numbered:
             raise InputError(
                 f"the kernels of Payne 2010 compare genotypes and letters, not alleles of loci; leave out {parameter('kernel')}"
             )
         band_bytes = min(memory, self._device.total_memory // 4)
         return PreparedCounter(
-            wanted, False, _padded_words, band_bytes, self._threads, f"Payne 2010, {self._method}", self.describe(), self._count
+            request, False, _padded_words, band_bytes, self._threads, f"Payne 2010, {self._method}", self.describe(), self._count
         )
 
     def _count(

@@ -191,7 +191,7 @@ def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: 
 
         return ArrowPairsSink(stream, spec.container, metric.value, metric.dtype, spec.compared)
     separator, headed = separator_of(spec.format, spec.path), spec.format != "molten"
-    text = PairText(separator, 0 if metric.counts else DECIMALS, headed, metric.value)
+    text = PairText(separator, 0 if metric.is_integer else DECIMALS, headed, metric.value)
     return NearPairsSink(stream, text, spec.compared, threads)
 
 
@@ -209,7 +209,7 @@ class DistanceWriter:
         self._dtype = dtype
         self._session = session
         self._threads = threads
-        self._decimals = 0 if metric.counts else DECIMALS
+        self._decimals = 0 if metric.is_integer else DECIMALS
 
     def write(self, samples: Samples, run: Run) -> tuple[DistanceTotals, Values | None]:
         """Write the output and return (totals, square or condensed matrix; None if no matrix is held, and for a shard)."""

@@ -143,7 +143,7 @@ def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
         matrices = [[one.values for one in sampled]]
         if spec.compared:
             matrices.append([one.compared for one in sampled if one.compared is not None])
-        widths = [text_width(values, 0 if metric.counts else DISTANCE_DECIMALS) for values in matrices]
+        widths = [text_width(values, 0 if metric.is_integer else DISTANCE_DECIMALS) for values in matrices]
         if spec.format == "molten":
             letters = sum(records.id_column.lengths.mean() for records in (samples.queries, samples.targets))
             each = letters + 2 + sum(widths) + len(widths)

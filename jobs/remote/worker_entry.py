@@ -79,7 +79,7 @@ def _open_task(task: Task, resources: Resources) -> TaskServer:
 def _open_panels(order: CounterOrder, panels: list[Panel], resources: Resources) -> RequestHandler:
     memory = DistanceBudget.of(resources.memory or default_memory(), sum(panel.bits.nbytes for panel in panels)).counts
     engine = pick_own_distance_engine(resources, SILENT)
-    if resources.device == AUTO and panels and engine.prepare(order.wanted, memory).products_only and not order.products_only:
+    if resources.device == AUTO and panels and engine.prepare(order.request, memory).products_only and not order.products_only:
         engine = CpuDistanceEngine(
             resources.threads, spare=resources.spare
         )  # the first worker has no GPU, and bit planes are laid out for its engine

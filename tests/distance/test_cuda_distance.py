@@ -159,7 +159,7 @@ def near_same(codes, engine, metric, most, rule="pairwise", memory=1 << 28, quer
 def test_near_pairs_of_every_metric(rng, engine, metric, missing):
     kind = Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
     codes = related(rng, 70, 600, 3 if kind is Kind.NUCLEOTIDE else 2, missing)
-    for most in (0, 12, 1e6) if METRICS[metric].counts else (-2.0, 0, 0.02) if METRICS[metric].similarity else (0, 0.02, 9.0):
+    for most in (0, 12, 1e6) if METRICS[metric].is_integer else (-2.0, 0, 0.02) if METRICS[metric].similarity else (0, 0.02, 9.0):
         near_same(codes, engine, metric, most, kind=kind)
         near_same(codes, engine, metric, most, kind=kind, queries=33)
 
@@ -183,7 +183,7 @@ def test_near_pairs_that_were_compared_at_few_sites(rng, engine, metric, doubtfu
         codes[row, rng.permutation(300)[:120]] = MISSING
     most, half = (0.1 if metric == "fraction" else 30), Fraction(1, 2)
     (expected, counted), (found, totals) = (
-        near_pairs(dense_source(codes), e, metric, most, compared=False, believed=half) for e in (CpuDistanceEngine(2), engine)
+        near_pairs(dense_source(codes), e, metric, most, compared=False, min_shared_fraction=half) for e in (CpuDistanceEngine(2), engine)
     )
     assert found.pairs == expected.pairs
     assert totals.left_out.sum() > 0

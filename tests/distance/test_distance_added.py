@@ -42,7 +42,7 @@ def test_pairs_are_those_of_the_set_of_all(rng, engine, metric, rule):
     values, compared = compute(dense_source(codes, kind_of(metric)), CpuDistanceEngine(1), metric, rule)
     defined = np.unique(values[~np.isnan(values)])
     for new in (1, 13, 39):
-        for most in (None, 0, float(defined[len(defined) // 3]), 1e9 if METRICS[metric].counts else 5.0):
+        for most in (None, 0, float(defined[len(defined) // 3]), 1e9 if METRICS[metric].is_integer else 5.0):
             found, totals = near_pairs(dense_source(codes, kind_of(metric), new), ENGINES[engine](2), metric, most, rule, added=True)
             assert as_text(found) == listed(values, compared, new, most, metric)
             assert totals.pairs == len(listed(values, compared, new, None))

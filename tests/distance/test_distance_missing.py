@@ -11,7 +11,7 @@ from distance_oracle import ProductsOnly, compute, dense_source, near_pairs, pla
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.distance.call_coverage import Coverage, fewest_sites
+from gpualign.core.distance.call_coverage import Coverage, min_site_count
 from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
@@ -79,11 +79,11 @@ def test_what_calls_tell_of_pairs(queries, others, inputs, least):
 
 
 def test_sites_of_a_fraction_are_exact():
-    assert fewest_sites(Fraction("0.1"), 30) == 3  # 0.1 * 30 is a little more in floating point
-    assert fewest_sites(Fraction("0.5"), 29_903) == 14_952
-    assert fewest_sites(Fraction("0.01"), 7) == 1
-    assert fewest_sites(Fraction("0.5"), 0) == 1
-    assert fewest_sites(12, 5) == 12
+    assert min_site_count(Fraction("0.1"), 30) == 3  # 0.1 * 30 is a little more in floating point
+    assert min_site_count(Fraction("0.5"), 29_903) == 14_952
+    assert min_site_count(Fraction("0.01"), 7) == 1
+    assert min_site_count(Fraction("0.5"), 0) == 1
+    assert min_site_count(12, 5) == 12
 
 
 @pytest.mark.parametrize("missing", [0.1, 0.3])

@@ -36,7 +36,7 @@ def check(codes, engine, metric, rule, most, queries=None, least=1, memory=1 << 
 @pytest.mark.parametrize(("metric", "rule"), CASES)
 def test_every_metric_and_rule(rng, engine, metric, rule):
     codes = related(rng, 40, 600, 3 if kind_of(metric) is Kind.NUCLEOTIDE else 2, 0.02)
-    everything = -2.0 if METRICS[metric].similarity else 1e9 if METRICS[metric].counts else 5.0
+    everything = -2.0 if METRICS[metric].similarity else 1e9 if METRICS[metric].is_integer else 5.0
     for most in (None, 0, everything):
         for queries in (None, 11):
             check(codes, ENGINES[engine](2), metric, rule, most, queries)

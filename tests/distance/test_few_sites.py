@@ -63,10 +63,12 @@ def test_pairs_by_the_definition(samples, sites, inputs, metric, engine, most, c
     kind = kind_of(metric)
     codes = with_gaps(rng, related(rng, samples + 3, sites, 3 if kind is Kind.NUCLEOTIDE else 2, 0.02))
     queries, added = None if inputs == "one set" else 3, inputs == "added"
-    most = most if METRICS[metric].counts else most / 20
+    most = most if METRICS[metric].is_integer else most / 20
     expected, left_out = expect(codes, metric, most, queries, added)
     source = dense_source(codes, kind, queries)
-    found, totals = near_pairs(source, ENGINES[engine](2), metric, most, memory=memory, compared=compared, added=added, believed=HALF)
+    found, totals = near_pairs(
+        source, ENGINES[engine](2), metric, most, memory=memory, compared=compared, added=added, min_shared_fraction=HALF
+    )
     close = [(i, j, pytest.approx(d, rel=1e-12)) for i, j, d, _ in expected]
     assert [pair[:3] for pair in found.pairs] == close
     if compared:
@@ -84,7 +86,7 @@ def test_alignments_whose_calls_agree(samples, sites, products, seed):
     expected, left_out = expect(codes, "hamming", 3)
     engine = ProductsOnly(2) if products else CpuDistanceEngine(2)
     with alignment(codes) as source:
-        found, totals = near_pairs(source, engine, "hamming", 3, compared=False, believed=HALF)
+        found, totals = near_pairs(source, engine, "hamming", 3, compared=False, min_shared_fraction=HALF)
     assert [pair[:3] for pair in found.pairs] == [pair[:3] for pair in expected]
     assert totals.left_out.tolist() == left_out.tolist()
 
@@ -95,13 +97,13 @@ def test_alleles_of_loci(rng):
     expected, left_out = expect(codes, "hamming", 10)
     assert expected
     assert left_out.any()
-    found, totals = near_pairs(allele_source(numbers), CpuDistanceEngine(2), "hamming", 10, compared=False, believed=HALF)
+    found, totals = near_pairs(allele_source(numbers), CpuDistanceEngine(2), "hamming", 10, compared=False, min_shared_fraction=HALF)
     assert [pair[:3] for pair in found.pairs] == [pair[:3] for pair in expected]
     assert totals.left_out.tolist() == left_out.tolist()
 
 
 def prepared(source, metric="hamming"):
-    task = DistanceTask(METRICS[metric], MissingRule.PAIRWISE, False, 1, 5.0, believed=HALF)
+    task = DistanceTask(METRICS[metric], MissingRule.PAIRWISE, False, 1, 5.0, min_shared_fraction=HALF)
     with tempfile.TemporaryFile() as file:
         return prepare(source, task, CpuDistanceEngine(2), DistanceBudget.of(1 << 28), lambda: file)
 
@@ -115,7 +117,7 @@ def test_nothing_is_counted_where_samples_have_three_quarters_of_their_calls(sam
     with alignment(codes) if as_alignment else ExitStack() as source:
         ready = prepared(source if as_alignment else dense_source(codes))
     assert ready.few is None
-    assert not ready.counter.wanted.compared
+    assert not ready.counter.request.compared
     assert not any(term.count == "compared" for panel in ready.panels for term in panel.recipe.terms)
 
 
@@ -126,7 +128,7 @@ def test_only_pairs_of_few_samples_are_counted(rng):
         codes[row, rng.permutation(200)[: int(200 * share)]] = MISSING
     ready, called = prepared(dense_source(codes)), codes != MISSING
     assert ready.few.rows.tolist() == [3, 17]
-    assert not ready.counter.wanted.compared
+    assert not ready.counter.request.compared
     np.testing.assert_array_equal(ready.few.common, [(called & called[row]).sum(axis=1) for row in (3, 17)])
 
 

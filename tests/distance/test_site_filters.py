@@ -110,11 +110,11 @@ def test_shares_are_exact():
     """7 of 25 samples are 0.28 of them, and 0.1 is a tenth; as floats 0.28 * 25 is more than 7."""
     codes = np.zeros((25, 2), np.uint8)
     codes[7:, 0] = codes[6:, 1] = MISSING
-    assert chosen(dense_source(codes), SiteFilters(core=Fraction("0.28")))[1].out == {"core": 1}
+    assert chosen(dense_source(codes), SiteFilters(core=Fraction("0.28")))[1].removed == {"core": 1}
     codes = np.zeros((10, 30), np.uint8)
     codes[0, :] = 1
     codes[1, :29] = 1
-    assert chosen(dense_source(codes), SiteFilters(maf=Fraction("0.1")))[1].out == {"maf": 1}
+    assert chosen(dense_source(codes), SiteFilters(maf=Fraction("0.1")))[1].removed == {"maf": 1}
 
 
 def test_sites_without_a_call_have_no_minor_allele():
@@ -139,4 +139,4 @@ def test_regions_go_before_the_mask_and_both_before_calls():
         found, left = chosen(source, filters)
     assert left == FilterResult(10, {"regions": 2, "mask": 3, "core": 3, "maf": 2})
     assert found.sites == left.used == 0
-    assert list(left.out) == ["regions", "mask", "core", "maf"]
+    assert list(left.removed) == ["regions", "mask", "core", "maf"]

@@ -29,8 +29,8 @@ def allele_source(numbers, queries=None):
 class ProductsOnly(CpuDistanceEngine):
     """The CPU doing what binary tensor cores do."""
 
-    def prepare(self, wanted, memory):
-        return replace(super().prepare(wanted, memory), products_only=True)
+    def prepare(self, request, memory):
+        return replace(super().prepare(request, memory), products_only=True)
 
 
 def shared_alleles(g, h):
@@ -183,11 +183,13 @@ class CollectPairs(PairsSink):
         self.parts += 1
 
 
-def near_pairs(source, engine, metric, most, missing="pairwise", memory=1 << 28, compared=True, least=1, added=False, believed=None):
+def near_pairs(
+    source, engine, metric, most, missing="pairwise", memory=1 << 28, compared=True, least=1, added=False, min_shared_fraction=None
+):
     """(`CollectPairs` with the pairs at `most` or less, of kinships at `most` or more, None: all of them; totals) through the whole road.
-    added: the queries also with each other; believed: as of `DistanceTask`."""
+    added: the queries also with each other; min_shared_fraction: as of `DistanceTask`."""
     thresholds = (None, most) if METRICS[metric].similarity else (most, None)
-    task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least, thresholds[0], added, thresholds[1], believed)
+    task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least, thresholds[0], added, thresholds[1], min_shared_fraction)
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
         sink, told = CollectPairs(), CountAdvance()
@@ -215,8 +217,8 @@ def dense_source(codes, kind=Kind.GENOTYPE, queries=None):
 class OnHost(CpuDistanceEngine):
     """An engine that counts matrices alone: the host chooses."""
 
-    def prepare(self, wanted, memory):
-        return replace(super().prepare(wanted, memory), pick=None)
+    def prepare(self, request, memory):
+        return replace(super().prepare(request, memory), pick=None)
 
 
 ENGINES = {"cpu": CpuDistanceEngine, "products": ProductsOnly, "host": OnHost}

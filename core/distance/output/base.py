@@ -53,7 +53,7 @@ class NearDistances:
     compared: CountArray | None = field(repr=False)
     rows: int = 0
 
-    def part(self, which: slice) -> NearDistances:
+    def select(self, which: slice) -> NearDistances:
         """Return a slice of the pairs."""
         compared = self.compared[which] if self.compared is not None else None
         return NearDistances(self.queries[which], self.targets[which], self.values[which], compared)

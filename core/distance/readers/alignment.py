@@ -21,7 +21,7 @@ from gpualign.core.distance.calls import MISSING, Kind, Samples, letter_table
 from gpualign.core.distance.count_recipe import Need
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import Columns, Positions
-from gpualign.core.distance.readers.base import Omitted, Selection, kept_rows
+from gpualign.core.distance.readers.base import Omitted, Selection, combined_mask
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_sites
 from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.files.decompression import PlainText
@@ -45,8 +45,8 @@ class AlignmentSource:
     these sites are examined.
 
     source: name for messages
-    chosen: 1 for sites that belong to the source, else 0, uint8[columns]; None: all
-    kept: mask of the records that are samples of the source, bool[records]; None: all
+    site_mask: 1 for sites that belong to the source, else 0, uint8[columns]; None: all
+    record_mask: mask of the records that are samples of the source, bool[records]; None: all
     """
 
     def __init__(
@@ -55,19 +55,19 @@ class AlignmentSource:
         samples: Samples,
         kind: Kind,
         source: str,
-        chosen: npt.NDArray[np.uint8] | None = None,
-        kept: npt.NDArray[np.bool_] | None = None,
+        site_mask: npt.NDArray[np.uint8] | None = None,
+        record_mask: npt.NDArray[np.bool_] | None = None,
     ) -> None:
         self._scanner = scanner
         self._source = source
-        self._chosen = chosen
-        self._kept = kept
+        self._site_mask = site_mask
+        self._record_mask = record_mask
         self.samples = samples
         self.kind = kind
 
     @property
     def sites(self) -> int:
-        return self._scanner.length if self._chosen is None else int(np.count_nonzero(self._chosen))
+        return self._scanner.length if self._site_mask is None else int(np.count_nonzero(self._site_mask))
 
     @property
     def nbytes(self) -> int:
@@ -76,8 +76,8 @@ class AlignmentSource:
     @cached_property
     def called(self) -> CountArray:
         scanner = self._scanner
-        called = np.array(scanner.called if self._chosen is None else scanner.called_at(self._chosen), dtype=np.int64)
-        return called if self._kept is None else called[self._kept]
+        called = np.array(scanner.called if self._site_mask is None else scanner.called_at(self._site_mask), dtype=np.int64)
+        return called if self._record_mask is None else called[self._record_mask]
 
     def count_called(self, panel_bytes: int, workers: ReaderThreads) -> CountArray:
         return self.called
@@ -87,7 +87,7 @@ class AlignmentSource:
 
     def count(self, minor: bool, panel_bytes: int, workers: ReaderThreads) -> SiteCounts:
         called = np.full(self._scanner.length, self.samples.total, dtype=np.uint32)
-        if self._kept is None:
+        if self._record_mask is None:
             self._scanner.count_calls(called)
         else:
             lacking = self._find(varying=True, constant=True, missing=True, complete=False)
@@ -105,25 +105,25 @@ class AlignmentSource:
         return SiteCounts.of(self.kind, self._of_chosen(called), self._of_chosen(rarer))
 
     def _of_chosen(self, values: npt.NDArray[Any]) -> CountArray:
-        return (values if self._chosen is None else values[self._chosen.view(bool)]).astype(np.int64)
+        return (values if self._site_mask is None else values[self._site_mask.view(bool)]).astype(np.int64)
 
-    def only(self, mask: npt.NDArray[np.bool_]) -> AlignmentSource:
-        chosen = mask.copy() if self._chosen is None else self._chosen.view(bool).copy()
-        if self._chosen is not None:
+    def select_sites(self, mask: npt.NDArray[np.bool_]) -> AlignmentSource:
+        chosen = mask.copy() if self._site_mask is None else self._site_mask.view(bool).copy()
+        if self._site_mask is not None:
             chosen[chosen] = mask
-        return AlignmentSource(self._scanner, self.samples, self.kind, self._source, chosen.view(np.uint8), self._kept)
+        return AlignmentSource(self._scanner, self.samples, self.kind, self._source, chosen.view(np.uint8), self._record_mask)
 
-    def with_samples(self, mask: npt.NDArray[np.bool_]) -> AlignmentSource:
-        kept = kept_rows(self._kept, mask)
-        return AlignmentSource(self._scanner, self.samples.only(mask), self.kind, self._source, self._chosen, kept)
+    def select_samples(self, mask: npt.NDArray[np.bool_]) -> AlignmentSource:
+        record_mask = combined_mask(self._record_mask, mask)
+        return AlignmentSource(self._scanner, self.samples.select(mask), self.kind, self._source, self._site_mask, record_mask)
 
     def _find(self, varying: bool, constant: bool, missing: bool, complete: bool) -> npt.NDArray[np.uint32]:
         """Return the source's sites that the scanner finds for these arguments."""
         sites = self._scanner.sites(varying, constant, missing, complete)
-        return sites if self._chosen is None else sites[self._chosen[sites].view(bool)]
+        return sites if self._site_mask is None else sites[self._site_mask[sites].view(bool)]
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ReaderThreads) -> Iterator[Codes]:
-        if selection.complete and self._kept is not None:
+        if selection.complete and self._record_mask is not None:
             # Sites at which only left-out samples lack calls are complete.
             need = Need.COMPARED if selection.need is Need.DIFFERENCES else selection.need
             for codes in self.panels(Selection(need, complete=False), panel_bytes, omitted, workers):
@@ -151,7 +151,7 @@ class AlignmentSource:
     ) -> Iterator[tuple[npt.NDArray[np.uint32], Codes]]:
         """Yield (some of the sites, the samples' calls at these sites), covering all sites. calls_only: code every call as 0."""
         records = self._scanner.records
-        held = records + (0 if self._kept is None else self.samples.total)
+        held = records + (0 if self._record_mask is None else self.samples.total)
         step = max(1, min(len(sites), max(512, panel_bytes // held)))
         room = np.empty(step * records, dtype=np.uint8)  # the system clears fresh memory, which takes as long as filling it
         for start in range(0, len(sites), step):
@@ -163,7 +163,7 @@ class AlignmentSource:
                 rows.fill(*share, codes)
 
             workers.map(fill, workers.shares(records))
-            yield some, codes if self._kept is None else codes[self._kept]
+            yield some, codes if self._record_mask is None else codes[self._record_mask]
 
 
 @dataclass(frozen=True)

@@ -84,14 +84,14 @@ class Source(Protocol):
     def count_called(self, panel_bytes: int, workers: ReaderThreads) -> CountArray:
         """Return `called`, even if all calls must be read to find out."""
 
-    def only(self, mask: npt.NDArray[np.bool_]) -> Source:
+    def select_sites(self, mask: npt.NDArray[np.bool_]) -> Source:
         """Return the same source with only the sites that `mask`, bool[sites], selects."""
 
-    def with_samples(self, mask: npt.NDArray[np.bool_]) -> Source:
+    def select_samples(self, mask: npt.NDArray[np.bool_]) -> Source:
         """Return the same source with only the samples that `mask`, bool[samples], selects, as if it had no others."""
 
 
-def kept_rows(before: npt.NDArray[np.bool_] | None, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def combined_mask(before: npt.NDArray[np.bool_] | None, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Return a mask of all rows, bool[rows], selecting the rows that `mask` selects among the rows that `before` selects (None: all)."""
     kept: npt.NDArray[np.bool_] = mask.copy() if before is None else before.copy()
     if before is not None:
@@ -179,8 +179,8 @@ class DenseSource:
     nbytes: memory held, bytes
     call_bytes: memory per call in a panel, bytes
     positions: returns the positions of all sites; None: the sites have none
-    chosen: indices of the block sites that belong to the source, ascending, int64[sites]; None: all
-    kept: mask of the block rows that are samples of the source, bool[rows]; None: all
+    site_indices: indices of the block sites that belong to the source, ascending, int64[sites]; None: all
+    row_mask: mask of the block rows that are samples of the source, bool[rows]; None: all
     """
 
     samples: Samples
@@ -190,8 +190,8 @@ class DenseSource:
     nbytes: int = 0
     call_bytes: int = 1
     positions: Callable[[], Positions] | None = None
-    chosen: CountArray | None = None
-    kept: npt.NDArray[np.bool_] | None = None
+    site_indices: CountArray | None = None
+    row_mask: npt.NDArray[np.bool_] | None = None
     called: None = field(default=None, init=False)
 
     def locate(self) -> Positions | None:
@@ -213,12 +213,12 @@ class DenseSource:
             called += count_calls(codes, workers)
         return called
 
-    def only(self, mask: npt.NDArray[np.bool_]) -> DenseSource:
-        chosen = np.flatnonzero(mask) if self.chosen is None else self.chosen[mask]
-        return replace(self, sites=len(chosen), chosen=chosen)
+    def select_sites(self, mask: npt.NDArray[np.bool_]) -> DenseSource:
+        chosen = np.flatnonzero(mask) if self.site_indices is None else self.site_indices[mask]
+        return replace(self, sites=len(chosen), site_indices=chosen)
 
-    def with_samples(self, mask: npt.NDArray[np.bool_]) -> DenseSource:
-        return replace(self, samples=self.samples.only(mask), kept=kept_rows(self.kept, mask))
+    def select_samples(self, mask: npt.NDArray[np.bool_]) -> DenseSource:
+        return replace(self, samples=self.samples.select(mask), row_mask=combined_mask(self.row_mask, mask))
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ReaderThreads) -> Iterator[Calls]:
         omitted.called = np.zeros(self.samples.total, dtype=np.int64)
@@ -232,19 +232,19 @@ class DenseSource:
     def _codes(self, panel_bytes: int, workers: ReaderThreads) -> Iterator[Calls]:
         """Yield the calls at all sites of the source, approximately `panel_bytes` bytes at a time."""
         # Rows of the blocks are in memory together with those that are kept, and all of them together with those of founders.
-        rows = self.samples.total + sum(len(some) for some in (self.kept, self.samples.founders) if some is not None)
+        rows = self.samples.total + sum(len(some) for some in (self.row_mask, self.samples.founders) if some is not None)
         step = max(512, panel_bytes // (self.call_bytes * rows))
-        if self.chosen is None:
+        if self.site_indices is None:
             for start in range(0, self.sites, step):
                 yield self._read(start, min(self.sites, start + step), workers)
             return
         parts, held, first = list[Calls](), 0, 0  # if few sites are chosen, a panel has those of several reads
         while first < self.sites:
-            start = int(self.chosen[first])
-            last = int(np.searchsorted(self.chosen, start + step))
-            codes = self._read(start, int(self.chosen[last - 1]) + 1, workers)
+            start = int(self.site_indices[first])
+            last = int(np.searchsorted(self.site_indices, start + step))
+            codes = self._read(start, int(self.site_indices[last - 1]) + 1, workers)
             all_of_them = codes.shape[1] == last - first
-            parts.append(codes if all_of_them else np.take(codes, self.chosen[first:last] - start, axis=1))
+            parts.append(codes if all_of_them else np.take(codes, self.site_indices[first:last] - start, axis=1))
             held, first = held + last - first, last
             if held >= step or first == self.sites:
                 yield parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
@@ -253,4 +253,4 @@ class DenseSource:
     def _read(self, start: int, stop: int, workers: ReaderThreads) -> Calls:
         parts = [block(start, stop, workers) for block in self.blocks]
         codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return codes if self.kept is None else codes[self.kept]
+        return codes if self.row_mask is None else codes[self.row_mask]

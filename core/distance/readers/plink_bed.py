@@ -103,7 +103,7 @@ class _Fileset:
             packed = np.ascontiguousarray(self._packed[start:stop])
             if (used := len(codes) % _SAMPLES) and (packed[:, -1] >> 2 * used).any():
                 raise InputError(f"{self.path}: calls after those of the last of {len(codes):,} samples; its .fam has too few lines")
-            samples = -(-len(codes) // (_SAMPLES * workers.parts)) * _SAMPLES
+            samples = -(-len(codes) // (_SAMPLES * workers.threads)) * _SAMPLES
 
             def decode(first: int) -> None:
                 _sites.decode_bed(packed, first // _SAMPLES, codes[first : first + samples])

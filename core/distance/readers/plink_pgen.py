@@ -143,7 +143,7 @@ class _Fileset:
             step = max(1, _CELLS // len(self.ids))
             # A reader belongs to one thread, so each thread opens the file itself.
             shares = [(first, min(stop, first + step)) for first in range(start, stop, step)]
-            lots = [shares[k :: workers.parts] for k in range(workers.parts)]
+            lots = [shares[k :: workers.threads] for k in range(workers.threads)]
 
             def fill(lot: list[tuple[int, int]]) -> None:
                 with closing(self._open()) as reader:
