@@ -134,11 +134,11 @@ def _filled(device: Device, method: str, length: int, share: float) -> tuple[int
         work = TaskOnDevice(session, device, task, method, Sizes())
         records = RECORD_BYTES * count
         no_copy = np.empty(0, np.uint8)
-        lane = BatchBuffers(
+        buffers = BatchBuffers(
             session.stream(), session.allocate(4 * size * count), no_copy, session.allocate(records), device.pinned(records)
         )
         starts = np.arange(count + 1, dtype=np.int64) * size
-        timing = repeat(_LONG_RUNS, lambda _: clock.of(lambda: work.fill(lane, pairs, starts)))
+        timing = repeat(_LONG_RUNS, lambda _: clock.of(lambda: work.fill(buffers, pairs, starts)))
     return count, timing.median
 
 

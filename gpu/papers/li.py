@@ -141,7 +141,7 @@ class LiEngine(OneDevice):
                 f"dscan keeps diagonals of up to {self._sizes.longest:,} letters in shared memory, a query has {longest:,}; use tiled-dscan"
             )
         largest = 4 * (longest + 1) * (task.targets.longest + 1)
-        left = budget.scratch // self._lanes
+        left = budget.scratch // self._in_flight
         if largest > left:
             raise TooLittleMemory(f"the memory budget is too small: a matrix takes {largest:,} bytes, {left:,} are left", largest)
         limits = TileLimits(budget.results, budget.scratch, task.item_bytes, 1, _TILE_CELLS, letter_bytes=task.letter_bytes)
@@ -149,18 +149,19 @@ class LiEngine(OneDevice):
         return PaperPrepared(task, limits, kernel, self.describe(), partial(self._run, task, budget.scratch))
 
     @property
-    def _lanes(self) -> int:
+    def _in_flight(self) -> int:
+        """Maximum number of batches in flight."""
         return 2 if self._transfer is Transfer.DOUBLE else 1
 
     def _run(self, task: Task, memory: int, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         with Session(self._device, self._log) as session:
             work = TaskOnDevice(session, self._device, task, self._method, self._sizes)
             all_matrices = 4 * int((task.queries.lengths + 1).sum()) * int((task.targets.lengths + 1).sum())
-            size = int(min(memory, self._device.free_memory() * MEMORY_SHARE, all_matrices * self._lanes)) // self._lanes // 4 * 4
+            size = int(min(memory, self._device.free_memory() * MEMORY_SHARE, all_matrices * self._in_flight)) // self._in_flight // 4 * 4
             pageable = self._transfer is Transfer.PAGEABLE
             smallest = 4 * int(task.queries.lengths.min() + 1) * int(task.targets.lengths.min() + 1)
             records = RECORD_BYTES * (size // smallest + 1)
-            lanes = [
+            buffer_sets = [
                 BatchBuffers(
                     session.stream(),
                     session.allocate(size),
@@ -168,10 +169,10 @@ class LiEngine(OneDevice):
                     session.allocate(records),
                     self._device.pinned(records),
                 )
-                for _ in range(self._lanes)
+                for _ in range(self._in_flight)
             ]
             for tile in tiles:
-                yield _Tile(work, lanes, tile).result()
+                yield _Tile(work, buffer_sets, tile).result()
 
 
 class TaskOnDevice:
@@ -195,41 +196,41 @@ class TaskOnDevice:
         session.load(INIT)
         session.load(self.kernel)
 
-    def start(self, lane: BatchBuffers, pairs: Integers, starts: Integers) -> None:
+    def start(self, buffers: BatchBuffers, pairs: Integers, starts: Integers) -> None:
         """Fill the matrices for a batch and start downloading them. pairs, starts: as in `fill`."""
-        self.fill(lane, pairs, starts)
-        lane.stream.download(lane.host[: 4 * int(starts[-1])], lane.matrices)
-        lane.busy = lane.stream.record()
+        self.fill(buffers, pairs, starts)
+        buffers.stream.download(buffers.host[: 4 * int(starts[-1])], buffers.matrices)
+        buffers.busy = buffers.stream.record()
 
-    def fill(self, lane: BatchBuffers, pairs: Integers, starts: Integers) -> None:
+    def fill(self, buffers: BatchBuffers, pairs: Integers, starts: Integers) -> None:
         """Fill the matrices for a batch. pairs: int64[pairs][2], record numbers; starts: int64[pairs + 1], first element of each matrix."""
         task, session = self.task, self.session
         queries, targets = pairs.T
         rows, columns = task.queries.lengths[queries], task.targets.lengths[targets]
         offsets = task.queries.offsets[queries], task.targets.offsets[targets], starts[:-1]
         arrays = [*offsets, rows.astype(np.int32), columns.astype(np.int32)]
-        lane.pairs, lane.starts = pairs, starts
+        buffers.pairs, buffers.starts = pairs, starts
         places: dict[str, int] = {}
         used = 0
         for name, array in zip(("query_starts", "target_starts", "matrix_starts", "rows", "columns"), arrays, strict=True):
             raw = np.ascontiguousarray(array).view(np.uint8)
-            lane.record_host[used : used + len(raw)] = raw
-            places[name] = lane.records + used
+            buffers.record_host[used : used + len(raw)] = raw
+            places[name] = buffers.records + used
             used += len(raw)
-        lane.stream.upload(lane.records, lane.record_host[:used])
-        shared = {"queries": self.queries, "targets": self.targets, "table": self.table, "matrices": lane.matrices}
+        buffers.stream.upload(buffers.records, buffers.record_host[:used])
+        shared = {"queries": self.queries, "targets": self.targets, "table": self.table, "matrices": buffers.matrices}
         of_batch = partial(arguments, LI, **places, **shared, gap=task.scoring.gap_open)
-        with session.timed(int((rows * columns).sum()), lane.stream):
-            session.launch(INIT, len(pairs), _INIT_THREADS, of_batch(first_pair=0, pairs=len(pairs), diagonal=0), lane.stream)
-            self._launch(lane, of_batch, rows, columns)
+        with session.timed(int((rows * columns).sum()), buffers.stream):
+            session.launch(INIT, len(pairs), _INIT_THREADS, of_batch(first_pair=0, pairs=len(pairs), diagonal=0), buffers.stream)
+            self._launch(buffers, of_batch, rows, columns)
 
-    def _launch(self, lane: BatchBuffers, of_batch: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
+    def _launch(self, buffers: BatchBuffers, of_batch: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
         """Launch the method's kernel. of_batch: returns the kernel's arguments, given first_pair, pairs and diagonal."""
         sizes, count = self.sizes, len(rows)
         if self.method in ("dscan", "rscan"):
             matrices, threads = (1, sizes.dscan_threads) if self.method == "dscan" else (sizes.rscan_threads, sizes.rscan_threads)
             filled = of_batch(first_pair=0, pairs=count, diagonal=0)
-            self.session.launch(self.kernel, -(-count // matrices), threads, filled, lane.stream)
+            self.session.launch(self.kernel, -(-count // matrices), threads, filled, buffers.stream)
             return
         down, across = -(-rows // sizes.tile), -(-columns // sizes.tile)
         # Rodinia computes one pair after the other, TiledDScan all of them at once.
@@ -242,7 +243,7 @@ class TaskOnDevice:
             for diagonal in range(diagonals):
                 filled["diagonal"] = diagonal  # only this field is set, because launches are many and short
                 tiles = min(diagonal + 1, max_down, max_across, diagonals - diagonal) if pairs == 1 else min(diagonal + 1, max_down)
-                self.session.launch(self.kernel, tiles * pairs, sizes.tile, filled, lane.stream)
+                self.session.launch(self.kernel, tiles * pairs, sizes.tile, filled, buffers.stream)
 
 
 def kernel_of(method: str, sizes: Sizes) -> Kernel:
@@ -257,9 +258,9 @@ def kernel_of(method: str, sizes: Sizes) -> Kernel:
 class _Tile:
     """Computes the selected pairs of a tile in batches."""
 
-    def __init__(self, work: TaskOnDevice, lanes: list[BatchBuffers], tile: Tile) -> None:
+    def __init__(self, work: TaskOnDevice, buffer_sets: list[BatchBuffers], tile: Tile) -> None:
         self._work = work
-        self._lanes = lanes
+        self._buffer_sets = buffer_sets
         self._tile = tile
         self._task = work.task
         shape = tile.shape
@@ -271,13 +272,13 @@ class _Tile:
         places = np.argwhere(_selected(self._tile))
         in_flight: list[tuple[BatchBuffers, npt.NDArray[np.intp]]] = []
         for turn, batch in enumerate(self._batches(places)):
-            lane = self._lanes[turn % len(self._lanes)]
-            if len(in_flight) == len(self._lanes):
+            buffers = self._buffer_sets[turn % len(self._buffer_sets)]
+            if len(in_flight) == len(self._buffer_sets):
                 self._finish(*in_flight.pop(0))
-            self._work.start(lane, *self._records(batch))
-            in_flight.append((lane, batch))
-        for lane, batch in in_flight:
-            self._finish(lane, batch)
+            self._work.start(buffers, *self._records(batch))
+            in_flight.append((buffers, batch))
+        for buffers, batch in in_flight:
+            self._finish(buffers, batch)
         if self._statistics is None:
             return TileScores(self._tile, self._scores)
         runs = self._runs.build() if self._task.detail is Detail.PATH else None
@@ -292,7 +293,7 @@ class _Tile:
         return pairs, starts
 
     def _batches(self, places: npt.NDArray[np.intp]) -> Iterator[npt.NDArray[np.intp]]:
-        capacity = len(self._lanes[0].host) // 4
+        capacity = len(self._buffer_sets[0].host) // 4
         _, starts = self._records(places)
         first = 0
         while first < len(places):
@@ -300,21 +301,21 @@ class _Tile:
             yield places[first:last]
             first = last
 
-    def _finish(self, lane: BatchBuffers, places: npt.NDArray[np.intp]) -> None:
+    def _finish(self, buffers: BatchBuffers, places: npt.NDArray[np.intp]) -> None:
         """Wait for a batch and trace it."""
-        lane.wait()
-        task, matrices = self._task, lane.host.view(np.int32)
-        scores = matrices[lane.starts[1:] - 1]
+        buffers.wait()
+        task, matrices = self._task, buffers.host.view(np.int32)
+        scores = matrices[buffers.starts[1:] - 1]
         rows, columns = places.T
         self._scores[rows, columns] = -scores if task.scoring.edit else scores
         if self._statistics is None:
             return
         counts = np.zeros((len(places), len(STATISTICS.names or ())), dtype=np.int32)
         sequences = task.queries.codes, task.queries.offsets, task.targets.codes, task.targets.offsets
-        pairs = np.ascontiguousarray(np.column_stack([lane.pairs, lane.starts[:-1]]))
+        pairs = np.ascontiguousarray(np.column_stack([buffers.pairs, buffers.starts[:-1]]))
         walk = cast("Callable[..., Any]", walk_scores)
         with_runs = task.detail is Detail.PATH
-        used = matrices[: lane.starts[-1]]
+        used = matrices[: buffers.starts[-1]]
         data, starts, sizes = walk(
             *sequences, used, pairs, self._work.substitution, task.scoring.gap_open, self._work.usable, with_runs, counts
         )

@@ -120,19 +120,19 @@ def split_selection(text: str) -> tuple[str | None, bool]:
     if text == "all":
         return "cuda:all", True
     cpus, whole, numbers, counting = 0, list[str](), list[int](), False
-    for part in text.split(","):
-        number = part.removeprefix("cuda:")
-        counting = number.isdecimal() and (counting or number != part)
+    for name in text.split(","):
+        number = name.removeprefix("cuda:")
+        counting = number.isdecimal() and (counting or number != name)
         if counting:
             numbers.append(int(number))
-        elif part in ("cuda", "cuda:all"):
-            whole.append(part)
-        elif part == "cpu":
+        elif name in ("cuda", "cuda:all"):
+            whole.append(name)
+        elif name == "cpu":
             cpus += 1
         else:
             raise InputError(
                 f"{parameter('device', text)}: expected auto, cpu, cuda, cuda:all, numbers as in cuda:0,1, all, or a list such as "
-                f"cpu,cuda:0; {part!r} is none of these{_meant(part, alone=part == text)}"
+                f"cpu,cuda:0; {name!r} is none of these{_meant(name, alone=name == text)}"
             )
     if cpus > 1 or len(whole) + bool(numbers) > 1 or len(set(numbers)) < len(numbers):
         raise InputError(f"{parameter('device', text)}: a device is named twice; name each once")
@@ -140,11 +140,11 @@ def split_selection(text: str) -> tuple[str | None, bool]:
     return whole[0] if whole else gpus, cpus == 1
 
 
-def _meant(part: str, alone: bool) -> str:
+def _meant(name: str, alone: bool) -> str:
     """Return a "did you mean" question, or "" if no device has a similar name. alone: whether the selection is a single name."""
-    number = "".join(letter for letter in part if letter.isdecimal())
+    number = "".join(letter for letter in name if letter.isdecimal())
     names = ["cpu", "cuda", "cuda:all", *(["auto", "all"] if alone else []), *([f"cuda:{number}"] if number else [])]
-    return did_you_mean(part.lower().replace("gpu", "cuda"), names)
+    return did_you_mean(name.lower().replace("gpu", "cuda"), names)
 
 
 def check_selection(text: str) -> None:
@@ -154,7 +154,7 @@ def check_selection(text: str) -> None:
 
 def _numbers(text: str) -> list[int]:
     """Return the device numbers in a selection such as "cuda:0,2"."""
-    return [int(part) for part in text.partition(":")[2].split(",")]
+    return [int(number) for number in text.partition(":")[2].split(",")]
 
 
 def start_selected(text: str) -> None:

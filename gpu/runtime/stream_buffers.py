@@ -48,11 +48,11 @@ class StreamBuffers:
         """Load a kernel in advance, because the driver cannot load a kernel while a kernel is running."""
         self._device.function(kernel)
 
-    def address(self, name: str, nbytes: int, most: int = _SMALL) -> int:
-        """Return the address of a device buffer of at least `nbytes` bytes; up to twice that size, if this is at most `most`."""
+    def address(self, name: str, nbytes: int, max_bytes: int = _SMALL) -> int:
+        """Return the address of a device buffer of at least `nbytes` bytes; up to twice that size, if this is at most `max_bytes`."""
         memory, size = self._memory.get(name, (None, 0))
         if memory is None or size < nbytes:
-            roomy = max(nbytes, min(2 * nbytes, most))
+            roomy = max(nbytes, min(2 * nbytes, max_bytes))
             if memory is not None:
                 roomy = max(roomy, nbytes + nbytes // 4)
                 del self._memory[name]

@@ -42,14 +42,14 @@ def test_large_buffers_are_as_large_as_asked_until_they_grow(monkeypatch):
     device = Counting()
     slot = StreamBuffers(device, 0)
     for nbytes in (25_600, 25_601, 30_000, 33_000):
-        slot.address("directions", nbytes, most=1000)
+        slot.address("directions", nbytes, max_bytes=1000)
     assert device.asked == [25_600, 32_256, 41_472]
 
 
 @pytest.mark.parametrize(("most", "made"), [(1 << 20, 51_200), (40_960, 40_960), (25_600, 25_600), (0, 25_600)])
 def test_a_buffer_takes_no_more_than_it_may(most, made):
     device = Counting()
-    StreamBuffers(device, 0).address("kept", 25_600, most=most)
+    StreamBuffers(device, 0).address("kept", 25_600, max_bytes=most)
     assert device.asked == [made]
 
 

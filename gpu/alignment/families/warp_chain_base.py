@@ -61,7 +61,7 @@ class WarpChainBase(Variant):
     def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
         strips = int(-(-extent.strips.max() // capacity.lanes))
         columns = -(-int(extent.columns.max()) // capacity.lanes) * capacity.lanes
-        kept = strips if recipe.paths else 0
+        stored_strips = strips if recipe.paths else 0
         edges = strips * capacity.lanes * self.edge_values(columns) if recipe.paths else 0
         pairs = len(extent.strips) * len(extent.targets)
         return Layout(
@@ -71,7 +71,7 @@ class WarpChainBase(Variant):
             units=pairs * strips,
             strips=strips,
             carry_stride=columns,
-            carry_bytes=kept * columns * self.carries * self.carry_bytes + 4 * self.handed_down_words(columns),
+            carry_bytes=stored_strips * columns * self.carries * self.carry_bytes + 4 * self.handed_down_words(columns),
             slots=pairs,
             progress_bytes=0,
             edge_stride=edges,

@@ -57,14 +57,14 @@ class BatchMatrices(BatchPaths):
         usable = np.zeros((_LETTERS, _LETTERS), dtype=bool)
         usable[:letters, :letters] = usable_pairs(task.scoring)
 
-        def walk(part: slice) -> tuple[Any, Any, Any]:
+        def walk(some: slice) -> tuple[Any, Any, Any]:
             walked = walk_matrices(
                 task.queries.codes,
                 task.queries.offsets,
                 task.targets.codes,
                 task.targets.offsets,
                 matrices,
-                pairs[part],
+                pairs[some],
                 self.variant.rows,
                 2 if task.scoring.linear else 4,
                 self.layout.threads,
@@ -72,15 +72,15 @@ class BatchMatrices(BatchPaths):
                 task.end_gaps.free_query,
                 task.end_gaps.free_target,
                 task.detail is Detail.PATH,
-                counts[part],
+                counts[some],
             )
             return cast("tuple[Any, Any, Any]", walked)  # arrays
 
         step = max(1, -(-len(pairs) // host.threads))
-        parts = [slice(k, k + step) for k in range(0, len(pairs), step)]
+        slices = [slice(k, k + step) for k in range(0, len(pairs), step)]
         runs = RunsBuilder(self.shape)
-        for part, walked in zip(parts, host.pool.map(walk, parts), strict=True):
+        for some, walked in zip(slices, host.pool.map(walk, slices), strict=True):
             if task.detail is Detail.PATH:
-                runs.add((rows[part], columns[part]), Runs([walked[0]], *walked[1:]))
+                runs.add((rows[some], columns[some]), Runs([walked[0]], *walked[1:]))
         statistics[rows, columns] = counts.view(STATISTICS)[:, 0]
         return PathResults(results.scores, statistics, runs.build() if task.detail is Detail.PATH else None)
