@@ -47,7 +47,7 @@ def count_calls(calls: Calls, workers: ReaderThreads) -> npt.NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _SiteSubset:
     """Some sites of a panel.
 
     used: codes that may occur at these sites
@@ -71,8 +71,8 @@ def pack_panels(calls: Calls, counter: PreparedCounter, workers: ReaderThreads) 
         yield from pack_alleles(calls.view(np.uint32), counter, workers)
         return
     codes = calls.view(np.uint8)
-    for part in _parts(codes, used_codes(codes, workers), counter, workers):
-        yield _pack(codes, part, counter, workers)
+    for subset in _split_sites(codes, used_codes(codes, workers), counter, workers):
+        yield _pack(codes, subset, counter, workers)
 
 
 def pack_panel(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ReaderThreads) -> Panel:
@@ -83,7 +83,7 @@ def pack_panel(codes: Codes, used: frozenset[int], counter: PreparedCounter, wor
     return _pack(codes, _whole(codes, used), counter, workers)
 
 
-def _parts(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ReaderThreads) -> list[_Part]:
+def _split_sites(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ReaderThreads) -> list[_SiteSubset]:
     """Split off the sites with few different calls if two sets of planes take less memory than one set for all sites."""
     request, whole, reference = counter.request, _whole(codes, used), None
     if request.separates_biallelic(used):
@@ -94,12 +94,12 @@ def _parts(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers
         few = used & {MISSING} | _TWO
     else:
         return [whole]
-    parts = [part for part in (_Part(few, _runs(~more), reference), _Part(used, _runs(more))) if part.sites]
+    subsets = [subset for subset in (_SiteSubset(few, _runs(~more), reference), _SiteSubset(used, _runs(more))) if subset.sites]
 
-    def words(part: _Part) -> int:
-        return len(make_recipe(request, part.used, counter.products_only).planes) * counter.words(part.sites)
+    def words(subset: _SiteSubset) -> int:
+        return len(make_recipe(request, subset.used, counter.products_only).planes) * counter.words(subset.sites)
 
-    return parts if sum(map(words, parts)) < words(whole) else [whole]
+    return subsets if sum(map(words, subsets)) < words(whole) else [whole]
 
 
 def _pays(samples: int, used: frozenset[int], counter: PreparedCounter) -> bool:
@@ -111,8 +111,8 @@ def _pays(samples: int, used: frozenset[int], counter: PreparedCounter) -> bool:
     return halves and samples / 2 / counter.rate / 2 > _SEARCH_SECONDS / counter.threads
 
 
-def _whole(codes: Codes, used: frozenset[int]) -> _Part:
-    return _Part(used, np.array([[0, codes.shape[1]]], dtype=np.int64))
+def _whole(codes: Codes, used: frozenset[int]) -> _SiteSubset:
+    return _SiteSubset(used, np.array([[0, codes.shape[1]]], dtype=np.int64))
 
 
 def _runs(chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
@@ -128,9 +128,9 @@ def _two_calls(codes: Codes, workers: ReaderThreads) -> tuple[Codes, npt.NDArray
     return one, more.view(np.bool_)
 
 
-def _pack(codes: Codes, part: _Part, counter: PreparedCounter, workers: ReaderThreads) -> Panel:
-    samples, sites = len(codes), part.sites
-    recipe = make_recipe(counter.request, part.used, counter.products_only)
+def _pack(codes: Codes, subset: _SiteSubset, counter: PreparedCounter, workers: ReaderThreads) -> Panel:
+    samples, sites = len(codes), subset.sites
+    recipe = make_recipe(counter.request, subset.used, counter.products_only)
     bits: Bits = empty_planes(len(recipe.planes), samples, counter.words(sites))
     for first in range(0, len(recipe.planes), _PLANES_AT_ONCE):
         table = np.zeros(256, dtype=np.uint8)
@@ -140,7 +140,7 @@ def _pack(codes: Codes, part: _Part, counter: PreparedCounter, workers: ReaderTh
         out = bits[first : first + len(some)]
 
         def pack(share: tuple[int, int], table: Codes = table, out: Bits = out) -> None:
-            _sites.pack(codes, part.runs, part.reference, table, *share, out)
+            _sites.pack(codes, subset.runs, subset.reference, table, *share, out)
 
         workers.map(pack, workers.shares(samples))
     return Panel(bits, sites, recipe)

@@ -1,4 +1,4 @@
-"""Runs several distance engines in parallel. Bands are split into parts; a free engine takes the next part, and results stay in order."""
+"""Runs several distance engines in parallel. Bands are split into pieces; a free engine takes the next piece, and results stay in order."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from gpualign.core.execution.tile_queue import LoadBalancing
 from gpualign.core.execution.worker_pool import WorkerFunction, WorkerPort, run_workers
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
-_PARTS = 4
-"""Minimum number of parts per engine in a run: with fewer, the remaining engines would wait for the last one."""
+_MIN_PIECES = 4
+"""Minimum number of pieces per engine in a run: with fewer, the remaining engines would wait for the last one."""
 
 _MIN_ROWS = 128
-"""Minimum rows per part when splitting bands to reach `_PARTS`: as many as one block of a GPU kernel handles."""
+"""Minimum rows per piece when splitting bands to reach `_MIN_PIECES`: as many as one block of a GPU kernel handles."""
 
 _IN_FLIGHT = 2
-"""Parts per engine: one being computed and one waiting for its turn."""
+"""Pieces per engine: one being computed and one waiting for its turn."""
 
 _POLL_SECONDS = 0.002
 
@@ -42,12 +42,12 @@ next band is requested."""
 
 @dataclass(frozen=True)
 class _Share:
-    """Results from one engine for one part.
+    """Results from one engine for one piece.
 
-    tile: the part
+    tile: the piece
     engine: number of the engine
-    items: all or some of the part's results
-    last: whether these are the final results for the part
+    items: all or some of the piece's results
+    last: whether these are the final results for the piece
     """
 
     tile: Tile
@@ -76,7 +76,7 @@ class MultiDeviceDistanceEngine:
         self._note = note
 
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
-        # Counts of the parts in flight take less than the bands were planned with, since a plan includes distances.
+        # Counts of the pieces in flight take less than the bands were planned with, since a plan includes distances.
         share = memory // (len(self._engines) + 1)
         counters = [engine.prepare(request, share) for engine in self._engines]
         products_only = any(counter.products_only for counter in counters)
@@ -157,15 +157,15 @@ class _Run:
     ) -> Generator[Any, None, None]:
         """Yield the results for all bands in order.
 
-        max_pairs: maximum number of chosen pairs that an engine may hold; None: results per part are bounded anyway
+        max_pairs: maximum number of chosen pairs that an engine may hold; None: results per piece are bounded anyway
         """
         every = list(bands)
-        needed = -(-_PARTS * len(self.counters) // max(1, len(every)))
-        parts = [part for band in every for part in band.split(max(1, min(needed, band.shape[0] // _MIN_ROWS)))]
+        needed = -(-_MIN_PIECES * len(self.counters) // max(1, len(every)))
+        pieces = [piece for band in every for piece in band.split(max(1, min(needed, band.shape[0] // _MIN_ROWS)))]
         output, progress = _OrderedOutput(), _ProgressOnce(on_progress)
         sites = sum(panel.sites for panel in panels)
         workers = [
-            _worker(number, begin, counter, parts, pair_bytes, max_pairs, output, progress) for number, counter in enumerate(self.counters)
+            _worker(number, begin, counter, pieces, pair_bytes, max_pairs, output, progress) for number, counter in enumerate(self.counters)
         ]
 
         def lost(number: int, error: RunError) -> None:
@@ -173,21 +173,21 @@ class _Run:
             self.note(f"{which} is left out, the others do its work: {error.message}")
 
         sharing = LoadBalancing([counter.rate for counter in self.counters], _IN_FLIGHT * len(workers))
-        results = run_workers(_tiles(parts, sites), workers, 1, "gpualign-distances", on_worker_failure=lost, load_balancing=sharing)
+        results = run_workers(_tiles(pieces, sites), workers, 1, "gpualign-distances", on_worker_failure=lost, load_balancing=sharing)
         with closing(cast("Closable", results)):
             for share in results:
                 yield from output.add(share)
-        if output.following != len(parts):
-            raise RuntimeError(f"results are missing: {len(parts) - output.following} of {len(parts)} parts are incomplete")
+        if output.following != len(pieces):
+            raise RuntimeError(f"results are missing: {len(pieces) - output.following} of {len(pieces)} parts are incomplete")
 
 
-def _tiles(parts: Sequence[SampleBand], sites: int) -> Iterator[Tile]:
-    """Yield the parts as tiles for the workers to share, each tile in a band of its own. Costs are in comparisons."""
-    cells = [max(1, part.pairs * sites) for part in parts]
+def _tiles(pieces: Sequence[SampleBand], sites: int) -> Iterator[Tile]:
+    """Yield the pieces as tiles for the workers to share, each tile in a band of its own. Costs are in comparisons."""
+    cells = [max(1, piece.pairs * sites) for piece in pieces]
     left = sum(cells)
-    for number, (part, cost) in enumerate(zip(parts, cells, strict=True)):
-        band = Band(part.start, part.stop, part.first_target, part.target_stop, number, 1)
-        yield Tile.of_targets(np.empty(0, np.int64), number, band, (part.start, part.stop), Pairing.ALL, cost, left)
+    for number, (piece, cost) in enumerate(zip(pieces, cells, strict=True)):
+        band = Band(piece.start, piece.stop, piece.first_target, piece.target_stop, number, 1)
+        yield Tile.of_targets(np.empty(0, np.int64), number, band, (piece.start, piece.stop), Pairing.ALL, cost, left)
         left -= cost
 
 
@@ -195,13 +195,13 @@ def _worker(
     number: int,
     begin: Begin,
     counter: PreparedCounter,
-    parts: Sequence[SampleBand],
+    pieces: Sequence[SampleBand],
     pair_bytes: int,
     max_pairs: int | None,
     output: _OrderedOutput,
     progress: _ProgressOnce,
 ) -> WorkerFunction[_Share]:
-    """Return a worker that runs one engine on parts, splitting parts that are too large for the engine."""
+    """Return a worker that runs one engine on pieces, splitting pieces that are too large for the engine."""
 
     def work(port: WorkerPort[_Share]) -> None:
         items: list[Any] = []
@@ -211,7 +211,7 @@ def _worker(
             nonlocal tile, items
             while (tile := port.next_tile()) is not None:
                 progress.begin(tile.number)
-                yield from _fitting(parts[tile.number], counter.band_bytes // pair_bytes)
+                yield from _fitting(pieces[tile.number], counter.band_bytes // pair_bytes)
                 port.deliver(_Share(tile, number, items, True))  # an engine that requests the next band has yielded all of this one
                 items = []
 
@@ -221,7 +221,7 @@ def _worker(
             assert tile is not None
             progress.advance(tile.number, work)
 
-        largest = SampleBands.of(parts)
+        largest = SampleBands.of(pieces)
         try:
             with closing(begin(counter, SampleBands(bands(), largest.pairs, largest.columns), on_progress)) as results:
                 for item in results:
@@ -239,20 +239,20 @@ def _worker(
     return work
 
 
-def _fitting(part: SampleBand, pairs: int) -> Iterable[SampleBand]:
-    """Return a part, split into pieces of at most `pairs` pairs, but at least one row."""
-    rows, columns = part.shape
-    return part.split(-(-rows // max(1, pairs // max(1, columns))))
+def _fitting(piece: SampleBand, pairs: int) -> Iterable[SampleBand]:
+    """Return a piece, split again so that each has at most `pairs` pairs, but at least one row."""
+    rows, columns = piece.shape
+    return piece.split(-(-rows // max(1, pairs // max(1, columns))))
 
 
 class _OrderedOutput:
-    """Puts engine results into part order.
+    """Puts engine results into piece order.
 
-    Chosen pairs of the part that is next in order may be passed on before the part is complete, if there are too many pairs to hold. If the
-    engine then fails, a different engine recomputes the part. Results that have already been passed on are skipped, because every engine
-    returns the same results in the same order.
+    Chosen pairs of the piece that is next in order may be passed on before the piece is complete, if there are too many pairs to hold. If
+    the engine then fails, a different engine recomputes the piece. Results that have already been passed on are skipped, because every
+    engine returns the same results in the same order.
 
-    following: number of the part that is next in order
+    following: number of the piece that is next in order
     failed: whether an engine has failed
     """
 
@@ -260,14 +260,14 @@ class _OrderedOutput:
         self.following = 0
         self.failed = False
         self._done: dict[int, _Share] = {}
-        self._engine: int | None = None  # the last engine that delivered results of the part whose turn it is
-        self._handed_on = _NOTHING  # results of this part that were handed on
+        self._engine: int | None = None  # the last engine that delivered results of the piece whose turn it is
+        self._handed_on = _NOTHING  # results of this piece that were handed on
         self._repeated = _NOTHING  # of these, the number that `_engine` will still repeat
 
     def wait(self, number: int, stopped: Callable[[], bool]) -> bool:
         """Block until `number` is next in order, and return True.
 
-        Returns False early if the run stops or an engine fails, because its part may not have been taken over yet.
+        Returns False early if the run stops or an engine fails, because its piece may not have been taken over yet.
         """
         while self.following != number and not stopped() and not self.failed:
             time.sleep(_POLL_SECONDS)
@@ -312,11 +312,11 @@ class _ProgressOnce:
         self._now: dict[int, int] = {}
 
     def begin(self, number: int) -> None:
-        """Record that a part has been started, possibly again."""
+        """Record that a piece has been started, possibly again."""
         self._now[number] = 0
 
     def advance(self, number: int, work: int) -> None:
-        """Add `work` to the work done on a part, and report any work not reported before."""
+        """Add `work` to the work done on a piece, and report any work not reported before."""
         self._now[number] += work
         if (more := self._now[number] - self._reported.get(number, 0)) > 0:
             self._reported[number] = self._now[number]

@@ -56,11 +56,11 @@ class PairSelectionRule:
 
 @dataclass(frozen=True)
 class SelectedPairs:
-    """Chosen pairs in (query, target) order, from the part of a band that was examined.
+    """Chosen pairs in (query, target) order, from the piece of a band that was examined.
 
     queries, targets: panel rows, int64[pairs]
     counts: counts for each pair, by name, int32[pairs]
-    lacking: pairs in this part with fewer compared sites than the rule's minimum
+    lacking: pairs in this piece with fewer compared sites than the rule's minimum
     undefined: additional pairs with a count below its floor in the rule, excluding pairs with samples that are FAR
     rows: after these pairs, all pairs of the rows before this row have been delivered; 0: unknown
     """
@@ -76,13 +76,13 @@ class SelectedPairs:
         return len(self.queries)
 
     @classmethod
-    def joined(cls, parts: Sequence[SelectedPairs], names: Sequence[str], rows: int = 0) -> SelectedPairs:
-        """Join parts, in pair order. Fast if each part is sorted."""
+    def joined(cls, pieces: Sequence[SelectedPairs], names: Sequence[str], rows: int = 0) -> SelectedPairs:
+        """Join pieces, in pair order. Fast if each piece is sorted."""
         empty = np.zeros(0, dtype=np.int64)
-        queries, targets = (np.concatenate([empty, *arrays]) for arrays in ([p.queries for p in parts], [p.targets for p in parts]))
+        queries, targets = (np.concatenate([empty, *arrays]) for arrays in ([p.queries for p in pieces], [p.targets for p in pieces]))
         order = np.argsort(queries * (targets.max(initial=0) + 1) + targets, kind="stable")
-        counts = {name: np.concatenate([empty.astype(np.int32), *(part.counts[name] for part in parts)])[order] for name in names}
-        lacking, undefined = sum(part.lacking for part in parts), sum(part.undefined for part in parts)
+        counts = {name: np.concatenate([empty.astype(np.int32), *(piece.counts[name] for piece in pieces)])[order] for name in names}
+        lacking, undefined = sum(piece.lacking for piece in pieces), sum(piece.undefined for piece in pieces)
         return cls(queries[order], targets[order], counts, lacking, undefined, rows)
 
 

@@ -86,7 +86,7 @@ class CounterServer:
     def __init__(self, order: CounterOrder, panels: Sequence[Panel], engine: DistanceEngine, memory: int) -> None:
         self._order = order
         self._counter = counter = engine.prepare(order.request, memory)
-        self._facts = CounterProperties(counter.products_only, counter.threads, counter.kernel, counter.hardware, counter.rate)
+        self._properties = CounterProperties(counter.products_only, counter.threads, counter.kernel, counter.hardware, counter.rate)
         if panels and counter.products_only and not order.products_only:
             device = parameter("device", "cpu")
             raise RunError(f"{counter.hardware} needs other bit planes than the first worker; give {device} or cuda, the same for all")
@@ -94,7 +94,7 @@ class CounterServer:
 
     def __call__(self, request: SampleBand | WordsRequest | None) -> Any:
         if request is None:
-            return self._facts
+            return self._properties
         if isinstance(request, WordsRequest):
             return self._counter.words(request.sites)
         a_row = max(1, request.shape[1]) * 4 * len(self._order.names)
@@ -103,27 +103,27 @@ class CounterServer:
             return self._counts(request, request.pieces(rows))
         return self._chosen(rule, request, request.pieces(max(1, min(rows, _ROOMY * _PIECE_BYTES // a_row))))
 
-    def _counts(self, band: SampleBand, parts: Iterator[SampleBand]) -> dict[str, CountMatrix]:
+    def _counts(self, band: SampleBand, pieces: Iterator[SampleBand]) -> dict[str, CountMatrix]:
         names = self._order.names
         counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
-        with closing(self._counter.count(self._panels, SampleBands.of(parts), names, _unreported)) as results:
-            for part, some in results:
-                write_counts(band, counts, part, some)
+        with closing(self._counter.count(self._panels, SampleBands.of(pieces), names, _unreported)) as results:
+            for piece, some in results:
+                write_counts(band, counts, piece, some)
         return {name: narrow(matrix) for name, matrix in counts.items()}
 
-    def _chosen(self, rule: PairSelectionRule, band: SampleBand, parts: Iterator[SampleBand]) -> Chosen:
+    def _chosen(self, rule: PairSelectionRule, band: SampleBand, pieces: Iterator[SampleBand]) -> Chosen:
         counter, names = self._counter, self._order.names
         pairs, stop = list[SelectedPairs](), band.start
-        every = list(parts)
+        every = list(pieces)
         largest = SampleBands.of(every)
 
         def until_enough() -> Iterator[SampleBand]:
             nonlocal stop
-            for part in every:
+            for piece in every:
                 if sum(map(len, pairs)) * record_bytes(len(names)) > _PIECE_BYTES:
                     return
-                stop = part.stop
-                yield part
+                stop = piece.stop
+                yield piece
 
         some = SampleBands(until_enough(), largest.pairs, largest.columns)
         if counter.pick is not None:
@@ -160,9 +160,9 @@ def _with_words(panel: Panel, words: int, copy: bool = False) -> Panel:
     if words == existing and not copy:
         return panel
     bits = empty_planes(planes, samples, words)
-    kept = min(words, existing)  # beyond the sites both are empty
-    bits[..., :kept] = panel.bits[..., :kept]
-    bits[..., kept:] = 0
+    copied = min(words, existing)  # beyond the sites both are empty
+    bits[..., :copied] = panel.bits[..., :copied]
+    bits[..., copied:] = 0
     return Panel(bits, panel.sites, panel.recipe)
 
 
@@ -181,9 +181,9 @@ class _Piece:
     last: bool
 
 
-def write_counts(band: SampleBand, counts: dict[str, CountMatrix], part: SampleBand, some: dict[str, CountMatrix]) -> None:
+def write_counts(band: SampleBand, counts: dict[str, CountMatrix], piece: SampleBand, some: dict[str, CountMatrix]) -> None:
     """Write a piece's counts into the counts of its band."""
-    place = slice(part.start - band.start, part.stop - band.start), slice(part.first_target - band.first_target, None)
+    place = slice(piece.start - band.start, piece.stop - band.start), slice(piece.first_target - band.first_target, None)
     for name, matrix in some.items():
         counts[name][place] = matrix
 
@@ -204,7 +204,7 @@ class RemoteDistanceEngine:
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         """Ask one worker for its properties, waiting for the first worker if there is none yet. Raises `RunError` if the executor fails."""
         pool, shared = self._pool, SharedArguments.of(CachedArgument(CounterOrder(self._settings, request)))
-        facts: CounterProperties = pool.ask(shared, None)
+        properties: CounterProperties = pool.ask(shared, None)
         in_flight = MAX_LEAD_FACTOR * CALLS_PER_WORKER * pool.count()
         piece_bytes = max(1, min(_PIECE_BYTES, memory // (2 * in_flight)))
 
@@ -216,9 +216,9 @@ class RemoteDistanceEngine:
         def count(
             panels: Sequence[Panel], bands: Iterable[SampleBand], names: tuple[str, ...], on_progress: Callable[[int], None]
         ) -> CountedBands:
-            order = CounterOrder(self._settings, request, facts.products_only, names)
+            order = CounterOrder(self._settings, request, properties.products_only, names)
             shared, sites = self._shared_arguments(order, panels), _sites(panels)
-            cut = partial(self._cut, rate=facts.rate / max(1, sites), pair_bytes=4 * len(names), max_bytes=piece_bytes)
+            cut = partial(self._cut, rate=properties.rate / max(1, sites), pair_bytes=4 * len(names), max_bytes=piece_bytes)
             counts: dict[str, CountMatrix] = {}
             with closing(cast("Closable", answers := self._in_order(shared, cut(bands)))):
                 for piece, some in answers:
@@ -236,9 +236,9 @@ class RemoteDistanceEngine:
             rule: PairSelectionRule,
             on_progress: Callable[[int], None],
         ) -> SelectedPieces:
-            order = CounterOrder(self._settings, request, facts.products_only, names, rule)
+            order = CounterOrder(self._settings, request, properties.products_only, names, rule)
             shared, sites = self._shared_arguments(order, panels), _sites(panels)
-            with closing(cast("Closable", answers := self._in_order(shared, self._cut(bands, facts.rate / max(1, sites))))):
+            with closing(cast("Closable", answers := self._in_order(shared, self._cut(bands, properties.rate / max(1, sites))))):
                 for piece, chosen in answers:
                     yield from chosen.pairs
                     while chosen.stop < piece.rectangle.stop:  # too many pairs were chosen for one answer
@@ -247,8 +247,10 @@ class RemoteDistanceEngine:
                     on_progress(piece.rectangle.pairs * sites)
 
         # Half of the memory is for pieces in flight.
-        hardware, near = f"{describe_pool(pool)} {facts.hardware}", pick if request.near else None
-        return PreparedCounter(request, facts.products_only, words, memory // 2, self._threads, facts.kernel, hardware, count, near)
+        hardware, near = f"{describe_pool(pool)} {properties.hardware}", pick if request.near else None
+        return PreparedCounter(
+            request, properties.products_only, words, memory // 2, self._threads, properties.kernel, hardware, count, near
+        )
 
     def _shared_arguments(self, order: CounterOrder, panels: Sequence[Panel]) -> SharedArguments:
         for panel in panels:
@@ -269,19 +271,19 @@ class RemoteDistanceEngine:
             rows = min(int(TILE_SECONDS * rate / columns), -(-band.shape[0] // share))
             if pair_bytes:
                 rows = min(rows, max_bytes // (columns * pair_bytes))
-            parts = list(band.pieces(max(1, rows)))
-            for number, part in enumerate(parts, 1):
-                yield _Piece(band, part, number == 1, number == len(parts))
+            pieces = list(band.pieces(max(1, rows)))
+            for number, piece in enumerate(pieces, 1):
+                yield _Piece(band, piece, number == 1, number == len(pieces))
 
     def _in_order(self, shared: SharedArguments, cut: Iterator[_Piece]) -> Iterator[tuple[_Piece, Any]]:
         """Yield pieces in order, each with the worker's answer."""
-        early: dict[int, tuple[_Piece, Any]] = {}
+        waiting: dict[int, tuple[_Piece, Any]] = {}
         following = 0
         with closing(cast("Closable", answers := self._pool.stream(shared, enumerate(cut), lambda item: item[1].rectangle))):
             for (number, piece), value in answers:
-                early[number] = piece, value
-                while following in early:
-                    yield early.pop(following)
+                waiting[number] = piece, value
+                while following in waiting:
+                    yield waiting.pop(following)
                     following += 1
 
 

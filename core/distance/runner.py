@@ -285,8 +285,8 @@ def measure(
 
     def near() -> Iterator[NearDistances]:
         nonlocal lacking, undefined, chosen_pairs
-        with closing(prepared.counter.near(prepared.panels, prepared.plan.bands(), prepared.rule, progress.advance)) as parts:
-            for chosen in parts:
+        with closing(prepared.counter.near(prepared.panels, prepared.plan.bands(), prepared.rule, progress.advance)) as pieces:
+            for chosen in pieces:
                 lacking += chosen.lacking
                 undefined += chosen.undefined
                 distances = _near_distances(prepared, chosen, left_out)

@@ -110,6 +110,6 @@ def _frequent(counts: SiteCounts, share: Fraction) -> npt.NDArray[np.bool_]:
     """Return a mask of the sites whose second most common allele has at least this frequency: bool[sites]."""
     assert counts.minor is not None
     wholes, places = np.unique(counts.alleles, return_inverse=True)
-    least = np.array([_smallest(share, whole) for whole in wholes.tolist()], dtype=np.int64)
-    frequent: npt.NDArray[np.bool_] = counts.minor >= least[places]
+    smallest = np.array([_smallest(share, whole) for whole in wholes.tolist()], dtype=np.int64)
+    frequent: npt.NDArray[np.bool_] = counts.minor >= smallest[places]
     return frequent

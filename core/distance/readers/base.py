@@ -199,13 +199,13 @@ class DenseSource:
 
     def count(self, minor: bool, panel_bytes: int, workers: ReaderThreads) -> SiteCounts:
         founders = self.samples.founders if minor else None
-        parts = []
+        panels = []
         for codes in self._codes(panel_bytes, workers):
-            part = count_sites(codes, self.kind, minor and founders is None, workers)
+            counts = count_sites(codes, self.kind, minor and founders is None, workers)
             if founders is not None:
-                part = replace(count_sites(codes[founders], self.kind, minor, workers), called=part.called)
-            parts.append(part)
-        return SiteCounts.joined(parts)
+                counts = replace(count_sites(codes[founders], self.kind, minor, workers), called=counts.called)
+            panels.append(counts)
+        return SiteCounts.joined(panels)
 
     def count_called(self, panel_bytes: int, workers: ReaderThreads) -> CountArray:
         called = np.zeros(self.samples.total, dtype=np.int64)

@@ -34,10 +34,10 @@ class SiteCounts:
         return cls(called, called * (2 if kind is Kind.GENOTYPE else 1), minor)
 
     @classmethod
-    def joined(cls, parts: Sequence[SiteCounts]) -> SiteCounts:
-        """Return the counts of all parts, concatenated."""
-        minor = [part.minor for part in parts if part.minor is not None]
-        called, alleles = (np.concatenate(some) for some in ([part.called for part in parts], [part.alleles for part in parts]))
+    def joined(cls, panels: Sequence[SiteCounts]) -> SiteCounts:
+        """Return the counts of all panels, concatenated."""
+        minor = [panel.minor for panel in panels if panel.minor is not None]
+        called, alleles = (np.concatenate(some) for some in ([panel.called for panel in panels], [panel.alleles for panel in panels]))
         return cls(called, alleles, np.concatenate(minor) if minor else None)
 
 
