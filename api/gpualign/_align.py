@@ -43,13 +43,13 @@ class Alignment:
     """
 
     def __init__(self, query: Codes, target: Codes, alphabet: Alphabet, scoring: Costs, mode: Mode, results: BandResults) -> None:
-        self._given = query, target, alphabet, scoring, mode
+        self._arguments = query, target, alphabet, scoring, mode
         self._results = results
         self.score = int(results.scores[0, 0])
 
     @cached_property
     def _block(self) -> PairBlock:
-        query, target, alphabet, scoring, mode = self._given
+        query, target, alphabet, scoring, mode = self._arguments
         sets = [SequenceSet("", [name], codes, np.array([0, len(codes)])) for name, codes in (("query", query), ("target", target))]
         rule = default_rule(alphabet) if mode is Mode.GLOBAL else Rule.UNEQUAL  # as `nw` and `sw` do
         ambiguous = find_ambiguous(rule, alphabet, *sets)
@@ -155,12 +155,12 @@ def align(
     return Alignment(codes[0], codes[1], chosen, costs, _MODES[mode], aligner.align(*codes))
 
 
-def _letters(given: object, name: str) -> bytes:
-    text = getattr(given, "seq", given)
+def _letters(sequence: object, name: str) -> bytes:
+    text = getattr(sequence, "seq", sequence)
     if isinstance(text, str):
         return text.encode("utf-8", "surrogateescape")
     if not isinstance(text, (bytes, bytearray)) and not hasattr(text, "__bytes__"):  # as Biopython's Seq has
-        raise InputError(f"{name}: expected str, bytes or SeqRecord; found {type(given).__name__}")
+        raise InputError(f"{name}: expected str, bytes or SeqRecord; found {type(sequence).__name__}")
     return bytes(text)
 
 

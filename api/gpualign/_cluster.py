@@ -139,17 +139,17 @@ def cluster(
         ids, job = list(inputs.queries.ids), prepare(inputs, options, LOG)[0]
     reporter = Reporter(progress)
     reporter.expect(job.work)
-    found, _ = job.run(reporter)
-    return Clusters(found.labels, found.representatives, found.distances, ids)
+    clustering, _ = job.run(reporter)
+    return Clusters(clustering.labels, clustering.representatives, clustering.distances, ids)
 
 
 def _of_matrix(matrix: Matrix, edit: bool, options: ClusterOptions) -> ClusterJob:
     if matrix.value == "score" and not edit:
         raise InputError("a matrix of scores; expected distances or identities, or scoring=gpualign.EDIT if they are edit distances")
-    given = pairs_of(matrix, "clusters")
+    precomputed = pairs_of(matrix, "clusters")
     if matrix.value in METRICS and METRICS[matrix.value].largest == 1:
         check_fraction("max_distance", options.max_distance, meaning=f"a distance by {matrix.value},")
-    return prepare_precomputed(given, matrix.value == "identity", None, options, LOG)
+    return prepare_precomputed(precomputed, matrix.value == "identity", None, options, LOG)
 
 
 def pairs_of(matrix: Matrix, purpose: str) -> MatrixOfPairs:

@@ -149,21 +149,21 @@ def dist(
         None if core is None else exact_fraction("core", core),
         None if maf is None else exact_fraction("maf", maf, 0.5),
     )
-    least = sites_or_fraction("min_compared", min_compared)
+    minimum = sites_or_fraction("min_compared", min_compared)
     some = SampleFilters(
         dict.fromkeys(checked_names("exclude", exclude, "ids"), parameter("exclude")),
         None if min_called is None else sites_or_fraction("min_called", min_called),
     )
     how = resources(device, threads, memory, executor)
     options = DistOptions(
-        metric, rules[checked_choice("missing", missing, rules)], False, least, calls, resources=how, sites=sites, samples=some
+        metric, rules[checked_choice("missing", missing, rules)], False, minimum, calls, resources=how, sites=sites, samples=some
     )
     path = None if out is None else checked_output(out, *_files(samples), *_files(others), regions, mask)
     options.task()  # contradictions are refused before anything is read
     ids, other_ids = (None if one is None else checked_items(name, one, "ids") for name, one in (("ids", ids), ("other_ids", other_ids)))
-    given: list[tuple[Any, Sequence[str] | None]] = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
+    inputs: list[tuple[Any, Sequence[str] | None]] = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
     with TemporaryFiles() as files:
-        source = _source(given, options, files)
+        source = _source(inputs, options, files)
         job = prepare(options, source, named_engine(options, LOG), files.scratch, LOG)
         del source
         reporter = Reporter(progress)
@@ -184,51 +184,51 @@ def _files(calls: Calls | None) -> list[object]:
     return [*fileset_files(os.fspath(calls))] if isinstance(calls, (str, os.PathLike)) else [calls]
 
 
-def _codes(given: str | int | Sequence[str | int]) -> tuple[str, ...]:
+def _codes(value: str | int | Sequence[str | int]) -> tuple[str, ...]:
     """Return the cell values that denote missing calls, as text. Raises `InputError` for anything but text and numbers."""
-    if isinstance(given, str):
-        return tuple(code.strip() for code in given.split(","))
-    some = [given] if isinstance(given, (int, float, np.number)) or not is_iterable(given) else list(given)
+    if isinstance(value, str):
+        return tuple(code.strip() for code in value.split(","))
+    some = [value] if isinstance(value, (int, float, np.number)) or not is_iterable(value) else list(value)
     for code in some:
         if not isinstance(code, (str, int, float, np.number)) or is_missing(code):
             raise InputError(f"missing_code {code!r}: expected text or a number; None and nan are missing calls anyway")
     return tuple(f"{code:.0f}" if isinstance(code, (float, np.floating)) and code == code // 1 else str(code) for code in some)
 
 
-def _source(given: list[tuple[Any, Sequence[str] | None]], options: DistOptions, files: TemporaryFiles) -> Source:
-    arrays = [_is_file(one) for one, _ in given]
+def _source(inputs: list[tuple[Any, Sequence[str] | None]], options: DistOptions, files: TemporaryFiles) -> Source:
+    arrays = [_is_file(one) for one, _ in inputs]
     if not any(arrays):
-        named = [_array(one, names, options.calls.missing_codes) for one, names in given]
+        named = [_array(one, names, options.calls.missing_codes) for one, names in inputs]
         return read_arrays(named, options.calls, LOG.warn)
     if not all(arrays):
         raise InputError("expected two files or two arrays, found one of each")
-    if any(names is not None for _, names in given):
+    if any(names is not None for _, names in inputs):
         raise InputError("ids name the rows of arrays; files have their own ids")
     with ExitStack() as stack:
-        return read_calls(_opened([one for one, _ in given], stack), options, files, LOG)
+        return read_calls(_opened([one for one, _ in inputs], stack), options, files, LOG)
 
 
-def _is_file(given: Any) -> bool:
-    return isinstance(given, (str, os.PathLike)) or hasattr(given, "read")
+def _is_file(value: Any) -> bool:
+    return isinstance(value, (str, os.PathLike)) or hasattr(value, "read")
 
 
-def _array(given: Any, ids: Sequence[str] | None, missing: Sequence[str]) -> CallArray:
+def _array(calls: Any, ids: Sequence[str] | None, missing: Sequence[str]) -> CallArray:
     """Return calls in memory. missing: additional texts for missing calls. Raises `InputError` for anything but a rectangle of calls."""
     ids = None if ids is None else list(ids)
-    if isinstance(given, np.ndarray):
-        return CallArray(given if isinstance(given, np.ma.MaskedArray) else _plain(given, "array", missing), ids, "array")
-    what = builtins.type(given).__name__
-    if hasattr(given, "to_numpy") and getattr(given, "ndim", 0) == 2:  # a DataFrame
-        names = getattr(given, "index", None)
+    if isinstance(calls, np.ndarray):
+        return CallArray(calls if isinstance(calls, np.ma.MaskedArray) else _plain(calls, "array", missing), ids, "array")
+    what = builtins.type(calls).__name__
+    if hasattr(calls, "to_numpy") and getattr(calls, "ndim", 0) == 2:  # a DataFrame
+        names = getattr(calls, "index", None)
         if ids is None and names is not None and not is_numbered(names):
             ids = list(names)
-        plain = all(isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in given.dtypes)
-        values = given.to_numpy() if plain else given.to_numpy(object, na_value=None)  # pandas.NA is neither equal nor unequal
-        return CallArray(_plain(values, what, missing), ids, what, list(map(str, given.columns)))
-    if not isinstance(given, (Sequence, np.generic)) and not hasattr(given, "__array__"):
+        plain = all(isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in calls.dtypes)
+        values = calls.to_numpy() if plain else calls.to_numpy(object, na_value=None)  # pandas.NA is neither equal nor unequal
+        return CallArray(_plain(values, what, missing), ids, what, list(map(str, calls.columns)))
+    if not isinstance(calls, (Sequence, np.generic)) and not hasattr(calls, "__array__"):
         raise InputError(f"samples: expected a file, or calls [samples][sites] as an array, lists or a DataFrame; found {what}")
     try:
-        array = np.asarray(given)
+        array = np.asarray(calls)
     except ValueError:
         raise InputError(f"a {what} whose rows have different lengths; expected calls [samples][sites]") from None
     return CallArray(_plain(array, what, missing), ids, what)
@@ -265,8 +265,8 @@ def _advice(wrong: object, array: npt.NDArray[Any]) -> str:
     return f"; {parameter('missing_code', str(wrong))} if it is a missing call" if isinstance(wrong, str) else "; is it a column of ids?"
 
 
-def _opened(given: Sequence[Any], stack: ExitStack) -> Iterator[CallFile]:
-    for one in given:
+def _opened(files: Sequence[Any], stack: ExitStack) -> Iterator[CallFile]:
+    for one in files:
         if hasattr(one, "read"):
             check_binary(one, str(getattr(one, "name", "samples")))
             yield CallFile(one, str(getattr(one, "name", "a stream")), None)

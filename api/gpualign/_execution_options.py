@@ -78,68 +78,68 @@ _SHOWN = 60
 """Maximum characters of an invalid argument shown in a message."""
 
 
-def _shown(given: object) -> str:
+def _shown(value: object) -> str:
     """Return an argument as shown in messages: the `repr` if short and on one line, else only the type."""
-    text = repr(given)
-    return text if len(text) <= _SHOWN and "\n" not in text else f"({type(given).__name__})"
+    text = repr(value)
+    return text if len(text) <= _SHOWN and "\n" not in text else f"({type(value).__name__})"
 
 
-def checked_choice(name: str, given: Any, known: Iterable[str]) -> str:
+def checked_choice(name: str, value: Any, known: Iterable[str]) -> str:
     """Return the argument if it is one of the `known` words. Raises `InputError` for anything else."""
     words = list(known)
-    if not isinstance(given, str) or given not in words:
-        raise InputError(f"{name} {_shown(given)}: expected one of {', '.join(words)}")
-    return given
+    if not isinstance(value, str) or value not in words:
+        raise InputError(f"{name} {_shown(value)}: expected one of {', '.join(words)}")
+    return value
 
 
-def checked_flag(name: str, given: Any) -> bool:
+def checked_flag(name: str, value: Any) -> bool:
     """Return True or False. Raises `InputError` for anything but True, False, 1 and 0."""
-    if not isinstance(given, (bool, int, np.bool_)) or given not in (True, False):
-        raise InputError(f"{name} {_shown(given)}: expected True or False")
-    return bool(given)
+    if not isinstance(value, (bool, int, np.bool_)) or value not in (True, False):
+        raise InputError(f"{name} {_shown(value)}: expected True or False")
+    return bool(value)
 
 
-def checked_items(name: str, given: Any, what: str) -> list[Any]:
+def checked_items(name: str, value: Any, what: str) -> list[Any]:
     """Return the items of a list. what: name of the items in messages. Raises `InputError` for anything but a list, such as a string."""
-    if isinstance(given, (str, bytes)) or not is_iterable(given):
-        raise InputError(f"{name} {_shown(given)}: expected a list of {what}")
-    items = list(given)
+    if isinstance(value, (str, bytes)) or not is_iterable(value):
+        raise InputError(f"{name} {_shown(value)}: expected a list of {what}")
+    items = list(value)
     for item in items:
         if not isinstance(item, (str, bytes)) and is_iterable(item):
             raise InputError(f"{name}: expected a list of {what}; one of them is {_shown(item)}")
     return items
 
 
-def checked_names(name: str, given: Any, what: str) -> tuple[str, ...]:
+def checked_names(name: str, value: Any, what: str) -> tuple[str, ...]:
     """Return the items of a list as text. Raises the same errors as `checked_items`."""
-    return tuple(map(str, checked_items(name, given, what)))
+    return tuple(map(str, checked_items(name, value, what)))
 
 
-def is_iterable(given: Any) -> bool:
+def is_iterable(value: Any) -> bool:
     """Return whether the object can be iterated over. False for zero-dimensional arrays, although they define `__iter__`."""
     try:
-        iter(given)
+        iter(value)
     except TypeError:
         return False
     return True
 
 
-def checked_definition(given: Any) -> int:
-    """Return `given` if it is a valid identity definition number. Raises `InputError` otherwise."""
-    number = checked_count("identity_def", given)
+def checked_definition(value: Any) -> int:
+    """Return `value` if it is a valid identity definition number. Raises `InputError` otherwise."""
+    number = checked_count("identity_def", value)
     if number not in DEFINITIONS:
         raise InputError(f"identity_def {number}: expected a number from 0 to 4")
     return number
 
 
-def checked_count(name: str, given: int | None, minimum: int | None = None) -> int | None:
-    """Return `given` if it is None or an integer of at least `minimum` and of magnitude up to `_LARGEST`; otherwise raise `InputError`."""
-    if given is None:
+def checked_count(name: str, value: int | None, minimum: int | None = None) -> int | None:
+    """Return `value` if it is None or an integer of at least `minimum` and of magnitude up to `_LARGEST`; otherwise raise `InputError`."""
+    if value is None:
         return None
     try:
-        number = operator.index(given)
+        number = operator.index(value)
     except TypeError:
-        raise InputError(f"{name} {_shown(given)}: expected a whole number") from None
+        raise InputError(f"{name} {_shown(value)}: expected a whole number") from None
     if minimum is not None and number < minimum:
         raise InputError(f"{name} {number}: expected {minimum} or more")
     if abs(number) > _LARGEST:
@@ -147,26 +147,26 @@ def checked_count(name: str, given: int | None, minimum: int | None = None) -> i
     return number
 
 
-def check_numbers(**given: float | None) -> None:
+def check_numbers(**values: float | None) -> None:
     """Raise `InputError` for anything but numbers and None."""
-    for name, one in given.items():
+    for name, one in values.items():
         if one is not None and math.isnan(_number(one)):
             raise InputError(f"{name} {_shown(one)}: expected a number")
 
 
-def checked_score(name: str, given: float | None) -> int | None:
+def checked_score(name: str, value: float | None) -> int | None:
     """Return the lowest integer score that passes a threshold, or None. Raises `InputError` for anything but a finite number."""
-    if given is None:
+    if value is None:
         return None
-    if not math.isfinite(number := _number(given)):
-        raise InputError(f"{name} {_shown(given)}: expected a number")
+    if not math.isfinite(number := _number(value)):
+        raise InputError(f"{name} {_shown(value)}: expected a number")
     return max(-_HIGHEST, min(math.ceil(number), _HIGHEST))
 
 
-def _number(given: Any) -> float:
+def _number(value: Any) -> float:
     """Return the number, or nan for anything else, including text that spells a number."""
     try:
-        return math.nan if isinstance(given, (str, bytes)) else float(given)
+        return math.nan if isinstance(value, (str, bytes)) else float(value)
     except (OverflowError, TypeError, ValueError):
         return math.nan
 

@@ -33,9 +33,9 @@ def pairs_by_groups(groups: Groups | None, between: bool, within: bool) -> Calla
     Raises `InputError` immediately for missing or contradictory arguments and for anything but groups. The returned function raises
     `InputError` for records without a group.
     """
-    for name, given in (("between", between), ("within", within)):
-        if not isinstance(given, (bool, np.bool_)):
-            raise InputError(f"{parameter(name)}: expected True or False; found {given!r}")
+    for name, value in (("between", between), ("within", within)):
+        if not isinstance(value, (bool, np.bool_)):
+            raise InputError(f"{parameter(name)}: expected True or False; found {value!r}")
     check_groups(groups is not None, bool(between), bool(within))
     if groups is None:
         return lambda inputs: None
@@ -71,32 +71,32 @@ def _of_records(columns: _Columns, ids: Sequence[str], of: str) -> list[tuple[st
     """Return (title, all cells, cells for the records with these ids, empty if missing) for each column."""
     names = list(dict.fromkeys(name for _, cells in columns for name in cells))
     changed = match_ids(names, ids, parameter("groups"), of, LOG.warn)
-    found = []
+    matched = []
     for title, cells in columns:
         by_id = {changed.get(name, name): cell for name, cell in cells.items()}
-        found.append((title, list(by_id.values()), [by_id.get(name, "") for name in ids]))
-    return found
+        matched.append((title, list(by_id.values()), [by_id.get(name, "") for name in ids]))
+    return matched
 
 
 def _columns_of(groups: Any) -> _Columns:
     dimensions = getattr(groups, "ndim", None) if hasattr(groups, "iloc") else None
     if dimensions == 1:  # a Series
         title = _TITLE if groups.name is None else str(groups.name)
-        found = [(title, _cells(zip(groups.index, groups, strict=True)))]
+        columns = [(title, _cells(zip(groups.index, groups, strict=True)))]
     elif dimensions == 2:
-        found = _columns_of_frame(groups)
+        columns = _columns_of_frame(groups)
     elif not isinstance(groups, Mapping):
         raise InputError(
             f"{parameter('groups')}: expected a dict of ids and their groups, or a pandas.DataFrame with the ids as its index;"
             f" found {type(groups).__name__}"
         )
     elif groups and all(hasattr(one, "items") for one in groups.values()):
-        found = [(str(title), _cells(one.items())) for title, one in groups.items()]
+        columns = [(str(title), _cells(one.items())) for title, one in groups.items()]
     else:
-        found = [(_TITLE, _cells(groups.items()))]
-    if not any(cells for _, cells in found):
+        columns = [(_TITLE, _cells(groups.items()))]
+    if not any(cells for _, cells in columns):
         raise InputError(f"{parameter('groups')}: empty; expected ids and their groups")
-    return found
+    return columns
 
 
 def _columns_of_frame(frame: Any) -> _Columns:

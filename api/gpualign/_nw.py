@@ -89,19 +89,19 @@ def nw(
     """
     checked_choice("value", value, ("score", "identity", "distance"))
     identity_def = checked_definition(identity_def)
-    kept = MatrixValue(value, identity_def, checked_scoring(scoring).edit)
+    matrix_value = MatrixValue(value, identity_def, checked_scoring(scoring).edit)
     rule = checked_rule(ambiguous, identity_def)
-    options = _options(scoring, end_gaps, strand, rule, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory, executor)
+    options = _options(scoring, end_gaps, strand, rule, matrix_value.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory, executor)
     path = None if out is None else checked_output(out, seqs, targets)
     job = prepare(inputs_of(seqs, targets), options, LOG)
 
     def fill(make: ArrayMaker) -> FilledArray:
-        sink = MatrixSink(make, job.task, kept, options.resources.host_threads)
+        sink = MatrixSink(make, job.task, matrix_value, options.resources.host_threads)
         job.run(sink, _reporter(job, progress))
         return sink.matrix
 
     one_set = job.task.targets is job.task.queries
-    return Matrix(filled_values(path, fill), list(job.task.queries.ids), list(job.task.targets.ids), kept.kind, one_set)
+    return Matrix(filled_values(path, fill), list(job.task.queries.ids), list(job.task.targets.ids), matrix_value.kind, one_set)
 
 
 def pairs(
@@ -161,9 +161,9 @@ def pairs(
     """
     chosen = checked_scoring(scoring)
     thresholds = {"max_distance": max_distance, "min_identity": min_identity, "min_score": min_score}
-    given = [name for name, one in thresholds.items() if one is not None]
-    if len(given) != 1:
-        found = f"; found {' and '.join(given)}" if given else ""
+    names = [name for name, one in thresholds.items() if one is not None]
+    if len(names) != 1:
+        found = f"; found {' and '.join(names)}" if names else ""
         raise InputError(f"pairs: expected one threshold of {', '.join(thresholds)}{found}")
     chosen_pairs = pairs_by_groups(groups, between, within)
     filter = _filter(chosen, max_distance, min_identity, min_score, min_coverage)
@@ -175,7 +175,7 @@ def pairs(
     filter = replace(filter, groups=chosen_pairs(inputs))
     job = prepare_filtered(inputs, options, Thresholds(filter, identity_def), LOG)
     i, j, values = passing_pairs(job, filter, identity_def, _reporter(job, progress))
-    return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids), given[0].partition("_")[2])
+    return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids), names[0].partition("_")[2])
 
 
 def iter_pairs(

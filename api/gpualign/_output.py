@@ -41,11 +41,11 @@ def checked_output(out: Path, *inputs: object) -> FilePath:
     return path
 
 
-def _file_of(given: object) -> object:
+def _file_of(value: object) -> object:
     """Return the file that an input is read from: the file of a memory-mapped array; text is a path, including "-"."""
-    if isinstance(given, np.ndarray):
-        return _mapped_file(given)
-    return FilePath(given) if isinstance(given, str) else given
+    if isinstance(value, np.ndarray):
+        return _mapped_file(value)
+    return FilePath(value) if isinstance(value, str) else value
 
 
 def _mapped_file(array: Any) -> Any:

@@ -137,10 +137,10 @@ def read(
     return Sequences.of(encoded, chosen)
 
 
-def checked_path(name: str, given: object) -> str:
+def checked_path(name: str, value: object) -> str:
     """Return the path as text. Raises `InputError` for anything else, such as a number, which `open` would treat as a descriptor."""
-    if not isinstance(given, (str, PathLike)) or not isinstance(path := fspath(given), str):
-        raise InputError(f"{name}: expected text or a path; found {type(given).__name__}")
+    if not isinstance(value, (str, PathLike)) or not isinstance(path := fspath(value), str):
+        raise InputError(f"{name}: expected text or a path; found {type(value).__name__}")
     return path
 
 
@@ -216,11 +216,11 @@ def inputs_of(queries: Source, targets: Source | None) -> Inputs:
 
     Raises `InputError` for different alphabets, and for input that looks like DNA when the other set is encoded protein.
     """
-    given = [queries] if targets is None or targets is queries else [queries, targets]
-    made = [one for one in given if isinstance(one, Sequences)]
+    sources = [queries] if targets is None or targets is queries else [queries, targets]
+    made = [one for one in sources if isinstance(one, Sequences)]
     if len({one.alphabet for one in made}) > 1:
         raise InputError("the queries and the targets are of different alphabets, dna and protein")
-    raw = [_raw(one) for one in given if not isinstance(one, Sequences)]
+    raw = [_raw(one) for one in sources if not isinstance(one, Sequences)]
     counts = count_letters(raw, named=False) if made else None
     if counts is not None and made[0].code is PROTEIN and counts.dna and not counts.protein:
         raise InputError(
@@ -229,7 +229,7 @@ def inputs_of(queries: Source, targets: Source | None) -> Inputs:
         )
     code, encoded = encode_all(raw, made[0].alphabet if made else "auto") if raw else (made[0].code, [])
     waiting = iter(encoded)
-    sets = [one.set if isinstance(one, Sequences) else next(waiting) for one in given]
+    sets = [one.set if isinstance(one, Sequences) else next(waiting) for one in sources]
     return Inputs(sets[0], sets[-1], code, "as they were read")
 
 
@@ -240,9 +240,9 @@ def translated_inputs_of(queries: Source, targets: Source | None, which: str) ->
     """
     from gpualign.jobs.translated_search import alphabet_of, encode_side, inputs_of_sides
 
-    given = [queries] if targets is None or targets is queries else [queries, targets]
+    sources = [queries] if targets is None or targets is queries else [queries, targets]
     sets = []
-    for side, one in enumerate(given):
+    for side, one in enumerate(sources):
         if not isinstance(one, Sequences):
             sets.append(encode_side([_raw(one)], side, which))
         elif one.code is alphabet_of(side, which):

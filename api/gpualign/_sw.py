@@ -107,8 +107,8 @@ def sw(
     >>> hits["target"], hits["score"].tolist()
     (['0'], [70])
     """
-    given = {"mask": mask, "evalue": evalue, "strand": strand, "translate": translate}
-    for name, one in given.items():
+    choices = {"mask": mask, "evalue": evalue, "strand": strand, "translate": translate}
+    for name, one in choices.items():
         if one is not None:
             checked_choice(name, one, _METHODS[name])
     identity_def = checked_definition(identity_def)
@@ -146,7 +146,7 @@ def sw(
     targets = _database(db)
     inputs = inputs_of(queries, targets) if translate is None else translated_inputs_of(queries, targets, translate)
     job = prepare(inputs, options, LOG)
-    return _found(job, columns, Reporter(progress))
+    return _iterate_hits(job, columns, Reporter(progress))
 
 
 def _database(db: Source | Index | None) -> Source | None:
@@ -168,7 +168,7 @@ class _Gather(PairsSink):
         self.blocks.append((block, mask))
 
 
-def _found(job: SearchJob, columns: list[Field], reporter: Reporter) -> Iterator[Hits]:
+def _iterate_hits(job: SearchJob, columns: list[Field], reporter: Reporter) -> Iterator[Hits]:
     reporter.expect(job.search.plan.cells)
     report, ids = _Gather(job), job.task.queries.ids
     following = 0

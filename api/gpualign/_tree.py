@@ -58,8 +58,8 @@ def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
     check_root(root, method)
     if matrix.value == "score":
         raise InputError("a matrix of scores; expected distances or identities: nw(..., value='distance') has distances")
-    given = pairs_of(matrix, "tree")
+    precomputed = pairs_of(matrix, "tree")
     check_libraries()
     check_memory(TREES[method], "matrix", *matrix.values.shape)
-    found = make_tree(given, matrix.value == "identity", method, LOG, root)
-    return Tree("".join(newick(found)).rstrip("\n"), list(matrix.ids), method)
+    result = make_tree(precomputed, matrix.value == "identity", method, LOG, root)
+    return Tree("".join(newick(result)).rstrip("\n"), list(matrix.ids), method)
