@@ -43,7 +43,7 @@ _PLACED, _PLACED_AMONG_EQUAL = 1e-7, 4e-7
 """Approximate seconds to bring a near pair to the output, without and with equal records. Exceeds the time to find the pair if pairs are
 many and short."""
 
-_LETTERS, _FOUND = 1 << 24, 1 << 16
+_MAX_LETTERS, _MAX_NEAR = 1 << 24, 1 << 16
 """Number of letters per side, and number of near pairs, above which no larger sample is drawn."""
 
 _QUERIES, _TARGETS = 16, 32
@@ -75,11 +75,11 @@ class SampledPairs:
     seconds: float = 0.0
     records: int = 0
 
-    def expected(self, pairs: int, kept: int) -> float:
-        """Return approximately how many of `pairs` pairs pass all thresholds. kept: number of pairs in `results` that pass."""
+    def expected(self, pairs: int, passing: int) -> float:
+        """Return approximately how many of `pairs` pairs pass all thresholds. passing: number of pairs in `results` that pass."""
         if not self.near or not len(self.results.pairs):
             return float(self.alike)
-        return self.alike + max(0, pairs - self.alike) * self.near / self.looked_at * kept / len(self.results.pairs)
+        return self.alike + max(0, pairs - self.alike) * self.near / self.looked_at * passing / len(self.results.pairs)
 
 
 class NearWork(Protocol):
@@ -134,7 +134,7 @@ def sample_near(job: NearWork) -> SampledPairs:
     measure."""
     task, share = job.prepared.task, job.pairs / max(1, job.all_pairs)
     copies = tuple(np.bincount(duplicates.of) for duplicates in job.duplicates)
-    size, looked_at, weight, seconds, found, records, start_up = _TINY, 0, 0, 0.0, join_pairs([]), 0, math.inf
+    size, looked_at, weight, seconds, distinct_pairs, records, start_up = _TINY, 0, 0, 0.0, join_pairs([]), 0, math.inf
     while True:
         rows, columns = _drawn_records(task, job.pairing, size)
         if not len(columns):
@@ -150,13 +150,13 @@ def sample_near(job: NearWork) -> SampledPairs:
         looked_at, records = len(rows) * len(columns), len(rows) + len(columns)
         weight = int(copies[0][rows].sum() * copies[1][columns].sum())
         seconds = taken * _times_longer(job, prepared, looked_at) * job.work / max(1.0, task.approximate_pairs)
-        found = NearPairs(rows[near.queries], columns[near.targets], near.distances)
+        distinct_pairs = NearPairs(rows[near.queries], columns[near.targets], near.distances)
         everything = len(rows) < size and len(columns) < size
-        large = max(int(sample.queries.offsets[-1]), int(sample.targets.offsets[-1])) * _GROWTH > _LETTERS
-        if taken >= _SECONDS or everything or large or len(found) > _FOUND:
+        large = max(int(sample.queries.offsets[-1]), int(sample.targets.offsets[-1])) * _GROWTH > _MAX_LETTERS
+        if taken >= _SECONDS or everything or large or len(distinct_pairs) > _MAX_NEAR:
             break
         size = max(_FEWEST, size * _GROWTH)
-    pairs = _of_records(job, found)
+    pairs = _of_records(job, distinct_pairs)
     count, looked_at, weight = len(pairs), max(1, round(looked_at * share)), max(1, round(weight * share))
     near_records = int((copies[0][job.duplicates[0].of[pairs.queries]] * copies[1][job.duplicates[1].of[pairs.targets]]).sum())
     if not count:
@@ -187,12 +187,12 @@ def _times_longer(job: NearWork, sample: Prepared, pairs: int) -> float:
     return job.prepared.task.approximate_pairs / pairs
 
 
-def _of_records(job: NearWork, found: NearPairs) -> NearPairs:
+def _of_records(job: NearWork, distinct_pairs: NearPairs) -> NearPairs:
     """Map near pairs of distinct sequences to the first record with each sequence, dropping pairs that the groups exclude; in order."""
-    queries, targets = job.duplicates[0].firsts[found.queries], job.duplicates[1].firsts[found.targets]
+    queries, targets = job.duplicates[0].firsts[distinct_pairs.queries], job.duplicates[1].firsts[distinct_pairs.targets]
     if job.pairing is not Pairing.ALL:  # a pair belongs to its earlier record
         queries, targets = np.minimum(queries, targets), np.maximum(queries, targets)
-    pairs = NearPairs(queries, targets, found.distances)
+    pairs = NearPairs(queries, targets, distinct_pairs.distances)
     if job.groups is not None:
         pairs = pairs.select(job.groups.selects(queries, targets))
     return pairs.sorted() if len(pairs) else pairs

@@ -117,12 +117,12 @@ def check_founders(samples: Samples, user: str, reporter: Reporter) -> None:
 
 
 def _check_left(source: Source, mask: npt.NDArray[np.bool_], why: str) -> None:
-    """Raise `InputError` if no sample of an input is left. mask: bool[samples], samples to keep; why: reason for the message."""
+    """Raise `InputError` if no sample of an input is left. mask: bool[samples], samples that pass; why: reason for the message."""
     samples = source.samples
     inputs = [("", mask)]
     if not samples.one_set:
         first = len(samples.queries)
         inputs = [(" of the first input", mask[:first]), (" of the second input", mask[first:])]
-    for which, kept in inputs:
-        if not kept.any():
+    for which, passing in inputs:
+        if not passing.any():
             raise InputError(f"no sample{which} is left: {why}")

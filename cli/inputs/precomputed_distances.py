@@ -79,10 +79,10 @@ def _why_not_one_set(stored: StoredMatrix) -> str:
     return f"not symmetric: {rows[i]!r} to {rows[j]!r} is {values[i, j]:g}, the other way {values[j, i]:g}"
 
 
-def in_order_of(given: PrecomputedDistances, sequences: Inputs | None) -> Inputs | None:
+def in_order_of(precomputed: PrecomputedDistances, sequences: Inputs | None) -> Inputs | None:
     """Return the sequences in record order."""
-    if sequences is None or list(sequences.queries.ids) == list(given.ids):
+    if sequences is None or list(sequences.queries.ids) == list(precomputed.ids):
         return sequences
     place = {name: k for k, name in enumerate(sequences.queries.ids)}
-    ordered = sequences.queries.select(np.array([place[name] for name in given.ids], dtype=np.int64))
+    ordered = sequences.queries.select(np.array([place[name] for name in precomputed.ids], dtype=np.int64))
     return Inputs(ordered, ordered, sequences.alphabet, sequences.how)

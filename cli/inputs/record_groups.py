@@ -46,17 +46,17 @@ class _Table:
 def split_columns(argument: str) -> tuple[str, list[str] | None]:
     """Return (file, column names) for FILE:COLUMN,..., or (file, None) if the whole argument is a file. A name with a comma may be in
     double quotes. If the argument has several colons, the file name ends at the last colon preceded by the name of an existing file."""
-    if _is_there(argument):
+    if _exists(argument):
         return argument, None
     ends = [at for at in range(len(argument) - 1, 0, -1) if argument[at] == ":"]
-    end = next((at for at in ends if _is_there(argument[:at])), None)
+    end = next((at for at in ends if _exists(argument[:at])), None)
     if end is None:
         return argument, None
     names = next(csv.reader([argument[end + 1 :]], skipinitialspace=True), None) or [""]
     return argument[:end], [name.strip() for name in names]
 
 
-def _is_there(path: str) -> bool:
+def _exists(path: str) -> bool:
     return path == STDIO or os.path.exists(path)
 
 

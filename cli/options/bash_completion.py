@@ -10,7 +10,7 @@ from gpualign.cli.options.completion_types import Item
 class Bash(BashComplete):
     """Completion for bash, which splits words at = and :. --device=cuda:0 arrives in five parts; a completion replaces the last part."""
 
-    _kept = ""
+    _prefix = ""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return (complete words, word being typed)."""
@@ -23,19 +23,19 @@ class Bash(BashComplete):
                 joined.append(word)
         *complete, incomplete = joined[1:]
         value = incomplete.rpartition("=")[2]
-        self._kept = value[: value.rfind(":") + 1] if "cuda:" in value else ""
+        self._prefix = value[: value.rfind(":") + 1] if "cuda:" in value else ""
         return complete, incomplete
 
     def format_completion(self, item: Item) -> str:
         """Return `item` as a line for the bash script to read."""
-        return f"{item.type},{item.value.removeprefix(self._kept)}"
+        return f"{item.type},{item.value.removeprefix(self._prefix)}"
 
 
-def _continues(before: str, part: str) -> bool:
-    """Return whether bash has split `part` off the word `before`, as in --option=value or cuda:0."""
+def _continues(before: str, word: str) -> bool:
+    """Return whether bash has split `word` off `before`, as in --option=value or cuda:0."""
     if before.endswith("cuda:") or (before.startswith("--") and before.endswith("=")):
         return True
-    return (part == ":" and before.endswith("cuda")) or (part == "=" and before.startswith("--"))
+    return (word == ":" and before.endswith("cuda")) or (word == "=" and before.startswith("--"))
 
 
 add_completion_class(Bash)

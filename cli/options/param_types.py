@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.shards import Shard
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_MOST_BYTES = 1 << 50
+_MAX_BYTES = 1 << 50
 
 _EXACT = 2**53
 """Integers up to this limit are exact in every number type used here."""
@@ -30,7 +30,7 @@ class SizeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
         size = float(match[1]) * _UNITS[match[2].upper()] if match else 0.0
         if size < 1:
             self.fail(f"{value!r} is not a size; write for instance 500M or 2G", param, ctx)
-        if size > _MOST_BYTES:
+        if size > _MAX_BYTES:
             self.fail(f"{value!r} is more than any machine has; the limit is 1024T", param, ctx)
         return int(size)
 

@@ -107,23 +107,23 @@ class ConsoleReporter:
         return 80
 
     def summary(
-        self, sequences: int, totals: Totals, engine: str, hits: int | None = None, kept: int | None = None, earlier: int = 0
+        self, sequences: int, totals: Totals, engine: str, hits: int | None = None, passed_pairs: int | None = None, earlier: int = 0
     ) -> None:
         """Print the summary of an alignment run.
 
-        hits: number of hits, None without a search. kept: number of pairs that pass the thresholds, None without thresholds. earlier:
-        number of pairs from the earlier runs that this run resumes, included in `hits` and `kept`.
+        hits: number of hits, None without a search. passed_pairs: number of pairs that pass the thresholds, None without thresholds.
+        earlier: number of pairs from the earlier runs that this run resumes, included in `hits` and `passed_pairs`.
         """
-        results = f"{kept:,} kept, " if kept is not None else "" if hits is None else f"{_count(hits, 'hit')}, "
+        results = f"{passed_pairs:,} kept, " if passed_pairs is not None else "" if hits is None else f"{_count(hits, 'hit')}, "
         self.note(
             f"{_count(sequences, 'sequence')}, {_pairs(totals.pairs, earlier)}, "
             f"{results}{totals.work:.3g} cells in {totals.seconds:.2f} s, {totals.rate / 1e9:.1f} GCUPS, {engine}"
         )
 
-    def near_summary(self, sequences: int, totals: NearTotals, engine: str, kept: int | None, earlier: int = 0) -> None:
+    def near_summary(self, sequences: int, totals: NearTotals, engine: str, passed_pairs: int | None, earlier: int = 0) -> None:
         survivors = ", ".join(f"{step} {count:,}" for step, count in totals.survivors.items())
         self.note(f"{totals.distinct:,} distinct" + (f"; of these, pairs left by each step: {survivors}" if survivors else ""))
-        passed = "" if kept is None else f", {kept:,} kept,"
+        passed = "" if passed_pairs is None else f", {passed_pairs:,} kept,"
         self.note(
             f"{_count(sequences, 'sequence')}, {_pairs(totals.pairs, earlier)}{passed} in {totals.seconds:.2f} s, "
             f"{totals.pairs / max(totals.seconds, 1e-9) / 1e6:.1f} M pairs/s, {engine}"

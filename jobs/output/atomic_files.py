@@ -223,7 +223,7 @@ class OutputFiles:
             if not completed:
                 one.part.unlink(missing_ok=True)
         if self._resumption is not None:
-            self._resumption.close(kept=not self._succeeded and not self._refused)
+            self._resumption.close(keep_resumable=not self._succeeded and not self._refused)
         try:
             self._stack.close()
         except OSError:
@@ -283,7 +283,7 @@ class OutputFiles:
         with uninterrupted():
             self._rename(self._resumption.pending_renames)
             self._finish([path.parent])
-        self._resumption.close(kept=False)
+        self._resumption.close(keep_resumable=False)
         self._resumption = None
         self._note(f"{path} is complete: the previous run stopped during its final renames, which are done now")
         return None

@@ -214,14 +214,14 @@ class CheckpointedOutput:
         file = _opened(part)
         self._take_lock(file, part)
         self._stores[name] = _Store(file, part, final)
-        kept = self._resumed.files.get(name)
-        if kept is not None:
-            file.truncate(kept[0])
-            file.seek(kept[0])
+        position = self._resumed.files.get(name)
+        if position is not None:
+            file.truncate(position[0])
+            file.seek(position[0])
         elif sums := self._resumed.sums.get(name):
             file.truncate(max(one.piece.stop for one in sums))
             file.truncate(sums[-1].size)  # as in a new file, there are no values where none may be written
-        return file, kept
+        return file, position
 
     def _take_lock(self, file: BinaryIO, path: Path) -> None:
         if lock(file.fileno()) is Lock.TAKEN or not is_file(file.fileno(), path):
@@ -233,8 +233,8 @@ class CheckpointedOutput:
 
     def text(self, kind: TextKind[W], name: str = "", final: Path | None = None) -> tuple[W, BinaryIO]:
         """Return (a writer of this kind for growing text; its file). name, final: as for `store`."""
-        file, kept = self.store(name, final)
-        text = kind(file, kept, lambda: self._muted)
+        file, position = self.store(name, final)
+        text = kind(file, position, lambda: self._muted)
         self.writes(name, text)
         return text, file
 
@@ -385,14 +385,14 @@ class CheckpointedOutput:
             self._journal_path.unlink(missing_ok=True)
         self._finished = True
 
-    def close(self, kept: bool) -> None:
+    def close(self, keep_resumable: bool) -> None:
         """Close all files at the end of the run, and delete the files that are not kept.
 
-        kept: keep the files if a later run can resume them; files that this run resumed are always kept
+        keep_resumable: keep the files if a later run can resume them; files that this run resumed are always kept
         """
         with suppress(OSError):  # what checkpoints record has been written
             self._aside.wait()
-        stays = self._journal is not None and not self._finished and (kept or self.completed or self._resumed is not None)
+        stays = self._journal is not None and not self._finished and (keep_resumable or self.completed or self._resumed is not None)
         for store in self._stores.values():
             try:
                 store.file.close()
@@ -409,7 +409,7 @@ class CheckpointedOutput:
                 pass  # a full disk: an incomplete line does not count
             if not stays and not self._finished:
                 self._journal_path.unlink(missing_ok=True)
-            elif stays and kept:
+            elif stays and keep_resumable:
                 start, stop = self._span
                 command = _command(self._resume_policy.arguments)
                 signals.advise(

@@ -20,8 +20,8 @@ from gpualign.core.files.journal import Finished
 
 def is_resume_file(output: Path, path: Path) -> bool:
     """Return whether an interrupted run may leave a file for this output under this name (checkpoint.py)."""
-    kept = path.name.startswith(f"{output.name}.") and path.name.endswith(".part")
-    return path.absolute().parent == output.absolute().parent and (kept or path.name == f"{output.name}.journal")
+    is_part = path.name.startswith(f"{output.name}.") and path.name.endswith(".part")
+    return path.absolute().parent == output.absolute().parent and (is_part or path.name == f"{output.name}.journal")
 
 
 @dataclass

@@ -208,14 +208,14 @@ def write_every_pair(
         earlier = session.done_before(job, rest)
         messages.run_summary.write(files, (job.hardware, job.prepared.kernel), {**results, **totals.with_earlier(*earlier)})
     by_thresholds = replace(spec.filter, groups=None) != Filter()  # with groups alone every counted pair is kept
-    kept = cast("int | None", results.get("pairs_kept")) if by_thresholds else None
+    passed_pairs = cast("int | None", results.get("pairs_kept")) if by_thresholds else None
     if isinstance(job, PairsJob):
-        messages.summary(sequences, totals, job.hardware, kept=kept, earlier=earlier[0])
+        messages.summary(sequences, totals, job.hardware, passed_pairs=passed_pairs, earlier=earlier[0])
     else:
         from gpualign.jobs.near_pairs import NearTotals
 
         assert isinstance(totals, NearTotals)
-        messages.near_summary(sequences, totals, job.hardware, kept, earlier[0])
+        messages.near_summary(sequences, totals, job.hardware, passed_pairs, earlier[0])
 
 
 def _write(

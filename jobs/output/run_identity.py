@@ -86,11 +86,11 @@ def resume_policy_of(invocation: Invocation, resume: bool, rows: int, digest: Ca
     nbytes: size of the input, bytes
     """
     parameters = invocation.parameters.items()
-    given = {name: value for name, value in sorted(parameters) if name not in _IRRELEVANT and value is not None and value is not False}
+    relevant = {name: value for name, value in sorted(parameters) if name not in _IRRELEVANT and value is not None and value is not False}
     # Options that may be given several times are lists, as in JSON; an empty one was not given.
-    given = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items() if value != ()}
-    options = {name: value for name, value in given.items() if name not in _INPUTS}
-    inputs = [name for name in given if name in _INPUTS]
+    relevant = {name: list(value) if isinstance(value, tuple) else value for name, value in relevant.items() if value != ()}
+    options = {name: value for name, value in relevant.items() if name not in _INPUTS}
+    inputs = [name for name in relevant if name in _INPUTS]
 
     @cache  # shards and resumed runs both need it
     def identity() -> Identity:

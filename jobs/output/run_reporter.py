@@ -44,14 +44,14 @@ class RunReporter(Reporter, Protocol):
         """Return a progress object to notify as work finishes. output: where results are written; unit: cells, pairs or comparisons."""
 
     def summary(
-        self, sequences: int, totals: Totals, engine: str, hits: int | None = None, kept: int | None = None, earlier: int = 0
+        self, sequences: int, totals: Totals, engine: str, hits: int | None = None, passed_pairs: int | None = None, earlier: int = 0
     ) -> None:
         """Report that all alignments are finished.
 
         hits: number of hits; None: the run did not search for hits
-        kept: number of pairs that pass the thresholds; None: no thresholds
-        earlier: number of pairs from the earlier runs that this run resumes, included in `hits` and `kept`
+        passed_pairs: number of pairs that pass the thresholds; None: no thresholds
+        earlier: number of pairs from the earlier runs that this run resumes, included in `hits` and `passed_pairs`
         """
 
-    def near_summary(self, sequences: int, totals: NearTotals, engine: str, kept: int | None, earlier: int = 0) -> None:
+    def near_summary(self, sequences: int, totals: NearTotals, engine: str, passed_pairs: int | None, earlier: int = 0) -> None:
         """Report that the search for near pairs is finished. Parameters as for `summary`."""

@@ -102,7 +102,7 @@ def expected_pairs(spec: OutputSpec, job: PairsJob | NearJob, rows: int, line_wi
             return _UNMEASURED
         return _about(matrix_bytes(spec.format, task.queries, task.targets, rows, width), spec.path)
     thresholds = replace(spec.filter, groups=None, nearest=None, same=False)
-    kept = _kept(spec, job, thresholds, sampled.results)
+    passing = _count_passing(spec, job, thresholds, sampled.results)
     if spec.is_sparse:
         from gpualign.core.output.sparse import stored_dtype
 
@@ -120,9 +120,9 @@ def expected_pairs(spec: OutputSpec, job: PairsJob | NearJob, rows: int, line_wi
         return _UNMEASURED if max_rows else _about(0, spec.path)
     if thresholds == Filter():
         return rows_text(row_bytes, max_rows, spec.path)
-    if not kept and not sampled.alike:
+    if not passing and not sampled.alike:
         return _of_none(row_bytes, sampled.looked_at, job.pairs, max_rows, spec.path)
-    return rows_text(row_bytes, min(max_rows, sampled.expected(job.pairs, kept)), spec.path, max_rows)
+    return rows_text(row_bytes, min(max_rows, sampled.expected(job.pairs, passing)), spec.path, max_rows)
 
 
 def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
@@ -264,7 +264,7 @@ def _first(results: NearResults, count: int) -> NearResults:
     return NearResults(results.pairs.select(numbers), results.aligned.select(numbers))
 
 
-def _kept(spec: OutputSpec, job: PairsJob | NearJob, filter: Filter, results: NearResults) -> int:
+def _count_passing(spec: OutputSpec, job: PairsJob | NearJob, filter: Filter, results: NearResults) -> int:
     """Return the number of sample pairs that pass the filter."""
     if not len(results.pairs):
         return 0

@@ -218,7 +218,7 @@ def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
     found.mark(40)
     found._aside.wait()
     assert [json.loads(line)["synced"] for line in journal.read_bytes().splitlines() if b"synced" in line] == [10, 40]
-    found.close(kept=False)
+    found.close(keep_resumable=False)
 
 
 def test_a_disk_that_fails_ends_the_run(tmp_path, eager, monkeypatch):
@@ -235,4 +235,4 @@ def test_a_disk_that_fails_ends_the_run(tmp_path, eager, monkeypatch):
     found._aside._thread.join(LIMIT)
     with pytest.raises(OSError, match="Input/output error"):
         found.mark(2)
-    found.close(kept=True)
+    found.close(keep_resumable=True)
