@@ -6,26 +6,19 @@ import click
 
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import DeviceType, PathType
+from gpualign.cli.options.headings import HeadedCommand, Heading
 
 
-@click.command()
+@click.command(cls=HeadedCommand)
 @click.argument("paper", type=ChoiceType(["payne", "li", "munekawa", "all"]))
-@click.option(
-    "--device",
-    type=DeviceType(),
-    default="auto",
-    show_default=True,
-    metavar="NAME",
-    help="auto, cpu, cuda or cuda:0: the GPU to measure.",
-)
-@click.option(
+@Heading.INPUT.option(
     "--size",
     type=ChoiceType(["small", "paper", "large"]),
     default="small",
     show_default=True,
     help="Size of the data; paper: as published.",
 )
-@click.option(
+@Heading.OUTPUT.option(
     "-o",
     "--output",
     type=PathType(folders=True),
@@ -33,8 +26,16 @@ from gpualign.cli.options.completion_types import DeviceType, PathType
     metavar="FOLDER",
     help="Folder for results.json, table.md, ladder.png and ladder.svg.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="No notes.")
-def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
+@Heading.EXECUTION.option(
+    "--device",
+    type=DeviceType(),
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="auto, cpu, cuda or cuda:0: the GPU to measure.",
+)
+@Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes.")
+def bench(paper: str, size: str, output: str, device: str, quiet: bool) -> None:
     """Measure the methods of the papers gpualign grew out of, and its present kernels, on generated data.
 
     \b

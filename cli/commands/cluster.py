@@ -9,32 +9,23 @@ import click
 from gpualign.cli.options.clustering import cluster_options
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import run_options
-from gpualign.cli.options.input import drop_empty_option, input_options
+from gpualign.cli.options.headings import HeadedCommand
+from gpualign.cli.options.input import drop_empty_option, input_options, strict_option
 from gpualign.cli.options.output import cluster_output_options
 from gpualign.cli.options.scoring import scoring_options
 
 
-@click.command()
+@click.command(cls=HeadedCommand)
 @click.argument("seqs", type=PathType(), required=False)
-@cluster_options
 @scoring_options
+@cluster_options
 @input_options
 @drop_empty_option
+@strict_option
 @cluster_output_options
 @partial(run_options, resumable=False)
 def cluster(
     seqs: str | None,
-    edges: str | None,
-    ids: str | None,
-    distances: str | None,
-    max_distance: float | None,
-    min_identity: float | None,
-    min_coverage: float | None,
-    strand: str | None,
-    identity_def: int,
-    ambiguous: str | None,
-    method: str,
-    order: str | None,
     match: int | None,
     mismatch: int | None,
     gap_open: int | None,
@@ -42,12 +33,23 @@ def cluster(
     gap: int | None,
     matrix: str | None,
     edit: bool,
+    edges: str | None,
+    ids: str | None,
+    distances: str | None,
+    min_identity: float | None,
+    max_distance: float | None,
+    min_coverage: float | None,
+    strand: str | None,
+    identity_def: int,
+    ambiguous: str | None,
+    method: str,
+    order: str | None,
     alphabet: str,
-    allow_duplicates: bool,
     degap: bool,
+    allow_duplicates: bool,
     unknown: str | None,
-    strict: bool,
     drop_empty: bool,
+    strict: bool,
     output: str,
     format_: str | None,
     uc: str | None,
@@ -56,10 +58,10 @@ def cluster(
     threads: int | None,
     memory: int | None,
     dry_run: bool,
-    log: str | None,
-    summary: str | None,
     quiet: bool,
     verbose: bool,
+    log: str | None,
+    summary: str | None,
 ) -> None:
     """Cluster similar records: single, complete or average linkage, or greedy centroids.
 

@@ -16,15 +16,16 @@ from gpualign.cli.options.distance import (
     table_options,
 )
 from gpualign.cli.options.execution import going_on_options, nodes_option, run_options
+from gpualign.cli.options.headings import HeadedCommand, Heading
 
 if TYPE_CHECKING:
     from gpualign.jobs.output.shards import Shard
 
 
-@click.command()
+@click.command(cls=HeadedCommand)
 @click.argument("samples", type=PathType())
 @click.argument("others", type=PathType(), required=False)
-@click.option(
+@Heading.DISTANCE.option(
     "--metric",
     type=ChoiceType(["hamming", "fraction", "ibs", "allele", "jc69", "tn93", "king", "grm"]),
     default="hamming",
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     " allele: alleles that differ; king: kinship (KING-robust); grm: genomic relationship. Nucleotides: jc69, tn93: substitutions"
     " per site.",
 )
-@click.option(
+@Heading.DISTANCE.option(
     "--missing",
     type=ChoiceType(["pairwise", "complete", "as-difference"]),
     default="pairwise",
@@ -41,8 +42,10 @@ if TYPE_CHECKING:
     help="Missing calls: pairwise: skip the site for that pair; complete: skip sites where any sample lacks a call; as-difference: a"
     " missing call differs from every call.",
 )
-@click.option("--all-letters", is_flag=True, help="Alignments: compare every letter, also gaps.  [only A, C, G, T; others are missing]")
-@click.option(
+@Heading.DISTANCE.option(
+    "--all-letters", is_flag=True, help="Alignments: compare every letter, also gaps.  [only A, C, G, T; others are missing]"
+)
+@Heading.DISTANCE.option(
     "--min-compared",
     metavar="N|F",
     help="Pairs with fewer compared sites have no distance (nan) and are not near; a number with a point (0.5) is a fraction of the"
@@ -51,18 +54,18 @@ if TYPE_CHECKING:
 @sample_options
 @site_options
 @table_options
-@click.option("--allow-duplicates", is_flag=True, help="Number repeated sample ids (id, id_2, ...) instead of refusing them.")
-@click.option(
+@Heading.INPUT.option("--allow-duplicates", is_flag=True, help="Number repeated sample ids (id, id_2, ...) instead of refusing them.")
+@distance_output_options
+@Heading.PAIRS.option(
     "--add",
     type=PathType(),
     metavar="OLD",
     help="Incremental run: compare SAMPLES with each other and with OLD, but not OLD with itself.",
 )
-@distance_output_options
-@distance_kernel_option
-@going_on_options
-@nodes_option
 @run_options
+@nodes_option
+@going_on_options
+@distance_kernel_option
 def dist(
     samples: str,
     others: str | None,
@@ -85,27 +88,27 @@ def dist(
     transpose: bool,
     no_header: bool,
     allow_duplicates: bool,
-    add: str | None,
     output: str,
     format_: str | None,
     max_distance: float | None,
     clusters: str | None,
     min_kinship: float | None,
-    condensed: bool,
-    compared: bool,
     plot: str | None,
-    kernel: str,
-    resume: bool,
-    shard: Shard | None,
-    cluster: str | None,
+    compared: bool,
+    condensed: bool,
+    add: str | None,
     device: str,
     threads: int | None,
     memory: int | None,
     dry_run: bool,
-    log: str | None,
-    summary: str | None,
     quiet: bool,
     verbose: bool,
+    log: str | None,
+    summary: str | None,
+    cluster: str | None,
+    resume: bool,
+    shard: Shard | None,
+    kernel: str,
 ) -> None:
     """Exact SNP, genotype and allele (cgMLST) distances of all pairs of samples.
 

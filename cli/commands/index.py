@@ -11,27 +11,31 @@ import click
 
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import log_option
-from gpualign.cli.options.input import input_options, mask_lower_option
+from gpualign.cli.options.headings import HeadedCommand, Heading
+from gpualign.cli.options.input import input_options, mask_lower_option, strict_option
 
 
-@click.command()
+@click.command(cls=HeadedCommand)
 @click.argument("db", type=PathType())
-@click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="Index file to write, usually called NAME.gpa.")
 @input_options
 @mask_lower_option
+@strict_option
+@Heading.OUTPUT.option(
+    "-o", "--output", type=PathType(), required=True, metavar="FILE", help="Index file to write, usually called NAME.gpa."
+)
+@Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
 @log_option
-@click.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
 def index(
     db: str,
-    output: str,
     alphabet: str,
-    allow_duplicates: bool,
     degap: bool,
+    allow_duplicates: bool,
     unknown: str | None,
-    strict: bool,
     mask_lower: bool,
-    log: str | None,
+    strict: bool,
+    output: str,
     quiet: bool,
+    log: str | None,
 ) -> None:
     """Index a database of sequences for `gpualign sw`, which accepts the index as DB.
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from gpualign.cli.options.headings import HeadedCommand
 
-@click.command()
+
+@click.command(cls=HeadedCommand)
 def info() -> None:
     """Show engines, instruction sets, devices and versions.
 

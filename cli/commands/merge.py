@@ -8,6 +8,7 @@ import click
 
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import log_option
+from gpualign.cli.options.headings import HeadedCommand, Heading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
 _READ_BYTES = 64 << 20
 
 
-@click.command()
+@click.command(cls=HeadedCommand)
 @click.argument("parts", type=PathType(), nargs=-1, required=True)
-@click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="Output of the whole job; - is standard output.")
+@Heading.OUTPUT.option(
+    "-o", "--output", type=PathType(), required=True, metavar="FILE", help="Output of the whole job; - is standard output."
+)
+@Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
 @log_option
-@click.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
-def merge(parts: tuple[str, ...], output: str, log: str | None, quiet: bool) -> None:
+def merge(parts: tuple[str, ...], output: str, quiet: bool, log: str | None) -> None:
     """Join the part files written by runs with --shard into the output of the whole job.
 
     All parts of one job are needed, in any order: the same command, options and input, and every share once. The result is byte for byte

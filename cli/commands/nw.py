@@ -9,9 +9,10 @@ import click
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import global_kernel_options, going_on_options, nodes_option, run_options
-from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option
-from gpualign.cli.options.output import output_options, plot_option
-from gpualign.cli.options.scoring import scoring_options, strand_option
+from gpualign.cli.options.headings import HeadedCommand, Heading
+from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option, strand_option, strict_option
+from gpualign.cli.options.output import output_options
+from gpualign.cli.options.scoring import scoring_options
 from gpualign.cli.options.thresholds import group_options
 
 if TYPE_CHECKING:
@@ -23,45 +24,53 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.shards import Shard
 
 
-@click.command()
+@click.command(cls=HeadedCommand)
 @click.argument("seqs", type=PathType())
 @click.argument("seqs2", type=PathType(), required=False)
-@scoring_options
+@strand_option
 @input_options
 @drop_empty_option
 @mask_lower_option
-@click.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
-@click.option(
+@strict_option
+@scoring_options
+@Heading.SCORING.option(
     "--end-gaps",
     type=ChoiceType(["penalised", "free", "query", "target"]),
     default="penalised",
     show_default=True,
     help="Free end gaps. free: both ends of both sequences (overlap); query: gaps in the query (query inside target); target: the reverse.",
 )
-@click.option(
+@output_options
+@group_options
+@Heading.PAIRS.option(
     "--add",
     type=PathType(),
     metavar="OLD",
     help="Incremental run: compare SEQS with each other and with OLD, but not OLD with itself.",
 )
-@strand_option
-@group_options
-@output_options
-@plot_option
-@click.option(
+@Heading.PAIRS.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
+@run_options
+@nodes_option
+@going_on_options
+@global_kernel_options
+@Heading.PAPERS.option(
     "--traceback",
     type=ChoiceType(["device", "host"]),
     default="device",
     show_default=True,
     help="Where paths of alignments on a GPU are traced back; host copies whole matrices back, as Li et al. 2014 did.",
 )
-@global_kernel_options
-@going_on_options
-@nodes_option
-@run_options
 def nw(
     seqs: str,
     seqs2: str | None,
+    strand: str | None,
+    alphabet: str,
+    degap: bool,
+    allow_duplicates: bool,
+    unknown: str | None,
+    drop_empty: bool,
+    mask_lower: bool,
+    strict: bool,
     match: int | None,
     mismatch: int | None,
     gap_open: int | None,
@@ -69,47 +78,39 @@ def nw(
     gap: int | None,
     matrix: str | None,
     edit: bool,
-    alphabet: str,
-    allow_duplicates: bool,
-    degap: bool,
-    unknown: str | None,
-    strict: bool,
-    drop_empty: bool,
-    mask_lower: bool,
-    with_self: bool,
     end_gaps: str,
-    add: str | None,
-    strand: str | None,
-    groups: str | None,
-    between: bool,
-    within: bool,
     output: str,
     format_: str | None,
     fields: str | None,
     identity_def: int,
     ambiguous: str | None,
-    min_score: int | None,
     min_identity: float | None,
-    min_coverage: float | None,
     max_distance: float | None,
+    min_coverage: float | None,
+    min_score: int | None,
     nearest: int | None,
     value: str | None,
-    condensed: bool,
     plot: str | None,
-    traceback: str,
-    kernel: str,
-    transfer: str | None,
-    resume: bool,
-    shard: Shard | None,
-    cluster: str | None,
+    condensed: bool,
+    between: bool,
+    within: bool,
+    groups: str | None,
+    add: str | None,
+    with_self: bool,
     device: str,
     threads: int | None,
     memory: int | None,
     dry_run: bool,
-    log: str | None,
-    summary: str | None,
     quiet: bool,
     verbose: bool,
+    log: str | None,
+    summary: str | None,
+    cluster: str | None,
+    resume: bool,
+    shard: Shard | None,
+    kernel: str,
+    transfer: str | None,
+    traceback: str,
 ) -> None:
     """Global alignment (Needleman-Wunsch) of every pair: scores, identities, alignments.
 

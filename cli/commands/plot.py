@@ -9,40 +9,21 @@ import click
 
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
+from gpualign.cli.options.headings import HeadedCommand, Heading
 
 if TYPE_CHECKING:
     from gpualign.jobs.plotting.quantities import Quantity
     from gpualign.jobs.record_groups import Grouping
 
 
-@click.command()
+@click.command(cls=HeadedCommand)
 @click.argument("matrix", type=PathType())
-@click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="Picture to write: .png, .svg or .pdf.")
-@click.option(
+@Heading.INPUT.option(
     "--value",
     type=ChoiceType(["score", "identity", "distance", "kinship", "relationship"]),
     help="What the matrix holds.  [inferred from the name of the array in .npz, or from the diagonal]",
 )
-@click.option("--label", metavar="TEXT", help="Label of the colour bar.  [score, identity, distance, kinship or relationship]")
-@click.option("--title", metavar="TEXT", help="Title above the matrix.")
-@click.option("--cmap", metavar="NAME", help="Colour map, by its name in matplotlib.  [viridis; similar records are dark]")
-@click.option(
-    "--linkage",
-    type=ChoiceType(["average", "complete", "single", "weighted"]),
-    default="average",
-    show_default=True,
-    help="How the tree joins clusters: by the mean (average: UPGMA; weighted: WPGMA), largest (complete) or smallest (single) distance.",
-)
-@click.option("--tree", type=PathType(), metavar="FILE", help="Draw this tree (Newick) and order the records by it.")
-@click.option(
-    "--groups",
-    type=PathType(),
-    metavar="TABLE[:COLUMN,...]",
-    help="Colours beside the rows: a table with an id and one or more groups per line, separated by tabs, commas or semicolons; a"
-    " first line that does not begin with an id names the groups. TABLE:COLUMN,... uses these columns and shows numbers and dates as"
-    " gradients.",
-)
-@click.option(
+@Heading.ORDER.option(
     "--order",
     type=PathType(),
     default="tree",
@@ -50,20 +31,40 @@ if TYPE_CHECKING:
     metavar="tree|input|groups|FILE",
     help="Order of the records: by their tree, as in the matrix, by the first groups (by the tree within each), or as in a FILE of ids.",
 )
-@click.option("--vmin", type=float, metavar="V", help="Value of the first colour.  [0; identities: the smallest]")
-@click.option("--vmax", type=float, metavar="V", help="Value of the last colour.  [the largest; identities: 1]")
-@click.option("-q", "--quiet", is_flag=True, help="No notes.")
+@Heading.ORDER.option("--tree", type=PathType(), metavar="FILE", help="Draw this tree (Newick) and order the records by it.")
+@Heading.ORDER.option(
+    "--linkage",
+    type=ChoiceType(["average", "complete", "single", "weighted"]),
+    default="average",
+    show_default=True,
+    help="How the tree joins clusters: by the mean (average: UPGMA; weighted: WPGMA), largest (complete) or smallest (single) distance.",
+)
+@Heading.OUTPUT.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="Picture to write: .png, .svg or .pdf.")
+@Heading.OUTPUT.option("--title", metavar="TEXT", help="Title above the matrix.")
+@Heading.OUTPUT.option("--label", metavar="TEXT", help="Label of the colour bar.  [score, identity, distance, kinship or relationship]")
+@Heading.COLOURS.option(
+    "--groups",
+    type=PathType(),
+    metavar="TABLE[:COLUMN,...]",
+    help="Colours beside the rows: a table with an id and one or more groups per line, separated by tabs, commas or semicolons; a"
+    " first line that does not begin with an id names the groups. TABLE:COLUMN,... uses these columns and shows numbers and dates as"
+    " gradients.",
+)
+@Heading.COLOURS.option("--cmap", metavar="NAME", help="Colour map, by its name in matplotlib.  [viridis; similar records are dark]")
+@Heading.COLOURS.option("--vmin", type=float, metavar="V", help="Value of the first colour.  [0; identities: the smallest]")
+@Heading.COLOURS.option("--vmax", type=float, metavar="V", help="Value of the last colour.  [the largest; identities: 1]")
+@Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes.")
 def plot(
     matrix: str,
-    output: str,
     value: str | None,
-    label: str | None,
-    title: str | None,
-    cmap: str | None,
-    linkage: str,
-    tree: str | None,
-    groups: str | None,
     order: str,
+    tree: str | None,
+    linkage: str,
+    output: str,
+    title: str | None,
+    label: str | None,
+    groups: str | None,
+    cmap: str | None,
     vmin: float | None,
     vmax: float | None,
     quiet: bool,

@@ -9,7 +9,8 @@ import click
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import going_on_options, local_kernel_option, nodes_option, run_options
-from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option, mask_option
+from gpualign.cli.options.headings import HeadedCommand, Heading
+from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option, mask_option, strict_option
 from gpualign.cli.options.output import hit_options
 from gpualign.cli.options.param_types import WholeType
 from gpualign.cli.options.scoring import local_scoring_options
@@ -19,77 +20,78 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.specs import HitSpec, OutputSpec
 
 
-@click.command()
+@click.command(cls=HeadedCommand)
 @click.argument("query", type=PathType())
 @click.argument("db", type=PathType(), required=False)
-@local_scoring_options
-@input_options
-@drop_empty_option
-@mask_lower_option
-@click.option("--strand", type=ChoiceType(["both", "plus", "minus"]), help="DNA: strands of the queries to search.  [both]")
-@click.option(
+@Heading.INPUT.option(
     "--translate",
     type=ChoiceType(["query", "target", "both"]),
     help="Translate nucleotides in all six frames and search them as proteins: the queries (like blastx), DB (tblastn) or both (tblastx).",
 )
-@click.option(
+@Heading.INPUT.option(
     "--genetic-code", type=WholeType(1), metavar="N", help="With --translate: NCBI number of the genetic code.  [1, the standard code]"
 )
-@click.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
+@Heading.INPUT.option("--strand", type=ChoiceType(["both", "plus", "minus"]), help="DNA: strands of the queries to search.  [both]")
 @mask_option
+@input_options
+@drop_empty_option
+@mask_lower_option
+@strict_option
+@local_scoring_options
 @hit_options
-@click.option("--no-traceback", is_flag=True, help="Report only scores of hits, no alignments.")
-@click.option(
+@Heading.PAIRS.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
+@Heading.OUTPUT.option(
     "--all", "everything", is_flag=True, help="Write the score of every pair instead of hits, in input order (a table or a matrix)."
 )
-@local_kernel_option
-@going_on_options
-@nodes_option
+@Heading.OUTPUT.option("--no-traceback", is_flag=True, help="Report only scores of hits, no alignments.")
 @run_options
+@nodes_option
+@going_on_options
+@local_kernel_option
 def sw(
     query: str,
     db: str | None,
+    translate: str | None,
+    genetic_code: int | None,
+    strand: str | None,
+    mask: str | None,
+    alphabet: str,
+    degap: bool,
+    allow_duplicates: bool,
+    unknown: str | None,
+    drop_empty: bool,
+    mask_lower: bool,
+    strict: bool,
     match: int | None,
     mismatch: int | None,
     gap_open: int | None,
     gap_extend: int | None,
     gap: int | None,
     matrix: str | None,
-    alphabet: str,
-    allow_duplicates: bool,
-    degap: bool,
-    unknown: str | None,
-    strict: bool,
-    drop_empty: bool,
-    mask_lower: bool,
-    strand: str | None,
-    translate: str | None,
-    genetic_code: int | None,
-    with_self: bool,
-    mask: str | None,
     output: str,
     format_: str | None,
     fields: str | None,
     identity_def: int,
     max_hits: int | None,
-    min_score: int | None,
     max_evalue: float | None,
     min_identity: float | None,
+    min_score: int | None,
     evalue: str | None,
-    no_traceback: bool,
+    with_self: bool,
     everything: bool,
-    kernel: str,
-    resume: bool,
-    shard: Shard | None,
-    cluster: str | None,
+    no_traceback: bool,
     device: str,
     threads: int | None,
     memory: int | None,
     dry_run: bool,
-    log: str | None,
-    summary: str | None,
     quiet: bool,
     verbose: bool,
+    log: str | None,
+    summary: str | None,
+    cluster: str | None,
+    resume: bool,
+    shard: Shard | None,
+    kernel: str,
 ) -> None:
     """Local alignment (Smith-Waterman): every query against every sequence of DB, the best hits of each query first.
 

@@ -7,26 +7,27 @@ import click
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import NameType, PathType
 from gpualign.cli.options.execution import log_option
+from gpualign.cli.options.headings import HeadedCommand, Heading
 
 
-@click.command()
+@click.command(cls=HeadedCommand)
 @click.argument("matrix", type=PathType(), required=False)
-@click.option("--edges", type=PathType(), metavar="LIST", help="List of pairs with distances or identities, instead of MATRIX.")
-@click.option(
+@Heading.INPUT.option("--edges", type=PathType(), metavar="LIST", help="List of pairs with distances or identities, instead of MATRIX.")
+@Heading.METHOD.option(
     "--method",
     type=ChoiceType(["nj", "upgma", "mst"]),
     default="nj",
     show_default=True,
     help="nj: neighbour joining; upgma: average linkage; mst: minimum spanning tree, whose nodes are the records.",
 )
-@click.option(
+@Heading.METHOD.option(
     "--root",
     type=NameType(),
     metavar="ID|midpoint",
     help="Root of the nj tree: the middle of the branch to record ID (the outgroup), or midpoint: half way between the two records that"
     " are farthest apart.  [none]",
 )
-@click.option(
+@Heading.OUTPUT.option(
     "-o",
     "--output",
     type=PathType(),
@@ -34,9 +35,9 @@ from gpualign.cli.options.execution import log_option
     metavar="FILE",
     help="Write Newick; with mst and FILE.tsv a table of edges.  [standard output]",
 )
+@Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes.")
 @log_option
-@click.option("-q", "--quiet", is_flag=True, help="No notes.")
-def tree(matrix: str | None, edges: str | None, method: str, root: str | None, output: str, log: str | None, quiet: bool) -> None:
+def tree(matrix: str | None, edges: str | None, method: str, root: str | None, output: str, quiet: bool, log: str | None) -> None:
     """Build a tree of the records of a distance matrix or a list of pairs.
 
     MATRIX is written by `nw` or `dist`, as .npy (ids in MATRIX.ids.txt beside it), .npz, a table of text or PHYLIP; - is standard input.

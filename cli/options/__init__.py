@@ -1,4 +1,4 @@
-"""Command options, as decorators: one module per help section."""
+"""Command options, as decorators: one module per topic. `headings` says how --help groups them."""
 
 from __future__ import annotations
 

@@ -2,46 +2,47 @@
 
 from __future__ import annotations
 
-import click
-
 from gpualign.cli.options import F, stack
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
+from gpualign.cli.options.headings import Heading
+from gpualign.cli.options.input import strand_option
 from gpualign.cli.options.param_types import FiniteType
-from gpualign.cli.options.scoring import strand_option
 from gpualign.cli.options.thresholds import ambiguous_option, identity_option
 
 
 def cluster_options(function: F) -> F:
     """Add the options for distance sources, thresholds and clustering methods."""
     return stack(
-        click.option(
+        Heading.INPUT.option(
             "--edges",
             type=PathType(),
             metavar="FILE",
             help="Read the pairs from this list instead of aligning: columns query, target and distance or identity, as written by nw and"
             " dist --max-distance.",
         ),
-        click.option(
+        Heading.INPUT.option(
             "--ids",
             type=PathType(),
             metavar="FILE",
             help="With --edges: the ids of all records, one per line. Records without a pair become clusters of one.",
         ),
-        click.option(
+        Heading.INPUT.option(
             "--distances",
             type=PathType(),
             metavar="FILE",
             help="Read all pairs from this matrix of distances or identities, written by nw or dist: .npy, .npz or text.",
         ),
-        click.option(
+        Heading.PAIRS.option(
+            "--min-identity", type=FiniteType(), metavar="F", help="Pairs of this identity or more are near, from 0 to 1."
+        ),
+        Heading.PAIRS.option(
             "--max-distance",
             type=FiniteType(),
             metavar="D",
             help="Pairs at this distance or less are near: 1 - identity, with --edit the edit distance, or the value in the file.",
         ),
-        click.option("--min-identity", type=FiniteType(), metavar="F", help="Pairs of this identity or more are near, from 0 to 1."),
-        click.option(
+        Heading.PAIRS.option(
             "--min-coverage",
             type=FiniteType(),
             metavar="F",
@@ -50,7 +51,7 @@ def cluster_options(function: F) -> F:
         strand_option,
         identity_option(),
         ambiguous_option(),
-        click.option(
+        Heading.METHOD.option(
             "--method",
             type=ChoiceType(["single", "complete", "average", "greedy"]),
             default="single",
@@ -59,7 +60,7 @@ def cluster_options(function: F) -> F:
             " (UPGMA); greedy: each record joins the nearest centroid within the threshold, or becomes one. All but greedy need"
             " gpualign[linkage].",
         ),
-        click.option(
+        Heading.METHOD.option(
             "--order",
             type=ChoiceType(["length", "size", "input"]),
             help="Order for greedy: longest records first, most abundant first (;size=N in ids), or input order.  [length; input if lengths"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import click
-
 from gpualign.cli.options import F, stack
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import kernel_option
+from gpualign.cli.options.headings import Heading
 from gpualign.cli.options.output import condensed_option, file_options, plot_option
 from gpualign.cli.options.param_types import FiniteType, WholeType
 from gpualign.core.output.formats.registry import Results
@@ -16,7 +15,7 @@ from gpualign.core.output.formats.registry import Results
 def table_options(function: F) -> F:
     """Add the options for reading call tables."""
     return stack(
-        click.option(
+        Heading.INPUT.option(
             "--type",
             "type_",
             type=ChoiceType(["auto", "calls", "alleles", "centred", "abh"]),
@@ -25,23 +24,23 @@ def table_options(function: F) -> F:
             help="Tables: alleles: numbers or hashes of alleles (MLST, cgMLST, wgMLST), 0 is missing; calls: genotypes 0, 1, 2 or"
             " nucleotides; centred: genotypes -1, 0, 1; abh: genotypes A, H, B of a cross; auto: inferred from all cells.",
         ),
-        click.option("--ploidy", type=WholeType(1), metavar="P", help="Tables: genotypes are dosages from 0 to P."),
-        click.option("--missing-code", metavar="LIST", help="Tables: further values that mean a missing call, comma-separated."),
-        click.option(
+        Heading.INPUT.option("--ploidy", type=WholeType(1), metavar="P", help="Tables: genotypes are dosages from 0 to P."),
+        Heading.INPUT.option("--missing-code", metavar="LIST", help="Tables: further values that mean a missing call, comma-separated."),
+        Heading.INPUT.option(
             "--columns",
             type=PathType(),
             metavar="LIST|FILE",
             help="Tables: read only the columns with these titles, comma-separated or in a file, one per line.  [all except columns"
             " titled as metadata]",
         ),
-        click.option(
+        Heading.INPUT.option(
             "--ignore-columns",
             type=PathType(),
             metavar="LIST|FILE",
             help="Tables: skip the columns with these titles, given in the same way.",
         ),
-        click.option("--transpose", is_flag=True, help="Tables: rows are SNPs, columns are samples."),
-        click.option(
+        Heading.INPUT.option("--transpose", is_flag=True, help="Tables: rows are SNPs, columns are samples."),
+        Heading.INPUT.option(
             "--no-header",
             is_flag=True,
             help="Tables: the first line is data; sites (with --transpose: samples) are numbered from 1.",
@@ -52,14 +51,14 @@ def table_options(function: F) -> F:
 def sample_options(function: F) -> F:
     """Add the options for selecting samples."""
     return stack(
-        click.option(
+        Heading.SAMPLES_AND_SITES.option(
             "--exclude",
             type=PathType(),
             metavar="ID|FILE",
             multiple=True,
             help="Leave out this sample, or the samples listed in a file, one id per line; may be repeated.",
         ),
-        click.option(
+        Heading.SAMPLES_AND_SITES.option(
             "--min-called",
             metavar="N|F",
             help="Leave out samples with calls at fewer than N sites; a number with a point (0.5) is a fraction of the sites.",
@@ -70,16 +69,22 @@ def sample_options(function: F) -> F:
 def site_options(function: F) -> F:
     """Add the options for selecting sites."""
     return stack(
-        click.option(
+        Heading.SAMPLES_AND_SITES.option(
             "--regions",
             type=PathType(),
             metavar="LIST|BED",
             help="Use only sites in these regions: CHR, CHR:POS or CHR:FROM-TO, comma-separated, or a BED file.",
         ),
-        click.option("--mask", type=PathType(), metavar="BED", help="Leave out sites in the intervals of this BED file."),
-        click.option("--core", metavar="F", help="Use only sites called in at least this fraction of the samples, for instance 0.95."),
-        click.option("--maf", metavar="F", help="Use only sites with at least this minor allele frequency, for instance 0.05."),
-        click.option(
+        Heading.SAMPLES_AND_SITES.option(
+            "--mask", type=PathType(), metavar="BED", help="Leave out sites in the intervals of this BED file."
+        ),
+        Heading.SAMPLES_AND_SITES.option(
+            "--core", metavar="F", help="Use only sites called in at least this fraction of the samples, for instance 0.95."
+        ),
+        Heading.SAMPLES_AND_SITES.option(
+            "--maf", metavar="F", help="Use only sites with at least this minor allele frequency, for instance 0.05."
+        ),
+        Heading.SAMPLES_AND_SITES.option(
             "--nonfounders",
             is_flag=True,
             help="PLINK filesets: compute the allele frequencies for --maf and grm from all samples.  [from founders only: samples"
@@ -92,32 +97,32 @@ def distance_output_options(function: F) -> F:
     """Add the options for distance output."""
     return stack(
         *file_options(Results.DISTANCES),
-        click.option(
+        Heading.PAIRS.option(
             "--max-distance",
             type=FiniteType(),
             metavar="D",
             help="Write only pairs at this distance or less, one row each, without holding a matrix in memory.",
         ),
-        click.option(
+        Heading.OUTPUT.option(
             "--clusters",
             type=PathType(),
             metavar="FILE",
             help="With --max-distance: also write the single-linkage clusters of all samples, in a format of `gpualign cluster` (tsv, csv,"
             " uc, parquet, arrow).",
         ),
-        click.option(
+        Heading.PAIRS.option(
             "--min-kinship",
             type=FiniteType(),
             metavar="K",
             help="king, grm: write only pairs with at least this kinship (grm: relationship), one row each.",
         ),
-        condensed_option(),
-        click.option(
+        plot_option,
+        Heading.OUTPUT.option(
             "--compared",
             is_flag=True,
             help="Also write the number of compared sites: as a column (lists, tables), an array (npz) or a second matrix, FILE.compared.*",
         ),
-        plot_option,
+        condensed_option(),
     )(function)
 
 

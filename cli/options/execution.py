@@ -9,12 +9,13 @@ import click
 from gpualign.cli.options import F, stack
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import DeviceType, PathType
+from gpualign.cli.options.headings import Heading
 from gpualign.cli.options.param_types import ShardType, SizeType
 
 
 def kernel_option(names: Sequence[str], paper: str) -> Callable[[F], F]:
     """Return the option --kernel. names: kernels of `paper`, in addition to auto."""
-    return click.option(
+    return Heading.PAPERS.option(
         "--kernel",
         type=ChoiceType(["auto", *names]),
         default="auto",
@@ -27,7 +28,7 @@ def global_kernel_options(function: F) -> F:
     """Add --kernel with the kernels of Li 2014, and --transfer."""
     return stack(
         kernel_option(["rodinia", "tiled-dscan", "dscan", "rscan", "li-auto"], "Li et al. 2014 (linear gaps)"),
-        click.option(
+        Heading.PAPERS.option(
             "--transfer",
             type=ChoiceType(["pageable", "pinned", "double"]),
             help="How the matrices of Li's kernels are copied back: through pageable memory, pinned (page-locked) memory, or pinned memory"
@@ -44,8 +45,10 @@ def local_kernel_option(function: F) -> F:
 def going_on_options(function: F) -> F:
     """Add --resume and --shard."""
     return stack(
-        click.option("--resume", is_flag=True, help="Resume an interrupted run of the same command; start from scratch if there is none."),
-        click.option(
+        Heading.LONG_RUNS.option(
+            "--resume", is_flag=True, help="Resume an interrupted run of the same command; start from scratch if there is none."
+        ),
+        Heading.LONG_RUNS.option(
             "--shard",
             type=ShardType(),
             metavar="K/N",
@@ -56,7 +59,7 @@ def going_on_options(function: F) -> F:
 
 def nodes_option(function: F) -> F:
     """Add --cluster."""
-    return click.option(
+    return Heading.EXECUTION.option(
         "--cluster",
         metavar="NAME",
         help="Compute with other processes or machines: tls://HOST:PORT or dask://HOST:PORT: a Dask scheduler; dask:N: N processes on this"
@@ -70,7 +73,7 @@ def log_option(function: F) -> F:
 
 
 def _log_option(more: str) -> Callable[[F], F]:
-    return click.option(
+    return Heading.MESSAGES.option(
         "--log", type=PathType(), metavar="FILE", help=f"Also write all messages to this file, with timestamps, even with -q{more}."
     )
 
@@ -78,7 +81,7 @@ def _log_option(more: str) -> Callable[[F], F]:
 def run_options(function: F, resumable: bool = True) -> F:
     """Add the options for devices, memory, messages and --dry-run. resumable: whether the command has --resume."""
     return stack(
-        click.option(
+        Heading.EXECUTION.option(
             "--device",
             type=DeviceType(),
             default="auto",
@@ -87,25 +90,27 @@ def run_options(function: F, resumable: bool = True) -> F:
             help="auto (the first GPU, or the CPU if that is faster or there is no GPU), cpu, cuda, cuda:0,1, cuda:all, all (every GPU "
             "and the CPU), or a list such as cpu,cuda:0.",
         ),
-        click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [the CPUs this process may use]"),
-        click.option(
+        Heading.EXECUTION.option(
+            "--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [the CPUs this process may use]"
+        ),
+        Heading.EXECUTION.option(
             "--memory",
             type=SizeType(),
             metavar="SIZE",
             help="Memory budget, for instance 500M.  [2G, at most half of the machine's memory]",
         ),
-        click.option(
+        Heading.LONG_RUNS.option(
             "--dry-run",
             is_flag=True,
             help="Print the plan, the memory it needs, and the estimated time and output size, without running it.",
         ),
+        Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes and no progress on stderr."),
+        Heading.MESSAGES.option("-v", "--verbose", is_flag=True, help="Also report which kernel runs and how the work is divided."),
         _log_option("; --resume appends to it" if resumable else ""),
-        click.option(
+        Heading.MESSAGES.option(
             "--summary",
             type=PathType(),
             metavar="FILE",
             help="Also write a JSON summary of the run (inputs, work, outputs) to this file; NAME_mqc.json makes a MultiQC section.",
         ),
-        click.option("-q", "--quiet", is_flag=True, help="No notes and no progress on stderr."),
-        click.option("-v", "--verbose", is_flag=True, help="Also report which kernel runs and how the work is divided."),
     )(function)

@@ -1,53 +1,65 @@
-"""Input options: alphabet, ids, gaps, unusual letters and masking."""
+"""Input options: strands, alphabet, ids, gaps, unusual letters and masking."""
 
 from __future__ import annotations
 
-import click
-
 from gpualign.cli.options import F, stack
 from gpualign.cli.options.choice_suggestions import ChoiceType
+from gpualign.cli.options.headings import Heading
+
+
+def strand_option(function: F) -> F:
+    """Add --strand."""
+    return Heading.INPUT.option(
+        "--strand",
+        type=ChoiceType(["both", "plus"]),
+        help="DNA only. both: also align the query's reverse complement and keep the better strand.  [plus]",
+    )(function)
 
 
 def input_options(function: F) -> F:
-    """Add the options for alphabet, repeated ids, gaps, unknown letters and truncated files."""
+    """Add the options for alphabet, gaps, repeated ids and unknown letters."""
     return stack(
-        click.option(
+        Heading.INPUT.option(
             "--alphabet",
             type=ChoiceType(["auto", "dna", "protein"]),
             default="auto",
             show_default=True,
             help="auto: DNA if every letter is an IUPAC nucleotide code and 80 % are A, C, G, T, U or N.",
         ),
-        click.option("--allow-duplicates", is_flag=True, help="Number repeated ids (id, id_2, ...) instead of refusing them."),
-        click.option("--degap", is_flag=True, help="Remove the gaps (- and .) of aligned sequences instead of refusing them."),
-        click.option(
+        Heading.INPUT.option("--degap", is_flag=True, help="Remove the gaps (- and .) of aligned sequences instead of refusing them."),
+        Heading.INPUT.option("--allow-duplicates", is_flag=True, help="Number repeated ids (id, id_2, ...) instead of refusing them."),
+        Heading.INPUT.option(
             "--unknown",
             type=ChoiceType(["n", "x"]),
             help="Read . and ? and letters of no alphabet as N (n: DNA) or X (x: protein) instead of refusing them.",
-        ),
-        click.option(
-            "--strict",
-            is_flag=True,
-            help="Refuse input whose last line has no line end: it may be truncated. For pipes a note is always printed.",
         ),
     )(function)
 
 
 def drop_empty_option(function: F) -> F:
     """Add --drop-empty, for records without letters, such as reads left empty by trimming."""
-    return click.option("--drop-empty", is_flag=True, help="Leave out records without letters instead of refusing them.")(function)
+    return Heading.INPUT.option("--drop-empty", is_flag=True, help="Leave out records without letters instead of refusing them.")(function)
 
 
 def mask_lower_option(function: F) -> F:
     """Add --mask-lower, for letters masked in the input files."""
-    return click.option(
+    return Heading.INPUT.option(
         "--mask-lower", is_flag=True, help="Read lower-case letters as N (proteins: X), for example soft-masked repeats of genomes."
+    )(function)
+
+
+def strict_option(function: F) -> F:
+    """Add --strict, which refuses truncated files."""
+    return Heading.INPUT.option(
+        "--strict",
+        is_flag=True,
+        help="Refuse input whose last line has no line end: it may be truncated. For pipes a note is always printed.",
     )(function)
 
 
 def mask_option(function: F) -> F:
     """Add --mask, which masks low-complexity regions of the queries."""
-    return click.option(
+    return Heading.INPUT.option(
         "--mask",
         type=ChoiceType(["seg", "dust", "none"]),
         help="Mask low-complexity parts of the queries: proteins by SEG, DNA by DUST.  [seg or dust; none with --evalue none and with"

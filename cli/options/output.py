@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import click
-
 from gpualign.cli.options import F, stack
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import ListType, PathType
+from gpualign.cli.options.headings import Heading
 from gpualign.cli.options.thresholds import ambiguous_option, hit_thresholds, identity_option, pair_thresholds
 from gpualign.core.output.formats.registry import Results, formats_of
 
@@ -17,7 +16,7 @@ def file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
     """Return the options --output and --format, with the formats of `results`."""
     formats = list(dict.fromkeys(name for kind in results for name in formats_of(kind)))
     return (
-        click.option(
+        Heading.OUTPUT.option(
             "-o",
             "--output",
             type=PathType(),
@@ -25,7 +24,7 @@ def file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
             metavar="FILE",
             help="Write to FILE, whose suffix sets the format; .gz compresses text.  [standard output]",
         ),
-        click.option(
+        Heading.OUTPUT.option(
             "--format",
             "format_",
             type=ChoiceType(formats),
@@ -42,16 +41,16 @@ _FIELDS = (
 
 def condensed_option() -> Callable[[F], F]:
     """Return the option --condensed, which writes one-set matrices as vectors."""
-    return click.option(
+    return Heading.OUTPUT.option(
         "--condensed", is_flag=True, help="With .npy and .npz: write only pairs i < j, as a vector in scipy's condensed form."
     )
 
 
 def output_options(function: F) -> F:
-    """Add the options for pair output: file, columns, thresholds and values."""
+    """Add the options for pair output: file, columns, thresholds, values and a heat map."""
     return stack(
         *file_options(Results.PAIRS),
-        click.option(
+        Heading.OUTPUT.option(
             "--fields",
             type=ListType(_FIELDS),
             metavar="LIST",
@@ -61,12 +60,13 @@ def output_options(function: F) -> F:
         identity_option(),
         ambiguous_option(),
         *pair_thresholds(),
-        click.option(
+        Heading.OUTPUT.option(
             "--value",
             type=ChoiceType(["score", "identity", "distance"]),
             help="Write a matrix of these values (csr: only pairs that pass); distance is 1 - identity, with --edit the edit distance."
             "  [in matrix formats: score; with phylip and --edit: distance]",
         ),
+        plot_option,
         condensed_option(),
     )(function)
 
@@ -75,7 +75,7 @@ def hit_options(function: F) -> F:
     """Add the options for hit output: file, columns and thresholds."""
     return stack(
         *file_options(Results.HITS, Results.SCORES),
-        click.option(
+        Heading.OUTPUT.option(
             "--fields",
             type=ListType(f"bits,evalue,qframe,tframe,{_FIELDS}"),
             metavar="LIST",
@@ -92,14 +92,16 @@ def cluster_output_options(function: F) -> F:
     """Add the options for cluster output."""
     return stack(
         *file_options(Results.CLUSTERS),
-        click.option("--uc", type=PathType(), metavar="FILE", help="Also write the clusters in .uc format (usearch, vsearch)."),
-        click.option("--representatives", type=PathType(), metavar="FILE", help="Also write the representative of each cluster as FASTA."),
+        Heading.OUTPUT.option("--uc", type=PathType(), metavar="FILE", help="Also write the clusters in .uc format (usearch, vsearch)."),
+        Heading.OUTPUT.option(
+            "--representatives", type=PathType(), metavar="FILE", help="Also write the representative of each cluster as FASTA."
+        ),
     )(function)
 
 
 def plot_option(function: F) -> F:
     """Add --plot, which draws the matrix."""
-    return click.option(
+    return Heading.OUTPUT.option(
         "--plot",
         type=PathType(),
         metavar="FILE",

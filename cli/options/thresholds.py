@@ -9,12 +9,13 @@ import click
 from gpualign.cli.options import F, stack
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
+from gpualign.cli.options.headings import Heading
 from gpualign.cli.options.param_types import FiniteType, WholeType
 
 
 def identity_option() -> Callable[[F], F]:
     """Return the option --identity-def."""
-    return click.option(
+    return Heading.SCORING.option(
         "--identity-def",
         type=click.IntRange(0, 4),
         default=2,
@@ -27,7 +28,7 @@ def identity_option() -> Callable[[F], F]:
 
 def ambiguous_option() -> Callable[[F], F]:
     """Return the option --ambiguous."""
-    return click.option(
+    return Heading.SCORING.option(
         "--ambiguous",
         type=ChoiceType(["unequal", "compatible", "skip"]),
         help="Ambiguity letters in identities: unequal: match only the same letter; compatible: match letters that may stand for the same"
@@ -38,21 +39,23 @@ def ambiguous_option() -> Callable[[F], F]:
 def pair_thresholds() -> tuple[Callable[[F], F], ...]:
     """Return the options that select the pairs to write."""
     return (
-        click.option("--min-score", type=WholeType(), metavar="S", help="Write only pairs with score S or more."),
-        click.option("--min-identity", type=FiniteType(), metavar="F", help="Write only pairs with this identity or more, from 0 to 1."),
-        click.option(
-            "--min-coverage",
-            type=FiniteType(),
-            metavar="F",
-            help="Write only pairs in which at least this fraction of each sequence is aligned to letters of the other.",
+        Heading.PAIRS.option(
+            "--min-identity", type=FiniteType(), metavar="F", help="Write only pairs with this identity or more, from 0 to 1."
         ),
-        click.option(
+        Heading.PAIRS.option(
             "--max-distance",
             type=FiniteType(),
             metavar="D",
             help="Write only pairs at this distance or less: 1 - identity, with --edit the edit distance.",
         ),
-        click.option(
+        Heading.PAIRS.option(
+            "--min-coverage",
+            type=FiniteType(),
+            metavar="F",
+            help="Write only pairs in which at least this fraction of each sequence is aligned to letters of the other.",
+        ),
+        Heading.PAIRS.option("--min-score", type=WholeType(), metavar="S", help="Write only pairs with score S or more."),
+        Heading.PAIRS.option(
             "--nearest",
             type=WholeType(1),
             metavar="K",
@@ -65,16 +68,18 @@ def pair_thresholds() -> tuple[Callable[[F], F], ...]:
 def hit_thresholds() -> tuple[Callable[[F], F], ...]:
     """Return the options that select the hits to write."""
     return (
-        click.option(
+        Heading.PAIRS.option(
             "--max-hits",
             type=WholeType(1),
             metavar="K",
             help="Write only the K best hits of each query.  [all that pass; 25 without a threshold]",
         ),
-        click.option("--min-score", type=WholeType(), metavar="S", help="Write all hits with score S or more."),
-        click.option("--max-evalue", type=FiniteType(), metavar="E", help="Write all hits with E-value E or less."),
-        click.option("--min-identity", type=FiniteType(), metavar="F", help="Write all hits with this identity or more, from 0 to 1."),
-        click.option(
+        Heading.PAIRS.option("--max-evalue", type=FiniteType(), metavar="E", help="Write all hits with E-value E or less."),
+        Heading.PAIRS.option(
+            "--min-identity", type=FiniteType(), metavar="F", help="Write all hits with this identity or more, from 0 to 1."
+        ),
+        Heading.PAIRS.option("--min-score", type=WholeType(), metavar="S", help="Write all hits with score S or more."),
+        Heading.SCORING.option(
             "--evalue",
             type=ChoiceType(["table", "estimate", "none"], of_numbers="--max-evalue"),
             help="Parameters of E-values: published for BLAST (table), or estimated from simulated sequences.  [table if it covers the"
@@ -86,12 +91,12 @@ def hit_thresholds() -> tuple[Callable[[F], F], ...]:
 def group_options(function: F) -> F:
     """Add the options that select pairs according to record groups."""
     return stack(
-        click.option(
+        Heading.PAIRS.option("--between", is_flag=True, help="Only pairs of records from different groups."),
+        Heading.PAIRS.option("--within", is_flag=True, help="Only pairs of records from the same group."),
+        Heading.PAIRS.option(
             "--groups",
             type=PathType(),
             metavar="TABLE",
             help="With --between or --within: a table of ids and groups, which assigns each record to a group.",
         ),
-        click.option("--between", is_flag=True, help="Only pairs of records from different groups."),
-        click.option("--within", is_flag=True, help="Only pairs of records from the same group."),
     )(function)

@@ -1,0 +1,66 @@
+"""Headings of the options in `--help`. Every option names its heading, and a command shows its options below theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+import click
+
+from gpualign.cli.options import F
+
+_MAX_WIDTH = 30
+"""Width of the column of names, as in Click. Where an option's names are longer, its help begins on the next line."""
+
+
+class Heading(Enum):
+    """Headings in the order in which commands show them."""
+
+    INPUT = "Input"
+    SCORING = "Scoring"
+    DISTANCE = "Distance"
+    SAMPLES_AND_SITES = "Which samples and sites"
+    PAIRS = "Which pairs"
+    METHOD = "Method"
+    ORDER = "Order of the records"
+    OUTPUT = "What is written"
+    COLOURS = "Colours"
+    EXECUTION = "Where and how it runs"
+    LONG_RUNS = "Long runs"
+    MESSAGES = "Messages"
+    PAPERS = "Methods of papers"
+
+    def option(self, *names: str, **settings: Any) -> Callable[[F], F]:
+        """Return the decorator `click.option`, for an option below this heading."""
+        return click.option(*names, cls=HeadedOption, heading=self, **settings)
+
+
+class HeadedOption(click.Option):
+    """An option that has a heading."""
+
+    def __init__(self, *names: Any, heading: Heading, **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.heading = heading
+
+
+class HeadedCommand(click.Command):
+    """A command whose help shows the options below their headings, and within each in the order of its decorators."""
+
+    def sections(self, ctx: click.Context) -> dict[Heading, list[tuple[str, str]]]:
+        """Return the options as (names, help), by their headings."""
+        found: dict[Heading, list[tuple[str, str]]] = {heading: [] for heading in Heading}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
+                # Click makes --help by itself.
+                found[param.heading if isinstance(param, HeadedOption) else Heading.MESSAGES].append(record)
+        return {heading: records for heading, records in found.items() if records}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections = self.sections(ctx)
+        lengths = [len(names) for records in sections.values() for names, _ in records]
+        width = min(max(lengths), _MAX_WIDTH)
+        for heading, records in sections.items():
+            with formatter.section(heading.value):
+                # Padded, or each section would have columns of its own.
+                formatter.write_dl([(f"{names:<{width}}", text) for names, text in records], col_max=_MAX_WIDTH)
