@@ -16,6 +16,7 @@ from click_man.man import ManPage
 
 from gpualign import __version__
 from gpualign.cli.main import CONTEXT, cli
+from gpualign.cli.options.headings import HeadedCommand, Heading
 
 SHARE = Path(__file__).resolve().parent / "share"
 
@@ -55,11 +56,23 @@ def _page(context: click.Context) -> str:
     page.short_help = _escaped(_short(command))
     page.synopsis = " ".join(command.collect_usage_pieces(context))
     page.description = cleandoc(command.help or "")
+    if isinstance(command, HeadedCommand):
+        return _with_headings(page, command.sections(context))
     options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
     page.options = [record for option in options if (record := option.get_help_record(context))]
     if isinstance(command, click.Group):
         page.commands = [(name, _short(one)) for name, one in command.commands.items()]
     return str(page)
+
+
+def _with_headings(page: _Page, sections: dict[Heading, list[tuple[str, str]]]) -> str:
+    """The text of a page with options below headings. click-man writes a single list, so each is cut from a page of its own."""
+    start, lists = ".SH OPTIONS\n", ""
+    for heading, records in sections.items():
+        page.options = records
+        top, _, options = str(page).partition(start)
+        lists += f".SS {heading.value}\n{options}"
+    return f"{top}{start}{lists}"
 
 
 def contents() -> dict[str, str]:
