@@ -29,7 +29,7 @@ def main() -> NoReturn:
     from gpualign.cli.main import run
 
     code = run()
-    signals.finished()
+    signals.ignore_signals()
     # Otherwise Python would search all functions of all libraries for cycles before it exits: a tenth of a short run.
     gc.freeze()
     codes.append(code)

@@ -98,7 +98,7 @@ def run() -> int:
         with suppress(signals.Stopped):  # a second signal during the cleanup
             signals.run_cleanups()
         # A library that a signal interrupts may raise any exception.
-        if stopped := signals.ending():
+        if stopped := signals.exit_message_and_code():
             return _fail(*stopped)
         return _explain(error, stdout)
 
@@ -117,12 +117,12 @@ def _explain(error: BaseException, stdout: object) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if isinstance(error, GpualignError):
-        return _fail(f"{for_command_line(error.message)}{signals.advice()}", error.exit_code)
+        return _fail(f"{for_command_line(error.message)}{signals.resume_hint_suffix()}", error.exit_code)
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{place}{error.strerror or error}{signals.advice()}", 1)
+        return _fail(f"{place}{error.strerror or error}{signals.resume_hint_suffix()}", 1)
     if isinstance(error, MemoryError):
-        return _fail(f"out of memory; lower --memory or --threads{signals.advice()}", 1)
+        return _fail(f"out of memory; lower --memory or --threads{signals.resume_hint_suffix()}", 1)
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         return _fail("interrupted", 130)
     import shlex

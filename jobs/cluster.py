@@ -20,7 +20,7 @@ from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Thr
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
-from gpualign.core.common.fractions import check_fraction, describe_percentage
+from gpualign.core.common.parameter_fractions import check_fraction, describe_percentage
 from gpualign.core.common.units import format_bytes
 from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_equal, no_duplicates
 from gpualign.core.output.matrix import CondensedSink

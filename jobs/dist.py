@@ -15,7 +15,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.common.fractions import check_fraction, describe_percentage
+from gpualign.core.common.parameter_fractions import check_fraction, describe_percentage
 from gpualign.core.common.units import format_bytes
 from gpualign.core.distance import runner
 from gpualign.core.distance.calls import Samples

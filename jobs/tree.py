@@ -11,7 +11,7 @@ import numpy as np
 
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.common.errors import InputError, RunError, parameter, quoted
-from gpualign.core.common.suggestions import several_nearest
+from gpualign.core.common.suggestions import nearest_names
 from gpualign.core.sequences.ids import changed_ids, describe_changed
 from gpualign.core.trees.methods import neighbour_joining, spanning, spanning_all, upgma
 from gpualign.core.trees.newick import parse_newick
@@ -98,6 +98,6 @@ def _record_of(root: str, ids: Sequence[str]) -> int:
     """Return the index of the record with this id. Raises `InputError` naming similar ids."""
     if root in ids:
         return ids.index(root)
-    near = several_nearest(root, ids, _MAX_SUGGESTED)
+    near = nearest_names(root, ids, _MAX_SUGGESTED)
     similar = f"similar ids: {', '.join(map(quoted, near))}" if near else f"the first id is {quoted(ids[0])}"
     raise InputError(f"{parameter('root')}: no record is called {quoted(root)}; {similar}")

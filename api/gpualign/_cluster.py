@@ -18,7 +18,7 @@ from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.clustering.greedy import ORDERS
 from gpualign.core.clustering.precomputed import MatrixOfPairs
 from gpualign.core.common.errors import InputError
-from gpualign.core.common.fractions import check_fraction
+from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.distance.metrics import METRICS
 from gpualign.core.sequences.strands_frames import BOTH, PLUS
 from gpualign.jobs.cluster import METHODS, ClusterJob, ClusterOptions, prepare, prepare_precomputed

@@ -27,7 +27,7 @@ from gpualign._output import checked_output, filled_values
 from gpualign._results import Matrix
 from gpualign._sequences import Path, check_binary, checked_path, is_missing, is_numbered
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.common.fractions import exact_fraction, sites_or_fraction
+from gpualign.core.common.parameter_fractions import exact_fraction, sites_or_fraction
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.output.matrix import MatrixSink
 from gpualign.core.distance.readers.array import CallArray, read_arrays

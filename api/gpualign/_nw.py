@@ -29,7 +29,7 @@ from gpualign.core.alignment.ambiguity import Rule, check_rule
 from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.task import Detail, EndGaps
 from gpualign.core.common.errors import InputError
-from gpualign.core.common.fractions import check_fraction
+from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
 from gpualign.core.output.matrix_value import MatrixValue

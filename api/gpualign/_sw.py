@@ -30,7 +30,7 @@ from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.errors import InputError
-from gpualign.core.common.fractions import check_fraction
+from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.files.paths import is_index
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.output.writer import NullWriter

@@ -149,7 +149,7 @@ def dist(
     from gpualign.cli.options.workers import find_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
-    from gpualign.core.common.fractions import sites_or_fraction
+    from gpualign.core.common.parameter_fractions import sites_or_fraction
     from gpualign.core.distance.metrics import MissingRule
     from gpualign.core.distance.output.base import AnySink
     from gpualign.core.distance.runner import DistanceTotals

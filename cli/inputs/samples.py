@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.common.fractions import sites_or_fraction
+from gpualign.core.common.parameter_fractions import sites_or_fraction
 from gpualign.core.files.decompression import unpack
 from gpualign.jobs.output.atomic_files import open_input
 from gpualign.jobs.sample_selection import SampleFilters

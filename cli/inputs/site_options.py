@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpualign.core.common.fractions import exact_fraction
+from gpualign.core.common.parameter_fractions import exact_fraction
 from gpualign.core.distance.intervals import GenomicIntervals, read_bed
 from gpualign.core.distance.site_filters import SiteFilters
 from gpualign.jobs.output.atomic_files import open_input

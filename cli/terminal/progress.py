@@ -49,7 +49,7 @@ class ProgressBar:
                 leave=False,
                 bar_format="{percentage:3.0f}% |{bar}| {n:,.1f}/{total:,.1f} " + prefix + self._unit + "{postfix} [{elapsed}<{remaining}]",
             )
-        signals.ask(lambda: self._answer(self.line()))
+        signals.set_progress_hook(lambda: self._answer(self.line()))
         return self
 
     def expect(self, work: int) -> None:
@@ -85,7 +85,7 @@ class ProgressBar:
         return f"{rate / size:.3g} {(prefix + _RATES[self._unit]).lstrip()}"
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        signals.ask(None)
+        signals.set_progress_hook(None)
         if self._shown:
             self._bar.close()
 

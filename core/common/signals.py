@@ -7,7 +7,7 @@ during an import or in library code can be swallowed or turned into a different 
 that the process was started to ignore (`nohup`, a background job) remains ignored. Before `install()`, in the few milliseconds of startup,
 Python itself handles signals.
 
-SIGUSR1 does not end the run: it asks for the run's progress (`ask`), and is ignored as long as there is nothing to report.
+SIGUSR1 does not end the run: it asks for the run's progress (`set_progress_hook`), and is ignored as long as there is nothing to report.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class _State:
     name: str | None = None
     since = 0.0
     repeated = False
-    advice: str | None = None
+    resume_hint: str | None = None
     written = False
     deferring = 0
     pending: int | None = None
     can_ask = False
-    answer: Callable[[], None] | None = None
+    progress_hook: Callable[[], None] | None = None
     exit_message_hook: Callable[[str], None] | None = None
 
 
@@ -57,22 +57,22 @@ def install() -> None:
         _State.can_ask = True
 
 
-def ask(answer: Callable[[], None] | None) -> None:
+def set_progress_hook(hook: Callable[[], None] | None) -> None:
     """Set the function that SIGUSR1 calls, in the main thread between any two steps; None removes it.
 
     Has no effect before `install`, or if the process was started to ignore the signal.
     """
-    _State.answer = answer
-    if answer is not None and _ASKING is not None and _State.can_ask and signal.getsignal(_ASKING) is signal.SIG_IGN:
+    _State.progress_hook = hook
+    if hook is not None and _ASKING is not None and _State.can_ask and signal.getsignal(_ASKING) is signal.SIG_IGN:
         signal.signal(_ASKING, _answer)  # never removed: a signal that comes while the handler is removed would be an error
 
 
 def _answer(number: int, frame: FrameType | None) -> None:
-    if (answer := _State.answer) is not None:
-        answer()
+    if (hook := _State.progress_hook) is not None:
+        hook()
 
 
-def finished() -> None:
+def ignore_signals() -> None:
     """Ignore signals from now on: the exit code is known.
 
     (While shutting down, Python restores the default action for every signal with a handler function, so a signal arriving then would kill
@@ -98,7 +98,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
     _State.name, _State.since = signal.Signals(number).name, time.monotonic()
     if _State.cleaners:
         raise Stopped
-    message, code = ending() or ("", 1)
+    message, code = exit_message_and_code() or ("", 1)
     text = f"gpualign: error: {message}"
     try:
         os.write(2, f"{text}\n".encode())
@@ -165,12 +165,12 @@ def uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def ending() -> tuple[str, int] | None:
+def exit_message_and_code() -> tuple[str, int] | None:
     """(message, exit code) for the signal that ended the run, or None. Valid whatever exception the signal has turned into since."""
     if _State.name is None:
         return None
-    advice = _State.advice or "no output file was written. Run the same command to start again."
-    return f"{_WORDS[_State.name]}; {advice}", _CODES[_State.name]
+    resume_hint = _State.resume_hint or "no output file was written. Run the same command to start again."
+    return f"{_WORDS[_State.name]}; {resume_hint}", _CODES[_State.name]
 
 
 def set_exit_message_hook(hook: Callable[[str], None]) -> None:
@@ -178,11 +178,11 @@ def set_exit_message_hook(hook: Callable[[str], None]) -> None:
     _State.exit_message_hook = hook
 
 
-def advise(text: str) -> None:
+def set_resume_hint(text: str) -> None:
     """Set the resume hint for the exit message: how to resume from the files that this run leaves."""
-    _State.advice = text
+    _State.resume_hint = text
 
 
-def advice() -> str:
+def resume_hint_suffix() -> str:
     """Resume hint as a suffix for a message, or ""."""
-    return f"; {_State.advice}" if _State.advice else ""
+    return f"; {_State.resume_hint}" if _State.resume_hint else ""

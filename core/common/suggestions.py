@@ -8,13 +8,13 @@ _MIN_RATIO = 0.62
 """Minimum difflib ratio: one wrong letter out of three gives 0.67; `blast` and `fasta` have 0.6."""
 
 
-def nearest(word: str, names: Iterable[str]) -> str | None:
+def nearest_name(word: str, names: Iterable[str]) -> str | None:
     """Return the name closest to `word`, or None if none is close. Case and leading dashes are ignored."""
-    return next(iter(several_nearest(word, names, 1)), None)
+    return next(iter(nearest_names(word, names, 1)), None)
 
 
-def several_nearest(word: str, names: Iterable[str], most: int) -> list[str]:
-    """Return up to `most` close names, closest first, with `nearest`'s criterion. Ties remain in the order of `names`."""
+def nearest_names(word: str, names: Iterable[str], max_count: int) -> list[str]:
+    """Return up to `max_count` close names, closest first, with `nearest_name`'s criterion. Ties remain in the order of `names`."""
     from difflib import SequenceMatcher  # only errors need it
 
     typed = _bare(word)
@@ -28,7 +28,7 @@ def several_nearest(word: str, names: Iterable[str], most: int) -> list[str]:
             ratio = max(ratio, 0.8)
         if ratio > _MIN_RATIO:
             matches.append((ratio, name))
-    return [name for _, name in sorted(matches, key=lambda match: -match[0])[:most]]
+    return [name for _, name in sorted(matches, key=lambda match: -match[0])[:max_count]]
 
 
 def _bare(name: str) -> str:
@@ -37,5 +37,5 @@ def _bare(name: str) -> str:
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Question to append to a message, "" if no name is close."""
-    name = nearest(word, names)
+    name = nearest_name(word, names)
     return "" if name is None else f"; did you mean {name}?"

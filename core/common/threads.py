@@ -17,10 +17,10 @@ Made = TypeVar("Made")
 
 
 class BackgroundTask:
-    """Runs one action at a time in a background thread. alone: lock that either thread holds during work that both perform."""
+    """Runs one action at a time in a background thread. lock: held by either thread during work that both perform."""
 
     def __init__(self) -> None:
-        self.alone = threading.Lock()
+        self.lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 
@@ -29,7 +29,7 @@ class BackgroundTask:
         """True while an action is running."""
         return self._thread is not None and self._thread.is_alive()
 
-    def begin(self, action: Callable[[], None]) -> None:
+    def start(self, action: Callable[[], None]) -> None:
         """Start an action. Waits for the previous action, and raises any error it raised."""
         self.wait()
 
@@ -52,7 +52,7 @@ class BackgroundTask:
             raise error
 
 
-WAITING = 2
+IN_FLIGHT_PER_THREAD = 2
 """Items in flight per thread of `OrderedThreadPool`: one in progress and one waiting."""
 
 
@@ -70,8 +70,8 @@ class OrderedThreadPool:
     def map(self, make: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
         """Yield `make(item)` for each item. Items are consumed in the caller's thread.
 
-        Each thread has `WAITING` items in flight, which bounds memory. If the iterator fails or is closed early, no more items are started,
-        items in progress are waited for, and the threads end.
+        Each thread has `IN_FLIGHT_PER_THREAD` items in flight, which bounds memory. If the iterator fails or is closed early, no more items
+        are started, items in progress are waited for, and the threads end.
         """
         try:
             source = iter(items)
@@ -85,7 +85,7 @@ class OrderedThreadPool:
                 self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-rows")
             waiting: deque[Future[Made]] = deque()
             for item in chain(first, source):
-                if len(waiting) == WAITING * self._threads:
+                if len(waiting) == IN_FLIGHT_PER_THREAD * self._threads:
                     yield waiting.popleft().result()
                 waiting.append(self._pool.submit(make, item))
             while waiting:
@@ -109,20 +109,20 @@ def in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) 
 
 
 class SerialExecutor:
-    """Thread that runs actions one after another. begin, end: first and last action of the thread.
+    """Thread that runs actions one after another. initializer, finalizer: first and last action of the thread.
 
     The thread is not joined when the program ends, because an action may be waiting for something that no longer exists.
     """
 
-    def __init__(self, name: str, begin: Callable[[], None] = lambda: None, end: Callable[[], None] = lambda: None) -> None:
-        self._begin = begin
-        self._end = end
+    def __init__(self, name: str, initializer: Callable[[], None] = lambda: None, finalizer: Callable[[], None] = lambda: None) -> None:
+        self._initializer = initializer
+        self._finalizer = finalizer
         self._actions: queue.SimpleQueue[Callable[[BaseException | None], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
     def submit(self, action: Callable[[], Made]) -> Future[Made]:
-        """Return a future for the action's result or error, or for the error raised by `begin`."""
+        """Return a future for the action's result or error, or for the error raised by `initializer`."""
         from concurrent.futures import Future
 
         future: Future[Made] = Future()
@@ -150,11 +150,11 @@ class SerialExecutor:
     def _work(self) -> None:
         failed: BaseException | None = None
         try:
-            self._begin()
+            self._initializer()
         except BaseException as error:  # handed to the callers that submit actions
             failed = error
         while (act := self._actions.get()) is not None:
             act(failed)
             del act  # so that this thread keeps nothing alive while it waits for the next one
         if failed is None:
-            self._end()
+            self._finalizer()

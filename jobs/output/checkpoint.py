@@ -260,7 +260,7 @@ class CheckpointedOutput:
         self._write_mark(mark)
         if self._journal is not None and not self._aside.busy and now - self._synced >= _SYNC_PAUSE:
             with signals.signals_deferred():  # a thread that a signal keeps from starting cannot be waited for
-                self._aside.begin(partial(self._sync, self._journal, rows))
+                self._aside.start(partial(self._sync, self._journal, rows))
 
     def _measure(self, rows: int) -> Mark:
         files = {}
@@ -330,7 +330,7 @@ class CheckpointedOutput:
         """Append lines. Once an error or signal has truncated a line, append nothing more, because it could not be verified."""
         if self._journal is None:
             return
-        with self._aside.alone:
+        with self._aside.lock:
             if self._torn:
                 return
             self._torn = True
@@ -412,7 +412,7 @@ class CheckpointedOutput:
             elif stays and keep_resumable:
                 start, stop = self._span
                 command = _command(self._resume_policy.arguments)
-                signals.advise(
+                signals.set_resume_hint(
                     f"{max(0, self._rows - start):,} of {stop - start:,} queries of {self._path} are done; resume with: {command}"
                 )
         self._stores.clear()  # writers refer to this object

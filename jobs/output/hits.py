@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.common.fractions import check_fraction
+from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.output.formats.registry import FORMATS, Results, formats_of
 from gpualign.core.results.columns import hit_fields, parse_fields
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.common.fractions import check_fraction
+from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.execution.pipeline import CheckpointListener, Sink, Totals
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.output.matrix_value import MatrixValue

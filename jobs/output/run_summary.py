@@ -73,7 +73,7 @@ class RunSummary:
         self._resolved = {"threads": resources.host_threads, "memory": resources.memory or default_memory(), **resolved}
         self._digesting = BackgroundTask()
         with signals.signals_deferred():  # a thread that a signal keeps from starting cannot be waited for
-            self._digesting.begin(self._digest)
+            self._digesting.start(self._digest)
 
     def resolve(self, **resolved: object) -> None:
         """Record additional values used for options not given."""

@@ -63,7 +63,7 @@ def test_the_error_boundary_spells_options(monkeypatch, capsys):
         raise InputError(TEXT)
 
     monkeypatch.setattr(main.cli, "main", fail)
-    monkeypatch.setattr(main.signals, "advice", str)  # which interrupted runs of other tests have left
+    monkeypatch.setattr(main.signals, "resume_hint_suffix", str)  # which interrupted runs of other tests have left
     assert main.run() == 2
     assert capsys.readouterr().err == f"gpualign: error: {for_command_line(TEXT)}\n"
 

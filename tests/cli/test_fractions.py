@@ -7,7 +7,7 @@ import pytest
 from command import gpualign_here
 
 import gpualign
-from gpualign.core.common.fractions import check_fraction, exact_fraction, sites_or_fraction
+from gpualign.core.common.parameter_fractions import check_fraction, exact_fraction, sites_or_fraction
 
 RECORDS = ">a\nACGTACGTAC\n>b\nACGTACGAAC\n>c\nACGAACGAAA\n"
 PAIRS = "query\ttarget\tdistance\na\tb\t0.1\na\tc\t0.3\nb\tc\t0.2\n"

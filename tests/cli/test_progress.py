@@ -141,8 +141,11 @@ print("alive")
 
 
 def test_it_is_ignored_while_there_is_nothing_to_say():
-    with_answer = "signals.ask(lambda: print('answer')); os.kill(os.getpid(), signal.SIGUSR1)"
-    without = "signals.ask(None); os.kill(os.getpid(), signal.SIGUSR1); signals.finished(); os.kill(os.getpid(), signal.SIGUSR1)"
+    with_answer = "signals.set_progress_hook(lambda: print('answer')); os.kill(os.getpid(), signal.SIGUSR1)"
+    without = (
+        "signals.set_progress_hook(None); os.kill(os.getpid(), signal.SIGUSR1);"
+        " signals.ignore_signals(); os.kill(os.getpid(), signal.SIGUSR1)"
+    )
     assert asked_here() == (["alive"], "")
     assert asked_here("", with_answer, without) == (["answer", "alive"], "")
     assert asked_here("signal.signal(signal.SIGUSR1, signal.SIG_IGN)", with_answer) == (["alive"], "")

@@ -168,7 +168,7 @@ try:
 except signals.Stopped:
     os.kill(os.getpid(), signal.SIGINT)
     os.kill(os.getpid(), signal.SIGTERM)
-    print("cleaned", signals.ending()[1])
+    print("cleaned", signals.exit_message_and_code()[1])
 """
     assert run_python(code).stdout == "cleaned 130\n"
 
@@ -288,7 +288,7 @@ def test_steps_that_belong_together_are_all_done(block, code):
 
 def test_nothing_ends_this_process():
     """Handlers are installed by the executable, not by an import."""
-    assert signals.ending() is None
+    assert signals.exit_message_and_code() is None
     assert os.getpid()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 

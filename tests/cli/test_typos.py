@@ -7,7 +7,7 @@ from command import gpualign, gpualign_here
 from gpualign.cli.main import cli
 from gpualign.cli.options.choice_suggestions import explained
 from gpualign.core.common.errors import InputError
-from gpualign.core.common.suggestions import nearest
+from gpualign.core.common.suggestions import nearest_name
 
 FORMATS = ("tsv", "csv", "parquet", "m8", "paf", "sam", "fasta", "npy", "npz", "phylip")
 
@@ -28,7 +28,7 @@ FORMATS = ("tsv", "csv", "parquet", "m8", "paf", "sam", "fasta", "npy", "npz", "
     ],
 )
 def test_the_nearest_name(word, name):
-    assert nearest(word, FORMATS) == name
+    assert nearest_name(word, FORMATS) == name
 
 
 def message(*words):

@@ -277,11 +277,11 @@ def test_one_action_at_a_time_is_done_aside():
 
     aside = BackgroundTask()
     assert not aside.busy
-    aside.begin(lambda: act(1))
+    aside.start(lambda: act(1))
     assert begun.wait(LIMIT)
     assert aside.busy
     gate.set()
-    aside.begin(lambda: act(2))  # waits for the first
+    aside.start(lambda: act(2))  # waits for the first
     assert done[:1] == [1]
     aside.wait()
     assert done == [1, 2]
@@ -294,12 +294,12 @@ def test_what_an_action_aside_raises_is_raised_once():
     def fails():
         raise OSError("a disk that fails")
 
-    aside.begin(fails)
+    aside.start(fails)
     with pytest.raises(OSError, match="a disk that fails"):
         aside.wait()
     aside.wait()
-    aside.begin(fails)
+    aside.start(fails)
     with pytest.raises(OSError, match="a disk that fails"):
-        aside.begin(fails)
-    aside.begin(lambda: None)
+        aside.start(fails)
+    aside.start(lambda: None)
     aside.wait()

@@ -14,7 +14,7 @@ from eager import eager_here
 
 from gpualign.cli.commands.merge import merge
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.common.signals import advice
+from gpualign.core.common.signals import resume_hint_suffix
 from gpualign.core.planning.sharding import row_bounds
 
 LETTERS = np.array(list("ACGT"))
@@ -326,5 +326,5 @@ def test_what_is_left_of_a_share_is_counted_in_its_own_queries(folder, eager, mo
     words = ["dist", folder / "core.aln", "-o", "x.tsv", "--max-distance", "30", "--shard", "2/2", "--device", "cpu"]
     stopped_at_the_end(monkeypatch, *words)
     left = 40 - row_bounds(40 - np.arange(40.0), 2)[1]
-    assert advice().startswith(f"; {left} of {left} queries of x.tsv.2-of-2.part are done; resume with: gpualign ")
+    assert resume_hint_suffix().startswith(f"; {left} of {left} queries of x.tsv.2-of-2.part are done; resume with: gpualign ")
     assert "x.tsv.2-of-2.part: all queries are done; only the final step remains\n" in gpualign_here(*words, "--resume")[1]

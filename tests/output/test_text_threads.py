@@ -13,7 +13,7 @@ from aligned_blocks import OF_PAIRS, Aligned
 from command import GPUALIGN, LIMIT, gpualign, shell
 from processes import started
 
-from gpualign.core.common.threads import WAITING, OrderedThreadPool, in_order
+from gpualign.core.common.threads import IN_FLIGHT_PER_THREAD, OrderedThreadPool, in_order
 from gpualign.core.output.formats.blast6 import Blast6
 from gpualign.core.output.formats.fasta import AlignedFasta
 from gpualign.core.output.formats.paf import Paf
@@ -145,7 +145,7 @@ def test_memory_is_bounded(threads):
     """However slow the consumer is, few items are on their way."""
     work = Work()
     for number, _ in enumerate(in_order(work.square, work.items(100), threads)):
-        assert work.taken <= number + 1 + WAITING * threads
+        assert work.taken <= number + 1 + IN_FLIGHT_PER_THREAD * threads
     assert work.taken == 100
 
 
@@ -155,7 +155,7 @@ def test_an_error_stands_where_its_result_would(threads):
     with pytest.raises(ValueError, match="no square of 20"):
         found.extend(in_order(work.square, work.items(100), threads))
     assert found == [] or found == [n * n for n in range(20)]
-    assert max(work.begun) < 21 + WAITING * threads
+    assert max(work.begun) < 21 + IN_FLIGHT_PER_THREAD * threads
     assert threads_of_ours() == []
 
 
@@ -195,7 +195,7 @@ def test_closing_waits_for_what_is_at_work_and_begins_nothing():
         assert next(results) == 0
         assert running.wait(LIMIT)
         threading.Timer(0.05, work.gate.set).start()
-    assert len(work.begun) <= 1 + 2 * WAITING
+    assert len(work.begun) <= 1 + 2 * IN_FLIGHT_PER_THREAD
     assert threads_of_ours() == []
 
 

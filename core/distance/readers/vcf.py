@@ -55,7 +55,7 @@ class _File:
         self.store = RowStore(0, memory, scratch)
         _refuse_truncated(path, source)
         lines, check = VcfLines(path, source), BackgroundTask()
-        check.begin(lines.check)
+        check.start(lines.check)
         try:
             self._read(path, memory, scratch)
             check.wait()

@@ -1,4 +1,4 @@
-"""Checks and parses user-entered fractions, under a single rule."""
+"""Checks and parses fractions given as parameters, under a single rule."""
 
 from __future__ import annotations
 
