@@ -21,7 +21,7 @@ from gpualign.jobs.record_groups import Grouping, group_pairs, grouping, match_i
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
 
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 """Maximum number of table columns named in a message."""
 
 
@@ -119,7 +119,7 @@ def _place_of(name: str, titles: Sequence[str], source: str) -> int:
         return titles.index(name)
     if name in titles:
         raise InputError(f"{source}: {titles.count(name)} columns are called {quoted(name)}; give them different names")
-    shown = ", ".join(map(quoted, titles[:_MOST_NAMED])) + (f" and {len(titles) - _MOST_NAMED:,} more" if len(titles) > _MOST_NAMED else "")
+    shown = ", ".join(map(quoted, titles[:_MAX_NAMED])) + (f" and {len(titles) - _MAX_NAMED:,} more" if len(titles) > _MAX_NAMED else "")
     raise InputError(f"{source}: no column is called {quoted(name)}; besides the ids its columns are {shown}{did_you_mean(name, titles)}")
 
 
