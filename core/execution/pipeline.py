@@ -36,7 +36,7 @@ class CheckpointListener(Protocol):
     def header_written(self) -> None:
         """Called when everything before the first band has been written."""
 
-    def mark(self, rows: int) -> None:
+    def rows_written(self, rows: int) -> None:
         """Called when exactly the pairs of the queries before query `rows` have been written.
 
         rows: 0 if there is no such query. The same number may be passed repeatedly.
@@ -50,7 +50,7 @@ class _Unmarked:
     def header_written(self) -> None:
         pass
 
-    def mark(self, rows: int) -> None:
+    def rows_written(self, rows: int) -> None:
         pass
 
 
@@ -123,5 +123,5 @@ def run_pipeline(
     with closing(cast("Closable", bands)):
         for band in bands:
             sink.write(band)
-            checkpoints.mark(rows(band))
+            checkpoints.rows_written(rows(band))
     sink.finish()

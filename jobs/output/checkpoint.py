@@ -105,9 +105,9 @@ class CheckpointedOutput:
         self._emptied: BinaryIO | None = None  # the journal of an earlier run without usable output, until this run keeps it
         self._identity: Identity | None = None
         self._resumed: Resumed | None = None
-        self._start = self._marked = self._synced = time.monotonic()
+        self._start = self._checkpointed = self._synced = time.monotonic()
         self._aside = BackgroundTask()  # waits for the disk
-        self._header_mark: Mark | None = None
+        self._header_checkpoint: Mark | None = None
         self._rows = 0
         self._counts: Callable[[], Mapping[str, int]] = dict  # counts of what this run has written
         self._summed: dict[str, int] = {}  # bytes of growing files that are covered by checksums of checkpoints
@@ -244,20 +244,20 @@ class CheckpointedOutput:
         return before
 
     def header_written(self) -> None:
-        self._header_mark = self._measure(self.rows)
+        self._header_checkpoint = self._measure(self.rows)
         self._muted = False
 
-    def mark(self, rows: int) -> None:
+    def rows_written(self, rows: int) -> None:
         now = time.monotonic()
-        if rows <= self._rows or self._silent or now - self._marked < _PAUSE:
+        if rows <= self._rows or self._silent or now - self._checkpointed < _PAUSE:
             return
         if self._journal is None:
             if now - self._start < _WAIT + _SHARE * self._resume_policy.seconds:
                 return
             self._begin_journal()
-        mark = self._measure(rows)  # may wait for a disk, and be interrupted
-        self._rows, self._marked = rows, now
-        self._write_mark(mark)
+        checkpoint = self._measure(rows)  # may wait for a disk, and be interrupted
+        self._rows, self._checkpointed = rows, now
+        self._write_checkpoint(checkpoint)
         if self._journal is not None and not self._aside.busy and now - self._synced >= _SYNC_PAUSE:
             with signals.signals_deferred():  # a thread that a signal keeps from starting cannot be waited for
                 self._aside.start(partial(self._sync, self._journal, rows))
@@ -271,25 +271,25 @@ class CheckpointedOutput:
                 files[name] = store.writer.position()
         return Mark(rows, files, counts=self._counts())
 
-    def _write_mark(self, mark: Mark) -> None:
+    def _write_checkpoint(self, checkpoint: Mark) -> None:
         """Write a checkpoint, with checksums of the data written since the previous checkpoint."""
         sums = {}
         for name, store in self._stores.items():
             descriptor = store.file.fileno()
-            if name in mark.files:
-                size = mark.files[name][0]
+            if name in checkpoint.files:
+                size = checkpoint.files[name][0]
                 piece = Piece(start := self._summed.get(name, 0), size - start)
                 self._summed[name] = size
             elif isinstance(store.writer, NpyArray):
                 size = os.fstat(descriptor).st_size
-                rows = None if self._summed_rows is None else (max(self._span[0], self._summed_rows), mark.rows)
+                rows = None if self._summed_rows is None else (max(self._span[0], self._summed_rows), checkpoint.rows)
                 piece = store.writer.piece(rows)
             else:
                 continue
             piece = piece.ending(SUMMED)
             sums[name] = Sum(size, piece, piece.checksum(descriptor))
-        self._summed_rows = mark.rows
-        self._write(mark_line(replace(mark, sums=sums)))
+        self._summed_rows = checkpoint.rows
+        self._write(mark_line(replace(checkpoint, sums=sums)))
 
     def _begin_journal(self) -> None:
         """Give part files persistent names. While the files are being renamed, the journal exists but is empty."""
@@ -302,7 +302,7 @@ class CheckpointedOutput:
         except InputError:
             self._silent = True  # the input has gone, and no run can be resumed without it
             return
-        assert self._header_mark is not None
+        assert self._header_checkpoint is not None
         with signals.signals_deferred():
             self._journal, self._emptied = self._emptied or self._new_journal(), None
             if self._journal is None:
@@ -312,7 +312,7 @@ class CheckpointedOutput:
                 os.replace(store.part, lasting := self._lasting(name))
                 store.part = lasting
             self._write(first_line(self._identity) + process_line(_boot()))
-            self._write_mark(self._header_mark)
+            self._write_checkpoint(self._header_checkpoint)
 
     def _new_journal(self) -> BinaryIO | None:
         """Return a new, locked journal, or None if a different run has created one."""

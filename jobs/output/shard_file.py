@@ -89,8 +89,8 @@ class _HeaderMeasure:
         self.header = self._text.bytes_written
         self._checkpoints.header_written()
 
-    def mark(self, rows: int) -> None:
-        self._checkpoints.mark(rows)
+    def rows_written(self, rows: int) -> None:
+        self._checkpoints.rows_written(rows)
 
 
 @dataclass

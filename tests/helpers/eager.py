@@ -9,13 +9,14 @@ EAGER = (
     "c.make_plan = lambda q, t, p, limits, *more: make(q, t, p, dataclasses.replace(limits, band_rows=8), *more);"
     "import gpualign.core.distance.runner as d; bands = d.plan_bands;"
     "d.plan_bands = lambda q, t, upper, memory, size: bands(q, t, upper, min(memory, 16 * t * size), size);"
-    "import os, threading; marks = []; mark = r.CheckpointedOutput.mark; kill = os.environ.get('EAGER_KILL', '0 0 9').split();\n"
+    "import os, threading; marks = []; rows_written = r.CheckpointedOutput.rows_written;"
+    "kill = os.environ.get('EAGER_KILL', '0 0 9').split();\n"
     "def told(self, rows):\n"
-    "    mark(self, rows); marks.append(rows)\n"
+    "    rows_written(self, rows); marks.append(rows)\n"
     "    if len(marks) == int(kill[0]):\n"
     "        end = lambda: os.kill(os.getpid(), int(kill[2]))\n"
     "        threading.Timer(float(kill[1]), end).start() if float(kill[1]) else end()\n"
-    "r.CheckpointedOutput.mark = told\n"
+    "r.CheckpointedOutput.rows_written = told\n"
     "from gpualign.cli.entry_point import main; main()"
 )
 """The executable, with a mark after each of many small bands. EAGER_KILL: "marks seconds signal", the mark after which, and the time

@@ -29,7 +29,7 @@ class Told:
         band = results.band
         self.pairs += [(i, j) for i in range(band.start, band.stop) for j in range(band.first_target, band.target_stop)]
 
-    def mark(self, rows):
+    def rows_written(self, rows):
         self.told += 1
         if self.told % self.every == 0 and rows > self.taken[-1]:
             assert self.pairs == [(i, j) for i in range(rows) for j in range(40)]

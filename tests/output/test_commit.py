@@ -207,7 +207,7 @@ def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
     found.store("", tmp_path / "x.npy")[0].write(b"some")
     found.header_written()
     for rows in (10, 20, 30):
-        found.mark(rows)
+        found.rows_written(rows)
         assert asked.wait(LIMIT)
     journal = tmp_path / "x.npy.journal"
     assert marked(journal) == [0, 10, 20, 30]
@@ -215,7 +215,7 @@ def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
     written.set()
     found._aside.wait()
     assert journal.read_bytes().splitlines()[-1].startswith(b'{"synced": 10, "check"')
-    found.mark(40)
+    found.rows_written(40)
     found._aside.wait()
     assert [json.loads(line)["synced"] for line in journal.read_bytes().splitlines() if b"synced" in line] == [10, 40]
     found.close(keep_resumable=False)
@@ -231,8 +231,8 @@ def test_a_disk_that_fails_ends_the_run(tmp_path, eager, monkeypatch):
     found = CheckpointedOutput(tmp_path / "x.npy", Kept(), (0, 100), print)
     found.store("", tmp_path / "x.npy")
     found.header_written()
-    found.mark(1)
+    found.rows_written(1)
     found._aside._thread.join(LIMIT)
     with pytest.raises(OSError, match="Input/output error"):
-        found.mark(2)
+        found.rows_written(2)
     found.close(keep_resumable=True)
