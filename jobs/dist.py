@@ -31,7 +31,7 @@ from gpualign.core.distance.runner import DistanceTask, DistanceTotals, Prepared
 from gpualign.core.distance.site_filters import FilterResult, SiteFilters
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress
-from gpualign.core.files.scratch import Scratch, ScratchFiles
+from gpualign.core.files.scratch import MakeScratch, ScratchFiles
 from gpualign.core.output.matrix_files import NumberType
 from gpualign.jobs.call_rate_report import few_calls, pairs_left_out, pairs_without_value
 from gpualign.jobs.devices.memory import default_memory
@@ -250,7 +250,7 @@ def named_engine(options: DistOptions, reporter: Reporter) -> DistanceEngine | N
     return pick_distance_engine(options.resources, reporter, options.kernel)
 
 
-def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None, scratch: Scratch, reporter: Reporter) -> DistJob:
+def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None, scratch: MakeScratch, reporter: Reporter) -> DistJob:
     """Choose samples and sites, pack their calls into bit planes and plan the work. The source is no longer needed when this returns.
 
     engine: see `named_engine`

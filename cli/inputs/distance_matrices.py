@@ -18,7 +18,7 @@ from gpualign.cli.inputs.numpy_files import NPY_MAGIC, NPZ_MAGIC, parse_npy, par
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.distance.readers.plink_fileset import names_of, split_at_blanks
-from gpualign.core.files.decompression import unpack
+from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import FileKind, kind_of
 from gpualign.core.files.matrix_text import Row, TextMatrix, read_matrix_rows, read_plain_matrix
@@ -167,7 +167,7 @@ def _of_npz(arrays: dict[str, Matrix], source: str) -> _Contents:
 def _text(raw: bytes, path: str, source: str) -> _Contents:
     """Parse a text matrix. path: the file, or - for standard input."""
     name = "FILE" if path == STDIO else shlex.quote(path)
-    start, unpacked = unpack(io.BytesIO(raw), source)
+    start, unpacked = open_decompressed(io.BytesIO(raw), source)
     if not start.strip():
         raise InputError(f"{source}: empty file; expected a matrix")
     kind = kind_of(start)

@@ -36,14 +36,14 @@ def input_files(argument: str) -> InputFiles:
     """
     if not argument.startswith(SIGN):
         return InputFiles((argument,))
-    from gpualign.core.files.decompression import unpack
+    from gpualign.core.files.decompression import open_decompressed
     from gpualign.jobs.output.atomic_files import STDIO, open_input
 
     listed = argument.removeprefix(SIGN)
     if not listed:
         raise InputError("expected the name of a list of files after @, as in @files.txt")
     with open_input(listed) as (stream, source):
-        lines = unpack(stream, source)[1].read().removeprefix(b"\xef\xbb\xbf").splitlines()
+        lines = open_decompressed(stream, source)[1].read().removeprefix(b"\xef\xbb\xbf").splitlines()
     named = [(number, os.fsdecode(line.strip())) for number, line in enumerate(lines, 1)]
     named = [(number, name) for number, name in named if name and not name.startswith("#")]
     if not named:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpualign.cli.inputs.file_lists import InputFiles
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.readers.detection import CallFile, fileset_files, fileset_path
-from gpualign.core.files.decompression import unpack
+from gpualign.core.files.decompression import open_decompressed
 from gpualign.jobs.output.atomic_files import STDIO, open_input
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def read_titles(named: str) -> tuple[str, ...]:
     if not os.path.isfile(named):
         return tuple(title.strip() for title in named.split(","))
     with open_input(named) as (stream, source):
-        text = unpack(stream, source)[1].read().decode("utf-8", "surrogateescape")
+        text = open_decompressed(stream, source)[1].read().decode("utf-8", "surrogateescape")
     titles = tuple(line.strip() for line in text.splitlines() if line.strip())
     if not titles:
         raise InputError(f"{source}: no titles; expected one per line")

@@ -10,7 +10,7 @@ from typing import BinaryIO
 import numpy as np
 
 from gpualign.cli.inputs.numpy_files import NPY_MAGIC, NPZ_MAGIC
-from gpualign.core.files.decompression import unpack
+from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimiters import delimiter_of
 from gpualign.core.files.paths import open_file
 from gpualign.core.files.phylip_matrix import is_count
@@ -52,7 +52,7 @@ def _shape(stream: BinaryIO, source: str) -> tuple[int, int, int]:
                     shapes.append(_shape_of_array(array))
         largest = max(shapes, key=lambda shape: math.prod(_square(shape)))
         return *_square(largest), _SQUARE_ARCHIVE if len(largest) == 2 else _VECTOR_ARCHIVE
-    unpacked = unpack(stream, source)[1]
+    unpacked = open_decompressed(stream, source)[1]
     first, second = unpacked.readline(), unpacked.readline()
     if is_count(first):
         return int(first), int(first), _TEXT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Sequence
 
-from gpualign.core.files.decompression import unpack
+from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.trees.tree import Tree
 from gpualign.jobs.output.atomic_files import open_input
 from gpualign.jobs.tree import parse_tree
@@ -17,5 +17,5 @@ def read_tree(path: str, ids: Sequence[str], warn: Callable[[str], None]) -> Tre
     Raises the same errors as `parse_tree`.
     """
     with open_input(path) as (stream, source):
-        text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape").read()
+        text = io.TextIOWrapper(open_decompressed(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape").read()
     return parse_tree(text, ids, source, warn)

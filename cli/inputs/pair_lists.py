@@ -15,10 +15,10 @@ from gpualign.core.clustering.edges import unique_edges
 from gpualign.core.clustering.precomputed import ListedPairs
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter, quoted
-from gpualign.core.files.decompression import unpack
+from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.matrix_text import Row, read_matrix_rows
-from gpualign.core.files.square_matrices import number_of
+from gpualign.core.files.square_matrices import parse_number
 from gpualign.core.sequences.ids import refuse_control
 from gpualign.jobs.output.atomic_files import open_input
 
@@ -78,7 +78,7 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
     memory: memory limit for reading, bytes. Raises `InputError` naming the line, and `TooLittleMemory` if the list needs more.
     """
     with open_input(path) as (stream, source):
-        start, unpacked = unpack(stream, source)
+        start, unpacked = open_decompressed(stream, source)
         if b"\0" in start:
             raise InputError(f"{source}: a binary file; expected a list of pairs, as .tsv or .csv")
         rows = open_delimited(unpacked, source).rows()
@@ -166,7 +166,7 @@ def _number(cell: str) -> float | None:
     try:
         value = float(cell)
     except ValueError:
-        return number_of(cell)
+        return parse_number(cell)
     return None if abs(value) > _LARGEST or "_" in cell else value  # Python takes _ for a separator of thousands
 
 

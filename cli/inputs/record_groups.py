@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.common.suggestions import did_you_mean
-from gpualign.core.files.decompression import unpack
+from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.sequences.ids import changed_ids, is_id_title
 from gpualign.jobs.output.atomic_files import STDIO, open_input
@@ -82,7 +82,7 @@ def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], of: 
 def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: str, columns: Sequence[str] | None = None) -> _Table:
     """Read the columns `columns` of a table; None: all columns."""
     with open_input(path) as (stream, source):
-        lines = [row for row in open_delimited(unpack(stream, source)[1], source).rows() if any(row[1])]
+        lines = [row for row in open_delimited(open_decompressed(stream, source)[1], source).rows() if any(row[1])]
     if not lines:
         raise InputError(f"{source}: empty; expected a table with an id and a group per line")
     first = lines[0][1]
@@ -133,7 +133,7 @@ def read_group_pairs(path: str, within: bool, queries: Sequence[str], targets: S
 def read_ids(path: str) -> dict[str, int]:
     """Read a list of ids, one per line, and return the line number for each id. Raises `InputError` for repeated ids and an empty list."""
     with open_input(path) as (stream, source):
-        text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape")
+        text = io.TextIOWrapper(open_decompressed(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape")
         places: dict[str, int] = {}
         for line, name in enumerate((line.strip() for line in text), 1):
             if name and places.setdefault(name, line) != line:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.parameter_fractions import sites_or_fraction
-from gpualign.core.files.decompression import unpack
+from gpualign.core.files.decompression import open_decompressed
 from gpualign.jobs.output.atomic_files import open_input
 from gpualign.jobs.sample_selection import SampleFilters
 
@@ -28,7 +28,7 @@ def sample_filters(exclude: Sequence[str], min_called: str | None) -> SampleFilt
 def _listed(path: str) -> dict[str, str]:
     """Read ids from a file, one per line, with a line reference for messages. Blank lines and lines that begin with # are skipped."""
     with open_input(path) as (stream, source):
-        text = unpack(stream, source)[1].read().decode("utf-8-sig", "surrogateescape")
+        text = open_decompressed(stream, source)[1].read().decode("utf-8-sig", "surrogateescape")
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
     named = {name: f"{source}: line {number}" for number, name in lines if name and not name.startswith("#")}
     if not named:

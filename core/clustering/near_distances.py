@@ -9,7 +9,7 @@ from gpualign.core.clustering.streamed import StreamedClusters
 from gpualign.core.common.arrays import Reals
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.output.base import DECIMALS, AnySink, NearDistances
-from gpualign.core.files.scratch import Scratch
+from gpualign.core.files.scratch import MakeScratch
 
 
 class ClusteringSink:
@@ -20,7 +20,7 @@ class ClusteringSink:
     scratch: opens the scratch file for clustering
     """
 
-    def __init__(self, sink: AnySink, whole: bool, scratch: Scratch) -> None:
+    def __init__(self, sink: AnySink, whole: bool, scratch: MakeScratch) -> None:
         self._sink = sink
         self._decimals = 0 if whole else DECIMALS
         self._scratch = scratch

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.files.decompression import unpack
+from gpualign.core.files.decompression import open_decompressed
 
 Places = npt.NDArray[np.int64]
 
@@ -91,7 +91,7 @@ def read_bed(stream: BinaryIO, source: str) -> GenomicIntervals:
 
     Raises `InputError` naming file, line and column.
     """
-    first, stream = unpack(stream, source)
+    first, stream = open_decompressed(stream, source)
     if b"\0" in first:
         kind = "a PLINK fileset of genotypes" if first.startswith(b"\x6c\x1b") else "a binary file"
         raise InputError(f"{source}: {kind}, not BED text. {_BED}")

@@ -8,13 +8,13 @@ from typing import BinaryIO
 import numpy as np
 
 from gpualign.core.distance.engine import Panel
-from gpualign.core.files.scratch import Scratch
+from gpualign.core.files.scratch import MakeScratch
 
 
 class PanelStore:
     """Stores panels: up to `limit` bytes in memory, the rest in a scratch file."""
 
-    def __init__(self, limit: int, scratch: Scratch) -> None:
+    def __init__(self, limit: int, scratch: MakeScratch) -> None:
         self._limit = limit
         self._scratch = scratch
         self._file: BinaryIO | None = None

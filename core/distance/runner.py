@@ -31,7 +31,7 @@ from gpualign.core.distance.readers.base import Omitted, Selection, Source
 from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.distance.threshold_rules import kinship_rule, near_rule
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Totals, run_pipeline
-from gpualign.core.files.scratch import Scratch
+from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.output.matrix_files import NumberType
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class DistanceTotals(Totals):
         return {**totals, "comparisons_per_second": round(self.rate), **without, **near}
 
 
-def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: DistanceBudget, scratch: Scratch) -> PreparedDistances:
+def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: DistanceBudget, scratch: MakeScratch) -> PreparedDistances:
     """Convert the source's calls to bit planes, and plan the counting.
 
     Raises `InputError` if the metric is not defined for these calls, `RunError` if not even one row of pairs fits the budget.

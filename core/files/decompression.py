@@ -165,7 +165,7 @@ def is_regular(stream: BinaryIO) -> bool:
         return False
 
 
-def text_to_come(stream: BinaryIO) -> int:
+def estimated_text_bytes(stream: BinaryIO) -> int:
     """Estimate how many bytes of text remain in a stream; for a plain file, at least the remaining bytes. Returns 0 if unknown."""
     if (location := _in_file(stream)) is None:
         return 0
@@ -202,7 +202,7 @@ def _prefetched(unpacked: io.RawIOBase) -> io.RawIOBase:
     return PrefetchingReader(unpacked)
 
 
-def unpack(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
+def open_decompressed(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
     """Return the first bytes of a file and a stream of the whole file, decompressed if compressed with gzip, bzip2, xz or zstd.
 
     Neither includes a UTF-8 byte order mark. Large compressed files are decompressed in a separate thread.

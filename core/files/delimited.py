@@ -13,7 +13,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.delimiters import BLANK, delimiter_of
 from gpualign.core.files.quoting import hide_quoted, is_quoted, unquoted
-from gpualign.core.files.square_matrices import number_of
+from gpualign.core.files.square_matrices import parse_number
 
 _DELIMITER_LINE = re.compile(rb'"?sep=([\t,;])"?', re.IGNORECASE)
 """Line before the header that tells Excel the delimiter."""
@@ -76,7 +76,7 @@ class DelimitedText:
             if len(cells) == 1 and not cells[0]:
                 continue
             if unquote is not False:
-                words = [cell for cell in cells if cell and number_of(cell) is None]
+                words = [cell for cell in cells if cell and parse_number(cell) is None]
                 quoted = all(map(is_quoted, words))
                 if unquote and not quoted:
                     raise InputError(f"{self.source}: line {number} has a word without quotes, unlike line {self.first}; quote all or none")

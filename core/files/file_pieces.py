@@ -16,24 +16,24 @@ class Piece:
     length: length of the first stretch, bytes
     count: number of stretches
     step: bytes from the start of one stretch to the start of the next
-    less: bytes by which each stretch is shorter than the previous stretch
+    shrinkage: bytes by which each stretch is shorter than the previous stretch
     """
 
     start: int
     length: int
     count: int = 1
     step: int = 0
-    less: int = 0
+    shrinkage: int = 0
 
     def stretches(self) -> Iterator[tuple[int, int]]:
         """Yield (start, length) for each stretch."""
         for number in range(self.count):
-            yield self.start + number * self.step, self.length - number * self.less
+            yield self.start + number * self.step, self.length - number * self.shrinkage
 
     @property
     def shortest(self) -> int:
         """Length of the last stretch."""
-        return self.length - (self.count - 1) * self.less
+        return self.length - (self.count - 1) * self.shrinkage
 
     @property
     def stop(self) -> int:
@@ -47,16 +47,16 @@ class Piece:
 
     def scaled(self, size: int, offset: int) -> Piece:
         """Convert a piece measured in values to bytes. size: bytes per value; offset: position of the first value."""
-        return Piece(offset + self.start * size, self.length * size, self.count, self.step * size, self.less * size)
+        return Piece(offset + self.start * size, self.length * size, self.count, self.step * size, self.shrinkage * size)
 
-    def ending(self, most: int) -> Piece:
-        """Return the last stretches that total at most `most` bytes, or the last `most` bytes of the final stretch if it is longer."""
+    def ending(self, max_bytes: int) -> Piece:
+        """Return the last stretches of at most `max_bytes` bytes in total, or the last `max_bytes` bytes of a longer final stretch."""
         first, held = self.count, 0
-        while first and (held := held + self.length - (first - 1) * self.less) <= most:
+        while first and (held := held + self.length - (first - 1) * self.shrinkage) <= max_bytes:
             first -= 1
         if first and first == self.count:
-            return Piece(self.stop - most, most)
-        return Piece(self.start + first * self.step, self.length - first * self.less, self.count - first, self.step, self.less)
+            return Piece(self.stop - max_bytes, max_bytes)
+        return Piece(self.start + first * self.step, self.length - first * self.shrinkage, self.count - first, self.step, self.shrinkage)
 
     def checksum(self, descriptor: int) -> int:
         """CRC-32 of these bytes in an open file. Bytes past the end of the file are ignored. Raises `OSError`."""

@@ -8,8 +8,8 @@ has reached the disk with all data in its files. Syncing takes a while, so more 
     files     for each growing file [bytes, text, at]: bytes that the file holds safely, bytes of text that they represent (different if the
               file is compressed), and the text position, in bytes, at which the rows end. A file that has its full size from the beginning
               has no entry.
-    sums      for each file [size, start, length, count, step, less, CRC-32]: the file's minimum size (for a full-size file, its size), and
-              the checksum of a `Piece` of the data written since the previous mark (for a large piece, of the end of the piece)
+    sums      for each file [size, start, length, count, step, shrinkage, CRC-32]: the file's minimum size (for a full-size file, its size),
+              and the checksum of a `Piece` of the data written since the previous mark (for a large piece, of the end of the piece)
     counts    summary counts for the rows, by name
     synced    rows of a mark
 
@@ -90,12 +90,12 @@ def _spelled(key: str, value: Any) -> str:
     return f"without {name}" if value in (None, False) else f"with {name}" if value is True else f"with {name} {value}"
 
 
-SUMMED = 1 << 18
+MAX_CHECKSUM_BYTES = 1 << 18
 """Maximum number of bytes per file that a mark's checksum covers."""
 
 
 @dataclass(frozen=True)
-class Sum:
+class FileChecksum:
     """Checksum that identifies a file.
 
     size: minimum size of the file, bytes; for a full-size file, its size
@@ -114,12 +114,12 @@ class Mark:
 
     rows: int
     files: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    sums: Mapping[str, Sum] = field(default_factory=dict)
+    sums: Mapping[str, FileChecksum] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Resumed:
+class ResumePoint:
     """Position at which a run resumes an output.
 
     rows: the queries before this query are complete
@@ -137,12 +137,12 @@ class Resumed:
     length: int
     synced: int | None
     check: str = ""
-    sums: Mapping[str, Sequence[Sum]] = field(default_factory=dict)
+    sums: Mapping[str, Sequence[FileChecksum]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedFile:
     """File of a completed output.
 
     part: current name in the folder
@@ -158,10 +158,10 @@ class Finished:
 
 
 @dataclass(frozen=True)
-class Complete:
+class CompleteOutput:
     """Complete output, whose files only have to be renamed."""
 
-    files: Sequence[Finished]
+    files: Sequence[FinishedFile]
 
 
 _BEGINNING = b'{"gpualign journal": '
@@ -189,7 +189,7 @@ def synced_line(rows: int) -> bytes:
     return _line({"synced": rows})
 
 
-def last_line(files: Iterable[Finished]) -> bytes:
+def last_line(files: Iterable[FinishedFile]) -> bytes:
     """Last line of a complete output's journal."""
     return _line({"complete": [[one.part, one.final, one.size, one.changed] for one in files]})
 
@@ -231,7 +231,7 @@ def _unchained(lines: Sequence[bytes]) -> tuple[list[bytes], list[str]]:
     return plain, checks[1:]
 
 
-def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | None, Resumed | Complete | None]:
+def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | None, ResumePoint | CompleteOutput | None]:
     """Read a journal. Returns (identity of the run, position to resume the output from or complete output).
 
     boot: this machine's boot id
@@ -270,22 +270,22 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | No
         return identity, None
     kept = {key: (size, text, text - chosen.files[key][2]) for key, (size, text, _) in files.items()}
     sums = {name: [mark.sums[name] for mark in marks if name in mark.sums] for name in marks[-1].sums}
-    return identity, Resumed(chosen.rows, kept, ends[valid], synced, checks[valid], sums, chosen.counts)
+    return identity, ResumePoint(chosen.rows, kept, ends[valid], synced, checks[valid], sums, chosen.counts)
 
 
-def _complete(line: bytes) -> Complete | None:
+def _complete(line: bytes) -> CompleteOutput | None:
     """Parse a last line. Returns None if the line does not record a complete output."""
     import json
 
     value = json.loads(line)
     if "complete" not in value:
         return None
-    files = [Finished(*one) for one in value["complete"]]
+    files = [FinishedFile(*one) for one in value["complete"]]
     for one in files:
         texts = isinstance(one.part, str) and isinstance(one.final, str | None)
         if not texts or any(type(number) is not int or number < 0 for number in (one.size, one.changed)):
             raise ValueError("no file")
-    return Complete(files)
+    return CompleteOutput(files)
 
 
 def _is_held(mark: Mark, files: Mapping[str, Sequence[int]]) -> bool:
@@ -316,12 +316,18 @@ def _trusted(lines: Sequence[bytes], boot: str | None) -> tuple[list[Mark], int,
     return marks[:valid], line_numbers[valid - 1] if valid else 0, synced
 
 
-def _sum(numbers: Sequence[Any]) -> Sum:
-    size, start, length, count, step, less, check = map(_count, numbers)
-    piece = Piece(start, length, count, step, less)
-    if piece.count > SUMMED or piece.size > SUMMED or piece.stop > size or piece.shortest < 0 or piece.less > piece.step:
+def _sum(numbers: Sequence[Any]) -> FileChecksum:
+    size, start, length, count, step, shrinkage, check = map(_count, numbers)
+    piece = Piece(start, length, count, step, shrinkage)
+    if (
+        piece.count > MAX_CHECKSUM_BYTES
+        or piece.size > MAX_CHECKSUM_BYTES
+        or piece.stop > size
+        or piece.shortest < 0
+        or piece.shrinkage > piece.step
+    ):
         raise ValueError("no such piece")
-    return Sum(size, piece, check)
+    return FileChecksum(size, piece, check)
 
 
 def _count(number: Any) -> int:

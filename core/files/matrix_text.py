@@ -15,7 +15,7 @@ import numpy as np
 from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
-from gpualign.core.files.square_matrices import Cells, Square, filled, number_of, numbers_of, square_of, triangles_of, without_half
+from gpualign.core.files.square_matrices import Cells, Square, fill_upper, mirrored, parse_number, parse_numbers, square_of, triangles_of
 
 Row = tuple[int, list[str]]
 """Line number and cells."""
@@ -58,7 +58,7 @@ def read_plain_matrix(rows: Iterator[Row]) -> TextMatrix | None:
     width = 0
     for _, cells in rows:
         width = width or len(cells)
-        row = numbers_of(cells[1:])
+        row = parse_numbers(cells[1:])
         if row is None or len(cells) != width:
             return None
         names.append(cells[0])
@@ -132,7 +132,7 @@ def _with_header(rows: Sequence[Row], source: str) -> TextMatrix:
         raise InputError(f"{problem}; let the first cell of line {line} be empty if it is an id")
     if names != list(columns):
         return TextMatrix(values, names, list(columns))
-    whole = without_half(values)
+    whole = mirrored(values)
     return TextMatrix(whole.values, names, names, _name(whole))
 
 
@@ -208,7 +208,7 @@ def _titled_square(first: Cells, cells: Sequence[Cells]) -> TextMatrix | None:
             continue
         square = square_of([row[1:] for row in cells])
         if square is not None:
-            whole = filled(square)
+            whole = fill_upper(square)
             assumed = _ZEROS if whole is not square else None
             return TextMatrix(whole.values, names, list(columns), _name(whole), assumed)
     return None
@@ -245,7 +245,7 @@ def _values_alone(cells: Sequence[Cells], count: int) -> TextMatrix | None:
 
 def _whole(square: Square) -> TextMatrix | None:
     """Matrix from a square of one set's values; None for any other square."""
-    whole = filled(square)
+    whole = fill_upper(square)
     return TextMatrix(whole.values, None, None, _name(whole), _ZEROS if whole is not square else None) if whole.is_of_one_set else None
 
 
@@ -269,7 +269,7 @@ def _could_be_header(cells: Sequence[Cells]) -> bool:
     """Return whether the numbers in the first row and column may be ids: they count up, or of the diagonal only later cells have values."""
     titles = cells[0][1:]
     counting = all(title.isdecimal() for title in titles) and all(int(b) == int(a) + 1 for a, b in pairwise(titles))
-    has_value = [number_of(row[k]) == number_of(row[k]) for k, row in enumerate(cells)]
+    has_value = [parse_number(row[k]) == parse_number(row[k]) for k, row in enumerate(cells)]
     return counting or (not has_value[0] and any(has_value))
 
 
@@ -277,12 +277,12 @@ def _could_be_header(cells: Sequence[Cells]) -> bool:
 
 
 def _is_number(cell: str) -> bool:
-    return number_of(cell) is not None
+    return parse_number(cell) is not None
 
 
 def _is_id(cell: str) -> bool:
     """Return whether a cell is empty or a word."""
-    return not cell or number_of(cell) is None
+    return not cell or parse_number(cell) is None
 
 
 def _name(square: Square) -> str | None:
@@ -305,7 +305,7 @@ def _block(body: Sequence[Row], count: int, source: str) -> Reals:
         if len(cells) != count:
             have = f"{len(cells):,} value{'s'[: len(cells) != 1]}"
             raise InputError(f"{source}: line {number} has {have}; expected {count:,}, one for each column")
-        values = numbers_of([cell or "nan" for cell in cells])
+        values = parse_numbers([cell or "nan" for cell in cells])
         if values is None:
             raise _no_number(source, number, next(cell for cell in cells if cell and not _is_number(cell)))
         block.append(values)

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.files.matrix_text import TextMatrix
-from gpualign.core.files.square_matrices import Square, number_of, square_of
+from gpualign.core.files.square_matrices import Square, parse_number, square_of
 
 Line = tuple[int, str]
 """Line number and text."""
@@ -38,7 +38,7 @@ def read_phylip_matrix(lines: Sequence[Line], source: str) -> TextMatrix:
     if not 0 < count < len(lines):
         raise InputError(f"{source}: line {number} says {quoted(first.strip())} records, but {len(lines) - 1:,} follow")
     rows = [(number, _cells(line, any("\t" in line.strip() for _, line in lines[1:]))) for number, line in lines[1:]]
-    if count == 1 and number_of(rows[0][1][0]) is not None:
+    if count == 1 and parse_number(rows[0][1][0]) is not None:
         raise InputError(f"{source}: either one record with the id {quoted(rows[0][1][0])}, or a triangle of values; write a header of ids")
     readings = _readings([cells for _, cells in rows], count, names_end_in_numbers=False)
     if any(_has_no_blank_after_id(line) for _, line in lines[1:]):
@@ -83,7 +83,7 @@ def _cells(line: str, tabs: bool) -> list[str]:
 def _has_no_blank_after_id(line: str) -> bool:
     """Return whether values follow a ten-character id without a blank in between."""
     word = line.split(None, 1)[0]
-    return line.startswith(word) and len(word) > _ID_LENGTH and number_of(word[_ID_LENGTH:]) is not None
+    return line.startswith(word) and len(word) > _ID_LENGTH and parse_number(word[_ID_LENGTH:]) is not None
 
 
 def _strict_cells(line: str) -> list[str]:
@@ -111,11 +111,11 @@ def _read_shape(lines: Sequence[list[str]], sizes: Sequence[int], names_end_in_n
         if at == len(lines):
             return None
         cells, at = lines[at], at + 1
-        start = next((k for k in range(1, len(cells)) if number_of(cells[k]) is not None), len(cells))
+        start = next((k for k in range(1, len(cells)) if parse_number(cells[k]) is not None), len(cells))
         if names_end_in_numbers:
             start = max(start, len(cells) - size)
         values = cells[start:]
-        while len(values) < size and at < len(lines) and number_of(lines[at][0]) is not None:
+        while len(values) < size and at < len(lines) and parse_number(lines[at][0]) is not None:
             values, at = values + lines[at], at + 1
         if len(values) != size:
             return None
@@ -130,14 +130,14 @@ def _read_shape(lines: Sequence[list[str]], sizes: Sequence[int], names_end_in_n
 def _are_numbered(names: Sequence[list[str]]) -> bool:
     """Return whether all names begin with a word, end in a number and have the same number of words: `Strain 1`, `Strain 2`."""
     alike = len({len(words) for words in names}) == 1
-    return alike and all(number_of(words[0]) is None and number_of(words[-1]) is not None for words in names)
+    return alike and all(parse_number(words[0]) is None and parse_number(words[-1]) is not None for words in names)
 
 
 def _describe_error(rows: Sequence[tuple[int, list[str]]], count: int, first: Line) -> str:
     if len(rows) != count:
         return f"line {first[0]} says {quoted(first[1].strip())} records, but {len(rows):,} follow"
     for number, cells in rows:
-        wrong = next((cell for cell in cells[1:] if number_of(cell) is None), None)
+        wrong = next((cell for cell in cells[1:] if parse_number(cell) is None), None)
         if wrong is not None:
             return f"line {number}: expected a number, found {quoted(wrong)}"
     sizes = [len(cells) - 1 for _, cells in rows]

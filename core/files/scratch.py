@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import BinaryIO, Protocol, cast
 
-Scratch = Callable[[], BinaryIO]
+MakeScratch = Callable[[], BinaryIO]
 """Function that creates an unnamed file."""
 
 

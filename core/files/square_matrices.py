@@ -19,7 +19,7 @@ _ROUNDING = 1e-12
 _NO_VALUE = frozenset(("nan", "na", "n/a", "?", "-"))
 
 
-def number_of(cell: str) -> float | None:
+def parse_number(cell: str) -> float | None:
     """Value of a cell, nan for a missing-value marker; None if the cell is not a number."""
     try:
         return None if "_" in cell else float(cell)  # Python accepts underscores as separators of thousands
@@ -27,12 +27,12 @@ def number_of(cell: str) -> float | None:
         return np.nan if cell.lower() in _NO_VALUE else None
 
 
-def numbers_of(cells: Cells) -> Reals | None:
+def parse_numbers(cells: Cells) -> Reals | None:
     """Values of some cells: float64[cells]; None if any cell is not a number."""
     try:
         values = np.array(cells, dtype=np.float64)
     except ValueError:
-        numbers = [number_of(cell) for cell in cells]
+        numbers = [parse_number(cell) for cell in cells]
         return None if None in numbers else np.array(numbers, dtype=np.float64)
     return None if "_" in "".join(cells) else values
 
@@ -76,9 +76,9 @@ def square_of(rows: Sequence[Cells]) -> Square | None:
     """
     count = len(rows)
     if all(len(row) == count for row in rows) and not any("" in row for row in rows):
-        parsed = [numbers_of(row) for row in rows]
+        parsed = [parse_numbers(row) for row in rows]
         numbers = [row for row in parsed if row is not None]
-        return without_half(np.stack(numbers)) if len(numbers) == count else None
+        return mirrored(np.stack(numbers)) if len(numbers) == count else None
     for name, upper in (("lower triangle", False), ("upper triangle", True)):
         for diagonal in (1, 0):
             values = _triangle(rows, upper, diagonal)
@@ -87,7 +87,7 @@ def square_of(rows: Sequence[Cells]) -> Square | None:
     return None
 
 
-def without_half(values: Reals) -> Square:
+def mirrored(values: Reals) -> Square:
     """Return the values as a square or, if one of the triangles has no values (nan), as a mirrored triangle."""
     above = np.triu_indices(len(values), 1)
     halves = values[above], values.T[above]
@@ -113,7 +113,7 @@ def triangles_of(rows: Sequence[Cells]) -> list[Square]:
     return squares
 
 
-def filled(square: Square) -> Square:
+def fill_upper(square: Square) -> Square:
     """Fill the upper triangle if the file has only zeros there, as written by PLINK's `square0`. Returns any other square unchanged."""
     values = square.values
     lower = np.tril(values, -1)
@@ -136,7 +136,7 @@ def _triangle(rows: Sequence[Cells], upper: bool, diagonal: int) -> Reals | None
             cells.pop()
         if upper and len(cells) == start + size and not any(cells[:start]):
             cells = cells[start:]
-        values = numbers_of(cells)
+        values = parse_numbers(cells)
         if len(cells) != size or values is None:
             return None
         out[i, start : start + size] = out[start : start + size, i] = values

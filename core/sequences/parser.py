@@ -13,7 +13,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
-from gpualign.core.files.decompression import Prefixed, text_to_come, unpack
+from gpualign.core.files.decompression import Prefixed, estimated_text_bytes, open_decompressed
 from gpualign.core.sequences._records import RecordScanner
 from gpualign.core.sequences.alphabet import KINDS, Kinds
 from gpualign.core.sequences.eager_encoding import EagerEncoding
@@ -67,8 +67,8 @@ def read_records(
     A list with one sequence per line is always a single part. Raises `InputError` if the file is neither such a list nor complete FASTA or
     FASTQ.
     """
-    size = text_to_come(stream)
-    first, stream = unpack(stream, source)
+    size = estimated_text_bytes(stream)
+    first, stream = open_decompressed(stream, source)
     if b"\0" in first:
         raise InputError(f"{source}: a binary file; expected FASTA or FASTQ text")
     if (comments := _COMMENTS.match(first)) is not None:

@@ -22,12 +22,12 @@ from gpualign.core.common.errors import InputError, RunError, for_command_line, 
 from gpualign.core.common.threads import BackgroundTask
 from gpualign.core.files.file_pieces import Piece
 from gpualign.core.files.journal import (
-    SUMMED,
-    Complete,
+    MAX_CHECKSUM_BYTES,
+    CompleteOutput,
+    FileChecksum,
     Identity,
     Mark,
-    Resumed,
-    Sum,
+    ResumePoint,
     chained,
     first_line,
     last_line,
@@ -104,7 +104,7 @@ class CheckpointedOutput:
         self._journal: BinaryIO | None = None
         self._emptied: BinaryIO | None = None  # the journal of an earlier run without usable output, until this run keeps it
         self._identity: Identity | None = None
-        self._resumed: Resumed | None = None
+        self._resumed: ResumePoint | None = None
         self._start = self._checkpointed = self._synced = time.monotonic()
         self._aside = BackgroundTask()  # waits for the disk
         self._header_checkpoint: Mark | None = None
@@ -158,7 +158,7 @@ class CheckpointedOutput:
         if earlier is not None:
             self._identity = self._resume_policy.identity()
             self._identity.check(earlier, str(self._journal_path))
-        if isinstance(resumed, Complete):
+        if isinstance(resumed, CompleteOutput):
             self._journal, self.completed = journal, True
             self._rows = self._span[1]
             self.pending_renames = pending_renames(resumed.files, self._path, self._journal_path)
@@ -183,7 +183,7 @@ class CheckpointedOutput:
         where = f"resuming at query {query + 1:,} of {earlier.rows:,}"
         self._note(f"{self._path}: {where if query < self._span[1] else 'all queries are done; only the final step remains'}")
 
-    def _check_parts(self, resumed: Resumed) -> None:
+    def _check_parts(self, resumed: ResumePoint) -> None:
         """Raise `InputError` if the part files do not match the journal. Called before anything is changed."""
         for name, sums in resumed.sums.items():
             part, size = self._lasting(name), sums[-1].size
@@ -196,7 +196,7 @@ class CheckpointedOutput:
                         raise _damaged(part, f"differs from its journal between bytes {one.piece.start:,} and {one.piece.stop:,}")
 
     def store(self, name: str = "", final: Path | None = None) -> tuple[BinaryIO, ResumePosition | None]:
-        """Return (readable and writable file; resume position as in `Resumed.files`, or None if the file is new or an array).
+        """Return (readable and writable file; resume position as in `ResumePoint.files`, or None if the file is new or an array).
 
         name: name of the file among the output's files
         final: path of the finished file; None: the file is deleted at the end of the run
@@ -286,8 +286,8 @@ class CheckpointedOutput:
                 piece = store.writer.piece(rows)
             else:
                 continue
-            piece = piece.ending(SUMMED)
-            sums[name] = Sum(size, piece, piece.checksum(descriptor))
+            piece = piece.ending(MAX_CHECKSUM_BYTES)
+            sums[name] = FileChecksum(size, piece, piece.checksum(descriptor))
         self._summed_rows = checkpoint.rows
         self._write(mark_line(replace(checkpoint, sums=sums)))
 

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.files.journal import Finished
+from gpualign.core.files.journal import FinishedFile
 
 
 def is_resume_file(output: Path, path: Path) -> bool:
@@ -37,10 +37,10 @@ class PendingFile:
     part: Path
     final: Path | None
 
-    def finished(self) -> Finished:
+    def finished(self) -> FinishedFile:
         """Return the journal entry for the file. Call only once everything is written."""
         status = os.fstat(self.file.fileno())
-        return Finished(self.part.name, None if self.final is None else self.final.name, status.st_size, status.st_mtime_ns)
+        return FinishedFile(self.part.name, None if self.final is None else self.final.name, status.st_size, status.st_mtime_ns)
 
 
 def commit(part: Path, final: Path | None) -> None:
@@ -65,7 +65,7 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def pending_renames(files: Iterable[Finished], output: Path, journal: Path) -> list[tuple[Path, Path | None]]:
+def pending_renames(files: Iterable[FinishedFile], output: Path, journal: Path) -> list[tuple[Path, Path | None]]:
     """Return the pending renames of a complete output: (part file, final path), as for `commit`. files: journal entries.
 
     Raises `InputError` if a file is missing or has changed since the journal was written, or if a name cannot belong to the output.
@@ -87,7 +87,7 @@ def pending_renames(files: Iterable[Finished], output: Path, journal: Path) -> l
     return pending
 
 
-def _is(one: Finished, path: Path) -> bool:
+def _is(one: FinishedFile, path: Path) -> bool:
     """Return whether a file is unchanged since the entry was recorded, and belongs to this user."""
     try:
         status = os.lstat(path)
@@ -97,7 +97,7 @@ def _is(one: Finished, path: Path) -> bool:
     return ours and (status.st_size, status.st_mtime_ns) == (one.size, one.changed)
 
 
-def _check_names(one: Finished, output: Path, journal: Path) -> None:
+def _check_names(one: FinishedFile, output: Path, journal: Path) -> None:
     """Raise `InputError` unless all names are part-file names, so that a forged journal cannot cause other files to be renamed or
     deleted."""
     names = [name for name in (one.part, one.final) if name is not None]

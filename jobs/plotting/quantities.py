@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.files.square_matrices import number_of
+from gpualign.core.files.square_matrices import parse_number
 
 _MISSING = frozenset(("", "na", "nan", "n/a", "?", "-", "missing", "unknown", "not applicable", "not collected", "not provided"))
 """Cells without a value; the last few are used in INSDC records."""
@@ -53,7 +53,7 @@ def quantity_of(title: str, cells: Sequence[str]) -> Quantity | None:
     """
     present = [None if cell.lower() in _MISSING else cell for cell in cells]
     known = [cell for cell in present if cell is not None]
-    numbers = [number_of(cell) for cell in known]
+    numbers = [parse_number(cell) for cell in known]
     if all(number is not None and np.isfinite(number) for number in numbers):
         parsed, dates = numbers, False
         if _NAMES.search(title.lower()):

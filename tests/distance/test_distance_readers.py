@@ -140,10 +140,10 @@ def test_alignments_give_the_distances_of_their_calls(rng, scratch):
     ],
 )
 def test_bad_alignments(scratch, text, message):
-    from gpualign.core.files.decompression import unpack
+    from gpualign.core.files.decompression import open_decompressed
 
     def read():
-        _, unpacked = unpack(stream(text), "0.fa")
+        _, unpacked = open_decompressed(stream(text), "0.fa")
         read_alignments([AlignmentText(unpacked, "0.fa")], False, False, 1 << 20, scratch)
 
     with pytest.raises(InputError, match=message):

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from gpualign.core.common.errors import InputError, for_command_line
 from gpualign.core.files.file_pieces import Piece
 from gpualign.core.files.journal import (
-    Complete,
-    Finished,
+    CompleteOutput,
+    FileChecksum,
+    FinishedFile,
     Identity,
     Mark,
-    Sum,
     chained,
     first_line,
     last_line,
@@ -35,7 +35,7 @@ def journal(*lines):
 
 
 def plain(rows, size):
-    return mark_line(Mark(rows, {"": (size, size, size)}, {"": Sum(size, Piece(size - 2, 2), 17)}))
+    return mark_line(Mark(rows, {"": (size, size, size)}, {"": FileChecksum(size, Piece(size - 2, 2), 17)}))
 
 
 def test_a_run_goes_on_behind_the_last_mark():
@@ -43,7 +43,7 @@ def test_a_run_goes_on_behind_the_last_mark():
     identity, found = read_journal(raw, "j", "boot")
     assert identity == ONE
     assert (found.rows, dict(found.files), found.length) == (20, {"": (90, 90, 0)}, len(raw))
-    assert found.sums == {"": [Sum(size, Piece(size - 2, 2), 17) for size in (7, 50, 90)]}
+    assert found.sums == {"": [FileChecksum(size, Piece(size - 2, 2), 17) for size in (7, 50, 90)]}
 
 
 @pytest.mark.parametrize("cut", range(1, 40))
@@ -79,7 +79,7 @@ def test_packed_text_goes_on_from_rows_that_are_safe():
     assert (found.rows, dict(found.files)) == (10, {"": (40, 64, 14)})
 
 
-ENDING = last_line([Finished(".x.ids.txt.12345678.part", "x.ids.txt", 5, 17), Finished("x.npy.rows.part", None, 0, 0)])
+ENDING = last_line([FinishedFile(".x.ids.txt.12345678.part", "x.ids.txt", 5, 17), FinishedFile("x.npy.rows.part", None, 0, 0)])
 
 
 @pytest.mark.parametrize("boot", ["boot", "other", None])
@@ -87,7 +87,9 @@ def test_a_complete_output_is_complete_in_any_boot(boot):
     """What its last line says was on the disk before."""
     identity, found = read_journal(journal(process_line("boot"), plain(10, 50), ENDING), "j", boot)
     assert identity == ONE
-    assert found == Complete([Finished(".x.ids.txt.12345678.part", "x.ids.txt", 5, 17), Finished("x.npy.rows.part", None, 0, 0)])
+    assert found == CompleteOutput(
+        [FinishedFile(".x.ids.txt.12345678.part", "x.ids.txt", 5, 17), FinishedFile("x.npy.rows.part", None, 0, 0)]
+    )
 
 
 @pytest.mark.parametrize("cut", [1, 2, 10, len(ENDING) - 1])

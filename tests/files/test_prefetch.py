@@ -18,7 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.files import decompression as unpack
+from gpualign.core.files import decompression
 from gpualign.core.files import prefetch as read_ahead
 from gpualign.core.files.prefetch import PrefetchingReader
 from gpualign.core.sequences.loading import read_raw
@@ -57,10 +57,10 @@ def set_to(module, **values):
 
 def found(path, sizes, large):
     """What is read from a file in pieces of these sizes, by a thread where it has `large` bytes, and the error at the end, if any."""
-    with set_to(unpack, _LARGE=large), path.open("rb") as file:
+    with set_to(decompression, _LARGE=large), path.open("rb") as file:
         parts = []
         try:
-            _, stream = unpack.unpack(file, path.name)
+            _, stream = decompression.open_decompressed(file, path.name)
             for size in [*sizes, -1]:
                 parts.append(stream.read(size))
         except InputError as error:
@@ -108,7 +108,7 @@ def test_damage_is_told_at_each_read(tmp_path, kind):
     packed[len(packed) // 2] ^= 0x55
     (tmp_path / "x.fa").write_bytes(packed)
     with (tmp_path / "x.fa").open("rb") as file:
-        stream = unpack.unpack(file, "x.fa")[1]
+        stream = decompression.open_decompressed(file, "x.fa")[1]
 
         def error():
             with pytest.raises(InputError, match=f"x.fa: (damaged|truncated) {kind} file") as raised:  # noqa: PT012  at any of the reads
@@ -121,7 +121,7 @@ def test_damage_is_told_at_each_read(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", COMPRESSED)
 def test_records_of_large_files(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(unpack, "_LARGE", 0)
+    monkeypatch.setattr(decompression, "_LARGE", 0)
     monkeypatch.setattr(read_ahead, "_BLOCK", 5000)
     for end, message in ((None, None), (-9, f"x.fa: truncated {kind} file")):
         (tmp_path / "x.fa").write_bytes(COMPRESSED[kind](MANY)[:end])
@@ -132,10 +132,10 @@ def test_records_of_large_files(tmp_path, monkeypatch, kind):
 
 
 def test_large_files_have_a_thread_until_they_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(unpack, "_LARGE", 0)
+    monkeypatch.setattr(decompression, "_LARGE", 0)
     (tmp_path / "x").write_bytes(gzip.compress(MANY))
     with (tmp_path / "x").open("rb") as file:
-        stream = unpack.unpack(file, "x")[1]
+        stream = decompression.open_decompressed(file, "x")[1]
         assert readers()
         assert stream.read() == MANY
         wait_for_none()
@@ -147,14 +147,14 @@ def test_other_files_than_large_compressed_ones_have_no_thread(tmp_path, monkeyp
     def opened(data):
         (tmp_path / "x").write_bytes(data)
         with (tmp_path / "x").open("rb") as file:
-            stream = unpack.unpack(file, "x")[1]
+            stream = decompression.open_decompressed(file, "x")[1]
             assert not readers()
             return stream.read()
 
     assert opened(gzip.compress(MANY)) == MANY
-    monkeypatch.setattr(unpack, "_LARGE", 0)
+    monkeypatch.setattr(decompression, "_LARGE", 0)
     assert opened(MANY) == MANY
-    assert unpack.unpack(io.BytesIO(gzip.compress(MANY)), "x")[1].read() == MANY
+    assert decompression.open_decompressed(io.BytesIO(gzip.compress(MANY)), "x")[1].read() == MANY
     assert not readers()
 
 
@@ -162,12 +162,12 @@ def test_other_files_than_large_compressed_ones_have_no_thread(tmp_path, monkeyp
 def test_pipes_have_no_thread(tmp_path, monkeypatch):
     """Who closes one would wait for a thread that waits for its other end."""
     wait_for_none()
-    monkeypatch.setattr(unpack, "_LARGE", 0)
+    monkeypatch.setattr(decompression, "_LARGE", 0)
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[gzip.compress(MANY)])
     writer.start()
     with (tmp_path / "pipe").open("rb") as pipe:
-        stream = unpack.unpack(pipe, "x")[1]
+        stream = decompression.open_decompressed(pipe, "x")[1]
         assert not readers()
         assert stream.read() == MANY
     writer.join()

@@ -11,7 +11,7 @@ from command import LIMIT, gpualign, gpualign_here
 from eager import eager_here, marked
 
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.files.journal import Finished, Identity
+from gpualign.core.files.journal import FinishedFile, Identity
 from gpualign.jobs.output.checkpoint import CheckpointedOutput
 from gpualign.jobs.output.commit import pending_renames
 
@@ -179,14 +179,14 @@ def test_a_picture_elsewhere_has_its_name_before(folder, eager, monkeypatch):
 )
 def test_a_journal_does_not_name_other_files_than_parts(folder, part, final):
     with pytest.raises(InputError, match=r"x\.npy\.journal: damaged"):
-        pending_renames([Finished(part, final, 0, 0)], folder / "x.npy", Path("x.npy.journal"))
+        pending_renames([FinishedFile(part, final, 0, 0)], folder / "x.npy", Path("x.npy.journal"))
 
 
 def test_a_link_in_the_place_of_a_part_takes_no_name(folder):
     os.symlink("x.aln", folder / "x.npy.part")
     found = os.stat(folder / "x.npy.part")
     with pytest.raises(InputError, match="has changed since"):
-        pending_renames([Finished("x.npy.part", "x.npy", found.st_size, found.st_mtime_ns)], folder / "x.npy", Path("x.npy.journal"))
+        pending_renames([FinishedFile("x.npy.part", "x.npy", found.st_size, found.st_mtime_ns)], folder / "x.npy", Path("x.npy.journal"))
 
 
 class Kept:

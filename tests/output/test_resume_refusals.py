@@ -11,7 +11,7 @@ import pytest
 from eager import command
 from resuming import RUNS, family, interrupt, interrupt_with_a_mark, link, outputs, run, small, write_fasta, write_inputs
 
-from gpualign.core.files.journal import Finished, chained, last_line
+from gpualign.core.files.journal import FinishedFile, chained, last_line
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_a_part_that_is_not_what_its_journal_says_is_refused(folder, tmp_path, n
     assert run([*words, "--resume"], tmp_path).returncode == 0
 
 
-@pytest.mark.parametrize("files", [[], [Finished("x.tsv.part", None, 0, 0)], [Finished("x.tsv.y.part", None, 0, 0)]])
+@pytest.mark.parametrize("files", [[], [FinishedFile("x.tsv.part", None, 0, 0)], [FinishedFile("x.tsv.y.part", None, 0, 0)]])
 def test_an_end_of_a_journal_that_does_not_name_the_output_is_refused(interrupted, tmp_path, files):
     """Else a run would be done that has written nothing."""
     words, _ = interrupted

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.files.decompression import text_to_come, unpack
+from gpualign.core.files.decompression import estimated_text_bytes, open_decompressed
 from gpualign.core.sequences.loading import encode_all, read_raw
 from gpualign.core.sequences.string_column import StringColumn
 
@@ -26,23 +26,23 @@ MANY = b"".join(b">r%d\nACGT\n" % i for i in range(5000))
 
 def test_a_byte_order_mark_is_no_text():
     for data in (FASTA, b"", b"x"):
-        first, stream = unpack(io.BytesIO(codecs.BOM_UTF8 + data), "x")
+        first, stream = open_decompressed(io.BytesIO(codecs.BOM_UTF8 + data), "x")
         assert first == stream.read() == data
 
 
-def test_text_to_come(tmp_path):
+def test_estimated_text_bytes(tmp_path):
     for data, expected in ((MANY, len(MANY)), (gzip.compress(MANY), 16 * len(gzip.compress(MANY))), (b"", 0)):
         (tmp_path / "x").write_bytes(data)
         with (tmp_path / "x").open("rb") as file:
-            assert text_to_come(file) == expected
-    assert text_to_come(io.BytesIO(MANY)) == 0
+            assert estimated_text_bytes(file) == expected
+    assert estimated_text_bytes(io.BytesIO(MANY)) == 0
 
 
 def test_no_room_is_set_aside_where_addresses_are_limited(tmp_path, monkeypatch):
     (tmp_path / "x").write_bytes(gzip.compress(MANY))
     monkeypatch.setattr("resource.getrlimit", lambda which: (1 << 40, 1 << 40))
     with (tmp_path / "x").open("rb") as file:
-        assert text_to_come(file) == 0
+        assert estimated_text_bytes(file) == 0
 
 
 def read(data, **options):
@@ -106,7 +106,7 @@ def test_a_python_that_lacks_a_compression_says_so(monkeypatch, kind, module):
     packed = COMPRESSED[kind](b">a\nACGT\n")
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(InputError, match=rf"x: compressed with {kind}; this Python cannot read that \(.*{module.split('.')[-1]}.*\)"):
-        unpack(io.BytesIO(packed), "x")
+        open_decompressed(io.BytesIO(packed), "x")
 
 
 @pytest.mark.parametrize("pack", COMPRESSED.values(), ids=COMPRESSED)

@@ -25,7 +25,7 @@ from gpualign.core.distance.readers.base import Omitted, Selection, combined_mas
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_sites
 from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.files.decompression import PlainText
-from gpualign.core.files.scratch import Scratch
+from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import Names, unique_ids, unique_in_files
 
 _PIECE = 4 << 20
@@ -183,7 +183,7 @@ class AlignmentText:
 
 
 def read_alignments(
-    inputs: Iterable[AlignmentText], every_letter: bool, allow_duplicates: bool, memory: int, scratch: Scratch, threads: int = 1
+    inputs: Iterable[AlignmentText], every_letter: bool, allow_duplicates: bool, memory: int, scratch: MakeScratch, threads: int = 1
 ) -> AlignmentSource:
     """Read one aligned FASTA file, or two with the same sites, or two sets of several files.
 

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.kinds import FileKind
-from gpualign.core.files.scratch import Scratch
+from gpualign.core.files.scratch import MakeScratch
 
 _FORMATS = {FileKind.CLUSTAL: ("clustal",), FileKind.PHYLIP: ("phylip-relaxed", "phylip", "phylip-sequential")}
 """Format names in Biopython. PHYLIP ids end at a blank or after ten letters, and rows may be split into blocks in two ways."""
@@ -24,7 +24,7 @@ _ENDS = 10
 Rows = list[tuple[str, str]]
 
 
-def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: Scratch, warn: Callable[[str], None]) -> BinaryIO:
+def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: MakeScratch, warn: Callable[[str], None]) -> BinaryIO:
     """Return a scratch file with the alignment's rows as FASTA. Blanks in ids become underscores, with a warning.
 
     Raises `InputError` if no variant of the format can read the text, or if two variants read it differently.

@@ -18,7 +18,7 @@ from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import Positions
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_sites
 from gpualign.core.distance.threads import ReaderThreads
-from gpualign.core.files.scratch import Scratch
+from gpualign.core.files.scratch import MakeScratch
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class RowStore:
 
     _CHUNK = 1 << 20
 
-    def __init__(self, width: int, limit: int, scratch: Scratch) -> None:
+    def __init__(self, width: int, limit: int, scratch: MakeScratch) -> None:
         self.width = width
         self.nbytes = 0
         self._limit = limit

@@ -18,7 +18,7 @@ from gpualign.core.distance.readers.plink_fileset import SITE_MAJOR
 from gpualign.core.distance.readers.plink_pgen import pvar_of, read_pgen_filesets
 from gpualign.core.distance.readers.table import read_tables
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.files.decompression import PlainText, compression_of, plain_text, unpack
+from gpualign.core.files.decompression import PlainText, compression_of, open_decompressed, plain_text
 from gpualign.core.files.kinds import PLINK_MAGIC, FileKind, kind_of
 from gpualign.core.files.paths import descriptor_of
 from gpualign.core.files.scratch import ScratchFiles
@@ -138,7 +138,7 @@ def fileset_files(path: str) -> list[str]:
 
 def _look(file: CallFile) -> _Known:
     plain = plain_text(file.stream)
-    first, unpacked = unpack(file.stream, file.source)
+    first, unpacked = open_decompressed(file.stream, file.source)
     format, kind = _kind(first, file.source)
     if kind in (InputKind.FILESET, InputKind.FILESET2):
         calls, tables = (".bed", ".bim and .fam") if kind is InputKind.FILESET else (".pgen", ".pvar and .psam")

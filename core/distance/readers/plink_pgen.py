@@ -30,7 +30,7 @@ from gpualign.core.distance.readers.plink_fileset import (
     with_founders,
 )
 from gpualign.core.distance.threads import ReaderThreads
-from gpualign.core.files.decompression import unpack
+from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.sequences.ids import unique_ids
 
 _HEADER = struct.Struct("<3xII")  # the mode, variants and samples
@@ -49,7 +49,7 @@ def _lines(path: Path, pgen: Path) -> Iterator[tuple[int, bytes]]:
     """Yield (number, line), skipping empty lines and lines that begin with ##."""
     try:
         with open(path, "rb") as stream:
-            for number, line in enumerate(unpack(stream, str(path))[1], 1):
+            for number, line in enumerate(open_decompressed(stream, str(path))[1], 1):
                 if line.strip() and not line.startswith(b"##"):
                     yield number, line
     except FileNotFoundError:

@@ -21,13 +21,13 @@ from gpualign.core.distance.tables.columns import describe_left_out, describe_ro
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.outliers import ROWS_LOOKED_AT, describe_outliers
 from gpualign.core.files.delimited import open_delimited
-from gpualign.core.files.scratch import Scratch
+from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import unique_ids
 
 Warn = Callable[[str], None]
 
 
-def read_tables(inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, memory: int, scratch: Scratch, warn: Warn) -> DenseSource:
+def read_tables(inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, memory: int, scratch: MakeScratch, warn: Warn) -> DenseSource:
     """Read one table, or two with the same sites.
 
     Two tables hold the same kind of calls: if either looks like alleles, both are read as alleles. Raises `InputError` naming the file,

@@ -24,7 +24,7 @@ from gpualign.core.distance.tables.codings import MINUS_ONE, raw_letters, raw_nu
 from gpualign.core.distance.tables.columns import Columns
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.files.quoting import text_of
-from gpualign.core.files.scratch import Scratch
+from gpualign.core.files.scratch import MakeScratch
 
 _GENOTYPE = r"[0-9]+[/|][0-9]+|[A-Za-z][/|][A-Za-z]|[ACGT]{2,8}|[AB]{2}|[lmnphk]{2}x?[lmnphk]{0,2}"
 """Genotypes with several letters or numbers, as written by HapMap, GWASpoly and JoinMap."""
@@ -89,7 +89,7 @@ class Storage:
     """
 
     limit: int
-    scratch: Scratch
+    scratch: MakeScratch
 
     def rows_of(self, width: int) -> RowStore:
         """Return a store for rows of `width` bytes each."""

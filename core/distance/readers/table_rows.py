@@ -27,7 +27,7 @@ from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.titles import NAME_OF_SITE, NAMES_OF_SITES, is_metadata, serial_stems, stem
 from gpualign.core.files.delimited import DelimitedText
 from gpualign.core.files.quoting import text_of
-from gpualign.core.files.square_matrices import numbers_of
+from gpualign.core.files.square_matrices import parse_numbers
 from gpualign.core.sequences.ids import is_id_title, is_title_of_ids
 
 _LOOKED_AT = 1 << 16
@@ -232,7 +232,7 @@ class TableReader:
         numbers = cells.numbers(count)[:, :count].astype(np.int64)
         names: Sequence[str] = titles
         if len(ids) > len(titles):  # the first cells of rows may be the first column of a matrix without ids
-            first = numbers_of(ids[:count])
+            first = parse_numbers(ids[:count])
             if first is None or (first % 1 != 0).any():
                 return
             numbers, names = np.column_stack([first.astype(np.int64), numbers])[:, :count], []

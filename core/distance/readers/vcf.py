@@ -30,7 +30,7 @@ from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.readers import vcf_records
 from gpualign.core.distance.readers.base import Block, DenseSource, RowStore
 from gpualign.core.distance.readers.vcf_lines import VcfLines
-from gpualign.core.files.scratch import Scratch
+from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import unique_ids
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from gpualign.core.distance.readers.vcf_records import main; main(sys.argv[1])"
@@ -48,7 +48,7 @@ _BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000
 class _File:
     """Records of one file, and their calls."""
 
-    def __init__(self, path: str, source: str, memory: int, scratch: Scratch) -> None:
+    def __init__(self, path: str, source: str, memory: int, scratch: MakeScratch) -> None:
         self.source = source
         self.sites: list[tuple[Any, ...]] = []
         self.ids: list[str] = []
@@ -69,7 +69,7 @@ class _File:
         if not self.sites:
             raise InputError(f"{source}: no records")
 
-    def _read(self, path: str, memory: int, scratch: Scratch) -> None:
+    def _read(self, path: str, memory: int, scratch: MakeScratch) -> None:
         with _reading(path) as reader:
             for kind, message in reader.messages():
                 if kind == vcf_records.IDS:
@@ -177,7 +177,7 @@ def _reading(path: str) -> Iterator[_Reader]:
             reader.stop()
 
 
-def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, memory: int, scratch: Scratch) -> DenseSource:
+def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, memory: int, scratch: MakeScratch) -> DenseSource:
     """Read one file, or two with the same records.
 
     Raises `InputError` naming the file and record, or `RunError` if cyvcf2 is not installed.

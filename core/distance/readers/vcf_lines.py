@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from math import inf
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.files.decompression import unpack
+from gpualign.core.files.decompression import open_decompressed
 
 _FIXED = 9
 """Number of columns before the sample columns."""
@@ -29,7 +29,7 @@ class VcfLines:
     def check(self) -> None:
         """Raise `InputError` naming the first invalid line. BCF is not checked, because it has no lines."""
         with open(self._path, "rb") as stream:
-            first, text = unpack(stream, self._source)
+            first, text = open_decompressed(stream, self._source)
             if not first.startswith(b"BCF"):
                 self._check(text)
 

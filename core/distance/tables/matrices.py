@@ -10,7 +10,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.files.square_matrices import number_of
+from gpualign.core.files.square_matrices import parse_number
 
 ROWS_LOOKED_AT = 256
 """Number of rows and columns sufficient to decide."""
@@ -87,10 +87,10 @@ class SquareOfIds:
 
 def are_distances(cells: Sequence[str]) -> bool:
     """Return whether cells could belong to a distance matrix: numbers or empty."""
-    return all(not cell or number_of(cell) is not None for cell in cells)
+    return all(not cell or parse_number(cell) is not None for cell in cells)
 
 
 def _is_zero(cell: str) -> bool:
     """Return whether a cell can be on the diagonal of a distance matrix."""
-    value = number_of(cell) if cell else 0.0
+    value = parse_number(cell) if cell else 0.0
     return value is not None and (value == 0 or math.isnan(value))
