@@ -114,11 +114,11 @@ def excerpt(plan: Plan, workers: int, pieces: int = _PIECES) -> Excerpt:
     for piece in range(pieces + 1):
         start = max(at, min(last, start_of(left[0] * (1 - piece / pieces))))
         if start > at:
-            gaps.append(Gap(first, bands, plan.part(at, start).cells))
+            gaps.append(Gap(first, bands, plan.for_queries(at, start).cells))
             first = bands
         number, piece_bands = len(tiles), 0
         at = start
-        for tile in plan.part(start, plan.end).tiles():
+        for tile in plan.for_queries(start, plan.end).tiles():
             if tile.band.index == piece_bands:
                 steady = piece_bands >= _BANDS and len(tiles) - number >= _TILES_A_WORKER * workers
                 if start < last and (steady or tile.band.start >= last):

@@ -130,7 +130,7 @@ class PairsJob:
 
     def for_queries(self, start: int, stop: int) -> PairsJob:
         """Return a job for only the pairs of queries [start, stop)."""
-        return replace(self, plan=self.plan.part(start, stop))
+        return replace(self, plan=self.plan.for_queries(start, stop))
 
     def run(self, sink: Sink[Plan, BandResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> Totals:
         """Compute every pair and pass whole bands to the sink, in order."""

@@ -171,7 +171,7 @@ class NearJob:
         """Return a job for only the pairs of queries [start, stop). Equal records are not grouped, because other parts may need pairs from
         the same group."""
         job = replace(self.ungrouped(), groups=self.groups) if any(duplicates.repeated for duplicates in self.duplicates) else self
-        return replace(job, plan=job.plan.part(start, stop))
+        return replace(job, plan=job.plan.for_queries(start, stop))
 
     def run(self, sink: Sink[Plan, NearResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> NearTotals:
         """Classify every pair and send the pairs that may pass the thresholds to the sink, in order."""

@@ -188,7 +188,7 @@ class Plan:
     start: int = 0
     stop: int | None = None
 
-    def part(self, start: int, stop: int) -> Plan:
+    def for_queries(self, start: int, stop: int) -> Plan:
         """Return the plan for only queries [start, stop)."""
         return replace(self, start=start, stop=stop)
 

@@ -77,7 +77,7 @@ class SearchPlan:
     def slice(self, start: int, stop: int) -> SearchPlan:
         """Return the plan with only records [start, stop) as queries."""
         per_record = self.sides.queries.per_record
-        return replace(self, plan=self.plan.part(start * per_record, stop * per_record))
+        return replace(self, plan=self.plan.for_queries(start * per_record, stop * per_record))
 
 
 def plan_search(task: Task, sides: QueryTargetFrames, filter: HitFilter, engine: Engine, memory: int) -> SearchPlan:

@@ -82,7 +82,7 @@ def test_parts_have_the_pairs_of_their_rows(queries, targets, pairing, cost, sha
     assert len(bounds) == shares + 1
     count = np.zeros((len(queries), len(targets)), dtype=int)
     for start, stop in pairwise(bounds):
-        part = whole.part(start, stop)
+        part = whole.for_queries(start, stop)
         tiles = list(part.tiles())
         assert [tile.number for tile in tiles] == list(range(len(tiles)))
         assert part.band_count == len({tile.band.index for tile in tiles})
@@ -94,7 +94,7 @@ def test_parts_have_the_pairs_of_their_rows(queries, targets, pairing, cost, sha
     i, j = np.indices(count.shape)
     wanted = {Pairing.ALL: i >= 0, Pairing.ABOVE: j > i, Pairing.ABOVE_OR_EQUAL: j >= i}[pairing]
     assert (count[wanted] == 1).all()
-    assert sum(whole.part(*rows).pairs for rows in pairwise(bounds)) == whole.pairs == wanted.sum()
+    assert sum(whole.for_queries(*rows).pairs for rows in pairwise(bounds)) == whole.pairs == wanted.sum()
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=0, max_size=40), st.integers(1, 9), st.integers(1, 3))
