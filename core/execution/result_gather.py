@@ -1,13 +1,10 @@
-"""Gathers the results of tiles, which arrive in any order, into results for a larger tile, a band or a list of pairs."""
+"""Gathers scores and alignments of tiles, which arrive in any order, into arrays for a larger tile, a band or a list of pairs."""
 
 from __future__ import annotations
-
-from typing import Protocol
 
 import numpy as np
 
 from gpualign.core.alignment.band_results import Scores
-from gpualign.core.alignment.hits import BestTargets
 from gpualign.core.alignment.path_builder import RunsBuilder
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import (
@@ -15,32 +12,12 @@ from gpualign.core.alignment.tile_results import (
     Runs,
     Statistics,
     TileAlignments,
-    TileHits,
-    TilePairs,
     TileResult,
     TileScores,
 )
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.scatter import Lines, as_range, put
-from gpualign.core.execution.near_assembly import NearAssembly
 from gpualign.core.planning.tile_plan import Tile
-
-
-class TileGather(Protocol):
-    """Gathers the results for one tile from those of its pieces."""
-
-    def add(self, rows: Lines, columns: Lines, result: TileResult) -> None:
-        """Add the result for these rows and columns of the tile."""
-
-    def of_tile(self, tile: Tile) -> TileResult:
-        """Return the result for the whole tile. Called once, after all pieces have been added."""
-
-
-def empty_gather(task: Task, tile: Tile) -> TileGather:
-    """Return a gather for the kind of results that the task asks for."""
-    if task.within is not None:
-        return PairGather(tile)
-    return ResultGather(task, tile.shape) if task.top is None else HitGather(task, tile)
 
 
 class ResultGather:
@@ -84,38 +61,7 @@ class ResultGather:
             if self._runs is not None and result.runs is not None:
                 self._runs.put(rows, columns, result.runs, self._threads)
 
-    def of_tile(self, tile: Tile) -> TileScores | TileAlignments:
+    def tile_result(self, tile: Tile) -> TileScores | TileAlignments:
         if self.statistics is None:
             return TileScores(tile, self.scores, self.is_reverse_complement)
         return TileAlignments(tile, self.scores, self.statistics, self.runs, self.is_reverse_complement)
-
-
-class HitGather:
-    """Gathers the best targets of each query (`Task.top`)."""
-
-    def __init__(self, task: Task, tile: Tile) -> None:
-        assert task.top is not None
-        self._columns = slice(min(task.top, tile.shape[1]))  # the columns beyond the number of the tile's targets are empty
-        self._best = BestTargets(tile.shape[0], task.top, task.dtype, task.targets.ranks)
-
-    def add(self, rows: Lines, columns: Lines, result: TileResult) -> None:
-        assert isinstance(result, TileHits)
-        assert isinstance(rows, slice)
-        self._best.add(rows, result.scores, result.targets)
-
-    def of_tile(self, tile: Tile) -> TileHits:
-        return TileHits(tile, self._best.scores[:, self._columns], self._best.targets[:, self._columns])
-
-
-class PairGather:
-    """Gathers near pairs (`Task.within`)."""
-
-    def __init__(self, tile: Tile) -> None:
-        self._assembly = NearAssembly(tile.band)
-
-    def add(self, rows: Lines, columns: Lines, result: TileResult) -> None:
-        self._assembly.add(result)
-
-    def of_tile(self, tile: Tile) -> TilePairs:
-        near = self._assembly.finish()
-        return TilePairs(tile, near.pairs, near.survivors)

@@ -17,7 +17,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.scatter import Lines
 from gpualign.core.execution.engine import Prepared
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.result_gather import empty_gather
+from gpualign.core.execution.tile_gather import empty_gather
 from gpualign.core.planning.tile_plan import Band, Plan, Tile, TileLimits
 
 
@@ -62,7 +62,7 @@ class _OpenTile:
         self.missing -= 1
 
     def result(self) -> TileResult:
-        return self._gather.of_tile(self._split.tile)
+        return self._gather.tile_result(self._split.tile)
 
 
 def retile(task: Task, inner: Prepared, tiles: Iterator[Tile], split: Callable[[Tile, int, int], SplitTile]) -> Iterator[TileResult]:

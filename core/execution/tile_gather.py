@@ -1,0 +1,61 @@
+"""Gathers the results for one tile from the results of its pieces, which arrive in any order."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from gpualign.core.alignment.hits import BestTargets
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import TileHits, TilePairs, TileResult
+from gpualign.core.common.scatter import Lines
+from gpualign.core.execution.near_assembly import NearAssembly
+from gpualign.core.execution.result_gather import ResultGather
+from gpualign.core.planning.tile_plan import Tile
+
+
+class TileGather(Protocol):
+    """Gathers the results for one tile from those of its pieces."""
+
+    def add(self, rows: Lines, columns: Lines, result: TileResult) -> None:
+        """Add the result for these rows and columns of the tile."""
+
+    def tile_result(self, tile: Tile) -> TileResult:
+        """Return the result for the whole tile. Called once, after all pieces have been added."""
+
+
+def empty_gather(task: Task, tile: Tile) -> TileGather:
+    """Return a gather for the kind of results that the task asks for."""
+    if task.within is not None:
+        return PairGather(tile)
+    return ResultGather(task, tile.shape) if task.top is None else HitGather(task, tile)
+
+
+class HitGather:
+    """Gathers the best targets of each query (`Task.top`)."""
+
+    def __init__(self, task: Task, tile: Tile) -> None:
+        assert task.top is not None
+        self._columns = slice(min(task.top, tile.shape[1]))  # the columns beyond the number of the tile's targets are empty
+        self._best = BestTargets(tile.shape[0], task.top, task.dtype, task.targets.ranks)
+
+    def add(self, rows: Lines, columns: Lines, result: TileResult) -> None:
+        assert isinstance(result, TileHits)
+        assert isinstance(rows, slice)
+        self._best.add(rows, result.scores, result.targets)
+
+    def tile_result(self, tile: Tile) -> TileHits:
+        return TileHits(tile, self._best.scores[:, self._columns], self._best.targets[:, self._columns])
+
+
+class PairGather:
+    """Gathers near pairs (`Task.within`)."""
+
+    def __init__(self, tile: Tile) -> None:
+        self._assembly = NearAssembly(tile.band)
+
+    def add(self, rows: Lines, columns: Lines, result: TileResult) -> None:
+        self._assembly.add(result)
+
+    def tile_result(self, tile: Tile) -> TilePairs:
+        near = self._assembly.finish()
+        return TilePairs(tile, near.pairs, near.survivors)
