@@ -134,7 +134,7 @@ def dist(
     calls = CallOptions(
         transpose=checked_flag("transpose", transpose),
         no_header=checked_flag("no_header", no_header),
-        every_letter=checked_flag("all_letters", all_letters),
+        all_letters=checked_flag("all_letters", all_letters),
         allow_duplicates=checked_flag("allow_duplicates", allow_duplicates),
         type=types[checked_choice("type", type, types)],
         missing_codes=_codes(missing_code),

@@ -205,7 +205,7 @@ def dist(
     calls = CallOptions(
         transpose=transpose,
         no_header=no_header,
-        every_letter=all_letters,
+        all_letters=all_letters,
         allow_duplicates=allow_duplicates,
         type=TableType(type_),
         missing_codes=tuple(code.strip() for code in missing_code.split(",")) if missing_code else (),

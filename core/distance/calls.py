@@ -49,17 +49,17 @@ def alleles_of(code: int) -> tuple[int, int]:
     return code - upper * (upper + 1) // 2, upper
 
 
-def letter_table(every_letter: bool) -> Codes:
+def letter_table(all_letters: bool) -> Codes:
     """Return the code for each byte of an aligned row: uint8[256].
 
     Case is ignored. By default A, C, G, T (U) are calls, and all remaining letters, including gaps, are missing, as in snp-dists; with
-    `every_letter`, all letters are calls, including gaps.
+    `all_letters`, all letters are calls, including gaps.
     """
     table = np.full(256, _sites.BAD, dtype=np.uint8)
     table[list(b" \t\r\n\v\f")] = _sites.SKIP
     for byte in b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-.*?~":
-        table[byte] = ord(chr(byte).upper()) if every_letter else MISSING
-    if not every_letter:
+        table[byte] = ord(chr(byte).upper()) if all_letters else MISSING
+    if not all_letters:
         for code, letter in enumerate(NUCLEOTIDES):
             table[[ord(letter), ord(letter.lower())]] = code
         table[list(b"Uu")] = NUCLEOTIDES.index("T")
@@ -77,10 +77,10 @@ def number_table() -> Codes:
     return table
 
 
-def cell_table(every_letter: bool) -> Codes:
+def cell_table(all_letters: bool) -> Codes:
     """Return the code for each byte as a one-letter cell: as in `letter_table`, but some characters denote a missing call regardless of
     which letters are compared."""
-    table = letter_table(every_letter)
+    table = letter_table(all_letters)
     table[table == _sites.SKIP] = _sites.BAD
     table[list(_NO_CALL)] = MISSING
     return table

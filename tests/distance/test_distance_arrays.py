@@ -32,10 +32,10 @@ def _read(arrays, options, warn=pytest.fail):
     return read_arrays(arrays, options, warn)
 
 
-def as_table(cells, scratch, every_letter=False):
+def as_table(cells, scratch, all_letters=False):
     lines = ["\t".join(["id", *(f"r{k}" for k in range(cells.shape[1]))])]
     lines += ["\t".join([f"{k}", *row]) for k, row in enumerate(cells.tolist(), 1)]
-    return read_tables([(stream("\n".join(lines) + "\n"), "t.tsv")], CallOptions(every_letter=every_letter), 1 << 20, scratch, pytest.fail)
+    return read_tables([(stream("\n".join(lines) + "\n"), "t.tsv")], CallOptions(all_letters=all_letters), 1 << 20, scratch, pytest.fail)
 
 
 def same(array, table):
@@ -65,13 +65,13 @@ def test_genotypes_as_numbers(rng, scratch, dtype, layout):
     same(_read([CallArray(numbers)], CallOptions()), as_table(cells, scratch))
 
 
-@pytest.mark.parametrize("every_letter", [False, True])
+@pytest.mark.parametrize("all_letters", [False, True])
 @pytest.mark.parametrize("dtype", ["uint8", "S1", "U1", ">U1"])
-def test_letters(rng, scratch, dtype, every_letter):
+def test_letters(rng, scratch, dtype, all_letters):
     letters = rng.choice(np.array([*b"ACGTacgtuNVXn-.?"], np.uint8), (5, 900))
     cells = letters.view("S1").astype("U1")
     array = letters if dtype == "uint8" else letters.view("S1").astype(dtype)
-    same(_read([CallArray(array)], CallOptions(every_letter=every_letter)), as_table(cells, scratch, every_letter))
+    same(_read([CallArray(array)], CallOptions(all_letters=all_letters)), as_table(cells, scratch, all_letters))
 
 
 @pytest.mark.parametrize("dtype", ["S1", "U1"])

@@ -28,13 +28,13 @@ from gpualign.cpu.distance.engine import CpuDistanceEngine
 M = MISSING
 
 
-def alignment(texts, scratch, every_letter=False, allow=False, memory=1 << 20):
-    return read_alignments([AlignmentText(stream(t), f"{k}.fa") for k, t in enumerate(texts)], every_letter, allow, memory, scratch)
+def alignment(texts, scratch, all_letters=False, allow=False, memory=1 << 20):
+    return read_alignments([AlignmentText(stream(t), f"{k}.fa") for k, t in enumerate(texts)], all_letters, allow, memory, scratch)
 
 
-def table(texts, scratch, transpose=False, every_letter=False, allow=False, memory=1 << 20, header=True, type=TableType.AUTO):
+def table(texts, scratch, transpose=False, all_letters=False, allow=False, memory=1 << 20, header=True, type=TableType.AUTO):
     inputs = [(stream(t), f"{k}.tsv") for k, t in enumerate(texts)]
-    return read_tables(inputs, CallOptions(transpose, not header, every_letter, allow, type), memory, scratch, lambda _: None)
+    return read_tables(inputs, CallOptions(transpose, not header, all_letters, allow, type), memory, scratch, lambda _: None)
 
 
 # ---- alignments
@@ -50,8 +50,8 @@ def test_letters_of_an_alignment(scratch):
     np.testing.assert_array_equal(codes, [[M, M, M], [M, M, M], [1, 2, 0]])
 
 
-def test_every_letter(scratch):
-    codes, _ = panels_of(alignment([">a\nAN-e\n>b\nARnE\n"], scratch, every_letter=True))
+def test_all_letters(scratch):
+    codes, _ = panels_of(alignment([">a\nAN-e\n>b\nARnE\n"], scratch, all_letters=True))
     np.testing.assert_array_equal(codes, [[*b"N-"], [*b"RN"]])
 
 
@@ -187,7 +187,7 @@ def test_tables_of_letters(scratch):
     text = "\tr1\tr2\tr3\tr4\na\tA\tc\tN\tT\nb\tG\tu\tR\t-\n"
     codes, _ = panels_of(table([text], scratch))
     np.testing.assert_array_equal(codes, [[0, 1, M, 3], [2, 3, M, M]])
-    codes, _ = panels_of(table([text], scratch, every_letter=True))
+    codes, _ = panels_of(table([text], scratch, all_letters=True))
     np.testing.assert_array_equal(codes, [[*b"AC", M, ord("T")], [*b"GUR", M]])
 
 
@@ -195,7 +195,7 @@ def test_tables_of_letters(scratch):
 def test_every_letter_of_a_table_is_no_number(scratch, cell):
     text = f"id\tr1\tr2\na\tA\t{cell}\n"
     with pytest.raises(InputError, match=rf"line 2 \('a'\), column 3 \('r2'\): '{cell}' in a table of letters; expected a letter, or"):
-        table([text], scratch, every_letter=True)
+        table([text], scratch, all_letters=True)
 
 
 def test_tables_as_other_programs_write_them(scratch):
@@ -316,7 +316,7 @@ def test_headers_of_letters_that_are_no_data(scratch):
         source = table([header + "\na\tA\tC\nb\tC\tC\n"], scratch)
         assert source.samples.queries.ids == ["a", "b"]
     with pytest.raises(InputError, match="the first line may be a row of calls"):
-        table(["x\tA\tE\na\tA\tC\n"], scratch, every_letter=True)
+        table(["x\tA\tE\na\tA\tC\n"], scratch, all_letters=True)
 
 
 def test_tables_without_a_header(scratch):

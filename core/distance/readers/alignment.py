@@ -183,17 +183,17 @@ class AlignmentText:
 
 
 def read_alignments(
-    inputs: Iterable[AlignmentText], every_letter: bool, allow_duplicates: bool, memory: int, scratch: MakeScratch, threads: int = 1
+    inputs: Iterable[AlignmentText], all_letters: bool, allow_duplicates: bool, memory: int, scratch: MakeScratch, threads: int = 1
 ) -> AlignmentSource:
     """Read one aligned FASTA file, or two with the same sites, or two sets of several files.
 
     Raises `InputError` naming the file and record for rows of unequal length, repeated ids, and characters that no alignment contains.
 
-    every_letter: as in `calls.letter_table`
+    all_letters: as in `calls.letter_table`
     memory: maximum memory for the scanner, bytes
     threads: threads that read text from a file; results do not depend on the number of threads
     """
-    scanner = _sites.AlignmentScanner(letter_table(every_letter), scratch().fileno(), memory)
+    scanner = _sites.AlignmentScanner(letter_table(all_letters), scratch().fileno(), memory)
     files: list[_File] = []
     for text in inputs:
         source, before = text.source, scanner.records
@@ -212,12 +212,12 @@ def read_alignments(
             raise InputError(f"{source}: no records")
         files.append(_File(source, before, scanner.records, text.joins))
     sets = _names_of_sets(scanner.ids, files, allow_duplicates)
-    if not every_letter:
+    if not all_letters:
         sampled = sum(scanner.letters(byte) for byte in range(256) if chr(byte).isalpha())
         if sum(scanner.letters(byte) for byte in _AMINO_ACIDS) > sampled / 10:
             every = parameter("all_letters")
             raise InputError(f"{files[0].source}: these look like proteins, not nucleotides; {every} compares every letter")
-    kind = Kind.LETTER if every_letter else Kind.NUCLEOTIDE
+    kind = Kind.LETTER if all_letters else Kind.NUCLEOTIDE
     return AlignmentSource(scanner, Samples(sets[0], sets[-1]), kind, files[0].source)
 
 

@@ -195,10 +195,10 @@ def _reading(array: CallArray, options: CallOptions, numbers: _Numbers, warn: Wa
         _check_of_numbers(array, options)
         return _Reading(numbers.kind, "numbers", lambda block: _of_numbers(block, numbers))
     digits = text and not _has_letters(calls)
-    raw = raw_numbers(options.missing_codes) if digits else raw_letters(options.every_letter, options.missing_codes)
+    raw = raw_numbers(options.missing_codes) if digits else raw_letters(options.all_letters, options.missing_codes)
     if text:
         raw[0] = MISSING  # an empty cell
-    if options.every_letter and not digits:
+    if options.all_letters and not digits:
         return _Reading(Kind.LETTER, "letters", lambda block: raw[_bytes(block)])
     seen = _seen(calls, raw)
     coding = number_coding(seen, options, reads_alleles=False) if digits else letter_coding(seen, options)
@@ -215,7 +215,7 @@ def _reading(array: CallArray, options: CallOptions, numbers: _Numbers, warn: Wa
 def _check_of_numbers(array: CallArray, options: CallOptions) -> None:
     """Raise `InputError` for options that apply only to letters, including missing codes that are not numbers."""
     for name, is_set in (
-        (parameter("all_letters"), options.every_letter),
+        (parameter("all_letters"), options.all_letters),
         (parameter("type", options.type.value), options.type is TableType.ABH),
     ):
         if is_set:

@@ -173,7 +173,7 @@ def read_calls(
     others = (_alike(_look(file), first) for file in opened)
     if first.kind is InputKind.ALIGNMENT:
         texts = (_alignment(known, files, warn) for known in chain([first], others))
-        return read_alignments(texts, options.every_letter, options.allow_duplicates, memory, files.scratch, threads)
+        return read_alignments(texts, options.all_letters, options.allow_duplicates, memory, files.scratch, threads)
     known = [first, *others]
     if first.kind is InputKind.FILESET:
         return read_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates, options.nonfounders)
@@ -225,7 +225,7 @@ def _check_options(options: CallOptions, file: _Known) -> None:
     if options.nonfounders and file.kind not in (InputKind.FILESET, InputKind.FILESET2):
         raise InputError(f"{parameter('nonfounders')} is for PLINK filesets, which name parents; {file.source} is {file.kind.value}")
     every = parameter("all_letters")
-    if options.every_letter and file.kind not in (InputKind.TABLE, InputKind.ALIGNMENT):
+    if options.all_letters and file.kind not in (InputKind.TABLE, InputKind.ALIGNMENT):
         raise InputError(f"{every} is for alignments and tables of letters; {file.source} is {file.kind.value}")
     options.check()
 

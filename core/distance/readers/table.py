@@ -40,7 +40,7 @@ def read_tables(inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, me
     """
     alleles = AlleleCells(options.missing_codes)
     readers = [TableReader(open_delimited(stream, source), options, alleles) for stream, source in inputs]
-    automatic = options.type is TableType.AUTO and not options.every_letter and options.ploidy is None
+    automatic = options.type is TableType.AUTO and not options.all_letters and options.ploidy is None
     of_alleles = options.type is TableType.ALLELES or (automatic and any(reader.is_of_alleles for reader in readers))
     storage = Storage(memory // len(inputs), scratch)
     tables = [reader.read(of_alleles, storage) for reader in readers]
@@ -85,7 +85,7 @@ def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> t
             warn(f"{tables[0].source}: {alleles_assumed()}")
         return Kind.ALLELE, None
     letters = any(table.cells is CellType.LETTERS for table in known)
-    if letters and options.every_letter:
+    if letters and options.all_letters:
         return Kind.LETTER, None
 
     def coding_of(some: Sequence[TableRows]) -> Coding:

@@ -149,7 +149,7 @@ class TableCells:
             if cell in missing or (column < len(actions) and actions[column] != _sites.READ):
                 continue
             if re.fullmatch(r"(?:[0-9]|-1)(?:[.,]00?)?", cell):
-                if self._options.every_letter:
+                if self._options.all_letters:
                     raise self._no_letters()
                 self.cells = CellType.NUMBERS
             elif len(cell) == 1 and cell.isalpha() and cell not in ("NnXxIi" if self._plan.beyond else "Nn"):
@@ -161,7 +161,7 @@ class TableCells:
     def _call_parser(self) -> _sites.CallParser:
         options = self._options
         letters = self.cells is CellType.LETTERS
-        table = raw_letters(options.every_letter, options.missing_codes) if letters else raw_numbers(options.missing_codes)
+        table = raw_letters(options.all_letters, options.missing_codes) if letters else raw_numbers(options.missing_codes)
         parser = _sites.CallParser(self._plan.delimiter, table, self._columns.actions, list(options.missing_codes))
         self._decimals.append(parser.decimals)
         return parser
@@ -215,7 +215,7 @@ class TableCells:
     def _is_allele(self, line: bytes, column: int) -> bool:
         """Return whether a cell that is not a call shows that the table holds alleles."""
         options = self._options
-        if self.cells is CellType.LETTERS or options.type is not TableType.AUTO or options.ploidy is not None or options.every_letter:
+        if self.cells is CellType.LETTERS or options.type is not TableType.AUTO or options.ploidy is not None or options.all_letters:
             return False
         cell = cells_of(line, self._plan.delimiter)[column + 1]
         if (self._plan.is_typing_scheme or self._plan.beyond) and self._alleles.could_be_allele(cell):
@@ -290,13 +290,13 @@ class TableCells:
             raise InputError(f"{where}: {cell[:_CELLS_SHOWN]!r} in a column without a title; give the column one, or empty it")
         where = self._place(number, name, columns.place_of(bad))
         options, letters = self._options, self.cells is CellType.LETTERS
-        undecided = options.type is TableType.AUTO and options.ploidy is None and not options.every_letter
+        undecided = options.type is TableType.AUTO and options.ploidy is None and not options.all_letters
         if self.cells is CellType.ALLELES or (self._plan.beyond and undecided and not letters):
             raise InputError(f"{where}: {describe_no_allele(cell, self._options.transpose)}")
         kind, expected = ("letters", "A, C, G, T") if letters else ("genotypes", "0, 1, 2")
-        if letters and options.every_letter:
+        if letters and options.all_letters:
             expected = "a letter"
-        advice = f"; {missing}" if (missing := advise_missing(cell)) and not options.every_letter else ""
+        advice = f"; {missing}" if (missing := advise_missing(cell)) and not options.all_letters else ""
         if not options.transpose and len(cell) > 1:
             advice += f"; a table whose rows are sites is read with {parameter('transpose')}"
         if number == self._plan.first_line:
@@ -304,7 +304,7 @@ class TableCells:
         elif re.fullmatch(_GENOTYPE, cell):
             advice = "; write genotypes as the number of alleles that are not the reference: 0, 1 or 2"
         elif not letters and look_for_alleles([[cell]]).proven:
-            if options.every_letter:
+            if options.all_letters:
                 raise self._no_letters()
             advice = f"; alleles are read with {parameter('type', 'alleles')}"
         shown = f"{cell[:_CELLS_SHOWN]!r} in a table of {kind}"

@@ -300,7 +300,7 @@ class TableReader:
         else:
             numbers = with_missing(_numbers_of_data(plan.options.ploidy), missing)
             data = cells is not CellType.LETTERS and could_be_calls(line, start, self._delimiter, numbers, cells is None, missing)
-            letters = with_missing(_letters_of_data(plan.options.every_letter), missing)
+            letters = with_missing(_letters_of_data(plan.options.all_letters), missing)
             data = data or (cells is not CellType.NUMBERS and could_be_calls(line, start, self._delimiter, letters, True, missing))
         if data:
             square = SquareOfIds(titles, True)
@@ -358,10 +358,10 @@ def _has_cells(line: bytes) -> bool:
     return bool(line.strip())
 
 
-def _letters_of_data(every_letter: bool) -> Codes:
+def _letters_of_data(all_letters: bool) -> Codes:
     """Return the codes for the letters that mark a first line as calls. Letters such as E and F do not, because they occur in titles."""
-    table = cell_table(every_letter)
-    if not every_letter:
+    table = cell_table(all_letters)
+    if not all_letters:
         table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD
     return table
 

@@ -69,10 +69,10 @@ def raw_numbers(missing: Sequence[str] = ()) -> Codes:
     return with_missing(table, missing)
 
 
-def raw_letters(every_letter: bool, missing: Sequence[str] = ()) -> Codes:
+def raw_letters(all_letters: bool, missing: Sequence[str] = ()) -> Codes:
     """Return the raw codes for one-character cells in a table of letters, uint8[256]. missing: as in `raw_numbers`."""
-    table = cell_table(every_letter)
-    if not every_letter:
+    table = cell_table(all_letters)
+    if not all_letters:
         for byte in range(128):
             letter = chr(byte).upper()
             if letter.isalpha() and letter not in NUCLEOTIDES and letter != "N":
@@ -100,7 +100,7 @@ def number_coding(
     type = options.type
     if type is TableType.ABH:
         raise _is_of(parameter("type", type.value), "letters", "numbers")
-    if options.every_letter:
+    if options.all_letters:
         raise _is_of(parameter("all_letters"), "letters", "numbers")
     seen = frozenset(np.flatnonzero(counts[:10]).tolist())
     beyond = seen - _GENOTYPES

@@ -26,11 +26,11 @@ class TableType(Enum):
 
 @dataclass(frozen=True)
 class CallOptions:
-    """How calls are read. All options except `every_letter`, `allow_duplicates` and `nonfounders` are for tables.
+    """How calls are read. All options except `all_letters`, `allow_duplicates` and `nonfounders` are for tables.
 
     transpose: rows are sites
     no_header: the first line is data
-    every_letter: every letter is a call, as in `calls.letter_table`
+    all_letters: every letter is a call, as in `calls.letter_table`
     allow_duplicates: repeated ids are numbered
     type: type of a table's cells
     missing_codes: additional cell values that denote a missing call
@@ -42,7 +42,7 @@ class CallOptions:
 
     transpose: bool = False
     no_header: bool = False
-    every_letter: bool = False
+    all_letters: bool = False
     allow_duplicates: bool = False
     type: TableType = TableType.AUTO
     missing_codes: tuple[str, ...] = ()
@@ -58,9 +58,9 @@ class CallOptions:
                 raise InputError(f"{parameter('missing_code')}: {code!r} is not UTF-8")
         every, ploidy, type = parameter("all_letters"), parameter("ploidy"), parameter("type", self.type.value)
         of_numbers = self.type not in (TableType.AUTO, TableType.CALLS)
-        if self.every_letter and of_numbers:
+        if self.all_letters and of_numbers:
             raise InputError(f"{every} is for letters, not for {type}")
-        if self.every_letter and self.ploidy is not None:
+        if self.all_letters and self.ploidy is not None:
             raise InputError(f"{every} is for letters, not for dosages ({ploidy})")
         if self.ploidy is not None and of_numbers:
             raise InputError(f"{ploidy} is for dosages, not for {type}")
