@@ -34,7 +34,8 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.devices.resources import Resources
-from gpualign.jobs.every_pair import DescriptionRows, PairsJob
+from gpualign.jobs.every_pair import PairsJob
+from gpualign.jobs.job import DescriptionRows
 from gpualign.jobs.near_pairs import NearJob
 from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT, Reporter

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from gpualign.jobs.call_rate_report import few_calls, pairs_left_out, pairs_with
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_distance_engine
-from gpualign.jobs.every_pair import DescriptionRows, Work
+from gpualign.jobs.job import DescriptionRows, Work
 from gpualign.jobs.reporter import Reporter
 from gpualign.jobs.sample_selection import SampleFilters, SamplesLeft, check_founders, without_excluded
 from gpualign.jobs.site_selection import chosen_sites
@@ -134,11 +134,13 @@ class DistJob:
     prepared: the task and everything needed to run it
     sites_left: site counts before and after selection; None: all sites are used
     samples_left: sample counts before and after selection; None: all samples are compared
+    unit: unit of `work`
     """
 
     prepared: PreparedDistances
     sites_left: FilterResult | None = None
     samples_left: SamplesLeft | None = None
+    unit: ClassVar[str] = "comparisons"
 
     @property
     def samples(self) -> Samples:

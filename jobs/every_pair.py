@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from gpualign.core.planning.tile_plan import Pairing, Plan
 from gpualign.core.results.blocks import Block
 from gpualign.jobs.devices.memory import memory_left, sequence_bytes, text_threads
 from gpualign.jobs.devices.resources import Resources
+from gpualign.jobs.job import DescriptionRows, Work
 from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -35,11 +36,6 @@ _MAX_COUNTED = 10_000_000
 
 _WORTH_CUTTING = 0.75
 """If the groups select more than this fraction of all cells, every pair is computed and unselected pairs are dropped."""
-
-Work: TypeAlias = npt.NDArray[np.float64]
-
-DescriptionRows = list[tuple[str, str]]
-"""Human-readable rows: (name, value)."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +83,10 @@ class PairsJob:
     @property
     def hardware(self) -> str:
         return self.prepared.hardware
+
+    @property
+    def kernel(self) -> str:
+        return self.prepared.kernel
 
     def describe(self) -> DescriptionRows:
         """Return the plan as rows, including a time estimate from a short measurement."""

@@ -36,7 +36,8 @@ from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.jobs.devices.memory import memory_left, sequence_bytes, text_threads
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.devices.selection import Engines
-from gpualign.jobs.every_pair import DescriptionRows, Work, count_tiles
+from gpualign.jobs.every_pair import count_tiles
+from gpualign.jobs.job import DescriptionRows, Work
 from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -62,6 +63,15 @@ class NearTotals(Totals):
 
     survivors: Mapping[str, int]
     distinct: int
+
+    @property
+    def notes(self) -> list[str]:
+        survivors = ", ".join(f"{step} {count:,}" for step, count in self.survivors.items())
+        return [f"{self.distinct:,} distinct" + (f"; of these, pairs left by each step: {survivors}" if survivors else "")]
+
+    @property
+    def speed(self) -> str:
+        return f"in {self.seconds:.2f} s, {self.pairs / max(self.seconds, 1e-9) / 1e6:.1f} M pairs/s"
 
     @property
     def figures(self) -> dict[str, object]:
@@ -112,6 +122,10 @@ class NearJob:
     @property
     def hardware(self) -> str:
         return self.prepared.hardware
+
+    @property
+    def kernel(self) -> str:
+        return self.prepared.kernel
 
     @property
     def pairs(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
+from typing import ClassVar
 
 from gpualign.core.alignment.hits import Hits
 from gpualign.core.alignment.recount import relabel
@@ -14,7 +15,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.execution.engine import Engine
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Totals
-from gpualign.core.output.pairs import PairsSink
+from gpualign.core.output.pairs import BlockSink
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.evalues import Parameters, SearchSpace, published
 from gpualign.core.scoring.masking import NONE, check_method, method_for
@@ -30,7 +31,8 @@ from gpualign.jobs.devices.local_engines import cpu_engine
 from gpualign.jobs.devices.memory import memory_left
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_local_engine
-from gpualign.jobs.every_pair import DescriptionRows, Work, count_sequences, describe_plan, describe_work
+from gpualign.jobs.every_pair import count_sequences, describe_plan, describe_work
+from gpualign.jobs.job import DescriptionRows, Work
 from gpualign.jobs.query_masking import mask_queries
 from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
@@ -83,22 +85,19 @@ class SwOptions:
 
 
 @dataclass(frozen=True)
-class SearchTotals:
-    """Totals for a search.
+class SearchTotals(Totals):
+    """Totals of a search.
 
-    totals: work done by the engine
     hits: number of reported hits
     cut: number of queries with more hits than the limit allows
     """
 
-    totals: Totals
     hits: int
     cut: int
 
     @property
     def figures(self) -> dict[str, object]:
-        """Hit counts for programs, named as in docs/formats/summary.md."""
-        return {"hits": self.hits, "queries_with_more_hits": self.cut}
+        return {**super().figures, "hits": self.hits, "queries_with_more_hits": self.cut}
 
 
 def local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, reporter: Reporter) -> Task:
@@ -124,6 +123,7 @@ class SearchJob:
     search: the search actually computed, with masked queries in their strands or frames
     unmasked: queries of `search` with their original letters, used for display and counting in rows
     trace_memory: bytes for tracing hits
+    unit: unit of `work`
     """
 
     task: Task
@@ -133,6 +133,7 @@ class SearchJob:
     engine: Engine
     trace_memory: int
     reporter: Reporter
+    unit: ClassVar[str] = "cells"
 
     @property
     def sequences(self) -> int:
@@ -149,6 +150,14 @@ class SearchJob:
         """DP cells, not counting queries that are searched again."""
         return self.search.plan.cells
 
+    @property
+    def hardware(self) -> str:
+        return self.search.prepared.hardware
+
+    @property
+    def kernel(self) -> str:
+        return self.search.prepared.kernel
+
     def describe(self) -> DescriptionRows:
         """Return the plan as rows, including a time estimate from a short measurement."""
         return describe_plan(self.search.plan, self.search.prepared, self.engine, self.search.budget)
@@ -163,7 +172,7 @@ class SearchJob:
         """Return a job for only the records [start, stop) as queries."""
         return replace(self, search=self.search.slice(start, stop))
 
-    def run(self, report: PairsSink, progress: GrowingProgress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> SearchTotals:
+    def run(self, report: BlockSink, progress: GrowingProgress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> SearchTotals:
         """Find, trace and report the hits of every query. Raises `InputError` if requested E-values cannot be computed."""
         with self._writing(report) as (writer, space):
 
@@ -176,9 +185,9 @@ class SearchJob:
         hits, cut, notable = (count + before.get(name, 0) for name, count in counts().items())
         if cut:
             self.reporter.note(_describe_suppressed(SuppressedHits(cut, notable), self.options, len(self.task.queries), space is not None))
-        return SearchTotals(totals, hits, cut)
+        return SearchTotals(totals.pairs, totals.work, totals.seconds, hits, cut)
 
-    def steps(self, report: PairsSink, progress: GrowingProgress) -> Iterator[None]:
+    def steps(self, report: BlockSink, progress: GrowingProgress) -> Iterator[None]:
         """Search a few queries at a time, and yield whenever hits have been reported for some of them. Closing the iterator stops all
         work."""
         with self._writing(report) as (writer, space):
@@ -187,7 +196,7 @@ class SearchJob:
                 yield
 
     @contextmanager
-    def _writing(self, report: PairsSink) -> Iterator[tuple[HitsWriter, SearchSpace | None]]:
+    def _writing(self, report: BlockSink) -> Iterator[tuple[HitsWriter, SearchSpace | None]]:
         space, search = self._space(), self.search
         unmasked = replace(search.task, queries=self.unmasked)
         with ExitStack() as stack:

@@ -151,18 +151,13 @@ def dist(
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.parameter_fractions import sites_or_fraction
     from gpualign.core.distance.metrics import MissingRule
-    from gpualign.core.distance.output.base import AnySink
-    from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.distance.tables.options import CallOptions, TableType
-    from gpualign.core.execution.pipeline import CheckpointListener
-    from gpualign.core.output.formats.registry import Results
     from gpualign.core.sequences.ids import describe_shared
     from gpualign.jobs.devices.resources import AUTO
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
     from gpualign.jobs.output.atomic_files import OutputFiles, check_stdin, digest_files
-    from gpualign.jobs.output.distances import DistanceWriter, check_value, distance_spec, no_distance
+    from gpualign.jobs.output.distances import check_value, distance_spec, write_distances
     from gpualign.jobs.output.format_selection import output_paths
-    from gpualign.jobs.output.query_range import QueryRange
     from gpualign.jobs.output.run_identity import resume_policy_of
 
     messages = ConsoleReporter.of("dist", quiet, verbose, log, summary)
@@ -239,7 +234,7 @@ def dist(
             " the sites choose a metric such as --metric fraction"
         )
     engine = named_engine(options, messages)
-    with OutputFiles(messages.note) as files, ExitStack() as opened:
+    with OutputFiles(messages.note) as files:
         with ExitStack() as inputs:
             source = read(open_calls(sets, inputs), options, files, messages)
         messages.run_summary.record_inputs(samples_of(sets, source.samples), resources, format=spec.format)
@@ -252,60 +247,10 @@ def dist(
         new, every = job.samples.queries.ids, job.samples.targets.ids
         if add is not None and (shared := describe_shared(new, every[len(new) :], add)):
             messages.note(shared)
-        written = job.written_as(spec.format, messages)
-        queries = len(job.samples.queries)
-        query_range = QueryRange.of(job, queries, shard, spec.path, spec.format, Results.DISTANCES)
-        if dry_run:
-            from gpualign.jobs.output.size_estimate import expected_distances
-
-            restricted, (start, stop) = query_range.restrict(job), query_range.span
-            messages.plan([*restricted.describe(), ("output", expected_distances(spec, restricted, stop - start))])
-            return
-        if job.samples.pairs == 0:
-            messages.note("one sample makes no pairs")
-
         resume_policy = None
         if again is not None and not clustered:
-            resume_policy = resume_policy_of(messages.invocation, resume, queries, lambda: digest_files(again), nbytes)
-        session = query_range.open(files, resume_policy, messages.note, picture.path if picture else None)
-        if session is None:
-            messages.run_summary.write(files, None, {})
-            return
-        whole = job
-        job, written = (session.remaining(one) for one in (job, written))
-        pairs_before = session.done_before(whole, job)[0]
-
-        write_clusters = clustering = None
-        if clustered is not None:
-            from gpualign.core.clustering.near_distances import ClusteringSink
-            from gpualign.jobs.output.clusters import Clustered, opened_outputs
-
-            write_clusters = opened.enter_context(opened_outputs(clustered, files))
-
-        def run(sink: AnySink, checkpoints: CheckpointListener) -> DistanceTotals:
-            nonlocal clustering
-            if write_clusters is not None:
-                sink = clustering = ClusteringSink(sink, task.metric.is_integer, files.scratch)
-            with messages.progress(job.work, query_range.path, "comparisons") as progress:
-                return written.run(messages.stages.timed(sink), progress, checkpoints)
-
-        writer = DistanceWriter(spec, task.metric, job.dtype, session, resources.host_threads)
-        totals, values = writer.write(written.samples, run)
-        cluster_figures = {}
-        if write_clusters is not None and clustering is not None:
-            write_clusters(Clustered(written.samples.queries.ids, clustering.clustering, None, None, False))
-            cluster_figures = clustering.clustering.figures
-        if picture is not None and values is not None:
-            from gpualign.jobs.output.atomic_files import naming_output
-            from gpualign.jobs.plotting.heatmap import heatmap_of_distances
-            from gpualign.jobs.plotting.output import write_plot
-
-            with naming_output(picture.path):
-                write_plot(files.open(picture.path), picture, heatmap_of_distances(values, job.samples, task.metric), messages)
-        figures = {**totals.with_earlier(pairs_before, pairs_before * totals.sites), **job.figures, **cluster_figures}
-        messages.run_summary.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **figures})
-    if without := job.without_value(totals):
-        messages.note(f"{without}: {no_distance(spec, job)}")
-    if left_out := job.left_out(totals):
-        messages.note(left_out)
-    messages.distance_summary(job.samples.total, totals, job.hardware, pairs_before)
+            resume_policy = resume_policy_of(messages.invocation, resume, len(new), lambda: digest_files(again), nbytes)
+        threads = resources.host_threads
+        written = write_distances(spec, job, files, shard, resume_policy, picture, clustered, dry_run, messages, threads)
+    if written is not None:
+        written.report(spec, messages)

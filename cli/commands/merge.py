@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from gpualign.core.output.matrix_files import ArrayMaker, NumberType
+    from gpualign.core.output.matrix_files import ArrayMaker
     from gpualign.core.sequences.ids import Names
     from gpualign.jobs.output.atomic_files import OutputFiles
-    from gpualign.jobs.output.matrices import Array
     from gpualign.jobs.output.shard_merge import PartFileReader
 
 _READ_BYTES = 64 << 20
@@ -104,21 +103,17 @@ def _names(part: PartFileReader) -> tuple[Names, Names]:
 def _merge_sparse(parts: Sequence[PartFileReader], path: Path | None, files: OutputFiles) -> None:
     import numpy as np
 
-    from gpualign.core.output.sparse import SPOOLS, Spools
-    from gpualign.jobs.output.matrices import write_sparse
+    from gpualign.core.output.sparse import SPOOLS
+    from gpualign.jobs.output.matrices import opened_sparse
 
     dtype, (queries, targets) = np.dtype(parts[0].description.dtype), _names(parts[0])
-
-    def fill(spools: Spools) -> tuple[None, NumberType]:
+    with opened_sparse(path, files, queries, targets, dtype) as spools:
         for name, spool in zip(SPOOLS, spools, strict=True):
             for part in parts:
                 for piece in part.chunks(name):
                     spool.write(piece)
         counts, indices, data = spools
         _check_counts(counts, len(queries), {indices.tell() / 4, data.tell() / dtype.itemsize}, parts[0].path)
-        return None, dtype
-
-    write_sparse(path, files, queries, targets, fill)
 
 
 def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -> None:
@@ -140,7 +135,7 @@ def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -
 def _merge_matrices(parts: Sequence[PartFileReader], path: Path | None, files: OutputFiles) -> None:
     from gpualign.jobs.devices.resources import Resources
     from gpualign.jobs.output.distances import compared_path
-    from gpualign.jobs.output.matrices import write_matrices
+    from gpualign.jobs.output.matrices import opened_matrices
     from gpualign.jobs.output.specs import MatrixSpec
 
     description = parts[0].description
@@ -148,14 +143,13 @@ def _merge_matrices(parts: Sequence[PartFileReader], path: Path | None, files: O
     spec = MatrixSpec(description.format, path, beside, description.names, description.titles, description.decimals)
     queries, targets = _names(parts[0])
 
-    def fill(makes: Sequence[ArrayMaker]) -> tuple[None, list[Array]]:
-        return None, [_joined(parts, name, make, (len(queries), len(targets))) for name, make in zip(description.names, makes, strict=True)]
+    with opened_matrices(spec, files, queries, targets, Resources().host_threads) as makes:
+        for name, make in zip(description.names, makes, strict=True):
+            _join(parts, name, make, (len(queries), len(targets)))
 
-    write_matrices(spec, files, queries, targets, fill, Resources().host_threads)
 
-
-def _joined(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, shape: tuple[int, int]) -> Array:
-    """Return the matrix with this `shape` (or the condensed matrix for as many records), joined from the parts."""
+def _join(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, shape: tuple[int, int]) -> None:
+    """Join the parts of the matrix with this `shape`, or of the condensed matrix for as many records."""
     from gpualign.core.output.matrix_files import condensed_start
     from gpualign.core.output.mirroring import MatrixFiller
     from gpualign.jobs.devices.resources import Resources
@@ -179,4 +173,3 @@ def _joined(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, shape:
     if placement is not None:
         placement.finish()
     whole.flush()
-    return out

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.execution.pipeline import Totals
-    from gpualign.jobs.every_pair import DescriptionRows
-    from gpualign.jobs.near_pairs import NearTotals
+    from gpualign.jobs.job import DescriptionRows
 
 
 class ConsoleReporter:
@@ -114,26 +113,15 @@ class ConsoleReporter:
         hits: number of hits, None without a search. passed_pairs: number of pairs that pass the thresholds, None without thresholds.
         earlier: number of pairs from the earlier runs that this run resumes, included in `hits` and `passed_pairs`.
         """
+        for note in totals.notes:
+            self.note(note)
         results = f"{passed_pairs:,} kept, " if passed_pairs is not None else "" if hits is None else f"{_count(hits, 'hit')}, "
-        self.note(
-            f"{_count(sequences, 'sequence')}, {_pairs(totals.pairs, earlier)}, "
-            f"{results}{totals.work:.3g} cells in {totals.seconds:.2f} s, {totals.rate / 1e9:.1f} GCUPS, {engine}"
-        )
-
-    def near_summary(self, sequences: int, totals: NearTotals, engine: str, passed_pairs: int | None, earlier: int = 0) -> None:
-        survivors = ", ".join(f"{step} {count:,}" for step, count in totals.survivors.items())
-        self.note(f"{totals.distinct:,} distinct" + (f"; of these, pairs left by each step: {survivors}" if survivors else ""))
-        passed = "" if passed_pairs is None else f", {passed_pairs:,} kept,"
-        self.note(
-            f"{_count(sequences, 'sequence')}, {_pairs(totals.pairs, earlier)}{passed} in {totals.seconds:.2f} s, "
-            f"{totals.pairs / max(totals.seconds, 1e-9) / 1e6:.1f} M pairs/s, {engine}"
-        )
+        self.note(f"{_count(sequences, 'sequence')}, {_pairs(totals.pairs, earlier)}, {results}{totals.speed}, {engine}")
 
     def distance_summary(self, samples: int, totals: DistanceTotals, engine: str, earlier: int = 0) -> None:
-        self.note(
-            f"{_count(samples, 'sample')}, {_count(totals.sites, 'site')}, {_pairs(totals.pairs, earlier)}, "
-            f"{totals.work:.3g} comparisons in {totals.seconds:.2f} s, {totals.rate / 1e9:.1f} G/s, {engine}"
-        )
+        """Print the summary of a distance run. Parameters as for `summary`."""
+        counts = f"{_count(samples, 'sample')}, {_count(totals.sites, 'site')}, {_pairs(totals.pairs, earlier)}"
+        self.note(f"{counts}, {totals.speed}, {engine}")
 
     def cluster_summary(self, sizes: list[int], near: int, engine: str | None) -> None:
         self.note(

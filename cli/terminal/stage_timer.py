@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpualign.jobs.output.stages import COMPUTING, PLANNING, READING, STARTING, WRITING
-
-if TYPE_CHECKING:
-    from gpualign.core.execution.pipeline import Sink
-    from gpualign.core.output.pairs import PairsSink
 
 
 class Stages:
@@ -43,26 +39,15 @@ class Stages:
         self.enter(self._stage)
         return dict(self._seconds)
 
-    def timed(self, sink: Sink[Any, Any]) -> Sink[Any, Any]:
-        """Return the sink wrapped in a timer that counts its work as writing."""
+    def timed(self, sink: Any) -> Any:
+        """Return the sink of bands or blocks in a wrapper that counts its work as writing."""
         return _TimedSink(sink, self)
-
-    def timed_rows(self, rows: PairsSink) -> PairsSink:
-        """Count the work of a block sink as writing, and return the sink."""
-        for name in ("open", "write_block", "finish"):
-            setattr(rows, name, self._timed(getattr(rows, name)))
-        return rows
-
-    def _timed(self, action: Callable[..., None]) -> Callable[..., None]:
-        def timed(*arguments: Any) -> None:
-            with self.within(WRITING):
-                action(*arguments)
-
-        return timed
 
 
 class _TimedSink:
-    def __init__(self, sink: Sink[Any, Any], stages: Stages) -> None:
+    """Passes everything on to a `Sink` or a `BlockSink`."""
+
+    def __init__(self, sink: Any, stages: Stages) -> None:
         self._sink = sink
         self._stages = stages
 
@@ -70,9 +55,17 @@ class _TimedSink:
         with self._stages.within(WRITING):
             self._sink.begin(plan)
 
+    def open(self) -> None:
+        with self._stages.within(WRITING):
+            self._sink.open()
+
     def write(self, band: Any) -> None:
         with self._stages.within(WRITING):
             self._sink.write(band)
+
+    def write_block(self, block: Any, mask: Any) -> None:
+        with self._stages.within(WRITING):
+            self._sink.write_block(block, mask)
 
     def finish(self) -> None:
         with self._stages.within(WRITING):

@@ -186,6 +186,10 @@ class DistanceTotals(Totals):
     left_out_earlier: int = 0
 
     @property
+    def speed(self) -> str:
+        return f"{self.work:.3g} comparisons in {self.seconds:.2f} s, {self.rate / 1e9:.1f} G/s"
+
+    @property
     def figures(self) -> dict[str, object]:
         near = {} if self.near is None else {"pairs_kept": self.near}
         if self.left_out is not None:

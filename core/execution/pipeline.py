@@ -81,6 +81,16 @@ class Totals:
         return self.work / max(self.seconds, 1e-9)
 
     @property
+    def notes(self) -> list[str]:
+        """Human-readable texts about the steps of the run."""
+        return []
+
+    @property
+    def speed(self) -> str:
+        """Human-readable work, time and speed."""
+        return f"{self.work:.3g} cells in {self.seconds:.2f} s, {self.rate / 1e9:.1f} GCUPS"
+
+    @property
     def figures(self) -> dict[str, object]:
         """Machine-readable totals, keyed by the names in docs/formats/summary.md."""
         return {"pairs": self.pairs, "cells": self.work, "seconds": round(self.seconds, 6), "cells_per_second": round(self.rate)}

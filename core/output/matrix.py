@@ -13,6 +13,9 @@ from gpualign.core.planning.tile_plan import Pairing, Plan
 class _ArraySink:
     """Base class for sinks that fill one array of values. make: creates the array from a shape and dtype."""
 
+    passed_pairs: int | None = None
+    """Number of pairs that passed a filter; a matrix has none."""
+
     def __init__(self, make: ArrayMaker, task: Task, value: MatrixValue = SCORES) -> None:
         self._make = make
         self._task = task

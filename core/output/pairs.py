@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -142,13 +142,26 @@ def _of_better_strands(
         yield block(rows + piece.band.start, columns + piece.band.first_target, aligned)
 
 
+class BlockSink(Protocol):
+    """Receives blocks of pairs, in input order."""
+
+    def open(self) -> None:
+        """Called once, before the first block."""
+
+    def write_block(self, block: Block, mask: Booleans | None, /) -> None:
+        """Write the selected pairs of a block that are in `mask` (None: all of them)."""
+
+    def finish(self) -> None:
+        """Called once, after every block has been written."""
+
+
 class PairsSink:
     """Base class for sinks that write pairs.
 
     A subclass defines the text before the first pair (`header`) and how a block is written (`write_block`). If the output is more than a
     sequence of bytes, the subclass also defines how the output begins (`open`) and ends (`finish`).
 
-    passed_pairs: number of pairs that passed the filter; counted only if the caller first sets it to 0, else None
+    passed_pairs: number of pairs that passed the filter; None: every pair passes
     """
 
     block_threads = 1
@@ -161,7 +174,7 @@ class PairsSink:
         self.task = task
         self._filter = filter or Filter()
         self._identity_definition = identity_definition
-        self.passed_pairs: int | None = None
+        self.passed_pairs = None if self._filter == Filter() else 0
 
     def header(self) -> bytes:
         """Return the text before the first pair."""

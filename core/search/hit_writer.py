@@ -13,7 +13,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import Runs, Statistics
 from gpualign.core.common.arrays import Integers, distinct
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.output.pairs import PairsSink, titles_of
+from gpualign.core.output.pairs import BlockSink, titles_of
 from gpualign.core.results.filter import Filter
 from gpualign.core.results.hit_blocks import HitBlock, hit_evalues
 from gpualign.core.scoring.evalues import SearchSpace
@@ -80,7 +80,7 @@ class HitsWriter:
 
     def __init__(
         self,
-        sink: PairsSink,
+        sink: BlockSink,
         task: Task,
         sides: QueryTargetFrames,
         filter: HitFilter,

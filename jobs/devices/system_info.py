@@ -14,7 +14,7 @@ from gpualign.gpu.runtime import install_hints as missing
 from gpualign.gpu.runtime.compilers.selection import installed_compilers
 from gpualign.gpu.runtime.inventory import detect_devices
 from gpualign.gpu.runtime.kernel_cache import cache_folder
-from gpualign.jobs.every_pair import DescriptionRows
+from gpualign.jobs.job import DescriptionRows
 
 
 def describe_machine() -> DescriptionRows:

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.distance.calls import Samples
-from gpualign.core.distance.metrics import Metric, Values
-from gpualign.core.distance.output.base import DECIMALS, AnySink
+from gpualign.core.distance.metrics import Metric
+from gpualign.core.distance.output.base import DECIMALS
 from gpualign.core.distance.output.matrix import CondensedSink, MatrixSink
 from gpualign.core.distance.output.pairs import NearPairsSink, PairsSink, PairText
 from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.execution.pipeline import CheckpointListener
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
-from gpualign.core.output.matrix_files import ArrayMaker, NumberType
-from gpualign.jobs.output.atomic_files import STDIO, naming_output
+from gpualign.jobs.output.atomic_files import STDIO, OutputFiles, naming_output
 from gpualign.jobs.output.format_selection import check_condensed, container_of, pick_format, separator_of, with_separator
-from gpualign.jobs.output.matrices import write_matrices, write_sparse
+from gpualign.jobs.output.matrices import opened_matrices, opened_sparse
+from gpualign.jobs.output.query_range import QueryRange
 from gpualign.jobs.output.run_identity import check_resume
+from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.shards import Shard, check_shard
 from gpualign.jobs.output.specs import MatrixSpec
 
 if TYPE_CHECKING:
-    from gpualign.core.output.sparse import Spools
     from gpualign.core.output.writer import ByteWriter
     from gpualign.jobs.dist import DistJob
+    from gpualign.jobs.output.clusters import ClusterSpec
     from gpualign.jobs.output.query_range import OutputSession
+    from gpualign.jobs.output.run_identity import ResumePolicy
+    from gpualign.jobs.plotting.output import Picture
 
 
 @dataclass(frozen=True)
@@ -180,10 +183,6 @@ def no_distance(spec: DistanceSpec, job: DistJob) -> str:
     return f"they have no {metric.value} ({shown})"
 
 
-Run = Callable[[AnySink, CheckpointListener], DistanceTotals]
-"""Runs a job with a sink and the listener to be notified of progress."""
-
-
 def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: int = 1) -> PairsSink:
     """Return a sink that writes a pair list to a stream."""
     if spec.container is not None:
@@ -195,63 +194,118 @@ def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: 
     return NearPairsSink(stream, text, spec.compared, threads)
 
 
-class DistanceWriter:
-    """Writes the output of one run: calls `run` with a sink, then writes the results. The output appears completely or not at all.
+@dataclass(frozen=True)
+class WrittenDistances:
+    """What a run has written.
 
-    dtype: type of the distances; float64 if some may be undefined
-    session: the open output
-    threads: threads for writing a matrix or formatting text
+    job: part of the job that this run did
+    totals: totals of this run
+    earlier: number of pairs from the earlier runs that it resumes
     """
 
-    def __init__(self, spec: DistanceSpec, metric: Metric, dtype: NumberType, session: OutputSession, threads: int) -> None:
-        self._spec = spec
-        self._metric = metric
-        self._dtype = dtype
-        self._session = session
-        self._threads = threads
-        self._decimals = 0 if metric.is_integer else DECIMALS
+    job: DistJob
+    totals: DistanceTotals
+    earlier: int
 
-    def write(self, samples: Samples, run: Run) -> tuple[DistanceTotals, Values | None]:
-        """Write the output and return (totals, square or condensed matrix; None if no matrix is held, and for a shard)."""
-        spec, session = self._spec, self._session
-        with naming_output(session.query_range.path):
-            if spec.is_pair_list:
-                return self._write_pairs(samples, run), None
+    def report(self, spec: DistanceSpec, messages: RunReporter) -> None:
+        """Report the pairs without a distance, those left out, and the totals."""
+        if without := self.job.without_value(self.totals):
+            messages.note(f"{without}: {no_distance(spec, self.job)}")
+        if left_out := self.job.left_out(self.totals):
+            messages.note(left_out)
+        messages.distance_summary(self.job.samples.total, self.totals, self.job.hardware, self.earlier)
 
-            def fill(makes: Sequence[ArrayMaker]) -> tuple[DistanceTotals, Sequence[Values]]:
-                sink = self._matrix(*makes)
-                totals = run(sink, session.checkpoints)
-                return totals, [array.values for array in (sink.values, sink.compared) if array is not None]
 
-            count = 1 + spec.compared
-            names, titles = (self._metric.value, "compared")[:count], (self._metric.name, "compared sites")[:count]
-            matrices = MatrixSpec(spec.format, spec.path, spec.compared_path, names, titles, self._decimals)
-            return write_matrices(matrices, session.files, samples.queries, samples.targets, fill, self._threads, session.part)
+def write_distances(
+    spec: DistanceSpec,
+    job: DistJob,
+    files: OutputFiles,
+    shard: Shard | None,
+    resume_policy: ResumePolicy | None,
+    picture: Picture | None,
+    clusters: ClusterSpec | None,
+    dry_run: bool,
+    messages: RunReporter,
+    threads: int,
+) -> WrittenDistances | None:
+    """Run a job and write all distances; a dry run prints the plan instead. Return None if nothing was computed.
 
-    def _matrix(self, make: ArrayMaker, make_compared: ArrayMaker | None = None) -> MatrixSink | CondensedSink:
-        """Return a sink that fills the requested matrices."""
-        rows = self._session.rows
-        if self._spec.condensed:
-            return CondensedSink(self._dtype, make, make_compared, rows)
-        return MatrixSink(self._dtype, make, make_compared, rows, threads=self._threads)
+    files: output files of the run, which the caller commits
+    shard: shard to compute; None: the whole job
+    resume_policy: None: no later run can resume the output
+    picture: picture of the matrix; None: not drawn
+    clusters: clusters of the near pairs; None: not written
+    threads: threads for writing a matrix or formatting text
+    """
+    metric = job.prepared.task.metric
+    written = job.written_as(spec.format, messages)
+    query_range = QueryRange.of(job, len(job.samples.queries), shard, spec.path, spec.format, Results.DISTANCES)
+    if dry_run:
+        from gpualign.jobs.output.size_estimate import expected_distances
 
-    def _write_pairs(self, samples: Samples, run: Run) -> DistanceTotals:
-        spec = self._spec
-        if spec.container is not None:
-            with self._session.files.binary(spec.path) as stream:
-                return run(pairs_sink(spec, self._metric, stream), self._session.checkpoints)
-        if spec.layout is Layout.SPARSE:
-            return self._write_sparse(samples, run)
-        with self._session.text() as (lines, checkpoints):
-            return run(pairs_sink(spec, self._metric, lines, self._threads), checkpoints)
+        restricted, (start, stop) = query_range.restrict(job), query_range.span
+        messages.plan([*restricted.describe(), ("output", expected_distances(spec, restricted, stop - start))])
+        return None
+    if job.samples.pairs == 0:
+        messages.note("one sample makes no pairs")
+    session = query_range.open(files, resume_policy, messages.note, picture.path if picture else None)
+    if session is None:
+        messages.run_summary.write(files, None, {})
+        return None
+    rest, written = session.remaining(job), session.remaining(written)
+    earlier = session.done_before(job, rest)[0]
+    figures = rest.figures
+    with ExitStack() as stack:
+        write_clusters = None
+        if clusters is not None:
+            from gpualign.core.clustering.near_distances import ClusteringSink
+            from gpualign.jobs.output.clusters import Clustered, opened_outputs
 
-    def _write_sparse(self, samples: Samples, run: Run) -> DistanceTotals:
+            write_clusters = stack.enter_context(opened_outputs(clusters, files))
+        with naming_output(query_range.path), _opened_sink(spec, written, session, threads) as (sink, checkpoints):
+            receiver = sink if write_clusters is None else ClusteringSink(sink, metric.is_integer, files.scratch)
+            with messages.progress(rest.work, query_range.path, job.unit) as progress:
+                totals = written.run(messages.stages.timed(receiver), progress, checkpoints)
+        if write_clusters is not None and isinstance(receiver, ClusteringSink):
+            write_clusters(Clustered(written.samples.queries.ids, receiver.clustering, None, None, False))
+            figures |= receiver.clustering.figures
+    if picture is not None:
+        from gpualign.jobs.plotting.heatmap import heatmap_of_distances
+        from gpualign.jobs.plotting.output import write_plot
+
+        values = cast("MatrixSink | CondensedSink", sink).values.values
+        with naming_output(picture.path):
+            write_plot(files.open(picture.path), picture, heatmap_of_distances(values, rest.samples, metric), messages)
+    figures = {**totals.with_earlier(earlier, earlier * totals.sites), **figures}
+    messages.run_summary.write(files, (rest.hardware, rest.kernel), {"samples": rest.samples.total, **figures})
+    return WrittenDistances(rest, totals, earlier)
+
+
+@contextmanager
+def _opened_sink(
+    spec: DistanceSpec, job: DistJob, session: OutputSession, threads: int
+) -> Iterator[tuple[PairsSink | MatrixSink | CondensedSink, CheckpointListener]]:
+    """Open the output, and yield a sink for the results and the listener to be notified of progress. The output is finished when the body
+    ends without an error."""
+    samples, metric, files = job.samples, job.prepared.task.metric, session.files
+    if not spec.is_pair_list:
+        count = 1 + spec.compared
+        names, titles = (metric.value, "compared")[:count], (metric.name, "compared sites")[:count]
+        matrices = MatrixSpec(spec.format, spec.path, spec.compared_path, names, titles, 0 if metric.is_integer else DECIMALS)
+        with opened_matrices(matrices, files, samples.queries, samples.targets, threads, session.part) as (make, *others):
+            make_compared = others[0] if others else None
+            if spec.condensed:
+                yield CondensedSink(job.dtype, make, make_compared, session.rows), session.checkpoints
+            else:
+                yield MatrixSink(job.dtype, make, make_compared, session.rows, threads=threads), session.checkpoints
+    elif spec.container is not None:
+        with files.binary(spec.path) as stream:
+            yield pairs_sink(spec, metric, stream), session.checkpoints
+    elif spec.layout is Layout.SPARSE:
         from gpualign.core.distance.output.arrow_sparse import CsrPairsSink
 
-        session = self._session
-
-        def fill(spools: Spools) -> tuple[DistanceTotals, NumberType]:
-            sink = CsrPairsSink(spools, self._dtype)
-            return run(sink, session.checkpoints), sink.dtype
-
-        return write_sparse(self._spec.path, session.files, samples.queries, samples.targets, fill, session.part)
+        with opened_sparse(spec.path, files, samples.queries, samples.targets, job.dtype, session.part) as spools:
+            yield CsrPairsSink(spools, job.dtype), session.checkpoints
+    else:
+        with session.text() as (lines, checkpoints):
+            yield pairs_sink(spec, metric, lines, threads), checkpoints

@@ -86,12 +86,10 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
         rest = session.remaining(job)
         with (
             opened_rows(session, job.task, spec.rows, messages.line_width) as (report, checkpoints),
-            messages.progress(rest.work, query_range.path, "cells") as progress,
+            messages.progress(rest.work, query_range.path, job.unit) as progress,
         ):
-            result = rest.run(messages.stages.timed_rows(report), progress, checkpoints)
+            totals = rest.run(messages.stages.timed(report), progress, checkpoints)
         messages.run_summary.resolve(scoring=job.task.scoring.name)
-        engine = job.search.prepared.hardware, job.search.prepared.kernel
         earlier = session.done_before(job, rest)
-        done = result.totals.with_earlier(*earlier)
-        messages.run_summary.write(files, engine, {"sequences": job.sequences, **done, **result.figures})
-    messages.summary(job.sequences, result.totals, job.search.prepared.hardware, result.hits, earlier=earlier[0])
+        messages.run_summary.write(files, (job.hardware, job.kernel), {"sequences": job.sequences, **totals.with_earlier(*earlier)})
+    messages.summary(job.sequences, totals, job.hardware, totals.hits, earlier=earlier[0])

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
 
-from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.parameter_fractions import check_fraction
-from gpualign.core.execution.pipeline import CheckpointListener, Sink, Totals
+from gpualign.core.execution.pipeline import CheckpointListener
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.output.matrix_value import MatrixValue
 from gpualign.core.output.pairs import PairsSink
-from gpualign.core.planning.tile_plan import Plan
 from gpualign.core.results.columns import default_fields, parse_fields
 from gpualign.core.results.filter import Filter
-from gpualign.jobs.every_pair import PairsJob
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 from gpualign.jobs.output.format_selection import (
     check_condensed,
@@ -39,13 +37,11 @@ from gpualign.jobs.output.specs import MATRIX_LAYOUTS, OutputSpec
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix import CondensedSink, MatrixSink
-    from gpualign.core.output.matrix_files import ArrayMaker, NumberType
+    from gpualign.jobs.every_pair import PairsJob
     from gpualign.jobs.near_pairs import NearJob
     from gpualign.jobs.output.query_range import OutputSession
 
-
-Run = Callable[[Sink[Plan, Any], CheckpointListener], Totals]
-"""Runs a job with a sink and the listener to be notified of progress."""
+    AnySink = PairsSink | MatrixSink | CondensedSink
 
 
 @dataclass(frozen=True)
@@ -173,79 +169,67 @@ def write_every_pair(
     threads: threads for writing a matrix
     drawing: picture to be drawn from the matrix; None: no picture
     """
-    query_range = QueryRange.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.PAIRS)
+    task = job.task
+    query_range = QueryRange.of(job, len(task.queries), spec.shard, spec.path, spec.format, Results.PAIRS)
     if dry_run:
         from gpualign.jobs.output.size_estimate import expected_pairs
 
         restricted, (start, stop) = query_range.restrict(job), query_range.span
         messages.plan([*restricted.describe(), ("output", expected_pairs(spec, restricted, stop - start, messages.line_width))])
         return
-    report_unusual_names(spec.format, job.task, messages.note)
+    report_unusual_names(spec.format, task, messages.note)
     with OutputFiles(messages.note) as files:
         with naming_output(query_range.path):
-            resume_policy = resume_policy_of_task(messages.invocation, spec.resume, job.task, spec.filter.groups)
-            session = query_range.open(files, resume_policy, messages.note, None if drawing is None else drawing.path)
+            resume_policy = resume_policy_of_task(messages.invocation, spec.resume, task, spec.filter.groups)
+            session = query_range.open(files, resume_policy, messages.note, drawing.path if drawing else None)
             if session is None:
                 messages.run_summary.write(files, None, {})
                 return
-            rest, results = session.remaining(job), dict[str, object](sequences=sequences)
+            rest = session.remaining(job)
+            with _opened_sink(spec, job, session, threads, messages.line_width) as (sink, checkpoints):
 
-            def run(sink: Sink[Plan, Any], checkpoints: CheckpointListener) -> Totals:
-                counter = sink if isinstance(sink, PairsSink) and spec.filter != Filter() else None
-                if counter is not None:
-                    counter.passed_pairs = 0
-                before = checkpoints.register_counts(lambda: {"pairs_kept": counter.passed_pairs or 0} if counter is not None else {})
+                def counts() -> Mapping[str, int]:
+                    return {} if sink.passed_pairs is None else {"pairs_kept": sink.passed_pairs}
+
+                before = checkpoints.register_counts(counts)
                 with messages.progress(rest.work, query_range.path, job.unit) as progress:
                     totals = rest.run(messages.stages.timed(sink), progress, checkpoints)
-                if counter is not None:
-                    results["pairs_kept"] = (counter.passed_pairs or 0) + before.get("pairs_kept", 0)
-                return totals
-
-            totals, values = _write(spec, job, session, run, threads, messages.line_width)
-        if drawing is not None and values is not None:
-            drawing.draw(values, files)
-        messages.run_summary.resolve(scoring=job.task.scoring.name)
+            kept = {name: count + before.get(name, 0) for name, count in counts().items()}
+        if drawing is not None:
+            drawing.draw(cast("MatrixSink | CondensedSink", sink).matrix.values, files)
+        messages.run_summary.resolve(scoring=task.scoring.name)
         earlier = session.done_before(job, rest)
-        messages.run_summary.write(files, (job.hardware, job.prepared.kernel), {**results, **totals.with_earlier(*earlier)})
+        messages.run_summary.write(files, (job.hardware, job.kernel), {"sequences": sequences, **kept, **totals.with_earlier(*earlier)})
     by_thresholds = replace(spec.filter, groups=None) != Filter()  # with groups alone every counted pair is kept
-    passed_pairs = cast("int | None", results.get("pairs_kept")) if by_thresholds else None
-    if isinstance(job, PairsJob):
-        messages.summary(sequences, totals, job.hardware, passed_pairs=passed_pairs, earlier=earlier[0])
-    else:
-        from gpualign.jobs.near_pairs import NearTotals
-
-        assert isinstance(totals, NearTotals)
-        messages.near_summary(sequences, totals, job.hardware, passed_pairs, earlier[0])
+    messages.summary(sequences, totals, job.hardware, passed_pairs=kept.get("pairs_kept") if by_thresholds else None, earlier=earlier[0])
 
 
-def _write(
-    spec: OutputSpec, job: PairsJob | NearJob, session: OutputSession, run: Run, threads: int, width: Callable[[Path | None], int]
-) -> tuple[Totals, npt.NDArray[Any] | None]:
-    """Write the output and return (totals, square or condensed matrix; None for rows and for a shard). The output appears completely or
-    not at all. width: as for `opened_rows`."""
+@contextmanager
+def _opened_sink(
+    spec: OutputSpec, job: PairsJob | NearJob, session: OutputSession, threads: int, width: Callable[[Path | None], int]
+) -> Iterator[tuple[AnySink, CheckpointListener]]:
+    """Open the output, and yield a sink for the results and the listener to be notified of progress. The output is finished when the body
+    ends without an error. width: as for `opened_rows`."""
     task, files = job.task, session.files
     if spec.is_matrix:
-        from gpualign.jobs.output.matrices import write_matrices
+        from gpualign.core.output.matrix import CondensedSink, MatrixSink
+        from gpualign.jobs.output.matrices import opened_matrices
 
-        def fill(makes: Sequence[ArrayMaker]) -> tuple[Totals, Sequence[npt.NDArray[Any]]]:
-            sink = _matrix_sink(spec, makes[0], task, threads, session.rows)
-            return run(sink, session.checkpoints), [sink.matrix.values]
+        with opened_matrices(spec.matrices, files, task.queries, task.targets, threads, session.part) as (make,):
+            condensed = spec.condensed
+            sink = (
+                CondensedSink(make, task, spec.value, session.rows)
+                if condensed
+                else MatrixSink(make, task, spec.value, threads, session.rows)
+            )
+            yield sink, session.checkpoints
+    elif spec.is_sparse:
+        from gpualign.core.output.sparse import CsrSink, stored_dtype
+        from gpualign.jobs.output.matrices import opened_sparse
 
-        return write_matrices(spec.matrices, files, task.queries, task.targets, fill, threads, session.part)
-    if spec.is_sparse:
-        from gpualign.core.output.sparse import CsrSink, Spools
-        from gpualign.jobs.output.matrices import write_sparse
-
-        def fill_sparse(spools: Spools) -> tuple[Totals, NumberType]:
-            sink = CsrSink(spools, task, spec.value, spec.filter)
-            return run(sink, session.checkpoints), sink.dtype
-
-        return write_sparse(spec.path, files, task.queries, task.targets, fill_sparse, session.part), None
-    with opened_rows(session, task, spec.rows, width, spec.filter, spec.value.identity_definition, job.text_threads) as (rows, checkpoints):
-        return run(rows, checkpoints), None
-
-
-def _matrix_sink(spec: OutputSpec, make: ArrayMaker, task: Task, threads: int, rows: tuple[int, int] | None) -> CondensedSink | MatrixSink:
-    from gpualign.core.output.matrix import CondensedSink, MatrixSink
-
-    return CondensedSink(make, task, spec.value, rows) if spec.condensed else MatrixSink(make, task, spec.value, threads, rows)
+        dtype = stored_dtype(spec.value.dtype(task), task)
+        with opened_sparse(spec.path, files, task.queries, task.targets, dtype, session.part) as spools:
+            yield CsrSink(spools, task, spec.value, spec.filter), session.checkpoints
+    else:
+        with opened_rows(session, task, spec.rows, width, spec.filter, spec.value.identity_definition, job.text_threads) as rows:
+            yield rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.pipeline import CheckpointListener
@@ -15,32 +15,9 @@ from gpualign.jobs.output.run_identity import ResumePolicy, can_resume
 
 if TYPE_CHECKING:
     from gpualign.core.output.writer import ByteWriter
-    from gpualign.jobs.every_pair import Work
+    from gpualign.jobs.job import J, Job
     from gpualign.jobs.output.shard_file import PartFile
     from gpualign.jobs.output.shards import Shard
-
-J = TypeVar("J", bound="Job")
-
-
-class Job(Protocol):
-    """Work that can be split by query."""
-
-    @property
-    def row_work(self) -> Work:
-        """Approximate work for each query: float64[queries]."""
-
-    def for_queries(self: J, start: int, stop: int, /) -> J:
-        """Return a job for only queries [start, stop)."""
-
-
-class Counted(Job, Protocol):
-    """Job whose size is known, in pairs and in units of work."""
-
-    @property
-    def pairs(self) -> int: ...
-
-    @property
-    def work(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -121,7 +98,7 @@ class OutputSession:
         """Queries in the part file, start and stop; None if the output itself is written."""
         return None if self.part is None else self.part.span
 
-    def done_before(self, job: Counted, rest: Counted) -> tuple[int, int]:
+    def done_before(self, job: Job, rest: Job) -> tuple[int, int]:
         """Return the (pairs, work) of a job completed by earlier runs. rest: the job that remains for this run."""
         if self.done <= self.query_range.span[0]:
             return 0, 0

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.execution.pipeline import Totals
     from gpualign.core.search.runner import GrowingProgress
-    from gpualign.jobs.every_pair import DescriptionRows
-    from gpualign.jobs.near_pairs import NearTotals
+    from gpualign.jobs.job import DescriptionRows
     from gpualign.jobs.output.run_identity import Invocation
     from gpualign.jobs.output.run_summary import RunSummary
 
@@ -53,5 +53,5 @@ class RunReporter(Reporter, Protocol):
         earlier: number of pairs from the earlier runs that this run resumes, included in `hits` and `passed_pairs`
         """
 
-    def near_summary(self, sequences: int, totals: NearTotals, engine: str, passed_pairs: int | None, earlier: int = 0) -> None:
-        """Report that the search for near pairs is finished. Parameters as for `summary`."""
+    def distance_summary(self, samples: int, totals: DistanceTotals, engine: str, earlier: int = 0) -> None:
+        """Report that all distances are finished. Parameters as for `summary`."""

@@ -11,7 +11,7 @@ from gpualign.core.output.formats.registry import Results
 from gpualign.jobs.output.run_identity import can_resume
 
 if TYPE_CHECKING:
-    from gpualign.jobs.every_pair import Work
+    from gpualign.jobs.job import Work
 
 
 @dataclass(frozen=True)

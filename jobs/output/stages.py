@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gpualign.core.execution.pipeline import Sink
-    from gpualign.core.output.pairs import PairsSink
-
 STARTING, READING, PLANNING, COMPUTING, WRITING = "starting", "reading", "planning", "computing", "writing"
 """Stages of a run. A run is in exactly one stage at any time."""
 
@@ -23,8 +20,5 @@ class StageTimer(Protocol):
     def seconds(self) -> Mapping[str, float]:
         """Return the seconds spent in each stage so far."""
 
-    def timed(self, sink: Sink[Any, Any], /) -> Sink[Any, Any]:
-        """Return the sink wrapped in a timer that counts its work as writing."""
-
-    def timed_rows(self, rows: PairsSink, /) -> PairsSink:
-        """Return the block sink with a timer that counts its work as writing."""
+    def timed(self, sink: Any, /) -> Any:
+        """Return the sink of bands or blocks in a wrapper that counts its work as writing."""

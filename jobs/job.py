@@ -1,0 +1,56 @@
+"""What every job is: planned work that can be described, cut by query and run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from gpualign.core.execution.pipeline import CheckpointListener, Totals
+    from gpualign.core.search.runner import GrowingProgress
+
+Work: TypeAlias = npt.NDArray[np.float64]
+
+DescriptionRows = list[tuple[str, str]]
+"""Human-readable rows: (name, value)."""
+
+J = TypeVar("J", bound="Job")
+
+
+class Job(Protocol):
+    """Planned work, with everything needed to run it, any number of times."""
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs computed."""
+
+    @property
+    def work(self) -> int:
+        """Size of the work, in the units of progress."""
+
+    @property
+    def unit(self) -> str:
+        """Unit of `work`: cells, pairs or comparisons."""
+
+    @property
+    def row_work(self) -> Work:
+        """Approximate work for each query: float64[queries]."""
+
+    @property
+    def hardware(self) -> str:
+        """Human-readable name of the hardware used."""
+
+    @property
+    def kernel(self) -> str:
+        """Human-readable name of the kernel used."""
+
+    def describe(self) -> DescriptionRows:
+        """Return the plan as rows, including a time estimate from a short measurement."""
+
+    def for_queries(self: J, start: int, stop: int, /) -> J:
+        """Return a job for only queries [start, stop)."""
+
+    def run(self, sink: Any, progress: GrowingProgress, checkpoints: CheckpointListener, /) -> Totals:
+        """Compute everything and pass the results to the sink, in order."""
