@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import field, replace
 from importlib.util import find_spec
@@ -11,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from gpualign.core.alignment.ambiguity import Rule, check_rule
-from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.alignment.task import Task
 from gpualign.core.clustering.clusters import Clustering, of_centroids, of_labels
 from gpualign.core.clustering.edges import Edges, GrowingEdges
 from gpualign.core.clustering.greedy import first_copies, greedy, ranked
@@ -37,6 +36,7 @@ from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.every_pair import PairsJob
 from gpualign.jobs.job import DescriptionRows
 from gpualign.jobs.near_pairs import NearJob
+from gpualign.jobs.options import PairThresholds, check_distance
 from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
@@ -67,18 +67,21 @@ class ClusterOptions:
     strand: str | None = None
     ambiguous: Rule | None = None
 
-    def check(self, fractions: bool) -> None:
-        """Raise `InputError` for contradictions, and if scipy is needed but missing. fractions: whether distances are 1 - identity."""
+    @property
+    def thresholds(self) -> PairThresholds:
+        return PairThresholds(None, self.min_identity, self.min_coverage, self.max_distance)
+
+    def check(self, aligned: bool) -> None:
+        """Raise `InputError` for contradictions, and if scipy is needed but missing. aligned: whether distances come from alignments."""
         if (self.max_distance is None) == (self.min_identity is None):
             both = "; found both" if self.max_distance is not None else ""
             raise InputError(f"cluster needs one threshold, {parameter('max_distance')} or {parameter('min_identity')}{both}")
-        check_fraction("min_identity", self.min_identity)
-        check_fraction("min_coverage", self.min_coverage)
         check_rule(self.ambiguous, self.identity_definition)
-        if fractions:
-            check_fraction("max_distance", self.max_distance, meaning="1 - identity,")
-        elif self.max_distance is not None and not 0 <= self.max_distance < math.inf:
-            raise InputError(f"{parameter('max_distance')} must be 0 or more; found {self.max_distance:g}")
+        if aligned:
+            self.thresholds.resolve(self.scoring.edit)
+        else:
+            self.thresholds.check_fractions()
+            check_distance(self.max_distance)
         if self.order is not None and self.method != "greedy":
             order, method = parameter("order"), parameter("method", self.method)
             raise InputError(f"{order} is for greedy centroids; it cannot be combined with {method}")
@@ -169,14 +172,10 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     """Return (the job, its alignments) for the records of one set. Raises the same errors as `nw.prepare`, and `InputError` for
     contradictions."""
     o = options
-    edit = o.scoring.edit
-    o.check(fractions=not edit)
-    if edit and o.max_distance is not None and o.max_distance != int(o.max_distance):
-        raise InputError(f"{parameter('max_distance')}: edit distances are whole numbers, 0 or more; found {o.max_distance:g}")
+    o.check(aligned=True)
     records, memory = inputs.queries, o.resources.memory or default_memory()
     order = _order(o, records.ids, records.lengths)
-    edits, distance = (int(o.max_distance), None) if edit and o.max_distance is not None else (None, o.max_distance)
-    filter = Filter(None, edits, o.min_identity, distance, o.min_coverage)
+    filter = o.thresholds.resolve(o.scoring.edit)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
     groups_equal = scoring.aligns_equals_without_gaps(records.used_codes) and o.ambiguous is not Rule.SKIP
@@ -187,7 +186,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
         inputs = replace(inputs, queries=distinct, targets=distinct)
     alignment_options = nw.NwOptions(
         scoring,
-        detail=Detail.STATISTICS if filter.by_statistics else Detail.SCORE,
+        detail=filter.detail,
         pairing=Pairing.ABOVE,
         resources=replace(o.resources, memory=memory - left_for_pairs(records, memory)),
         strand=o.strand,
@@ -210,7 +209,9 @@ def prepare_precomputed(
     precomputed: PrecomputedDistances, of_identities: bool, lengths: Integers | None, options: ClusterOptions, reporter: Reporter = SILENT
 ) -> ClusterJob:
     """Plan the clustering of precomputed distances or identities. lengths: record lengths; None if unknown. Raises `InputError`."""
-    options.check(fractions=of_identities)
+    options.check(aligned=False)
+    if of_identities:
+        check_fraction("max_distance", options.max_distance, meaning="1 - identity,")
     if options.min_coverage is not None:
         raise InputError(f"{parameter('min_coverage')} is about alignments; it cannot be combined with precomputed distances")
     if options.min_identity is not None and not of_identities:

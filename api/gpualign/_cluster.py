@@ -134,7 +134,7 @@ def cluster(
     if isinstance(seqs, Matrix):
         ids, job = seqs.ids, _of_matrix(seqs, chosen.edit, options)
     else:
-        options.check(fractions=not chosen.edit)
+        options.check(aligned=True)
         inputs = inputs_of(seqs, None)
         ids, job = list(inputs.queries.ids), prepare(inputs, options, LOG)[0]
     reporter = Reporter(progress)

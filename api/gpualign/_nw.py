@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -29,7 +28,6 @@ from gpualign.core.alignment.ambiguity import Rule, check_rule
 from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.task import Detail, EndGaps
 from gpualign.core.common.errors import InputError
-from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
 from gpualign.core.output.matrix_value import MatrixValue
@@ -40,6 +38,7 @@ from gpualign.core.sequences.strands_frames import BOTH, PLUS
 from gpualign.jobs.every_pair import PairsJob
 from gpualign.jobs.near_pairs import NearJob
 from gpualign.jobs.nw import NwOptions, Thresholds, prepare, prepare_filtered
+from gpualign.jobs.options import PairThresholds
 from gpualign.jobs.pairs_as_arrays import passing_pairs
 
 if TYPE_CHECKING:
@@ -167,10 +166,9 @@ def pairs(
         raise InputError(f"pairs: expected one threshold of {', '.join(thresholds)}{found}")
     chosen_pairs = pairs_by_groups(groups, between, within)
     filter = _filter(chosen, max_distance, min_identity, min_score, min_coverage)
-    detail = Detail.STATISTICS if filter.by_statistics else Detail.SCORE
     identity_def = checked_definition(identity_def)
     rule = checked_rule(ambiguous, identity_def)
-    options = _options(chosen, end_gaps, strand, rule, detail, Pairing.ABOVE, device, threads, memory, executor)
+    options = _options(chosen, end_gaps, strand, rule, filter.detail, Pairing.ABOVE, device, threads, memory, executor)
     inputs = inputs_of(seqs, targets)
     filter = replace(filter, groups=chosen_pairs(inputs))
     job = prepare_filtered(inputs, options, Thresholds(filter, identity_def), LOG)
@@ -237,7 +235,7 @@ def iter_pairs(
         raise InputError("batch None: expected a whole number")
     chosen_pairs = pairs_by_groups(groups, between, within)
     filter = _filter(checked_scoring(scoring), max_distance, min_identity, min_score, min_coverage)
-    details = [column.detail for column in columns] + ([Detail.STATISTICS] if filter.by_statistics else [])
+    details = [filter.detail, *(column.detail for column in columns)]
     detail = max(details, key=list(Detail).index)
     identity_def = checked_definition(identity_def)
     rule = checked_rule(ambiguous, identity_def)
@@ -273,17 +271,7 @@ def _filter(
     scoring: Scoring, max_distance: float | None, min_identity: float | None, min_score: int | None, min_coverage: float | None
 ) -> Filter:
     check_numbers(max_distance=max_distance, min_identity=min_identity, min_coverage=min_coverage)
-    min_score = checked_score("min_score", min_score)
-    if scoring.edit and min_score is not None:
-        raise InputError("min_score cannot be combined with edit distances; give max_distance")
-    if scoring.edit and max_distance is not None and not (0 <= max_distance < math.inf and max_distance == int(max_distance)):
-        raise InputError(f"max_distance {max_distance}: expected a whole number of edits")
-    check_fraction("min_identity", min_identity)
-    check_fraction("min_coverage", min_coverage)
-    if not scoring.edit:
-        check_fraction("max_distance", max_distance, meaning="1 - identity,")
-    edits, distance = (int(max_distance), None) if scoring.edit and max_distance is not None else (None, max_distance)
-    return Filter(min_score, edits, min_identity, distance, min_coverage)
+    return PairThresholds(checked_score("min_score", min_score), min_identity, min_coverage, max_distance).resolve(scoring.edit)
 
 
 def checked_rule(ambiguous: str | None, identity_def: int) -> Rule | None:

@@ -81,11 +81,13 @@ def cluster(
       gpualign cluster --distances snps.npy --max-distance 12 --method average
     """
     from gpualign.cli.inputs.file_lists import InputFiles, input_files
-    from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, start_for_pairs, threshold_bounds_edit_distance
+    from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, start_for_pairs
+    from gpualign.jobs.options import PairThresholds
 
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
-        bounded = threshold_bounds_edit_distance(edit, identity_def, False, None, min_identity, max_distance, min_coverage)
+        thresholds = PairThresholds(None, min_identity, min_coverage, max_distance)
+        bounded = thresholds.bound_edits(edit, identity_def, free_ends=False)
         start_for_pairs(device, read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)  # beside the imports that follow
     from gpualign.cli.inputs.precomputed_distances import in_order_of, read_precomputed
     from gpualign.cli.inputs.record_groups import read_ids
@@ -130,7 +132,7 @@ def cluster(
     resources = checked_resources(device, threads, memory, messages)
     rule = None if ambiguous is None else Rule(ambiguous)
     options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage, strand, rule)
-    options.check(fractions=known is None and not edit)
+    options.check(aligned=known is None)
     if distances is not None:
         from gpualign.cli.inputs.matrix_sizes import check_size
         from gpualign.jobs.matrix_memory import CLUSTERING

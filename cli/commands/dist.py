@@ -178,7 +178,7 @@ def dist(
         from gpualign.jobs.output.distances import check_clusters
 
         check_clusters(spec, clusters, one_set, resume, shard)
-        ClusterOptions(max_distance).check(fractions=False)
+        ClusterOptions(max_distance).check(aligned=False)
         clustered = companion_cluster_spec(clusters)
     picture = None
     if plot:

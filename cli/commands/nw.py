@@ -132,13 +132,13 @@ def nw(
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
     from gpualign.cli.inputs.file_lists import input_files
-    from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, start_for_pairs, threshold_bounds_edit_distance
+    from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, start_for_pairs
+    from gpualign.jobs.options import PairThresholds
 
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
     queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
-    bounded = threshold_bounds_edit_distance(
-        edit, identity_def, end_gaps != "penalised", min_score, min_identity, max_distance, min_coverage
-    )
+    thresholds = PairThresholds(min_score, min_identity, min_coverage, max_distance)
+    bounded = thresholds.bound_edits(edit, identity_def, end_gaps != "penalised")
     # Beside the imports that follow.
     start_for_pairs("cpu" if cluster else device, queries, others, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)
     from dataclasses import replace

@@ -7,6 +7,7 @@ import numpy as np
 from gpualign.core.alignment.task import EndGaps, Task
 from gpualign.core.common.arrays import distinct
 from gpualign.core.common.errors import parameter
+from gpualign.core.near_pairs.implied_bounds import COLUMNS, COVERED, MATCHES, identity_bounds
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound, score_bound
 
@@ -35,12 +36,13 @@ def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
 
 def _identity_bounds(identity: float, coverage: float | None, definition: int, free_ends: bool, task: Task) -> list[EditBound]:
     """Return the edit distance bounds that an identity threshold implies."""
+    kinds = identity_bounds(definition, free_ends, coverage is not None)
     bounds = []
-    if definition == 0:
+    if MATCHES in kinds:
         bounds.append(matches_bound(identity))
-    if definition in (1, 4) and not free_ends:
+    if COLUMNS in kinds:
         bounds.append(columns_bound(identity))
-    if definition in (1, 2, 4) and coverage is not None:
+    if coverage is not None and COVERED in kinds:
         bounds.append(covered_bound(identity, coverage))
     if task.ambiguous is None:
         return bounds

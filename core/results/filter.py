@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alignment.identity import fraction
+from gpualign.core.alignment.task import Detail
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.results.blocks import Block
@@ -43,6 +44,11 @@ class Filter:
     def by_statistics(self) -> bool:
         """True if any condition depends on values other than scores."""
         return any(bound is not None for bound in (self.min_identity, self.max_distance, self.min_coverage))
+
+    @property
+    def detail(self) -> Detail:
+        """Alignment detail that the conditions need."""
+        return Detail.STATISTICS if self.by_statistics else Detail.SCORE
 
     @property
     def identity(self) -> float | None:

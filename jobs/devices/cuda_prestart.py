@@ -59,28 +59,6 @@ def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float
     return pairs_letters * (0.5 if targets is None else 1) * _NEAR_LETTER / usable_cpus()
 
 
-def threshold_bounds_edit_distance(
-    edit: bool,
-    definition: int,
-    free_ends: bool,
-    min_score: int | None,
-    min_identity: float | None,
-    max_distance: float | None,
-    min_coverage: float | None,
-) -> bool:
-    """True if the thresholds (None: not set) exclude pairs before alignment. Gives the same answer as
-    `gpualign.core.near_pairs.thresholds.edit_bound`, which takes longer to load.
-
-    edit: whether scores are edit distances and distances are scores; otherwise distances are derived from identities
-    definition: identity definition number
-    free_ends: whether end gaps cost nothing
-    """
-    score = min_score is not None or (max_distance is not None and edit)
-    identity = min_identity is not None or (max_distance is not None and not edit)
-    covered = definition in (1, 2, 4) and min_coverage is not None
-    return (score and not (edit and free_ends)) or (identity and (definition == 0 or (definition in (1, 4) and not free_ends) or covered))
-
-
 def distance_seconds(inputs: Iterable[str]) -> float:
     """Return the approximate CPU seconds needed for the distances between the samples in these files. File size, the basis of the estimate,
     is a weak predictor."""

@@ -17,6 +17,7 @@ from gpualign.core.distance.output.pairs import NearPairsSink, PairsSink, PairTe
 from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.execution.pipeline import CheckpointListener
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.jobs.options import check_distance
 from gpualign.jobs.output.atomic_files import STDIO, OutputFiles, naming_output
 from gpualign.jobs.output.format_selection import check_condensed, container_of, pick_format, separator_of, with_separator
 from gpualign.jobs.output.matrices import opened_matrices, opened_sparse
@@ -118,8 +119,7 @@ def distance_spec(
     threshold = parameter("max_distance") if max_distance is not None else parameter("min_kinship") if min_kinship is not None else None
     if threshold is not None and not FORMATS[format].keeps_any_pairs:
         raise InputError(f"{threshold} writes a table of pairs, as {_lists()}; {format} holds every pair")
-    if max_distance is not None and max_distance < 0:
-        raise InputError(f"{parameter('max_distance')}: expected 0 or more; found {max_distance:g}")
+    check_distance(max_distance)
     if added and not FORMATS[format].keeps_any_pairs:
         raise InputError(f"{parameter('add')} makes a table of pairs, as {_lists()}; {format} is a matrix, of one file or of two")
     if not one_set and FORMATS[format].square:

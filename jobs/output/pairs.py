@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.execution.pipeline import CheckpointListener
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.output.matrix_value import MatrixValue
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.results.columns import default_fields, parse_fields
 from gpualign.core.results.filter import Filter
+from gpualign.jobs.options import PairThresholds
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 from gpualign.jobs.output.format_selection import (
     check_condensed,
@@ -78,24 +78,6 @@ class OutputOptions:
     by_groups: bool = False
 
 
-def _filter(o: OutputOptions, edit: bool, same: bool) -> Filter:
-    if o.min_score is not None and edit:
-        raise InputError(
-            f"{parameter('min_score')} cannot be combined with {parameter('edit')}; for distances give {parameter('max_distance')}"
-        )
-    check_fraction("min_identity", o.min_identity)
-    check_fraction("min_coverage", o.min_coverage)
-    max_edits = max_distance = None
-    if o.max_distance is not None and edit:
-        if o.max_distance != int(o.max_distance) or o.max_distance < 0:
-            raise InputError(f"{parameter('max_distance')}: expected a whole number of edits, 0 or more; found {o.max_distance:g}")
-        max_edits = int(o.max_distance)
-    elif o.max_distance is not None:
-        check_fraction("max_distance", o.max_distance, meaning=f"1 - identity, unless {parameter('edit')} counts letters,")
-        max_distance = o.max_distance
-    return Filter(o.min_score, max_edits, o.min_identity, max_distance, o.min_coverage, o.nearest, same and o.nearest is not None)
-
-
 def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, added: bool = False) -> OutputSpec:
     """Return the requested output. added: the targets begin with the queries, followed by additional records.
 
@@ -111,17 +93,18 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
     check_fields(o.fields, format)
     check_resume(o.resume, path, format, Results.PAIRS)
     check_shard(o.shard, path, format, Results.PAIRS, o.plot)
-    filter = _filter(o, edit, one_set or added)
+    thresholds = PairThresholds(o.min_score, o.min_identity, o.min_coverage, o.max_distance, o.nearest)
+    filter = thresholds.resolve(edit, same=one_set or added)
     if is_matrix and filter != Filter():
         *others, last = (parameter(name) for name in ("min_score", "min_identity", "min_coverage", "max_distance", "nearest"))
-        thresholds = f"{', '.join(others)} and {last}"
+        names = f"{', '.join(others)} and {last}"
         advice = (
             f"; {parameter('value')} selects a matrix, {parameter('fields')} columns of a table"
             if o.value is not None and o.format is None
             else ""
         )
         raise InputError(
-            f"{thresholds} drop rows of a table of pairs; a matrix holds every pair, unless it is {parameter('format', 'csr')}{advice}"
+            f"{names} drop rows of a table of pairs; a matrix holds every pair, unless it is {parameter('format', 'csr')}{advice}"
         )
     if is_matrix and o.by_groups:
         raise InputError(

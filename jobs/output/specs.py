@@ -87,7 +87,7 @@ class OutputSpec:
         """Alignment detail needed for the output or for the filter."""
         of_rows = Detail.PATH if self.rows is None else self.rows.detail
         written = self.value.detail if self.is_matrix or self.is_sparse else of_rows
-        return Detail.STATISTICS if self.filter.by_statistics and written is Detail.SCORE else written
+        return self.filter.detail if written is Detail.SCORE else written
 
 
 @dataclass(frozen=True)

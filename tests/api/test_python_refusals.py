@@ -114,7 +114,7 @@ REFUSED = [
     (lambda: gpualign.pairs(["ACGT"], min_score=float("inf")), "min_score inf: expected a number"),
     (lambda: gpualign.iter_pairs(["ACGT"], min_score=float("nan")), "min_score nan: expected a number"),
     (lambda: gpualign.pairs(["ACGT"], min_score="3"), "min_score '3': expected a number"),
-    (lambda: gpualign.cluster(["ACGT"], scoring=gpualign.EDIT, max_distance=float("inf")), "must be 0 or more; found inf"),
+    (lambda: gpualign.cluster(["ACGT"], scoring=gpualign.EDIT, max_distance=float("inf")), "a whole number of edits, 0 or more; found inf"),
     (lambda: gpualign.iter_pairs(["ACGT"], batch=None), "batch None: expected a whole number"),
     (lambda: gpualign.sw(["ACGT"], min_score=float("nan"), evalue="none"), "min_score nan: expected a number"),
     (lambda: gpualign.sw(["ACGT"], max_evalue="1e-3"), "max_evalue '1e-3': expected a number"),

@@ -25,10 +25,13 @@ def folder(tmp_path):
         (["genes.fa", "--max-distance", "0.1", "--min-identity", "0.9"], "--max-distance or --min-identity; found both"),
         (["--max-distance", "1"], "nothing to cluster"),
         (["--edges", "list.tsv", "--distances", "list.tsv", "--max-distance", "1"], "give only one of them"),
-        (["genes.fa", "--max-distance", "3"], "--max-distance is 1 - identity, from 0 to 1; found 3 (3 % is 0.03)"),
+        (
+            ["genes.fa", "--max-distance", "3"],
+            "--max-distance is 1 - identity, unless --edit counts letters, from 0 to 1; found 3 (3 % is 0.03)",
+        ),
         (["genes.fa", "--min-identity", "97"], "97 % is 0.97"),
-        (["genes.fa", "--edit", "--max-distance", "1.5"], "edit distances are whole numbers"),
-        (["--edges", "list.tsv", "--max-distance", "-1"], "--max-distance must be 0 or more; found -1"),
+        (["genes.fa", "--edit", "--max-distance", "1.5"], "--max-distance: expected a whole number of edits, 0 or more; found 1.5"),
+        (["--edges", "list.tsv", "--max-distance", "-1"], "--max-distance: expected 0 or more; found -1"),
         (
             ["genes.fa", "--min-identity", "0.9", "--order", "size"],
             "--order is for greedy centroids; it cannot be combined with --method single",

@@ -31,8 +31,8 @@ from gpualign.jobs.devices.cuda_prestart import (
     distance_seconds,
     near_seconds,
     prestart_cuda,
-    threshold_bounds_edit_distance,
 )
+from gpualign.jobs.options import PairThresholds
 
 
 class FakeDriver:
@@ -209,8 +209,8 @@ def test_what_leaves_pairs_out_is_known_before_all_else(definition, end_gaps):
         task = Task(records, records, scoring, end_gaps=end_gaps, alphabet=DNA)
         found = Filter(max_score=5 if edit and score else None, min_score=40 if score and not edit else None)
         found = replace(found, min_identity=0.9 if identity else None, min_coverage=0.8 if coverage else None)
-        given = found.min_score, found.min_identity, found.max_score, found.min_coverage
-        known = threshold_bounds_edit_distance(edit, definition, end_gaps is not EndGaps.PENALISED, *given)
+        given = PairThresholds(found.min_score, found.min_identity, found.min_coverage, found.max_score)
+        known = given.bound_edits(edit, definition, end_gaps is not EndGaps.PENALISED)
         assert known == (edit_bound(found, task, definition) is not None)
 
 

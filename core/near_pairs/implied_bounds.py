@@ -1,0 +1,19 @@
+"""Which bounds on the edit distance an identity threshold implies. It loads nothing, so a command knows before its other imports. Pure."""
+
+from __future__ import annotations
+
+MATCHES, COLUMNS, COVERED = "matches", "columns", "covered"
+"""Kinds of bounds, as in core/scoring/edit_bounds.py."""
+
+
+def identity_bounds(definition: int, free_ends: bool, covered: bool) -> tuple[str, ...]:
+    """Return the kinds of bounds that an identity threshold implies.
+
+    definition: identity definition
+    free_ends: whether end gaps cost nothing
+    covered: whether there is a coverage threshold too
+    """
+    if definition == 0:
+        return (MATCHES,)
+    columns = (COLUMNS,) if definition in (1, 4) and not free_ends else ()
+    return (*columns, COVERED) if covered and definition in (1, 2, 4) else columns

@@ -1,0 +1,79 @@
+"""Options that several analyses share: a field is an option of the same name, as given, and each is checked here alone."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.parameter_fractions import check_fraction
+from gpualign.core.near_pairs.implied_bounds import identity_bounds
+
+if TYPE_CHECKING:
+    from gpualign.core.results.filter import Filter
+
+
+@dataclass(frozen=True)
+class PairThresholds:
+    """Thresholds that pairs must pass; None: not given.
+
+    min_score: minimum score
+    min_identity: minimum identity, a fraction
+    min_coverage: minimum fraction of each sequence that is aligned to letters of the other
+    max_distance: maximum 1 - identity, or number of edits
+    nearest: number of pairs to keep per query, nearest first
+    """
+
+    min_score: int | None = None
+    min_identity: float | None = None
+    min_coverage: float | None = None
+    max_distance: float | None = None
+    nearest: int | None = None
+
+    def resolve(self, edit: bool, same: bool = False) -> Filter:
+        """Return the conditions for pairs.
+
+        edit: whether scores are edit distances, and the distance is a number of edits
+        same: whether query i and target i are the same record
+
+        Raises `InputError` for thresholds out of range, and for a minimum score of edit distances.
+        """
+        from gpualign.core.results.filter import Filter
+
+        if edit and self.min_score is not None:
+            raise InputError(
+                f"{parameter('min_score')} cannot be combined with {parameter('edit')}; for distances give {parameter('max_distance')}"
+            )
+        self.check_fractions()
+        max_edits, max_distance = None, self.max_distance
+        if edit and max_distance is not None:
+            check_distance(max_distance, whole=True)
+            max_edits, max_distance = int(max_distance), None
+        check_fraction("max_distance", max_distance, meaning=f"1 - identity, unless {parameter('edit')} counts letters,")
+        nearest_other = same and self.nearest is not None
+        return Filter(self.min_score, max_edits, self.min_identity, max_distance, self.min_coverage, self.nearest, nearest_other)
+
+    def check_fractions(self) -> None:
+        """Raise `InputError` for a minimum identity or coverage that is no fraction."""
+        check_fraction("min_identity", self.min_identity)
+        check_fraction("min_coverage", self.min_coverage)
+
+    def bound_edits(self, edit: bool, definition: int, free_ends: bool) -> bool:
+        """Return whether the thresholds exclude pairs before alignment, as `core.near_pairs.thresholds.edit_bound` finds once there are
+        sequences.
+
+        edit: as for `resolve`
+        definition: identity definition
+        free_ends: whether end gaps cost nothing
+        """
+        by_score = self.min_score is not None or (edit and self.max_distance is not None)
+        by_identity = self.min_identity is not None or (not edit and self.max_distance is not None)
+        bounds = identity_bounds(definition, free_ends, self.min_coverage is not None) if by_identity else ()
+        return bool(bounds) or (by_score and not (edit and free_ends))
+
+
+def check_distance(value: float | None, whole: bool = False) -> None:
+    """Raise `InputError` for a maximum distance that is negative or infinite. whole: whether it counts edits, in whole numbers."""
+    if value is not None and not (0 <= value < math.inf and (not whole or value == int(value))):
+        raise InputError(f"{parameter('max_distance')}: expected {'a whole number of edits, ' if whole else ''}0 or more; found {value:g}")
