@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from gpualign.core.alignment.ambiguity import Rule, check_rule
+from gpualign.core.alignment.ambiguity import Rule
 from gpualign.core.alignment.task import Task
 from gpualign.core.clustering.clusters import Clustering, of_centroids, of_labels
 from gpualign.core.clustering.edges import Edges, GrowingEdges
@@ -27,16 +27,15 @@ from gpualign.core.output.matrix_value import MatrixValue
 from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
-from gpualign.core.scoring.scoring import Scoring, ScoringOptions
+from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.search.runner import GrowingProgress
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.devices.memory import default_memory
-from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.every_pair import PairsJob
 from gpualign.jobs.job import DescriptionRows
 from gpualign.jobs.near_pairs import NearJob
-from gpualign.jobs.options import PairThresholds, check_distance
+from gpualign.jobs.options import check_distance
 from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
@@ -48,46 +47,44 @@ PrecomputedDistances = ListedPairs | MatrixOfPairs
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """Options for a `cluster` run; None means not given.
+    """Options of `cluster`, as given; None: not given.
 
+    alignment: how records are aligned, and the thresholds of near pairs
     method: one of `METHODS`
     order: for greedy clustering, one of `greedy.ORDERS`; default: length, or input if lengths are unknown
-    identity_definition: identity definition number, see core/alignment/identity.py
-    strand, ambiguous: as in `NwOptions`
+    uc: additional .uc file
+    representatives: additional FASTA file of representatives
     """
 
-    max_distance: float | None = None
-    min_identity: float | None = None
+    alignment: nw.NwOptions = field(default_factory=nw.NwOptions)
     method: str = "single"
     order: str | None = None
-    scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
-    identity_definition: int = 2
-    resources: Resources = field(default_factory=Resources)
-    min_coverage: float | None = None
-    strand: str | None = None
-    ambiguous: Rule | None = None
-
-    @property
-    def thresholds(self) -> PairThresholds:
-        return PairThresholds(None, self.min_identity, self.min_coverage, self.max_distance)
+    uc: str | None = None
+    representatives: str | None = None
 
     def check(self, aligned: bool) -> None:
         """Raise `InputError` for contradictions, and if scipy is needed but missing. aligned: whether distances come from alignments."""
-        if (self.max_distance is None) == (self.min_identity is None):
-            both = "; found both" if self.max_distance is not None else ""
+        thresholds = self.alignment.thresholds
+        if (thresholds.max_distance is None) == (thresholds.min_identity is None):
+            both = "; found both" if thresholds.max_distance is not None else ""
             raise InputError(f"cluster needs one threshold, {parameter('max_distance')} or {parameter('min_identity')}{both}")
-        check_rule(self.ambiguous, self.identity_definition)
         if aligned:
-            self.thresholds.resolve(self.scoring.edit)
+            self.alignment.resolve()
         else:
-            self.thresholds.check_fractions()
-            check_distance(self.max_distance)
+            thresholds.check_fractions()
+            check_distance(thresholds.max_distance)
         if self.order is not None and self.method != "greedy":
             order, method = parameter("order"), parameter("method", self.method)
             raise InputError(f"{order} is for greedy centroids; it cannot be combined with {method}")
-        if self.method != "greedy" and find_spec("scipy") is None:
-            method, greedy = parameter("method", self.method), parameter("method", "greedy")
-            raise InputError(f"{method} needs scipy: pip install 'gpualign[linkage]', or choose {greedy}")
+        check_method(self.method)
+
+
+def check_method(method: str) -> None:
+    """Raise `InputError` if a method needs scipy and it is missing."""
+    if method != "greedy" and find_spec("scipy") is None:
+        raise InputError(
+            f"{parameter('method', method)} needs scipy: pip install 'gpualign[linkage]', or choose {parameter('method', 'greedy')}"
+        )
 
 
 class Distances(Protocol):
@@ -171,32 +168,23 @@ class ClusterJob:
 def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT) -> tuple[ClusterJob, Alignments]:
     """Return (the job, its alignments) for the records of one set. Raises the same errors as `nw.prepare`, and `InputError` for
     contradictions."""
-    o = options
-    o.check(aligned=True)
+    options.check(aligned=True)
+    o, filter = options.alignment, options.alignment.resolve()
     records, memory = inputs.queries, o.resources.memory or default_memory()
-    order = _order(o, records.ids, records.lengths)
-    filter = o.thresholds.resolve(o.scoring.edit)
+    order = _order(options, records.ids, records.lengths)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
-    groups_equal = scoring.aligns_equals_without_gaps(records.used_codes) and o.ambiguous is not Rule.SKIP
-    duplicates = group_equal(records) if groups_equal else no_duplicates(records)
-    if duplicates.repeated:
-        reporter.detail(f"{duplicates.repeated:,} records equal to earlier ones")
-        distinct = inputs.queries.select(duplicates.firsts)
+    groups_equal = scoring.aligns_equals_without_gaps(records.used_codes) and o.rule is not Rule.SKIP
+    groups = group_equal(records) if groups_equal else no_duplicates(records)
+    if groups.repeated:
+        reporter.detail(f"{groups.repeated:,} records equal to earlier ones")
+        distinct = inputs.queries.select(groups.firsts)
         inputs = replace(inputs, queries=distinct, targets=distinct)
-    alignment_options = nw.NwOptions(
-        scoring,
-        detail=filter.detail,
-        pairing=Pairing.ABOVE,
-        resources=replace(o.resources, memory=memory - left_for_pairs(records, memory)),
-        strand=o.strand,
-        ambiguous=o.ambiguous,
-    )
-    job = nw.prepare_filtered(inputs, alignment_options, nw.Thresholds(filter, o.identity_definition), reporter)
-    alignments = Alignments(
-        replace(job.task, queries=records, targets=records), duplicates, inputs, job, alignment_options, filter, o.identity_definition
-    )
-    return _job(alignments, o, order), alignments
+    resources = replace(o.resources, memory=memory - left_for_pairs(records, memory))
+    o = replace(o, scoring=scoring, resources=resources)
+    job = nw.prepare_filtered(inputs, o, filter, filter.detail, Pairing.ABOVE, reporter)
+    alignments = Alignments(replace(job.task, queries=records, targets=records), groups, inputs, job, o, filter)
+    return _job(alignments, options, order), alignments
 
 
 def left_for_pairs(records: SequenceSet, memory: int) -> int:
@@ -210,17 +198,18 @@ def prepare_precomputed(
 ) -> ClusterJob:
     """Plan the clustering of precomputed distances or identities. lengths: record lengths; None if unknown. Raises `InputError`."""
     options.check(aligned=False)
+    given = options.alignment.thresholds
     if of_identities:
-        check_fraction("max_distance", options.max_distance, meaning="1 - identity,")
-    if options.min_coverage is not None:
+        check_fraction("max_distance", given.max_distance, meaning="1 - identity,")
+    if given.min_coverage is not None:
         raise InputError(f"{parameter('min_coverage')} is about alignments; it cannot be combined with precomputed distances")
-    if options.min_identity is not None and not of_identities:
+    if given.min_identity is not None and not of_identities:
         identity, distance = parameter("min_identity"), parameter("max_distance")
         raise InputError(f"{identity} is about identities, and these are distances; give {distance}")
     order = _order(options, precomputed.ids, lengths)
-    if options.max_distance is not None and options.max_distance > 1 and precomputed.are_fractions:
-        reporter.warn(f"every distance is a fraction, and {describe_percentage('max_distance', options.max_distance)}")
-    threshold = Threshold(options.max_distance, options.min_identity, of_identities)
+    if given.max_distance is not None and given.max_distance > 1 and precomputed.are_fractions:
+        reporter.warn(f"every distance is a fraction, and {describe_percentage('max_distance', given.max_distance)}")
+    threshold = Threshold(given.max_distance, given.min_identity, of_identities)
     if missing := _unknown(precomputed):
         reporter.note(
             "1 pair has no distance, and is not near" if missing == 1 else f"{missing:,} pairs have no distance, and are not near"
@@ -240,8 +229,9 @@ def _order(o: ClusterOptions, ids: Sequence[str], lengths: Integers | None) -> I
 
 
 def _job(distances: Distances, o: ClusterOptions, order: Integers | None) -> ClusterJob:
-    cut = o.max_distance if o.max_distance is not None else 1 - (o.min_identity or 0.0)
-    return ClusterJob(distances, o.method, order, cut, o.resources.memory or default_memory())
+    given = o.alignment.thresholds
+    cut = given.max_distance if given.max_distance is not None else 1 - (given.min_identity or 0.0)
+    return ClusterJob(distances, o.method, order, cut, o.alignment.resources.memory or default_memory())
 
 
 @dataclass(frozen=True)
@@ -260,7 +250,6 @@ class Alignments:
     job: PairsJob | NearJob
     options: nw.NwOptions
     filter: Filter
-    definition: int
 
     @property
     def work(self) -> int:
@@ -273,21 +262,22 @@ class Alignments:
     @property
     def pairs(self) -> int:
         """Number of record pairs, including pairs of identical records."""
-        return self.options.pairing.count(self.duplicates.records, self.duplicates.records)
+        return Pairing.ABOVE.count(self.duplicates.records, self.duplicates.records)
 
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
         edges = GrowingEdges(len(self.duplicates), left_for_pairs(self.task.queries, memory))
-        for i, j, values in passing_blocks(self.job, self.filter, self.definition, progress):
+        for i, j, values in passing_blocks(self.job, self.filter, self.options.identity_def, progress):
             if len(i):
                 edges.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
         return edges.done()
 
     def among(self, members: Integers, progress: GrowingProgress) -> Reals:
         subset = self.distinct.queries.select(members)
-        job = nw.prepare(replace(self.distinct, queries=subset, targets=subset), self.options, SILENT, self.job.engine)
+        inputs = replace(self.distinct, queries=subset, targets=subset)
+        job = nw.prepare(inputs, self.options, self.filter.detail, Pairing.ABOVE, SILENT, self.job.engine)
         progress.expect(job.plan.cells)
         of_edits = self.filter.max_score is not None or not self.filter.by_statistics
-        sink = CondensedSink(MemoryArray, job.task, MatrixValue("score" if of_edits else "distance", self.definition))
+        sink = CondensedSink(MemoryArray, job.task, MatrixValue("score" if of_edits else "distance", self.options.identity_def))
         job.run(sink, progress)
         return sink.matrix.values.astype(np.float64)
 

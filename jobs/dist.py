@@ -38,6 +38,7 @@ from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_distance_engine
 from gpualign.jobs.job import DescriptionRows, Work
+from gpualign.jobs.options import OutputOptions
 from gpualign.jobs.reporter import Reporter
 from gpualign.jobs.sample_selection import SampleFilters, SamplesLeft, check_founders, without_excluded
 from gpualign.jobs.site_selection import chosen_sites
@@ -48,9 +49,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DistOptions:
-    """Options for a `dist` run.
+    """Options of `dist`; None: not given.
 
     metric: one of `metrics.METRICS`
+    clusters: file for clusters of the near pairs
     compared: also output the number of compared sites
     min_compared: as in `DistanceTask`; None: 1, and near pairs compared at less than half of the sites are left out
     calls: how calls are read
@@ -61,6 +63,8 @@ class DistOptions:
 
     metric: str = "hamming"
     missing: MissingRule = MissingRule.PAIRWISE
+    writing: OutputOptions = field(default_factory=OutputOptions)
+    clusters: str | None = None
     compared: bool = False
     min_compared: int | Fraction | None = None
     calls: CallOptions = field(default_factory=CallOptions)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualign.core.alignment.ambiguity import Rule, default_rule, find_ambiguous
+from gpualign.core.alignment.ambiguity import Rule, check_rule, default_rule, find_ambiguous
 from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.common.dataclass import dataclass
@@ -21,8 +21,9 @@ from gpualign.core.sequences.strands_frames import BOTH
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_global_engine, pick_near_engine, pick_pair_engine
 from gpualign.jobs.every_pair import PairsJob, prepare_pairs
+from gpualign.jobs.options import OutputOptions, PairThresholds
 from gpualign.jobs.reporter import SILENT, Reporter
-from gpualign.jobs.sequence_loading import Inputs, scoring_of
+from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
@@ -44,69 +45,80 @@ _MANY = 100_000
 
 @dataclass(frozen=True)
 class NwOptions:
-    """Options for an `nw` run; None means not given.
+    """Options of `nw`, as given; None: not given.
 
     scoring: scoring options, or a ready-made scoring
-    detail: results to compute for each alignment
-    pairing: which pairs to align, within one set or between it and added records
-    kernel, transfer, host_traceback: variants from Li 2014
+    with_self: within one set, also align each record with itself
+    between, within: whether to align only pairs between different record groups, or within the same group
+    end_gaps: "penalised", "free", "query" or "target"
     strand: "plus", or "both" to report each pair's better-scoring strand
-    ambiguous: how ambiguity letters count in identities
+    identity_def: identity definition number, see core/alignment/identity.py
+    ambiguous: how ambiguity letters count in identities: "unequal", "compatible" or "skip"
+    kernel, transfer, traceback: variants from Li 2014
     """
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
-    end_gaps: EndGaps = EndGaps.PENALISED
-    detail: Detail = Detail.SCORE
-    pairing: Pairing = Pairing.ABOVE
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    thresholds: PairThresholds = field(default_factory=PairThresholds)
+    writing: OutputOptions = field(default_factory=OutputOptions)
     resources: Resources = field(default_factory=Resources)
+    with_self: bool = False
+    between: bool = False
+    within: bool = False
+    end_gaps: str = EndGaps.PENALISED.value
+    strand: str | None = None
+    identity_def: int = DEFAULT
+    ambiguous: str | None = None
     kernel: str = AUTO
     transfer: str | None = None
-    host_traceback: bool = False
-    strand: str | None = None
-    ambiguous: Rule | None = None
+    traceback: str = "device"
+
+    @property
+    def rule(self) -> Rule | None:
+        """Rule for ambiguity letters; None: the alphabet's default."""
+        return None if self.ambiguous is None else Rule(self.ambiguous)
+
+    def resolve(self, same: bool = False) -> Filter:
+        """Return the conditions for pairs. same: as for `PairThresholds.resolve`. Raises `InputError` for options that contradict each
+        other, and for thresholds out of range."""
+        check_rule(self.rule, self.identity_def)
+        return self.thresholds.resolve(self.scoring.edit, same)
 
 
-@dataclass(frozen=True)
-class Thresholds:
-    """Thresholds that the results must pass, so that pairs that cannot pass may be skipped.
+def prepare(
+    inputs: Inputs, options: NwOptions, detail: Detail, pairing: Pairing, reporter: Reporter = SILENT, engine: Engine | None = None
+) -> PairsJob:
+    """Plan the alignment of every pair.
 
-    identity_definition: identity definition used by the filter
-    """
-
-    filter: Filter
-    identity_definition: int = DEFAULT
-
-
-def prepare(inputs: Inputs, options: NwOptions, reporter: Reporter = SILENT, engine: Engine | None = None) -> PairsJob:
-    """Plan the alignment of every pair. engine: used instead of the engine that the options select.
+    detail: results to compute for each alignment
+    pairing: which pairs to align, within one set or between it and added records
+    engine: used instead of the engine that the options select
 
     Raises `InputError` if the sequences do not fit the scoring, `RunError` if there is not enough memory or a device is missing.
     """
-    return _every_pair(*_start(inputs, options, reporter, engine), options, reporter)
+    return _every_pair(*_start(inputs, options, detail, pairing, reporter, engine), options, reporter)
 
 
 def prepare_filtered(
-    inputs: Inputs, options: NwOptions, thresholds: Thresholds, reporter: Reporter = SILENT, engine: Engine | None = None
+    inputs: Inputs, options: NwOptions, filter: Filter, detail: Detail, pairing: Pairing, reporter: Reporter = SILENT
 ) -> PairsJob | NearJob:
-    """Plan the pairs that may pass thresholds. If the thresholds do not bound the edit distance, every pair is planned.
-
-    Raises the same errors as `prepare`.
-    """
-    task, pairing, chosen = started = _start(inputs, options, reporter, engine)
-    if thresholds.filter != Filter() and options.kernel == AUTO:
+    """Plan the pairs that may pass the filter. If its thresholds do not bound the edit distance, every pair is planned. Other parameters
+    and errors as for `prepare`."""
+    task, pairing, chosen = started = _start(inputs, options, detail, pairing, reporter)
+    if filter != Filter() and options.kernel == AUTO:
         from gpualign.core.near_pairs.thresholds import advice_on_bounds, edit_bound
         from gpualign.jobs.near_pairs import excludes_pairs, prepare_near
 
-        bound = edit_bound(thresholds.filter, task, thresholds.identity_definition)
+        bound = edit_bound(filter, task, options.identity_def)
         if bound is not None and excludes_pairs(task, bound):
             engines = _engines_of(task, bound, chosen, options.resources)
             job = prepare_near(task, bound, pairing, engines, options.resources, reporter, _description_prefix(task))
-            return replace(job, groups=thresholds.filter.groups)
-        advice = advice_on_bounds(thresholds.filter, task, thresholds.identity_definition)
+            return replace(job, groups=filter.groups)
+        advice = advice_on_bounds(filter, task, options.identity_def)
         if advice and pairing.count(len(task.queries), len(task.targets)) >= _MANY:
             reporter.note(f"every pair is aligned: {advice}")
-    every = _every_pair(*started, options, reporter, thresholds.filter.groups)
-    if thresholds.filter.nearest is not None:
+    every = _every_pair(*started, options, reporter, filter.groups)
+    if filter.nearest is not None:
         _check_whole_rows(every.plan)
     return every
 
@@ -122,7 +134,9 @@ def _check_whole_rows(plan: Plan) -> None:
         )
 
 
-def _start(inputs: Inputs, options: NwOptions, reporter: Reporter, engine: Engine | None) -> tuple[Task, Pairing, Engine]:
+def _start(
+    inputs: Inputs, options: NwOptions, detail: Detail, pairing: Pairing, reporter: Reporter, engine: Engine | None = None
+) -> tuple[Task, Pairing, Engine]:
     """Return (task, pairing, engine) for a run, after checking the strand and the scoring."""
     o = options
     scoring = o.scoring
@@ -132,15 +146,16 @@ def _start(inputs: Inputs, options: NwOptions, reporter: Reporter, engine: Engin
     check_strand(o.strand, inputs.alphabet)
     if both := o.strand == BOTH:
         check_complements(scoring, inputs.alphabet)
-    task = Task(inputs.queries, inputs.targets, scoring, detail=o.detail, end_gaps=o.end_gaps, alphabet=inputs.alphabet, both_strands=both)
-    task = _count_ambiguous(task, o.ambiguous, inputs.added, reporter)
+    ends = EndGaps(o.end_gaps)
+    task = Task(inputs.queries, inputs.targets, scoring, detail=detail, end_gaps=ends, alphabet=inputs.alphabet, both_strands=both)
+    task = _count_ambiguous(task, o.rule, inputs.added, reporter)
     if engine is None:
-        engine = pick_global_engine(o.resources, reporter, o.host_traceback, o.kernel, o.transfer)
+        engine = pick_global_engine(o.resources, reporter, o.traceback == "host", o.kernel, o.transfer)
     if both:
         from gpualign.core.execution.both_strands import with_both_strands
 
         engine = with_both_strands(engine)
-    return task, o.pairing if inputs.one_set or inputs.added else Pairing.ALL, engine
+    return task, pairing if inputs.one_set or inputs.added else Pairing.ALL, engine
 
 
 def _count_ambiguous(task: Task, rule: Rule | None, added: bool, reporter: Reporter) -> Task:

@@ -12,6 +12,31 @@ from gpualign.core.near_pairs.implied_bounds import identity_bounds
 
 if TYPE_CHECKING:
     from gpualign.core.results.filter import Filter
+    from gpualign.jobs.output.shards import Shard
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """Where and how results are written; None: not given.
+
+    output: file; "-": standard output
+    format: output format; None: according to the file name
+    fields: columns of a table, comma-separated
+    value: "score", "identity" or "distance", in the cells of a matrix
+    condensed: write a one-set matrix as a vector of the pairs i < j
+    plot: picture of the matrix
+    resume: resume the output of an earlier run
+    shard: shard to compute in this run; None: the whole job
+    """
+
+    output: str = "-"
+    format: str | None = None
+    fields: str | None = None
+    value: str | None = None
+    condensed: bool = False
+    plot: str | None = None
+    resume: bool = False
+    shard: Shard | None = None
 
 
 @dataclass(frozen=True)
@@ -77,3 +102,9 @@ def check_distance(value: float | None, whole: bool = False) -> None:
     """Raise `InputError` for a maximum distance that is negative or infinite. whole: whether it counts edits, in whole numbers."""
     if value is not None and not (0 <= value < math.inf and (not whole or value == int(value))):
         raise InputError(f"{parameter('max_distance')}: expected {'a whole number of edits, ' if whole else ''}0 or more; found {value:g}")
+
+
+def check_self(with_self: bool, one_set: bool) -> None:
+    """Raise `InputError` if records are to be compared with themselves in a run that compares two files."""
+    if with_self and not one_set:
+        raise InputError(f"{parameter('self')} is for one file; two files are compared record by record anyway")

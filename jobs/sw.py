@@ -8,11 +8,13 @@ from dataclasses import field, replace
 from typing import ClassVar
 
 from gpualign.core.alignment.hits import Hits
+from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.recount import relabel
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import Runs, Statistics
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.execution.engine import Engine
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Totals
 from gpualign.core.output.pairs import BlockSink
@@ -33,9 +35,10 @@ from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_local_engine
 from gpualign.jobs.every_pair import count_sequences, describe_plan, describe_work
 from gpualign.jobs.job import DescriptionRows, Work
+from gpualign.jobs.options import OutputOptions
 from gpualign.jobs.query_masking import mask_queries
 from gpualign.jobs.reporter import SILENT, Reporter
-from gpualign.jobs.sequence_loading import Inputs, scoring_of
+from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
 
 DEFAULT_HITS = 25
 _TRACE_SHARE = 4  # one part in four of the memory beside the sequences is for tracing hits
@@ -43,20 +46,27 @@ _TRACE_SHARE = 4  # one part in four of the memory beside the sequences is for t
 
 @dataclass(frozen=True)
 class SwOptions:
-    """Options for a search; None means not given.
+    """Options of `sw`, as given; None: not given.
 
+    scoring: scoring options, or a ready-made scoring
     strand: "plus", "minus" or "both"
+    translate: which nucleotides to search as proteins: "query", "target" or "both"
+    genetic_code: NCBI genetic code number
     with_self: within one set, also report hits between a record and itself
     mask: "seg", "dust" or "none"
     evalue: "table", "estimate" or "none"
-    identity_definition: identity definition number, see core/alignment/identity.py
-    traced: whether hits get alignments
-    translate: which nucleotides to search as proteins: "query", "target" or "both"
-    genetic_code: NCBI genetic code number
+    identity_def: identity definition number, see core/alignment/identity.py
+    no_traceback: whether hits get no alignments
+    kernel: "auto", or a kernel from Munekawa 2008
     """
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    writing: OutputOptions = field(default_factory=OutputOptions)
+    resources: Resources = field(default_factory=Resources)
     strand: str | None = None
+    translate: str | None = None
+    genetic_code: int | None = None
     with_self: bool = False
     mask: str | None = None
     evalue: str | None = None
@@ -64,12 +74,24 @@ class SwOptions:
     min_score: int | None = None
     max_evalue: float | None = None
     min_identity: float | None = None
-    identity_definition: int = 2
-    traced: bool = True
-    resources: Resources = field(default_factory=Resources)
+    identity_def: int = DEFAULT
+    no_traceback: bool = False
     kernel: str = AUTO
-    translate: str | None = None
-    genetic_code: int = STANDARD
+
+    def resolve(self, one_set: bool) -> HitFilter:
+        """Return the conditions for hits. Raises `InputError` for options that contradict each other, and for thresholds out of range."""
+        if self.genetic_code is not None and self.translate is None:
+            raise InputError(f"{parameter('genetic_code')} needs {parameter('translate')}, which says what to translate")
+        check_fraction("min_identity", self.min_identity)
+        if self.max_evalue is not None and self.evalue == "none":
+            raise InputError(f"{parameter('max_evalue')} needs E-values")
+        if self.max_evalue is not None and not self.max_evalue >= 0:
+            raise InputError(f"{parameter('max_evalue')}: expected 0 or more; found {self.max_evalue:g}")
+        if self.no_traceback and self.min_identity is not None:
+            raise InputError(f"{parameter('min_identity')} needs alignments; it cannot be combined with {parameter('no_traceback')}")
+        min_score = 1 if self.min_score is None else self.min_score
+        without_self = one_set and not self.with_self
+        return HitFilter(self.hits_per_query, min_score, self.max_evalue, without_self, Filter(min_identity=self.min_identity))
 
     @property
     def has_threshold(self) -> bool:
@@ -120,6 +142,7 @@ class SearchJob:
     """A planned search.
 
     task: original sequences and scoring (nucleotides among proteins if some are translated)
+    traced: whether hits get alignments
     search: the search actually computed, with masked queries in their strands or frames
     unmasked: queries of `search` with their original letters, used for display and counting in rows
     trace_memory: bytes for tracing hits
@@ -128,6 +151,7 @@ class SearchJob:
 
     task: Task
     options: SwOptions
+    traced: bool
     search: SearchPlan
     unmasked: SequenceSet
     engine: Engine
@@ -201,11 +225,11 @@ class SearchJob:
         unmasked = replace(search.task, queries=self.unmasked)
         with ExitStack() as stack:
             trace: Trace | None = None
-            if self.options.traced:
+            if self.traced:
                 trace = stack.enter_context(HitTracer(search.task, self._cpu(), self.trace_memory)).trace
                 if self.unmasked is not search.task.queries:
                     trace = _relabelled(trace, unmasked)
-            yield HitsWriter(report, unmasked, search.sides, search.filter, space, trace, self.options.identity_definition), space
+            yield HitsWriter(report, unmasked, search.sides, search.filter, space, trace, self.options.identity_def), space
 
     def _cpu(self) -> CpuEngine:
         """Return the engine for the work that every search does on the CPU."""
@@ -239,8 +263,13 @@ class SearchJob:
         return SearchSpace(parameters, sides.targets.chance_letters, len(task.targets), sides.strands)
 
 
-def prepare(inputs: Inputs, options: SwOptions, reporter: Reporter = SILENT, engine: Engine | None = None) -> SearchJob:
-    """Plan a search. engine: used instead of the engine that the options select.
+def prepare(
+    inputs: Inputs, options: SwOptions, reporter: Reporter = SILENT, engine: Engine | None = None, traced: bool = True
+) -> SearchJob:
+    """Plan a search.
+
+    engine: used instead of the engine that the options select
+    traced: whether hits get alignments
 
     Raises `InputError` if the sequences do not fit the options, `RunError` if there is not enough memory or a device is missing.
     """
@@ -249,18 +278,12 @@ def prepare(inputs: Inputs, options: SwOptions, reporter: Reporter = SILENT, eng
     if o.translate is not None:
         from gpualign.jobs.translated_search import translate_inputs
 
-        translated = translate_inputs(inputs, o.translate, o.genetic_code, o.strand, reporter)
+        translated = translate_inputs(inputs, o.translate, o.genetic_code or STANDARD, o.strand, reporter)
     task = local_task(inputs if translated is None else translated.searched, o.scoring, reporter)
     check_search(task, None if translated else o.strand, o.mask)
     if engine is None:
         engine = pick_local_engine(o.resources, reporter, o.kernel)
-    filter = HitFilter(
-        o.hits_per_query,
-        1 if o.min_score is None else o.min_score,
-        o.max_evalue,
-        inputs.one_set and not o.with_self,
-        Filter(min_identity=o.min_identity),
-    )
+    filter = o.resolve(inputs.one_set)
     method = o.mask or (NONE if o.evalue == "none" else method_for(task.alphabet))
     if translated is None:
         masked, held = mask_queries(task, method, reporter, masked_before=inputs.masked), 0
@@ -279,7 +302,7 @@ def prepare(inputs: Inputs, options: SwOptions, reporter: Reporter = SILENT, eng
     left = memory_left(replace(masked, queries=sides.queries.sequences), o.resources.memory, held)
     search = plan_search(masked, sides, filter, engine, left - left // _TRACE_SHARE)
     reporter.detail(describe_work(search.prepared, search.plan))
-    return SearchJob(task, o, search, unmasked, engine, left // _TRACE_SHARE, reporter)
+    return SearchJob(task, o, traced, search, unmasked, engine, left // _TRACE_SHARE, reporter)
 
 
 def _relabelled(trace: Trace, task: Task) -> Trace:

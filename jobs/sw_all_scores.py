@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import replace
 
 import numpy as np
 
-from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.engine import Engine
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.masking import NONE
-from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.sequences.strands_frames import PLUS, make_strands
-from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_local_engine
 from gpualign.jobs.every_pair import PairsJob, prepare_pairs
 from gpualign.jobs.query_masking import mask_queries
 from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs
-from gpualign.jobs.sw import check_search, local_task
+from gpualign.jobs.sw import SwOptions, check_search, local_task
 
 
-@dataclass(frozen=True)
-class ScoresOptions:
-    """Options for a run that scores all pairs.
-
-    strand: "plus" or "minus"; None means not given
-    mask: as in `SwOptions`
-    pairing: which pairs to score within one set
-    """
-
-    scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
-    strand: str | None = None
-    mask: str | None = None
-    pairing: Pairing = Pairing.ABOVE
-    resources: Resources = field(default_factory=Resources)
-    kernel: str = AUTO
-
-
-def prepare(inputs: Inputs, options: ScoresOptions, reporter: Reporter = SILENT, engine: Engine | None = None) -> PairsJob:
-    """Plan the scoring of all pairs; parameters and errors as in `gpualign.jobs.sw.prepare`."""
+def prepare(inputs: Inputs, options: SwOptions, pairing: Pairing, reporter: Reporter = SILENT, engine: Engine | None = None) -> PairsJob:
+    """Plan the scoring of all pairs. pairing: which pairs to score within one set. Other parameters and errors as in
+    `gpualign.jobs.sw.prepare`."""
     o = options
     task = local_task(inputs, o.scoring, reporter)
     check_search(task, o.strand, o.mask)
@@ -49,11 +30,11 @@ def prepare(inputs: Inputs, options: ScoresOptions, reporter: Reporter = SILENT,
     targets = task.targets
     if targets.places is not None:  # an index, in order of length
         targets = targets.select(np.argsort(targets.places))
-    pairing = Pairing.ALL
+    chosen = Pairing.ALL
     if (o.strand or PLUS) == PLUS:
         task = replace(task, queries=targets if inputs.one_set else task.queries, targets=targets)
         if inputs.one_set:
-            pairing = o.pairing
+            chosen = pairing
     else:  # the score of i's reverse complement with j is that of j's with i only for most matrices
         task = replace(task, queries=make_strands(task.queries, task.alphabet, o.strand or PLUS).sequences, targets=targets)
-    return prepare_pairs(task, pairing, engine, o.resources, reporter)
+    return prepare_pairs(task, chosen, engine, o.resources, reporter)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gpualign._execution_options import LOG, Progress, Reporter, check_numbers, checked_choice, checked_definition, resources
-from gpualign._nw import checked_rule
+from gpualign._execution_options import LOG, Progress, Reporter, checked_choice, resources
+from gpualign._nw import nw_options, pair_thresholds
 from gpualign._results import Matrix
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of
@@ -20,7 +20,6 @@ from gpualign.core.clustering.precomputed import MatrixOfPairs
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.distance.metrics import METRICS
-from gpualign.core.sequences.strands_frames import BOTH, PLUS
 from gpualign.jobs.cluster import METHODS, ClusterJob, ClusterOptions, prepare, prepare_precomputed
 
 if TYPE_CHECKING:
@@ -119,20 +118,22 @@ def cluster(
     checked_choice("method", method, METHODS)
     if order is not None:
         checked_choice("order", order, ORDERS)
-    identity_def = checked_definition(identity_def)
-    if strand is not None:
-        checked_choice("strand", strand, (PLUS, BOTH))
     if strand is not None and isinstance(seqs, Matrix):
         raise InputError("strand is for sequences; found a matrix, whose alignments are done")
     if ambiguous is not None and isinstance(seqs, Matrix):
         raise InputError("ambiguous is for sequences; found a matrix, whose alignments are done")
-    check_numbers(max_distance=max_distance, min_identity=min_identity, min_coverage=min_coverage)
-    chosen, computed_by = checked_scoring(scoring), resources(device, threads, memory)
-    costs, rule = chosen.options(), checked_rule(ambiguous, identity_def)
-    options = ClusterOptions(max_distance, min_identity, method, order, costs, identity_def, computed_by, min_coverage, strand, rule)
+    alignment = nw_options(
+        scoring=checked_scoring(scoring).options(),
+        thresholds=pair_thresholds(None, min_identity, min_coverage, max_distance),
+        strand=strand,
+        identity_def=identity_def,
+        ambiguous=ambiguous,
+        resources=resources(device, threads, memory),
+    )
+    options = ClusterOptions(alignment, method, order)
     job: ClusterJob
     if isinstance(seqs, Matrix):
-        ids, job = seqs.ids, _of_matrix(seqs, chosen.edit, options)
+        ids, job = seqs.ids, _of_matrix(seqs, options)
     else:
         options.check(aligned=True)
         inputs = inputs_of(seqs, None)
@@ -143,12 +144,12 @@ def cluster(
     return Clusters(clustering.labels, clustering.representatives, clustering.distances, ids)
 
 
-def _of_matrix(matrix: Matrix, edit: bool, options: ClusterOptions) -> ClusterJob:
-    if matrix.value == "score" and not edit:
+def _of_matrix(matrix: Matrix, options: ClusterOptions) -> ClusterJob:
+    if matrix.value == "score" and not options.alignment.scoring.edit:
         raise InputError("a matrix of scores; expected distances or identities, or scoring=gpualign.EDIT if they are edit distances")
     precomputed = pairs_of(matrix, "clusters")
     if matrix.value in METRICS and METRICS[matrix.value].largest == 1:
-        check_fraction("max_distance", options.max_distance, meaning=f"a distance by {matrix.value},")
+        check_fraction("max_distance", options.alignment.thresholds.max_distance, meaning=f"a distance by {matrix.value},")
     return prepare_precomputed(precomputed, matrix.value == "identity", None, options, LOG)
 
 

@@ -143,20 +143,22 @@ def dist(
         ignore_columns=checked_names("ignore_columns", ignore_columns, "titles"),
         nonfounders=checked_flag("nonfounders", nonfounders),
     )
-    sites = SiteFilters(
-        None if regions is None else read_regions(checked_path("regions", regions)),
-        None if mask is None else read_intervals(checked_path("mask", mask)),
-        None if core is None else exact_fraction("core", core),
-        None if maf is None else exact_fraction("maf", maf, 0.5),
-    )
-    minimum = sites_or_fraction("min_compared", min_compared)
-    some = SampleFilters(
-        dict.fromkeys(checked_names("exclude", exclude, "ids"), parameter("exclude")),
-        None if min_called is None else sites_or_fraction("min_called", min_called),
-    )
-    how = resources(device, threads, memory, executor)
     options = DistOptions(
-        metric, rules[checked_choice("missing", missing, rules)], False, minimum, calls, resources=how, sites=sites, samples=some
+        metric=metric,
+        missing=rules[checked_choice("missing", missing, rules)],
+        min_compared=sites_or_fraction("min_compared", min_compared),
+        calls=calls,
+        sites=SiteFilters(
+            regions=None if regions is None else read_regions(checked_path("regions", regions)),
+            mask=None if mask is None else read_intervals(checked_path("mask", mask)),
+            core=None if core is None else exact_fraction("core", core),
+            maf=None if maf is None else exact_fraction("maf", maf, 0.5),
+        ),
+        samples=SampleFilters(
+            exclude=dict.fromkeys(checked_names("exclude", exclude, "ids"), parameter("exclude")),
+            min_called=None if min_called is None else sites_or_fraction("min_called", min_called),
+        ),
+        resources=resources(device, threads, memory, executor),
     )
     path = None if out is None else checked_output(out, *_files(samples), *_files(others), regions, mask)
     options.task()  # contradictions are refused before anything is read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -24,7 +24,7 @@ from gpualign._output import checked_output, filled_values
 from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
-from gpualign.core.alignment.ambiguity import Rule, check_rule
+from gpualign.core.alignment.ambiguity import Rule
 from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.task import Detail, EndGaps
 from gpualign.core.common.errors import InputError
@@ -37,12 +37,15 @@ from gpualign.core.results.filter import Filter
 from gpualign.core.sequences.strands_frames import BOTH, PLUS
 from gpualign.jobs.every_pair import PairsJob
 from gpualign.jobs.near_pairs import NearJob
-from gpualign.jobs.nw import NwOptions, Thresholds, prepare, prepare_filtered
+from gpualign.jobs.nw import NwOptions, prepare, prepare_filtered
 from gpualign.jobs.options import PairThresholds
 from gpualign.jobs.pairs_as_arrays import passing_pairs
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+    from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.jobs.sequence_loading import Inputs
 
 
 def nw(
@@ -87,12 +90,18 @@ def nw(
     [[8, 5], [5, 6]]
     """
     checked_choice("value", value, ("score", "identity", "distance"))
-    identity_def = checked_definition(identity_def)
-    matrix_value = MatrixValue(value, identity_def, checked_scoring(scoring).edit)
-    rule = checked_rule(ambiguous, identity_def)
-    options = _options(scoring, end_gaps, strand, rule, matrix_value.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory, executor)
+    options = nw_options(
+        scoring=checked_scoring(scoring).options(),
+        end_gaps=end_gaps,
+        strand=strand,
+        identity_def=identity_def,
+        ambiguous=ambiguous,
+        resources=resources(device, threads, memory, executor),
+    )
+    options.resolve()
+    matrix_value = MatrixValue(value, options.identity_def, options.scoring.edit)
     path = None if out is None else checked_output(out, seqs, targets)
-    job = prepare(inputs_of(seqs, targets), options, LOG)
+    job = prepare(inputs_of(seqs, targets), options, matrix_value.detail, Pairing.ABOVE_OR_EQUAL, LOG)
 
     def fill(make: ArrayMaker) -> FilledArray:
         sink = MatrixSink(make, job.task, matrix_value, options.resources.host_threads)
@@ -158,21 +167,22 @@ def pairs(
     >>> list(found)
     [('0', '1', 1)]
     """
-    chosen = checked_scoring(scoring)
     thresholds = {"max_distance": max_distance, "min_identity": min_identity, "min_score": min_score}
     names = [name for name, one in thresholds.items() if one is not None]
     if len(names) != 1:
         found = f"; found {' and '.join(names)}" if names else ""
         raise InputError(f"pairs: expected one threshold of {', '.join(thresholds)}{found}")
-    chosen_pairs = pairs_by_groups(groups, between, within)
-    filter = _filter(chosen, max_distance, min_identity, min_score, min_coverage)
-    identity_def = checked_definition(identity_def)
-    rule = checked_rule(ambiguous, identity_def)
-    options = _options(chosen, end_gaps, strand, rule, filter.detail, Pairing.ABOVE, device, threads, memory, executor)
-    inputs = inputs_of(seqs, targets)
-    filter = replace(filter, groups=chosen_pairs(inputs))
-    job = prepare_filtered(inputs, options, Thresholds(filter, identity_def), LOG)
-    i, j, values = passing_pairs(job, filter, identity_def, _reporter(job, progress))
+    options = nw_options(
+        scoring=checked_scoring(scoring).options(),
+        thresholds=pair_thresholds(min_score, min_identity, min_coverage, max_distance),
+        end_gaps=end_gaps,
+        strand=strand,
+        identity_def=identity_def,
+        ambiguous=ambiguous,
+        resources=resources(device, threads, memory, executor),
+    )
+    job, filter = _filtered(seqs, targets, options, pairs_by_groups(groups, between, within), Detail.SCORE)
+    i, j, values = passing_pairs(job, filter, options.identity_def, _reporter(job, progress))
     return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids), names[0].partition("_")[2])
 
 
@@ -228,22 +238,24 @@ def iter_pairs(
     [{'query': '0', 'target': '1', 'cigar': '1=1I2='}]
     """
     names = ",".join(checked_names("fields", fields, "columns"))
-    columns = parse_fields(names, edit=checked_scoring(scoring).edit)
+    costs = checked_scoring(scoring).options()
+    columns = parse_fields(names, edit=costs.edit)
     if lacking := sorted(fields_needing_descriptions(names)):
         raise InputError(f"fields: {lacking[0]} needs a file; sequences in memory have no descriptions")
     if checked_count("batch", batch, 1) is None:
         raise InputError("batch None: expected a whole number")
-    chosen_pairs = pairs_by_groups(groups, between, within)
-    filter = _filter(checked_scoring(scoring), max_distance, min_identity, min_score, min_coverage)
-    details = [filter.detail, *(column.detail for column in columns)]
-    detail = max(details, key=list(Detail).index)
-    identity_def = checked_definition(identity_def)
-    rule = checked_rule(ambiguous, identity_def)
-    options = _options(scoring, end_gaps, strand, rule, detail, Pairing.ABOVE, device, threads, memory, executor)
-    inputs = inputs_of(seqs, targets)
-    filter = replace(filter, groups=chosen_pairs(inputs))
-    job = prepare_filtered(inputs, options, Thresholds(filter, identity_def), LOG)
-    blocks = job.blocks(identity_def, _reporter(job, progress))
+    options = nw_options(
+        scoring=costs,
+        thresholds=pair_thresholds(min_score, min_identity, min_coverage, max_distance),
+        end_gaps=end_gaps,
+        strand=strand,
+        identity_def=identity_def,
+        ambiguous=ambiguous,
+        resources=resources(device, threads, memory, executor),
+    )
+    detail = max((column.detail for column in columns), key=list(Detail).index)
+    job, filter = _filtered(seqs, targets, options, pairs_by_groups(groups, between, within), detail)
+    blocks = job.blocks(options.identity_def, _reporter(job, progress))
 
     def tables() -> Iterator[Table]:
         waiting: list[dict[str, Any]] = []  # pieces of the next table, which has room for `room` more rows
@@ -267,38 +279,34 @@ def iter_pairs(
     return tables()
 
 
-def _filter(
-    scoring: Scoring, max_distance: float | None, min_identity: float | None, min_score: int | None, min_coverage: float | None
-) -> Filter:
-    check_numbers(max_distance=max_distance, min_identity=min_identity, min_coverage=min_coverage)
-    return PairThresholds(checked_score("min_score", min_score), min_identity, min_coverage, max_distance).resolve(scoring.edit)
-
-
-def checked_rule(ambiguous: str | None, identity_def: int) -> Rule | None:
-    """Return the named rule for ambiguity letters. Raises `InputError` for unknown names and for contradictory arguments."""
-    if ambiguous is None:
-        return None
-    check_rule(rule := Rule(checked_choice("ambiguous", ambiguous, (one.value for one in Rule))), identity_def)
-    return rule
-
-
-def _options(
-    scoring: Scoring | None,
-    end_gaps: str,
-    strand: str | None,
-    rule: Rule | None,
-    detail: Detail,
-    pairing: Pairing,
-    device: str,
-    threads: int | None,
-    memory: int | None,
-    executor: Executor | None,
-) -> NwOptions:
+def nw_options(*, identity_def: int, strand: str | None, ambiguous: str | None, end_gaps: str = "penalised", **others: Any) -> NwOptions:
+    """Return the options for these arguments, which have the names of options. Raises `InputError` for unknown words."""
     checked_choice("end_gaps", end_gaps, (one.value for one in EndGaps))
     if strand is not None:
         checked_choice("strand", strand, (PLUS, BOTH))
-    computed_by = resources(device, threads, memory, executor)
-    return NwOptions(checked_scoring(scoring).options(), EndGaps(end_gaps), detail, pairing, computed_by, strand=strand, ambiguous=rule)
+    if ambiguous is not None:
+        checked_choice("ambiguous", ambiguous, (one.value for one in Rule))
+    definition = checked_definition(identity_def)
+    return NwOptions(identity_def=definition, strand=strand, ambiguous=ambiguous, end_gaps=end_gaps, **others)
+
+
+def pair_thresholds(
+    min_score: int | None, min_identity: float | None, min_coverage: float | None, max_distance: float | None
+) -> PairThresholds:
+    """Return the thresholds. Raises `InputError` for anything but numbers."""
+    check_numbers(max_distance=max_distance, min_identity=min_identity, min_coverage=min_coverage)
+    return PairThresholds(checked_score("min_score", min_score), min_identity, min_coverage, max_distance)
+
+
+def _filtered(
+    seqs: Source, targets: Source | None, options: NwOptions, groups: Callable[[Inputs], GroupPairs | None], detail: Detail
+) -> tuple[PairsJob | NearJob, Filter]:
+    """Return the job for the pairs that may pass the thresholds, and the filter that they must pass. detail: what the results need."""
+    filter = options.resolve()
+    inputs = inputs_of(seqs, targets)
+    filter = replace(filter, groups=groups(inputs))
+    detail = filter.detail if detail is Detail.SCORE else detail
+    return prepare_filtered(inputs, options, filter, detail, Pairing.ABOVE, LOG), filter
 
 
 def _reporter(job: PairsJob | NearJob, progress: Progress | None) -> Reporter:

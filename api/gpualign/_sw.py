@@ -29,8 +29,7 @@ from gpualign._sequences import Source, inputs_of, translated_inputs_of
 from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.arrays import Booleans
-from gpualign.core.common.errors import InputError
-from gpualign.core.common.parameter_fractions import check_fraction
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.paths import is_index
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.output.writer import NullWriter
@@ -111,41 +110,33 @@ def sw(
     for name, one in choices.items():
         if one is not None:
             checked_choice(name, one, _METHODS[name])
-    identity_def = checked_definition(identity_def)
-    traceback, with_self = checked_flag("traceback", traceback), checked_flag("with_self", with_self)
-    code = STANDARD if (number := checked_count("genetic_code", genetic_code)) is None else number
-    max_hits = checked_count("max_hits", max_hits, 1)
-    min_score = checked_score("min_score", min_score)
+    traceback = checked_flag("traceback", traceback)
     check_numbers(max_evalue=max_evalue, min_identity=min_identity)
-    check_fraction("min_identity", min_identity)
-    if max_evalue is not None and (evalue == "none" or not max_evalue >= 0):
-        raise InputError("max_evalue needs E-values" if evalue == "none" else f"max_evalue {max_evalue:g}: expected 0 or more")
+    options = SwOptions(
+        scoring=checked_scoring(scoring, local=True).options(),
+        resources=resources(device, threads, memory, executor),
+        strand=strand,
+        translate=translate,
+        genetic_code=None if (code := checked_count("genetic_code", genetic_code)) == STANDARD else code,
+        with_self=checked_flag("with_self", with_self),
+        mask=mask,
+        evalue=evalue,
+        max_hits=checked_count("max_hits", max_hits, 1),
+        min_score=checked_score("min_score", min_score),
+        max_evalue=max_evalue,
+        min_identity=min_identity,
+        identity_def=checked_definition(identity_def),
+        no_traceback=not traceback,
+    )
+    options.resolve(db is None)
     names = hit_fields(traceback, translate is not None) if fields is None else ",".join(checked_names("fields", fields, "columns"))
     columns = parse_fields(names, allow_hits_only=True)
-    needed = [one.name for one in columns if one.detail is not Detail.SCORE] + (["min_identity"] if min_identity is not None else [])
-    if needed and not traceback:
-        raise InputError(f"{', '.join(needed)} needs alignments; leave out traceback=False")
-    options = SwOptions(
-        checked_scoring(scoring, local=True).options(),
-        strand,
-        with_self,
-        mask,
-        evalue,
-        max_hits,
-        min_score,
-        max_evalue,
-        min_identity,
-        identity_def,
-        bool(needed),
-        resources(device, threads, memory, executor),
-        translate=translate,
-        genetic_code=code,
-    )
-    if translate is None and code != STANDARD:
-        raise InputError("genetic_code needs translate, which selects the sequences to translate")
+    traced = [one.name for one in columns if one.detail is not Detail.SCORE]
+    if traced and not traceback:
+        raise InputError(f"{parameter('no_traceback')} leaves out the alignments, which {', '.join(traced)} needs")
     targets = _database(db)
     inputs = inputs_of(queries, targets) if translate is None else translated_inputs_of(queries, targets, translate)
-    job = prepare(inputs, options, LOG)
+    job = prepare(inputs, options, LOG, traced=bool(traced) or min_identity is not None)
     return _iterate_hits(job, columns, Reporter(progress))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import click
 
@@ -26,42 +27,16 @@ from gpualign.cli.options.scoring import scoring_options
 @partial(run_options, resumable=False)
 def cluster(
     seqs: str | None,
-    match: int | None,
-    mismatch: int | None,
-    gap_open: int | None,
-    gap_extend: int | None,
-    gap: int | None,
-    matrix: str | None,
-    edit: bool,
     edges: str | None,
     ids: str | None,
     distances: str | None,
-    min_identity: float | None,
-    max_distance: float | None,
-    min_coverage: float | None,
-    strand: str | None,
-    identity_def: int,
-    ambiguous: str | None,
-    method: str,
-    order: str | None,
-    alphabet: str,
-    degap: bool,
-    allow_duplicates: bool,
-    unknown: str | None,
-    drop_empty: bool,
-    strict: bool,
-    output: str,
-    format_: str | None,
-    uc: str | None,
-    representatives: str | None,
-    device: str,
-    threads: int | None,
-    memory: int | None,
+    matrix: str | None,
     dry_run: bool,
     quiet: bool,
     verbose: bool,
     log: str | None,
     summary: str | None,
+    **params: Any,
 ) -> None:
     """Cluster similar records: single, complete or average linkage, or greedy centroids.
 
@@ -81,29 +56,31 @@ def cluster(
       gpualign cluster --distances snps.npy --max-distance 12 --method average
     """
     from gpualign.cli.inputs.file_lists import InputFiles, input_files
+    from gpualign.cli.options.params import from_params
     from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS, GLOBAL_CELLS, start_for_pairs
     from gpualign.jobs.options import PairThresholds
 
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
-        thresholds = PairThresholds(None, min_identity, min_coverage, max_distance)
-        bounded = thresholds.bound_edits(edit, identity_def, free_ends=False)
-        start_for_pairs(device, read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)  # beside the imports that follow
+        edit = params["edit"]
+        bounded = from_params(PairThresholds, params).bound_edits(edit, params["identity_def"], free_ends=False)
+        # Beside the imports that follow.
+        start_for_pairs(params["device"], read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)
+    from dataclasses import replace
+
     from gpualign.cli.inputs.precomputed_distances import in_order_of, read_precomputed
     from gpualign.cli.inputs.record_groups import read_ids
+    from gpualign.cli.options.workers import find_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
-    from gpualign.core.alignment.ambiguity import Rule
-    from gpualign.core.common.errors import InputError
+    from gpualign.core.common.errors import InputError, parameter
     from gpualign.core.scoring import matrices
-    from gpualign.core.scoring.scoring import ScoringOptions
     from gpualign.jobs.cluster import ClusterOptions, prepare, prepare_precomputed
     from gpualign.jobs.devices.memory import default_memory
-    from gpualign.jobs.devices.resources import checked_resources
     from gpualign.jobs.member_alignments import align_members
     from gpualign.jobs.output.atomic_files import OutputFiles, check_stdin, open_inputs
     from gpualign.jobs.output.clusters import Clustered, cluster_spec, expected_clusters, opened_outputs
     from gpualign.jobs.output.run_summary import counts_of
-    from gpualign.jobs.sequence_loading import ReadOptions, read_inputs
+    from gpualign.jobs.sequence_loading import read_inputs
 
     messages = ConsoleReporter.of("cluster", quiet, verbose, log, summary)
     if edges is not None and distances is not None:
@@ -113,25 +90,18 @@ def cluster(
     known = edges or distances
     if seqs is None and known is None:
         raise InputError("nothing to cluster: give a file of sequences, --edges or --distances")
-    costs = {
-        "match": match,
-        "mismatch": mismatch,
-        "gap": gap,
-        "gap-open": gap_open,
-        "gap-extend": gap_extend,
-        "matrix": matrix,
-        "strand": strand,
-        "ambiguous": ambiguous,
-    }
-    if known is not None and (set_costs := [name for name, one in costs.items() if one is not None]):
-        raise InputError(f"--{set_costs[0]} applies to alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
+    of_alignments = ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix", "strand", "ambiguous")
+    given = {**params, "matrix": matrix}
+    if known is not None and (unused := [name for name in of_alignments if given[name] is not None]):
+        raise InputError(f"{parameter(unused[0])} applies to alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
     check_stdin(*read.everything, edges, distances, ids)
-    spec = cluster_spec(output, format_, uc, representatives, seqs is not None)
+    options = from_params(ClusterOptions, params, matrix=matrices.load(matrix) if matrix else None)
+    spec = cluster_spec(options, seqs is not None)
     messages.begin([*read.everything, edges, ids, distances, matrix], spec.outputs)
-    scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
-    resources = checked_resources(device, threads, memory, messages)
-    rule = None if ambiguous is None else Rule(ambiguous)
-    options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage, strand, rule)
+    resources = find_resources(None, options.alignment.resources, messages)
+    reading = replace(options.alignment.reading, described=spec.with_sequences)
+    alignment = replace(options.alignment, resources=resources, reading=reading)
+    options = replace(options, alignment=alignment)
     options.check(aligned=known is None)
     if distances is not None:
         from gpualign.cli.inputs.matrix_sizes import check_size
@@ -139,18 +109,23 @@ def cluster(
 
         check_size(distances, CLUSTERING)
 
-    reading = ReadOptions(alphabet, allow_duplicates, degap, spec.with_sequences, unknown=unknown, drop_empty=drop_empty, strict=strict)
     inputs = read_inputs([open_inputs(read.paths)], reading, messages) if read.paths else None
     counts = {} if inputs is None else counts_of(inputs)
     if known is None:
         assert inputs is not None
         messages.run_summary.record_inputs(counts, resources, format=spec.format)
         job, alignments = prepare(inputs, options, messages)
-        records, of_identities = inputs.queries.ids, not (edit and max_distance is not None)
+        records, of_identities = inputs.queries.ids, not (alignment.scoring.edit and alignment.thresholds.max_distance is not None)
     else:
         known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
         precomputed, of_identities = read_precomputed(
-            edges, distances, edit, min_identity is not None, known_ids, messages.warn, resources.memory or default_memory()
+            edges,
+            distances,
+            alignment.scoring.edit,
+            alignment.thresholds.min_identity is not None,
+            known_ids,
+            messages.warn,
+            resources.memory or default_memory(),
         )
         messages.run_summary.record_inputs(counts, resources, format=spec.format)
         if edges is not None and known_ids is None:
@@ -170,7 +145,7 @@ def cluster(
                 clustering, near = job.run(progress)
                 members = None
                 if alignments is not None and spec.with_uc:
-                    members = align_members(alignments.task, alignments.duplicates, clustering, identity_def, memory)
+                    members = align_members(alignments.task, alignments.duplicates, clustering, alignment.identity_def, resources.memory)
             write(Clustered(records, clustering, inputs, members, of_identities))
         pairs = {}
         if alignments is not None:

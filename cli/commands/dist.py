@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -17,9 +17,6 @@ from gpualign.cli.options.distance import (
 )
 from gpualign.cli.options.execution import going_on_options, nodes_option, run_options
 from gpualign.cli.options.headings import HeadedCommand, Heading
-
-if TYPE_CHECKING:
-    from gpualign.jobs.output.shards import Shard
 
 
 @click.command(cls=HeadedCommand)
@@ -69,9 +66,7 @@ if TYPE_CHECKING:
 def dist(
     samples: str,
     others: str | None,
-    metric: str,
     missing: str,
-    all_letters: bool,
     min_compared: str | None,
     exclude: tuple[str, ...],
     min_called: str | None,
@@ -79,36 +74,18 @@ def dist(
     mask: str | None,
     core: str | None,
     maf: str | None,
-    nonfounders: bool,
     type_: str,
-    ploidy: int | None,
     missing_code: str | None,
     columns: str | None,
     ignore_columns: str | None,
-    transpose: bool,
-    no_header: bool,
-    allow_duplicates: bool,
-    output: str,
-    format_: str | None,
-    max_distance: float | None,
-    clusters: str | None,
-    min_kinship: float | None,
-    plot: str | None,
-    compared: bool,
-    condensed: bool,
     add: str | None,
-    device: str,
-    threads: int | None,
-    memory: int | None,
+    cluster: str | None,
     dry_run: bool,
     quiet: bool,
     verbose: bool,
     log: str | None,
     summary: str | None,
-    cluster: str | None,
-    resume: bool,
-    shard: Shard | None,
-    kernel: str,
+    **params: Any,
 ) -> None:
     """Exact SNP, genotype and allele (cgMLST) distances of all pairs of samples.
 
@@ -139,94 +116,60 @@ def dist(
 
     sets = [input_files(one) for one in (samples, others or add) if one is not None]
     named = [path for one in sets for path in one.paths]
-    prestart_cuda("cpu" if cluster else device, distance_seconds(named), 0)  # beside the imports that follow
+    prestart_cuda("cpu" if cluster else params["device"], distance_seconds(named), 0)  # beside the imports that follow
     import os
     from contextlib import ExitStack
+    from dataclasses import replace
 
     from gpualign.cli.inputs.genotype_files import column_files, files_of, open_calls, read_again, read_titles, samples_of
     from gpualign.cli.inputs.samples import sample_files, sample_filters
     from gpualign.cli.inputs.site_options import interval_files, site_filters
+    from gpualign.cli.options.params import from_params
     from gpualign.cli.options.workers import find_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.parameter_fractions import sites_or_fraction
     from gpualign.core.distance.metrics import MissingRule
-    from gpualign.core.distance.tables.options import CallOptions, TableType
+    from gpualign.core.distance.tables.options import TableType
     from gpualign.core.sequences.ids import describe_shared
-    from gpualign.jobs.devices.resources import AUTO
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
     from gpualign.jobs.output.atomic_files import OutputFiles, check_stdin, digest_files
     from gpualign.jobs.output.distances import check_value, distance_spec, write_distances
-    from gpualign.jobs.output.format_selection import output_paths
     from gpualign.jobs.output.run_identity import resume_policy_of
 
     messages = ConsoleReporter.of("dist", quiet, verbose, log, summary)
-    if add is not None:
-        if others is not None:
-            raise InputError("--add takes one file, whose samples are also compared with each other; leave it out to compare two files")
-        others = add
+    if add is not None and others is not None:
+        raise InputError("--add takes one file, whose samples are also compared with each other; leave it out to compare two files")
     lists = [one.listed for one in sets if one.listed is not None]
     check_stdin(*named, *lists, mask)
-    resources = find_resources(cluster, device, threads, memory, messages, kernel)
-    thresholds, one_set = (max_distance, min_kinship), others is None
-    shown = min_compared is not None and kernel == AUTO  # the papers' kernels do not count compared sites
-    spec = distance_spec(output, format_, *thresholds, compared, one_set, add is not None, resume, shard, plot, condensed, shown)
-    clustered = None
-    if clusters is not None:
-        from gpualign.jobs.cluster import ClusterOptions
-        from gpualign.jobs.output.clusters import companion_cluster_spec
-        from gpualign.jobs.output.distances import check_clusters
-
-        check_clusters(spec, clusters, one_set, resume, shard)
-        ClusterOptions(max_distance).check(aligned=False)
-        clustered = companion_cluster_spec(clusters)
-    picture = None
-    if plot:
-        from gpualign.jobs.plotting.output import check_plot
-
-        picture = check_plot(plot, spec.without_matrix)
-    outputs = [
-        *output_paths(spec.path, spec.format, others is None, shard),
-        *([spec.compared_path] if spec.compared_path and not shard else []),
-    ]
+    options = from_params(
+        DistOptions,
+        params,
+        missing=MissingRule(missing),
+        min_compared=None if min_compared is None else sites_or_fraction("min_compared", min_compared),
+        added=add is not None,
+        type=TableType(type_),
+        missing_codes=tuple(code.strip() for code in missing_code.split(",")) if missing_code else (),
+    )
+    options = replace(options, resources=find_resources(cluster, options.resources, messages, options.kernel))
+    one_set = len(sets) == 1
+    spec = distance_spec(options, one_set)
     beside = [*interval_files(regions, mask), *column_files(columns, ignore_columns), *sample_files(exclude)]
     paths = [*lists, *(file for path in named for file in files_of(path)), *beside]
     again = read_again(named, beside)
+    resume, shard = options.writing.resume, options.writing.shard
     if (resume or shard) and again is None:
         raise InputError(f"--{'resume' if resume else 'shard'}: input from a pipe cannot be read again; name files")
     nbytes = sum(os.path.getsize(path) for path in again or ())
-    other_outputs = [*([picture.path] if picture else []), *(clustered.outputs if clustered else [])]
-    messages.begin(paths, [*outputs, *other_outputs], resume)
-    calls = CallOptions(
-        transpose=transpose,
-        no_header=no_header,
-        all_letters=all_letters,
-        allow_duplicates=allow_duplicates,
-        type=TableType(type_),
-        missing_codes=tuple(code.strip() for code in missing_code.split(",")) if missing_code else (),
-        ploidy=ploidy,
+    messages.begin(paths, spec.outputs(one_set), resume)
+    calls = replace(
+        options.calls,
         columns=None if columns is None else read_titles(columns),
         ignore_columns=() if ignore_columns is None else read_titles(ignore_columns),
-        nonfounders=nonfounders,
     )
-    min_sites = None if min_compared is None else sites_or_fraction("min_compared", min_compared)
-    sites = site_filters(regions, mask, core, maf)
-    samples_used = sample_filters(exclude, min_called)
-    options = DistOptions(
-        metric,
-        MissingRule(missing),
-        spec.compared,
-        min_sites,
-        calls,
-        max_distance,
-        add is not None,
-        min_kinship,
-        kernel,
-        resources,
-        sites,
-        samples_used,
-    )
-    task = options.task()  # refuses contradictory options before anything is read
+    sites, selected = site_filters(regions, mask, core, maf), sample_filters(exclude, min_called)
+    options = replace(options, compared=spec.compared, calls=calls, sites=sites, samples=selected)
+    task, max_distance = options.task(), options.max_distance  # refuses contradictory options before anything is read
     check_value(spec, task.metric)
     if task.metric.is_integer and max_distance is not None and 0 < max_distance < 1:
         messages.note(
@@ -237,20 +180,19 @@ def dist(
     with OutputFiles(messages.note) as files:
         with ExitStack() as inputs:
             source = read(open_calls(sets, inputs), options, files, messages)
-        messages.run_summary.record_inputs(samples_of(sets, source.samples), resources, format=spec.format)
+        messages.run_summary.record_inputs(samples_of(sets, source.samples), options.resources, format=spec.format)
         job = prepare(options, source, engine, files.scratch, messages)
         del source
-        if picture is not None:
+        new, every = job.samples.queries.ids, job.samples.targets.ids
+        if spec.picture is not None:
             from gpualign.jobs.matrix_memory import DRAWING, check_memory
 
-            check_memory(DRAWING, f"--plot {picture.path}", len(job.samples.queries.ids), len(job.samples.targets.ids))
-        new, every = job.samples.queries.ids, job.samples.targets.ids
+            check_memory(DRAWING, f"--plot {spec.picture.path}", len(new), len(every))
         if add is not None and (shared := describe_shared(new, every[len(new) :], add)):
             messages.note(shared)
         resume_policy = None
-        if again is not None and not clustered:
+        if again is not None and spec.clusters is None:
             resume_policy = resume_policy_of(messages.invocation, resume, len(new), lambda: digest_files(again), nbytes)
-        threads = resources.host_threads
-        written = write_distances(spec, job, files, shard, resume_policy, picture, clustered, dry_run, messages, threads)
+        written = write_distances(spec, job, files, resume_policy, dry_run, messages, options.resources.host_threads)
     if written is not None:
         written.report(spec, messages)

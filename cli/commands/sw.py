@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,7 +16,6 @@ from gpualign.cli.options.param_types import WholeType
 from gpualign.cli.options.scoring import local_scoring_options
 
 if TYPE_CHECKING:
-    from gpualign.jobs.output.shards import Shard
     from gpualign.jobs.output.specs import HitSpec, OutputSpec
 
 
@@ -51,47 +50,15 @@ if TYPE_CHECKING:
 def sw(
     query: str,
     db: str | None,
-    translate: str | None,
-    genetic_code: int | None,
-    strand: str | None,
-    mask: str | None,
-    alphabet: str,
-    degap: bool,
-    allow_duplicates: bool,
-    unknown: str | None,
-    drop_empty: bool,
-    mask_lower: bool,
-    strict: bool,
-    match: int | None,
-    mismatch: int | None,
-    gap_open: int | None,
-    gap_extend: int | None,
-    gap: int | None,
     matrix: str | None,
-    output: str,
-    format_: str | None,
-    fields: str | None,
-    identity_def: int,
-    max_hits: int | None,
-    max_evalue: float | None,
-    min_identity: float | None,
-    min_score: int | None,
-    evalue: str | None,
-    with_self: bool,
     everything: bool,
-    no_traceback: bool,
-    device: str,
-    threads: int | None,
-    memory: int | None,
+    cluster: str | None,
     dry_run: bool,
     quiet: bool,
     verbose: bool,
     log: str | None,
     summary: str | None,
-    cluster: str | None,
-    resume: bool,
-    shard: Shard | None,
-    kernel: str,
+    **params: Any,
 ) -> None:
     """Local alignment (Smith-Waterman): every query against every sequence of DB, the best hits of each query first.
 
@@ -115,93 +82,55 @@ def sw(
 
     sets = [input_files(one) for one in (query, db) if one is not None]
     queries, targets = sets[0].paths, sets[1].paths if len(sets) > 1 else None
-    start_for_pairs("cpu" if cluster else device, queries, targets, LOCAL_CELLS)  # beside the imports that follow
+    start_for_pairs("cpu" if cluster else params["device"], queries, targets, LOCAL_CELLS)  # beside the imports that follow
+    from dataclasses import replace
+
+    from gpualign.cli.options.params import from_params
     from gpualign.cli.options.workers import find_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.files.paths import is_index
     from gpualign.core.results.columns import fields_needing_descriptions
     from gpualign.core.scoring import matrices
-    from gpualign.core.scoring.scoring import ScoringOptions
-    from gpualign.core.sequences.translation import STANDARD
     from gpualign.jobs import sw as search
     from gpualign.jobs.output.atomic_files import check_stdin, open_inputs
-    from gpualign.jobs.output.format_selection import output_paths
-    from gpualign.jobs.output.hits import HitOptions, hit_spec, write_hits
+    from gpualign.jobs.output.hits import hit_spec, write_hits
     from gpualign.jobs.output.run_summary import counts_of
-    from gpualign.jobs.sequence_loading import ReadOptions, read_inputs, read_with_index
+    from gpualign.jobs.sequence_loading import read_inputs, read_with_index
 
     messages = ConsoleReporter.of("sw", quiet, verbose, log, summary)
     files = [path for one in sets for path in one.everything]
     check_stdin(*files)
-    if with_self and db is not None:
-        raise InputError("--self is for one file; two files are compared record by record anyway")
-    if genetic_code is not None and translate is None:
-        raise InputError("--genetic-code needs --translate, which says what to translate")
-    resources = find_resources(cluster, device, threads, memory, messages, kernel)
-    output_options = HitOptions(
-        output,
-        format_,
-        fields,
-        identity_def,
-        max_hits,
-        min_score,
-        max_evalue,
-        min_identity,
-        evalue,
-        no_traceback,
-        mask,
-        resume,
-        shard,
-        translate,
-    )
+    described = fields_needing_descriptions(params["fields"])
+    options = from_params(search.SwOptions, params, matrix=matrices.load(matrix) if matrix else None, described=bool(described))
+    options = replace(options, resources=find_resources(cluster, options.resources, messages, options.kernel))
     of_scores = of_hits = None
     if everything:
         from gpualign.jobs.output.local_scores import scores_spec
 
-        spec: OutputSpec | HitSpec = (of_scores := scores_spec(output_options, strand, db is None, with_self))
+        spec: OutputSpec | HitSpec = (of_scores := scores_spec(options, db is None))
     else:
-        spec = of_hits = hit_spec(output_options)
-    messages.begin([*files, matrix], output_paths(spec.path, spec.format, db is None, shard), resume)
+        spec = of_hits = hit_spec(options, db is None)
+    messages.begin([*files, matrix], spec.outputs(db is None), spec.options.resume)
 
-    scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None)
-    described = fields_needing_descriptions(fields)
-    reading = ReadOptions(alphabet, allow_duplicates, degap, bool(described), mask_lower, unknown, drop_empty, strict)
     by_index = db is not None and is_index(db)
     if by_index and "ttitle" in described:
         raise InputError(f"{db} is an index, which holds no descriptions for the column ttitle; search the file it was made from")
     opened = (open_inputs(one.paths) for one in (sets[:1] if by_index else sets))
-    if translate is not None:
+    if options.translate is not None:
         from gpualign.jobs.translated_search import read_translated
 
-        inputs = read_translated(opened, translate, reading, db if by_index else None, messages)
+        inputs = read_translated(opened, options.translate, options.reading, db if by_index else None, messages)
     elif db is not None and by_index:
-        inputs = read_with_index(next(opened), db, reading, messages)
+        inputs = read_with_index(next(opened), db, options.reading, messages)
     else:
-        inputs = read_inputs(opened, reading, messages, local=True)
-    messages.run_summary.record_inputs(counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
+        inputs = read_inputs(opened, options.reading, messages, local=True)
+    messages.run_summary.record_inputs(counts_of(inputs), options.resources, alphabet=inputs.alphabet.name, format=spec.format)
     if of_scores is not None:
-        from gpualign.core.planning.tile_plan import Pairing
         from gpualign.jobs import sw_all_scores as every_score
         from gpualign.jobs.output.pairs import write_every_pair
 
-        pairing = Pairing.ABOVE_OR_EQUAL if with_self or of_scores.is_matrix else Pairing.ABOVE
-        job = every_score.prepare(inputs, every_score.ScoresOptions(scoring, strand, mask, pairing, resources, kernel), messages)
-        write_every_pair(of_scores, job, job.sequences, dry_run, messages, resources.host_threads)
+        job = every_score.prepare(inputs, options, of_scores.pairing, messages)
+        write_every_pair(of_scores, job, job.sequences, dry_run, messages, options.resources.host_threads)
     elif of_hits is not None:
-        thresholds = max_hits, min_score, max_evalue, min_identity
-        options = search.SwOptions(
-            scoring,
-            strand,
-            with_self,
-            mask,
-            evalue,
-            *thresholds,
-            identity_def,
-            of_hits.traced,
-            resources,
-            kernel,
-            translate,
-            genetic_code or STANDARD,
-        )
-        write_hits(of_hits, search.prepare(inputs, options, messages), dry_run, messages)
+        write_hits(of_hits, search.prepare(inputs, options, messages, traced=of_hits.traced), dry_run, messages)

@@ -26,7 +26,6 @@ def file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
         ),
         Heading.OUTPUT.option(
             "--format",
-            "format_",
             type=ChoiceType(formats),
             help=f"Output format, regardless of the suffix{'; csr stores value + 1' if 'csr' in formats else ''}.  [tsv]",
         ),

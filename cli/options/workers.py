@@ -14,27 +14,21 @@ from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources
 
 
 def find_resources(
-    cluster: str | None,
-    device: str,
-    threads: int | None,
-    memory: int | None,
-    messages: ConsoleReporter,
-    kernel: str = AUTO,
-    traceback: str = "device",
+    cluster: str | None, requested: Resources, messages: ConsoleReporter, kernel: str = AUTO, traceback: str = "device"
 ) -> Resources:
-    """Return the requested resources, including the cluster's executor if a cluster is named. The executor is closed when the command
+    """Return the checked resources, including the cluster's executor if a cluster is named. The executor is closed when the command
     ends. In an MPI worker this function does not return: the worker serves its coordinator and exits.
 
     Raises `InputError` for unknown device or cluster names and for options that need a local GPU, and the same errors as `open_cluster`.
     """
     if cluster is None:
-        return checked_resources(device, threads, memory, messages)
+        return checked_resources(requested.device, requested.threads, requested.memory, messages)
     from gpualign.jobs.remote.executors import MPI, check_cluster, open_cluster
 
     check_cluster(cluster)
     if cluster != MPI:  # with MPI only the coordinator reports errors, see below
         _check_options(kernel, traceback)
-    resources = replace(checked_resources(device, None, memory), worker_threads=threads)
+    resources = replace(checked_resources(requested.device, None, requested.memory), worker_threads=requested.threads)
     context = click.get_current_context()
     stack = context.with_resource(ExitStack())
     stack.enter_context(cleaning_up(stack.close))

@@ -18,11 +18,12 @@ from gpualign.core.common.units import format_bytes
 from gpualign.core.output.formats.registry import Results
 from gpualign.jobs.member_alignments import MemberAlignments
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
-from gpualign.jobs.output.format_selection import container_of, pick_format
+from gpualign.jobs.output.format_selection import container_of, pick_format, pick_output
 from gpualign.jobs.sequence_loading import Inputs
 
 if TYPE_CHECKING:
     from gpualign.core.output.writer import ByteWriter
+    from gpualign.jobs.cluster import ClusterOptions
 
 
 @dataclass(frozen=True)
@@ -69,16 +70,16 @@ def companion_cluster_spec(name: str) -> ClusterSpec:
     return ClusterSpec(format, path, None, None, container_of(format, path))
 
 
-def cluster_spec(output: str, format: str | None, uc: str | None, representatives: str | None, has_sequences: bool) -> ClusterSpec:
+def cluster_spec(o: ClusterOptions, has_sequences: bool) -> ClusterSpec:
     """Return the requested output. Raises `InputError` if two outputs are the same file, or if required sequences are missing."""
-    chosen, path = pick_format(output, format, Results.CLUSTERS)
-    beside, others = Path(uc) if uc else None, Path(representatives) if representatives else None
+    chosen, path = pick_output(o.alignment.writing, Results.CLUSTERS)
+    beside, others = Path(o.uc) if o.uc else None, Path(o.representatives) if o.representatives else None
     spec = ClusterSpec(chosen, path, beside, others, container_of(chosen, path))
     named = [one.absolute() for one in spec.outputs if one is not None]
     if len(set(named)) < len(named):
         raise InputError(f"-o, {parameter('uc')} and {parameter('representatives')} name the same file; each needs its own")
     if not has_sequences and spec.with_sequences:
-        what = parameter("representatives") if representatives else "fasta"
+        what = parameter("representatives") if others else "fasta"
         raise InputError(f"{what} needs sequences, and there are none; give their file too")
     return spec
 

@@ -17,19 +17,18 @@ from gpualign.core.distance.output.pairs import NearPairsSink, PairsSink, PairTe
 from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.execution.pipeline import CheckpointListener
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.jobs.devices.resources import AUTO
 from gpualign.jobs.options import check_distance
 from gpualign.jobs.output.atomic_files import STDIO, OutputFiles, naming_output
-from gpualign.jobs.output.format_selection import check_condensed, container_of, pick_format, separator_of, with_separator
+from gpualign.jobs.output.format_selection import check_condensed, container_of, pick_output, separator_of, with_separator
 from gpualign.jobs.output.matrices import opened_matrices, opened_sparse
 from gpualign.jobs.output.query_range import QueryRange
-from gpualign.jobs.output.run_identity import check_resume
 from gpualign.jobs.output.run_reporter import RunReporter
-from gpualign.jobs.output.shards import Shard, check_shard
-from gpualign.jobs.output.specs import MatrixSpec
+from gpualign.jobs.output.specs import FileSpec, MatrixSpec
 
 if TYPE_CHECKING:
     from gpualign.core.output.writer import ByteWriter
-    from gpualign.jobs.dist import DistJob
+    from gpualign.jobs.dist import DistJob, DistOptions
     from gpualign.jobs.output.clusters import ClusterSpec
     from gpualign.jobs.output.query_range import OutputSession
     from gpualign.jobs.output.run_identity import ResumePolicy
@@ -37,25 +36,28 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class DistanceSpec:
+class DistanceSpec(FileSpec):
     """Distance output.
 
-    format: output format
-    path: output file; None: standard output
     threshold: option that limits the output to a list of near pairs; None: all pairs
     compared: also write the number of compared sites
     added: write a list of the pairs selected by `Samples.added`, near pairs or all pairs
     container: container of typed columns, written with pyarrow; None: text
-    condensed: write the matrix as a vector of the pairs i < j
+    picture: picture of the matrix; None: not drawn
+    clusters: clusters of the near pairs; None: not written
     """
 
-    format: str
-    path: Path | None
     threshold: str | None
     compared: bool
-    added: bool = False
-    container: str | None = None
-    condensed: bool = False
+    added: bool
+    container: str | None
+    picture: Picture | None = None
+    clusters: ClusterSpec | None = None
+
+    def outputs(self, one_set: bool) -> list[Path | None]:
+        compared = [self.compared_path] if self.compared_path and not self.options.shard else []
+        picture = [self.picture.path] if self.picture else []
+        return [*super().outputs(one_set), *compared, *picture, *(self.clusters.outputs if self.clusters else [])]
 
     @property
     def layout(self) -> Layout:
@@ -90,46 +92,26 @@ def compared_path(path: Path) -> Path:
     return path.with_name(f"{path.name[: len(path.name) - len(suffixes)]}.compared{suffixes}")
 
 
-def distance_spec(
-    output: str,
-    format: str | None,
-    max_distance: float | None,
-    min_kinship: float | None,
-    compared: bool,
-    one_set: bool,
-    added: bool = False,
-    resume: bool = False,
-    shard: Shard | None = None,
-    plot: str | None = None,
-    condensed: bool = False,
-    has_min_compared: bool = False,
-) -> DistanceSpec:
-    """Return the requested output.
-
-    max_distance: value of max_distance
-    added: as in `DistanceSpec`
-    has_min_compared: whether min_compared is given; if so, tables with column names show the number of compared sites, because this number
-        decides which pairs have a distance
-
-    Raises `InputError` for contradictory options and unknown suffixes.
-    """
-    format, path = pick_format(output, format, Results.DISTANCES)
-    check_resume(resume, path, format, Results.DISTANCES)
-    check_shard(shard, path, format, Results.DISTANCES, plot)
-    threshold = parameter("max_distance") if max_distance is not None else parameter("min_kinship") if min_kinship is not None else None
+def distance_spec(options: DistOptions, one_set: bool) -> DistanceSpec:
+    """Return the requested output. Raises `InputError` for contradictory options and unknown suffixes."""
+    o, compared, added = options.writing, options.compared, options.added
+    format, path = pick_output(o, Results.DISTANCES)
+    near, related = options.max_distance is not None, options.min_kinship is not None
+    threshold = parameter("max_distance") if near else parameter("min_kinship") if related else None
     if threshold is not None and not FORMATS[format].keeps_any_pairs:
         raise InputError(f"{threshold} writes a table of pairs, as {_lists()}; {format} holds every pair")
-    check_distance(max_distance)
+    check_distance(options.max_distance)
     if added and not FORMATS[format].keeps_any_pairs:
         raise InputError(f"{parameter('add')} makes a table of pairs, as {_lists()}; {format} is a matrix, of one file or of two")
     if not one_set and FORMATS[format].square:
         raise InputError(f"{FORMATS[format].square} needs one set; for two inputs write tsv, csv, molten, npy or npz")
-    if condensed:
+    if o.condensed:
         check_condensed(format, one_set)
     format = with_separator(format, path)
-    spec = DistanceSpec(format, path, threshold, compared, added, container_of(format, path), condensed)
-    if has_min_compared and spec.is_pair_list and spec.layout is not Layout.SPARSE and format != "molten":
-        spec = replace(spec, compared=True)
+    spec = DistanceSpec(o, format, path, threshold, compared, added, container_of(format, path))
+    # A minimum decides which pairs have a distance, so tables with column names show the number of compared sites.
+    if options.min_compared is not None and options.kernel == AUTO and spec.is_pair_list and spec.layout is not Layout.SPARSE:
+        spec = replace(spec, compared=compared or format != "molten")
     if compared and spec.layout is Layout.SPARSE:
         raise InputError(f"{parameter('compared')}: {format} holds one number per pair; write parquet, arrow or molten, or a second file")
     if compared and path is None and not spec.is_pair_list and format != "molten":
@@ -137,26 +119,38 @@ def distance_spec(
             f"{parameter('compared')} with {format} writes a second matrix beside the first: name a file with -o, or write"
             f" {parameter('format', 'molten')}"
         )
+    if options.clusters is not None:
+        from gpualign.jobs.output.clusters import companion_cluster_spec
+
+        _check_clusters(spec, options.clusters, one_set)
+        spec = replace(spec, clusters=companion_cluster_spec(options.clusters))
+    if o.plot:
+        from gpualign.jobs.plotting.output import check_plot
+
+        spec = replace(spec, picture=check_plot(o.plot, spec.without_matrix))
     return spec
 
 
-def check_clusters(spec: DistanceSpec, clusters: str, one_set: bool, resume: bool, shard: Shard | None) -> None:
+def _check_clusters(spec: DistanceSpec, clusters: str, one_set: bool) -> None:
     """Raise `InputError` if a run does not find all near pairs within one set, as required for clusters."""
+    from gpualign.jobs.cluster import check_method
+
     later = f"make clusters of its list with `gpualign cluster {parameter('edges')}`"
     if spec.threshold != parameter("max_distance"):
         raise InputError(f"{parameter('clusters')} needs near pairs; give {parameter('max_distance')}")
     if not one_set:
         raise InputError(f"{parameter('clusters')} needs all pairs of one set, and of two files some are not compared; {later}")
-    if shard is not None:
+    if spec.options.shard is not None:
         raise InputError(
             f"{parameter('clusters')} needs all near pairs, and {parameter('shard')} finds a part of them; merge the parts, then {later}"
         )
-    if resume:
+    if spec.options.resume:
         raise InputError(f"{parameter('clusters')} needs all near pairs in one run; leave it out to resume, then {later}")
     if clusters == STDIO:
         raise InputError(f"{parameter('clusters')}: name a file; standard output is for the pairs")
     if spec.path is not None and spec.path.absolute() == Path(clusters).absolute():
         raise InputError(f"-o and {parameter('clusters')} name the same file; each needs its own")
+    check_method("single")
 
 
 def check_value(spec: DistanceSpec, metric: Metric) -> None:
@@ -220,10 +214,7 @@ def write_distances(
     spec: DistanceSpec,
     job: DistJob,
     files: OutputFiles,
-    shard: Shard | None,
     resume_policy: ResumePolicy | None,
-    picture: Picture | None,
-    clusters: ClusterSpec | None,
     dry_run: bool,
     messages: RunReporter,
     threads: int,
@@ -231,15 +222,12 @@ def write_distances(
     """Run a job and write all distances; a dry run prints the plan instead. Return None if nothing was computed.
 
     files: output files of the run, which the caller commits
-    shard: shard to compute; None: the whole job
     resume_policy: None: no later run can resume the output
-    picture: picture of the matrix; None: not drawn
-    clusters: clusters of the near pairs; None: not written
     threads: threads for writing a matrix or formatting text
     """
-    metric = job.prepared.task.metric
+    metric, picture = job.prepared.task.metric, spec.picture
     written = job.written_as(spec.format, messages)
-    query_range = QueryRange.of(job, len(job.samples.queries), shard, spec.path, spec.format, Results.DISTANCES)
+    query_range = QueryRange.of(job, len(job.samples.queries), spec.options.shard, spec.path, spec.format, Results.DISTANCES)
     if dry_run:
         from gpualign.jobs.output.size_estimate import expected_distances
 
@@ -257,11 +245,11 @@ def write_distances(
     figures = rest.figures
     with ExitStack() as stack:
         write_clusters = None
-        if clusters is not None:
+        if spec.clusters is not None:
             from gpualign.core.clustering.near_distances import ClusteringSink
             from gpualign.jobs.output.clusters import Clustered, opened_outputs
 
-            write_clusters = stack.enter_context(opened_outputs(clusters, files))
+            write_clusters = stack.enter_context(opened_outputs(spec.clusters, files))
         with naming_output(query_range.path), _opened_sink(spec, written, session, threads) as (sink, checkpoints):
             receiver = sink if write_clusters is None else ClusteringSink(sink, metric.is_integer, files.scratch)
             with messages.progress(rest.work, query_range.path, job.unit) as progress:
@@ -294,7 +282,7 @@ def _opened_sink(
         matrices = MatrixSpec(spec.format, spec.path, spec.compared_path, names, titles, 0 if metric.is_integer else DECIMALS)
         with opened_matrices(matrices, files, samples.queries, samples.targets, threads, session.part) as (make, *others):
             make_compared = others[0] if others else None
-            if spec.condensed:
+            if spec.options.condensed:
                 yield CondensedSink(job.dtype, make, make_compared, session.rows), session.checkpoints
             else:
                 yield MatrixSink(job.dtype, make, make_compared, session.rows, threads=threads), session.checkpoints

@@ -6,107 +6,72 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-import numpy.typing as npt
-
-from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.execution.pipeline import CheckpointListener
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.output.matrix_value import MatrixValue
 from gpualign.core.output.pairs import PairsSink
+from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.columns import default_fields, parse_fields
 from gpualign.core.results.filter import Filter
-from gpualign.jobs.options import PairThresholds
+from gpualign.core.sequences.strands_frames import BOTH
+from gpualign.jobs.options import check_self
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 from gpualign.jobs.output.format_selection import (
     check_condensed,
-    check_fields,
     opened_rows,
-    pick_format,
+    pick_output,
     report_unusual_names,
     rows_of,
     with_separator,
 )
 from gpualign.jobs.output.query_range import QueryRange
-from gpualign.jobs.output.run_identity import check_resume, resume_policy_of_task
+from gpualign.jobs.output.run_identity import resume_policy_of_task
 from gpualign.jobs.output.run_reporter import RunReporter
-from gpualign.jobs.output.shards import Shard, check_shard
 from gpualign.jobs.output.specs import MATRIX_LAYOUTS, OutputSpec
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix import CondensedSink, MatrixSink
     from gpualign.jobs.every_pair import PairsJob
     from gpualign.jobs.near_pairs import NearJob
+    from gpualign.jobs.nw import NwOptions
     from gpualign.jobs.output.query_range import OutputSession
 
     AnySink = PairsSink | MatrixSink | CondensedSink
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """A picture to be drawn from a matrix.
-
-    path: picture file
-    draw: draws the values of the square or condensed matrix, and opens the picture file among the outputs
-    """
-
-    path: Path
-    draw: Callable[[npt.NDArray[Any], OutputFiles], None]
-
-
-@dataclass(frozen=True)
-class OutputOptions:
-    """Output options, as given by the user; None: not given."""
-
-    output: str
-    format: str | None = None
-    fields: str | None = None
-    identity_definition: int = 2
-    min_score: int | None = None
-    min_identity: float | None = None
-    max_distance: float | None = None
-    value: str | None = None
-    condensed: bool = False
-    plot: str | None = None
-    min_coverage: float | None = None
-    nearest: int | None = None
-    resume: bool = False
-    shard: Shard | None = None
-    both_strands: bool = False
-    by_groups: bool = False
-
-
-def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, added: bool = False) -> OutputSpec:
-    """Return the requested output. added: the targets begin with the queries, followed by additional records.
+def output_spec(options: NwOptions, one_set: bool, added: bool = False) -> OutputSpec:
+    """Return the requested output, checked like all options of the run. added: the targets begin with the queries, followed by additional
+    records.
 
     Raises `InputError` for contradictory options and unknown suffixes.
     """
-    format, path = pick_format(o.output, o.format, Results.PAIRS)
+    o, edit = options.writing, options.scoring.edit
+    check_self(options.with_self, one_set or added)
+    if options.with_self and options.thresholds.nearest is not None:
+        raise InputError(f"{parameter('nearest')} chooses among other records; it cannot be combined with {parameter('self')}")
+    format, path = pick_output(o, Results.PAIRS)
     layout = FORMATS[format].layouts[Results.PAIRS]
     if o.value is not None and format in ("tsv", "csv"):
         if o.fields is not None:
             raise InputError(f"{parameter('fields')} selects columns of a table, {parameter('value')} values of a matrix; give one of them")
         layout = Layout.MATRIX
     is_matrix, is_sparse = layout in MATRIX_LAYOUTS, layout is Layout.SPARSE
-    check_fields(o.fields, format)
-    check_resume(o.resume, path, format, Results.PAIRS)
-    check_shard(o.shard, path, format, Results.PAIRS, o.plot)
-    thresholds = PairThresholds(o.min_score, o.min_identity, o.min_coverage, o.max_distance, o.nearest)
-    filter = thresholds.resolve(edit, same=one_set or added)
+    filter = options.resolve(same=one_set or added)
     if is_matrix and filter != Filter():
         *others, last = (parameter(name) for name in ("min_score", "min_identity", "min_coverage", "max_distance", "nearest"))
-        names = f"{', '.join(others)} and {last}"
+        thresholds = f"{', '.join(others)} and {last}"
         advice = (
             f"; {parameter('value')} selects a matrix, {parameter('fields')} columns of a table"
             if o.value is not None and o.format is None
             else ""
         )
         raise InputError(
-            f"{names} drop rows of a table of pairs; a matrix holds every pair, unless it is {parameter('format', 'csr')}{advice}"
+            f"{thresholds} drop rows of a table of pairs; a matrix holds every pair, unless it is {parameter('format', 'csr')}{advice}"
         )
-    if is_matrix and o.by_groups:
+    if is_matrix and (options.between or options.within):
         raise InputError(
             f"{parameter('between')} and {parameter('within')} select rows of a table of pairs; a matrix holds every pair, unless it is"
             f" {parameter('format', 'csr')}"
@@ -119,41 +84,45 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
             " .npy, .npz, phylip or csr"
         )
     if o.condensed:
-        check_condensed(format, one_set and not with_self)
+        check_condensed(format, one_set and not options.with_self)
     value = o.value or ("distance" if format == "phylip" or edit else "score")
     if format == "phylip":
         if not one_set:
             raise InputError("phylip needs a square matrix of one file; for two files write a matrix or .npy")
         if value == "identity" or (value == "score" and not edit):
             raise InputError(f"phylip needs distances; found {parameter('value', value)}")
-    if o.plot is not None and not is_matrix:
-        matrices = ", ".join(name for name in formats_of(Results.PAIRS) if FORMATS[name].layouts[Results.PAIRS] in MATRIX_LAYOUTS)
-        kind = "a sparse one" if is_sparse else "a table of pairs"
-        raise InputError(f"{parameter('plot')} draws a matrix, and {format} is {kind}; write a matrix: {matrices}")
-    identity, distance, coverage = (one is not None for one in (o.min_identity, o.max_distance, o.min_coverage))
-    shown = default_fields(edit, identity, distance, o.both_strands, coverage) if o.fields is None else o.fields
+    picture = None
+    if o.plot is not None:
+        if not is_matrix:
+            matrices = ", ".join(name for name in formats_of(Results.PAIRS) if FORMATS[name].layouts[Results.PAIRS] in MATRIX_LAYOUTS)
+            kind = "a sparse one" if is_sparse else "a table of pairs"
+            raise InputError(f"{parameter('plot')} draws a matrix, and {format} is {kind}; write a matrix: {matrices}")
+        from gpualign.jobs.plotting.output import check_plot
+
+        picture = check_plot(o.plot)
+    t = options.thresholds
+    identity, distance, coverage = (one is not None for one in (t.min_identity, t.max_distance, t.min_coverage))
+    shown = default_fields(edit, identity, distance, options.strand == BOTH, coverage) if o.fields is None else o.fields
     rows = rows_of(format, path, parse_fields(shown, edit=edit))
-    format = with_separator(format, path)
-    return OutputSpec(format, layout, path, rows, filter, MatrixValue(value, o.identity_definition, edit), o.condensed, o.resume, o.shard)
+    pairing = Pairing.ABOVE_OR_EQUAL if options.with_self or (is_matrix and not o.condensed) else Pairing.ABOVE
+    if t.nearest is not None:
+        pairing = Pairing.ALL
+    matrix_value = MatrixValue(value, options.identity_def, edit)
+    return OutputSpec(o, with_separator(format, path), path, layout, rows, filter, matrix_value, pairing, picture)
 
 
-def write_every_pair(
-    spec: OutputSpec,
-    job: PairsJob | NearJob,
-    sequences: int,
-    dry_run: bool,
-    messages: RunReporter,
-    threads: int,
-    drawing: Drawing | None = None,
-) -> None:
+def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, dry_run: bool, messages: RunReporter, threads: int) -> None:
     """Run a job and write all results; a dry run prints the plan instead.
 
     sequences: number of records, for the summary
     threads: threads for writing a matrix
-    drawing: picture to be drawn from the matrix; None: no picture
     """
-    task = job.task
-    query_range = QueryRange.of(job, len(task.queries), spec.shard, spec.path, spec.format, Results.PAIRS)
+    task, picture = job.task, spec.picture
+    if picture is not None:
+        from gpualign.jobs.matrix_memory import DRAWING, check_memory
+
+        check_memory(DRAWING, f"{parameter('plot')} {picture.path}", len(task.queries), len(task.targets))
+    query_range = QueryRange.of(job, len(task.queries), spec.options.shard, spec.path, spec.format, Results.PAIRS)
     if dry_run:
         from gpualign.jobs.output.size_estimate import expected_pairs
 
@@ -163,8 +132,8 @@ def write_every_pair(
     report_unusual_names(spec.format, task, messages.note)
     with OutputFiles(messages.note) as files:
         with naming_output(query_range.path):
-            resume_policy = resume_policy_of_task(messages.invocation, spec.resume, task, spec.filter.groups)
-            session = query_range.open(files, resume_policy, messages.note, drawing.path if drawing else None)
+            resume_policy = resume_policy_of_task(messages.invocation, spec.options.resume, task, spec.filter.groups)
+            session = query_range.open(files, resume_policy, messages.note, picture.path if picture else None)
             if session is None:
                 messages.run_summary.write(files, None, {})
                 return
@@ -178,8 +147,13 @@ def write_every_pair(
                 with messages.progress(rest.work, query_range.path, job.unit) as progress:
                     totals = rest.run(messages.stages.timed(sink), progress, checkpoints)
             kept = {name: count + before.get(name, 0) for name, count in counts().items()}
-        if drawing is not None:
-            drawing.draw(cast("MatrixSink | CondensedSink", sink).matrix.values, files)
+        if picture is not None:
+            from gpualign.jobs.plotting.heatmap import heatmap_of_alignments
+            from gpualign.jobs.plotting.output import write_plot
+
+            values = cast("MatrixSink | CondensedSink", sink).matrix.values
+            with naming_output(picture.path):
+                write_plot(files.open(picture.path), picture, heatmap_of_alignments(values, task, spec.value), messages)
         messages.run_summary.resolve(scoring=task.scoring.name)
         earlier = session.done_before(job, rest)
         messages.run_summary.write(files, (job.hardware, job.kernel), {"sequences": sequences, **kept, **totals.with_earlier(*earlier)})
@@ -199,7 +173,7 @@ def _opened_sink(
         from gpualign.jobs.output.matrices import opened_matrices
 
         with opened_matrices(spec.matrices, files, task.queries, task.targets, threads, session.part) as (make,):
-            condensed = spec.condensed
+            condensed = spec.options.condensed
             sink = (
                 CondensedSink(make, task, spec.value, session.rows)
                 if condensed

@@ -94,8 +94,8 @@ def expected_pairs(spec: OutputSpec, job: PairsJob | NearJob, rows: int, line_wi
     if spec.is_matrix:
         dtype = spec.value.dtype(task)
         if FORMATS[spec.format].is_array:
-            values = job.pairs if spec.condensed else rows * len(task.targets)
-            shape = (values,) if spec.condensed else (rows, len(task.targets))
+            values = job.pairs if spec.options.condensed else rows * len(task.targets)
+            shape = (values,) if spec.options.condensed else (rows, len(task.targets))
             return arrays_text(spec.format, spec.path, {spec.value.array_name: (shape, dtype)}, task.queries, task.targets)
         width = _value_width(spec, job, sampled.results)
         if width is None:
@@ -133,7 +133,7 @@ def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
 
     metric, samples, pairs = job.prepared.task.metric, job.samples, job.pairs
     if FORMATS[spec.format].is_array:
-        shape = (pairs,) if spec.condensed else (rows, len(samples.targets))
+        shape = (pairs,) if spec.options.condensed else (rows, len(samples.targets))
         arrays: Arrays = {metric.value: (shape, job.dtype)}
         if spec.compared:
             arrays["compared"] = (shape, np.dtype(np.int32))

@@ -9,12 +9,14 @@ from gpualign.core.alignment.task import Detail
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.output.formats.registry import Layout
 from gpualign.core.output.matrix_value import MatrixValue
+from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
-from gpualign.jobs.output.shards import Shard
+from gpualign.jobs.options import OutputOptions
 
 if TYPE_CHECKING:
     from gpualign.core.output.formats.base import RowFormat
     from gpualign.core.output.formats.typed import TypedTable
+    from gpualign.jobs.plotting.output import Picture
 
 
 @dataclass(frozen=True)
@@ -44,28 +46,43 @@ MATRIX_LAYOUTS = (Layout.MATRIX, Layout.ARRAY)
 
 
 @dataclass(frozen=True)
-class OutputSpec:
+class FileSpec:
+    """Output file of a run.
+
+    options: options that it follows
+    format: output format
+    path: output file; None: standard output
+    """
+
+    options: OutputOptions
+    format: str
+    path: Path | None
+
+    def outputs(self, one_set: bool) -> list[Path | None]:
+        """Return all files of the output."""
+        from gpualign.jobs.output.format_selection import output_paths
+
+        return output_paths(self.path, self.format, one_set, self.options.shard)
+
+
+@dataclass(frozen=True)
+class OutputSpec(FileSpec):
     """Output of pairs: a table or a matrix.
 
     layout: rows of pairs or a matrix; some formats support both
-    path: output file; None: standard output
     rows: row format, for tables
     filter: pair filter, for tables and sparse matrices
     value: value per pair, for dense and sparse matrices
-    condensed: write a condensed matrix
-    resume: resume the output of an earlier run
-    shard: shard to compute in this run; None: the whole job
+    pairing: which pairs it needs, within one set or between it and added records
+    picture: picture of the matrix; None: not drawn
     """
 
-    format: str
     layout: Layout
-    path: Path | None
     rows: Rows | None
     filter: Filter
     value: MatrixValue
-    condensed: bool
-    resume: bool = False
-    shard: Shard | None = None
+    pairing: Pairing
+    picture: Picture | None = None
 
     @property
     def matrices(self) -> MatrixSpec:
@@ -89,21 +106,17 @@ class OutputSpec:
         written = self.value.detail if self.is_matrix or self.is_sparse else of_rows
         return self.filter.detail if written is Detail.SCORE else written
 
+    def outputs(self, one_set: bool) -> list[Path | None]:
+        return [*super().outputs(one_set), *([self.picture.path] if self.picture else [])]
+
 
 @dataclass(frozen=True)
-class HitSpec:
+class HitSpec(FileSpec):
     """Output of search hits.
 
-    path: output file; None: standard output
     rows: row format; None: human-readable blocks
     traced: whether alignment paths are needed
-    resume: as in `OutputSpec`
-    shard: as in `OutputSpec`
     """
 
-    path: Path | None
     rows: Rows | None
     traced: bool
-    format: str
-    resume: bool
-    shard: Shard | None

@@ -150,7 +150,7 @@ def test_choices_of_formats_are_those_of_the_registry():
     """What --format takes, what the registry says that a command writes, and what makes it."""
     commands = {"nw": [Results.PAIRS], "sw": [Results.HITS, Results.SCORES], "dist": [Results.DISTANCES], "cluster": [Results.CLUSTERS]}
     for command, kinds in commands.items():
-        choices = next(o.type.choices for o in cli.commands[command].params if o.name == "format_")
+        choices = next(o.type.choices for o in cli.commands[command].params if o.name == "format")
         assert list(choices) == list(dict.fromkeys(name for kind in kinds for name in formats_of(kind)))
     for format in FORMATS.values():
         others = (Results.DISTANCES, Results.CLUSTERS)  # whose rows are not of alignments

@@ -1,0 +1,26 @@
+"""Fills dataclasses of options from Click's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def from_params(options: type[T], params: Mapping[str, Any], **others: Any) -> T:
+    """Return options whose fields have the values of the parameters of the same names. A field that is a dataclass by default is filled in
+    the same way; any other field without a parameter keeps its default.
+
+    others: values of fields that no parameter has
+    """
+    values: dict[str, Any] = {}
+    for field in fields(options):  # type: ignore[arg-type]
+        if field.name in others:
+            values[field.name] = others[field.name]
+        elif is_dataclass(field.default_factory):
+            values[field.name] = from_params(field.default_factory, params, **others)
+        elif field.name in params:
+            values[field.name] = params[field.name]
+    return options(**values)

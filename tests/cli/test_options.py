@@ -1,0 +1,82 @@
+"""Options of commands: each fills one field of one dataclass, or is an argument of the command's function; none is forgotten."""
+
+import inspect
+from dataclasses import fields, is_dataclass
+
+import pytest
+from command import gpualign_here
+
+from gpualign.cli.main import COMMANDS, cli
+from gpualign.cli.options import params as filling
+from gpualign.jobs.cluster import ClusterOptions
+from gpualign.jobs.dist import DistOptions
+from gpualign.jobs.nw import NwOptions
+from gpualign.jobs.options import PairThresholds
+from gpualign.jobs.sw import SwOptions
+
+OPTIONS = {"nw": NwOptions, "sw": SwOptions, "cluster": ClusterOptions, "dist": DistOptions}
+NEEDED = {"cluster": ["--min-identity", "0.9", "--method", "greedy"]}
+
+# What a run decides, and no option does.
+DECIDED = {
+    *("described", "executor", "spare", "worker_threads", "sharing"),
+    *("added", "missing_codes"),  # `dist` says so of --add and of the list of --missing-code
+}
+# What `dist` reads from files, once it has begun.
+READ_LATER = {"dist": {"columns", "ignore_columns", "regions", "mask", "core", "maf", "exclude", "min_called"}}
+
+
+def field_names(options):
+    """Names of all fields, also of the dataclasses in it."""
+    names = []
+    for field in fields(options):
+        names += field_names(field.default_factory) if is_dataclass(field.default_factory) else [field.name]
+    return names
+
+
+def arguments_of(command):
+    """Names of the command's arguments that its function takes itself, and of the others."""
+    named = [name for name, one in inspect.signature(command.callback).parameters.items() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    return set(named), {one.name for one in command.params} - set(named)
+
+
+def test_every_command_that_passes_options_on_is_tried():
+    passing = {name for name in COMMANDS if arguments_of(cli.commands[name])[1]}
+    assert passing == set(OPTIONS)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_each_option_fills_one_field(name, monkeypatch, tmp_path):
+    path = tmp_path / "x.fa"
+    path.write_text(">a\nACGTACGTAC\n>b\nACGTACGAAC\n")
+    filled, fill = [], filling.from_params
+
+    def recording(options, params, **given):
+        if options is OPTIONS[name]:
+            filled.append((set(params), set(given)))
+        return fill(options, params, **given)
+
+    monkeypatch.setattr(filling, "from_params", recording)
+    gpualign_here(name, path, "--dry-run", "--device", "cpu", *NEEDED.get(name, []))
+    [(passed, given)] = filled
+    named, others = arguments_of(cli.commands[name])
+    of_options = field_names(OPTIONS[name])
+    assert passed == others
+    assert len(of_options) == len(set(of_options))
+    assert others <= set(of_options)
+    assert named & set(of_options) == (given & named) | READ_LATER.get(name, set())
+    assert given <= set(of_options)
+
+
+def test_each_field_has_an_option():
+    known = {one.name.rstrip("_") for name in OPTIONS for one in cli.commands[name].params}
+    without = {field for options in OPTIONS.values() for field in field_names(options)} - known
+    assert without == DECIDED
+
+
+def test_values_reach_fields_of_any_depth():
+    options = filling.from_params(ClusterOptions, {"min_identity": 0.5, "method": "greedy", "unknown": "n", "other": 1}, matrix="M")
+    assert options.method == "greedy"
+    assert options.alignment.thresholds == PairThresholds(min_identity=0.5)
+    assert (options.alignment.reading.unknown, options.alignment.scoring.matrix) == ("n", "M")
+    assert options.order is None
