@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.gpu.kernels.argument_structs import QUEUE_BYTES, Arrays, aligned
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.runtime.device import Bytes, Device, Event, Memory, OutOfMemory, Stream
+from gpualign.gpu.runtime.device import Bytes, Device, Event, Memory, OutOfMemory, Stream, wait_for
 
 Made = TypeVar("Made")
 
 _SMALL = 16 << 20
 """Maximum size of a buffer that may be twice as large as necessary, bytes."""
+
+_MIN_LIST = 1 << 16  # bytes of a pinned buffer for a list
 
 _STOP = 0x3F  # value of every byte of the queue's counter: more units than any queue has
 
@@ -34,6 +38,7 @@ class StreamBuffers:
         self._stream = device.stream()
         self._memory: dict[str, tuple[Memory, int]] = {}
         self._pinned: dict[str, Bytes] = {}
+        self._staged = 0
         self.passed: list[Event] = []
 
     @property
@@ -67,10 +72,22 @@ class StreamBuffers:
             self._pinned[name], _ = _allocate(self._device.pinned, nbytes, max(nbytes + nbytes // 8, min(2 * nbytes, _SMALL // 2)))
         return self._pinned[name][:nbytes]
 
+    def set_host(self, name: str, memory: Bytes) -> None:
+        """Use existing host memory, pinned or not, as the buffer that `host` returns."""
+        self._pinned[name] = memory
+
+    def copy(self, name: str, array: npt.NDArray[np.generic]) -> int:
+        """Copy an array to a device buffer of its size, wait for the copy, and return the address. The array need not be pinned."""
+        address = self.address(name, array.nbytes, max_bytes=0)
+        source = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        self.send(source, address)
+        self.wait()
+        return address
+
     def stage(self, arrays: Arrays) -> dict[str, int]:
-        """Copy arrays into one pinned buffer, for `upload`. Return the address that each array will have on the device."""
-        nbytes = sum(aligned(array.nbytes) for array in arrays.values())
-        host, at = self.host("arrays", nbytes), self.address("arrays", nbytes)
+        """Copy arrays into one pinned buffer, for `upload_staged`. Return the address that each array will have on the device."""
+        self._staged = sum(aligned(array.nbytes) for array in arrays.values())
+        host, at = self.host("arrays", self._staged), self.address("arrays", self._staged)
         addresses: dict[str, int] = {}
         used = 0
         for name, array in arrays.items():
@@ -78,6 +95,10 @@ class StreamBuffers:
             host[used : used + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
             used += aligned(array.nbytes)
         return addresses
+
+    def upload_staged(self) -> None:
+        """Copy the staged arrays to the device."""
+        self.upload("arrays", self._staged)
 
     def begin(self) -> None:
         """Start a batch."""
@@ -90,13 +111,34 @@ class StreamBuffers:
     def record(self) -> Event:
         return self._stream.record()
 
+    def wait(self) -> None:
+        """Wait until the stream is idle."""
+        wait_for(self.record())
+
+    def send(self, source: Bytes, address: int) -> None:
+        """Copy host memory, which must stay unchanged until the copy has finished, to a device address."""
+        self._stream.upload(address, source)
+
     def upload(self, name: str, nbytes: int) -> None:
         """Copy a pinned buffer to the device buffer of the same name."""
-        self._stream.upload(self.address(name, nbytes), self.host(name, nbytes))
+        self.send(self.host(name, nbytes), self.address(name, nbytes))
 
     def download(self, name: str, nbytes: int) -> None:
         """Copy a device buffer to the pinned buffer of the same name."""
         self._stream.download(self.host(name, nbytes), self.address(name, nbytes))
+
+    def fetch(self, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Copy a device buffer back after all earlier work on the stream, and return its contents, in the pinned buffer."""
+        nbytes = math.prod(shape) * np.dtype(dtype).itemsize
+        self.download(name, nbytes)
+        self.wait()
+        array: npt.NDArray[Any] = self.host(name, nbytes).view(dtype).reshape(shape)
+        return array
+
+    def download_list(self, name: str, nbytes: int) -> None:
+        """Copy the part of a list that is in use. The pinned buffer grows by doubling, because allocating it is expensive."""
+        self.host(name, max(_MIN_LIST, 1 << (nbytes - 1).bit_length()))
+        self.download(name, nbytes)
 
     def fill(self, address: int, byte: int, nbytes: int) -> None:
         self._stream.fill(address, byte, nbytes)

@@ -1,7 +1,10 @@
 """Buffers of a batch: how they grow, and what they do where memory is short."""
 
+import numpy as np
 import pytest
 from host_device import HostDevice
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpualign.gpu.runtime import stream_buffers as slots
 from gpualign.gpu.runtime.device import OutOfMemory
@@ -64,3 +67,37 @@ def test_where_memory_is_short_it_is_as_asked():
     assert device.asked[2:] == [20_224, 10_240]
     slot.release()
     assert device.used == 0
+
+
+@given(st.lists(st.integers(0, 255), max_size=600), st.sampled_from([np.uint8, np.int32, np.float64]))
+def test_arrays_there_and_back(values, dtype):
+    """Of any length, also none; from ordinary memory that is not contiguous."""
+    device = Counting()
+    buffers = StreamBuffers(device, 0)
+    array = np.array([values, values], dtype=dtype).T[:, 0]
+    address = buffers.copy("numbers", array)
+    assert buffers.address("numbers", array.nbytes) == address
+    np.testing.assert_array_equal(buffers.fetch("numbers", array.shape, dtype), array)
+    assert device.asked[0] == max(256, -(-array.nbytes // 256) * 256)
+
+
+def test_host_memory_of_the_caller_is_used():
+    device = Counting()
+    buffers = StreamBuffers(device, 0)
+    memory = np.zeros(100, dtype=np.uint8)
+    buffers.copy("results", np.arange(80, dtype=np.uint8))
+    buffers.set_host("results", memory)
+    buffers.download("results", 80)
+    np.testing.assert_array_equal(memory, [*range(80), *[0] * 20])
+    assert device.asked == [256]
+
+
+def test_lists_that_grow_are_allocated_seldom():
+    device = Counting()
+    buffers = StreamBuffers(device, 0)
+    buffers.copy("found", np.arange(1 << 16))
+    device.asked.clear()
+    for count in range(1, 1 << 16, 1 << 7):
+        buffers.download_list("found", 8 * count)
+        np.testing.assert_array_equal(buffers.host("found", 8 * count).view(np.int64), np.arange(count))
+    assert device.asked == [1 << 17, 1 << 19]
