@@ -53,10 +53,6 @@ class Layout:
     matrix_stride: int = 0
 
     @property
-    def upload_bytes(self) -> int:
-        return sum(aligned(a.nbytes) for a in self.arrays.values())
-
-    @property
     def slot_bytes(self) -> int:
         return self.carry_bytes + self.edge_bytes
 
@@ -67,7 +63,7 @@ class Layout:
     @property
     def nbytes(self) -> int:
         """Device memory for a batch in addition to carries and results, bytes."""
-        return sum(aligned(size) for size in (self.upload_bytes, self.packed_bytes, self.progress_bytes))
+        return sum(aligned(size) for size in (*(array.nbytes for array in self.arrays.values()), self.packed_bytes, self.progress_bytes))
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ class BatchSubmission:
         traceback = output.traceback(slot, variant, device_batch)
 
         slot.begin()
-        slot.upload("arrays", layout.upload_bytes)
+        slot.upload_staged()
         slot.fill(device_batch.queue, 0, QUEUE_BYTES)
         if layout.progress_bytes:
             slot.fill(device_batch.progress, 0, layout.progress_bytes)

@@ -63,7 +63,7 @@ class CudaPrepared:
 
         def worker(device: Device) -> Callable[[WorkerPort[TileResult]], None]:
             def work(port: WorkerPort[TileResult]) -> None:
-                Worker(device, self.pool, self.task, self.recipe, port.next_tile, port.deliver, port.stopped, self.log).run()
+                Worker(device, self.pool, self.task, self.recipe, port, self.log).run()
 
             return work
 

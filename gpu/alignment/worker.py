@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-
-import numpy as np
-import numpy.typing as npt
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.core.common.threads import SerialExecutor
-from gpualign.core.planning.tile_plan import Tile
+from gpualign.core.execution.worker_pool import WorkerPort
 from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
 from gpualign.gpu.alignment.batch_submission import BatchSubmission
 from gpualign.gpu.alignment.batches import Batch, whole_tile
@@ -28,12 +24,10 @@ from gpualign.gpu.alignment.kernel_selection import choose
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.results.base import Host, TileOutput
 from gpualign.gpu.alignment.results.selection import output_of
-from gpualign.gpu.runtime.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
+from gpualign.gpu.runtime.device import Device, OutOfMemory
 from gpualign.gpu.runtime.host_buffers import ResultPool
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
-
-SHARE_OF_MEMORY = 0.75
-"""Fraction of the device's free memory to use; the rest is for the driver and for other processes."""
+from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 
 _SLOTS = 3  # one is computed, the next one waits, one is collected
 _RESIDENT_SHARE = 0.5  # fraction of the used memory for the sequences of the whole task
@@ -77,10 +71,10 @@ class Finished:
 
 
 class Worker:
-    """Worker that computes tiles on one device.
+    """Worker that computes tiles on one device. Call `run` once, in the thread that owns the device.
 
-    `next_tile` returns tiles, then None; `deliver` receives results; `stopped` is called between batches and while waiting. Call `run`
-    once, in the thread that owns the device; `deliver`, `stopped` and `on_finished` are also called from a second thread.
+    port: source of the tiles, and receiver of the results; a second thread also uses it
+    on_finished: called from the second thread
     """
 
     def __init__(
@@ -89,62 +83,35 @@ class Worker:
         results: ResultPool,
         task: Task,
         recipe: Recipe,
-        next_tile: Callable[[], Tile | None],
-        deliver: Callable[[TileResult], None],
-        stopped: Callable[[], bool],
+        port: WorkerPort[TileResult],
         on_finished: Callable[[Finished], None] | None = None,
     ) -> None:
         self._device = device
         self._task = task
         self._recipe = recipe
         self._output = output_of(task, recipe, results)
-        self._next_tile = next_tile
-        self._deliver = deliver
-        self._stopped = stopped
+        self._port = port
         self._on_finished = on_finished
-        self._sequences: list[Memory] = []
-        self._idle: list[StreamBuffers] = []
-        self._in_flight: deque[tuple[StreamBuffers, Future[bool]]] = deque()
-        self._cancelled = False
         self._open: dict[int, _OpenTile] = {}
-        self._origin: Event | None = None
 
     def run(self) -> None:
         """Compute tiles until there are none. Raises `RunError` if the device fails or has too little memory for one pair."""
-        self._device.open()
-        copiers = ThreadPoolExecutor(_COPIERS, thread_name_prefix="gpualign-copy")
-        self._host = Host(copiers, _COPIERS, self._wait)
-        self._collector = SerialExecutor("gpualign-collect", self._device.join, self._device.leave)
-        try:
-            self._allowance = int(self._device.free_memory() * SHARE_OF_MEMORY)
+        with (
+            ThreadPoolExecutor(_COPIERS, thread_name_prefix="gpualign-copy") as copiers,
+            open_pipeline(self._device, _SLOTS, _POLL_SECONDS, self._port.stopped, background=True) as self._pipeline,
+        ):
+            self._pipeline.resident.begin()  # time 0 of `Finished`
+            self._host = Host(copiers, _COPIERS, self._pipeline.wait)
+            self._allowance = self._pipeline.usable_memory()
             self._resident = self._upload_sequences(self._allowance * _RESIDENT_SHARE)
-            self._idle = [StreamBuffers(self._device, number) for number in range(_SLOTS)]
             for batch in self._batches():
-                if self._stopped():
+                if self._port.stopped():
                     break
                 self._start(batch)
-            self._await_all()
-        finally:
-            try:
-                self._cancel()
-                self._release()
-            finally:
-                self._collector.close()
-                copiers.shutdown()
-                # No object of the device may outlive its context.
-                self._idle.clear()
-                self._in_flight.clear()
-                self._sequences.clear()
-                self._origin = None
-                self._device.close()
-
-    def _release(self) -> None:
-        self._free_idle()
-        for memory in self._sequences:
-            memory.free()
+            self._pipeline.drain()
 
     def _batches(self) -> Iterator[Batch]:
-        while (tile := self._next_tile()) is not None:
+        while (tile := self._port.next_tile()) is not None:
             self._open[tile.number] = _OpenTile(self._output(tile))
             yield whole_tile(tile, self._task.queries.lengths)
 
@@ -153,33 +120,19 @@ class Worker:
 
         Returns an empty dictionary if the sequences do not fit. Each batch then includes its own sequences.
         """
-        sets = {"query": self._task.queries, "target": self._task.targets}
-        stream = self._device.stream()
-        places: dict[int, tuple[int, int]] = {}  # addresses by identity of a set
+        queries, targets, resident = self._task.queries, self._task.targets, self._pipeline.resident
+        same = targets is queries
+        addresses: dict[str, int] = {}
         try:
-            if sum({id(s): s.nbytes for s in sets.values()}.values()) <= max_bytes:
-                for sequences in sets.values():
-                    if id(sequences) not in places:
-                        places[id(sequences)] = self._copied(sequences.codes, stream), self._copied(sequences.offsets, stream)
+            if queries.nbytes + (0 if same else targets.nbytes) <= max_bytes:
+                for part, ours, theirs in (("codes", queries.codes, targets.codes), ("offsets", queries.offsets, targets.offsets)):
+                    addresses[f"query_{part}"] = address = resident.copy(f"query_{part}", ours)
+                    addresses[f"target_{part}"] = address if same else resident.copy(f"target_{part}", theirs)
         except OutOfMemory:
-            places.clear()
+            addresses.clear()
+            resident.release()
             self._allowance //= 2
-        self._origin = uploaded = stream.record()
-        wait_for(uploaded, _POLL_SECONDS)
-        if not places:
-            while self._sequences:  # left by an attempt that failed
-                self._sequences.pop().free()
-            return {}
-        resident = {}
-        for name, sequences in sets.items():
-            resident[f"{name}_codes"], resident[f"{name}_offsets"] = places[id(sequences)]
-        return resident
-
-    def _copied(self, array: npt.NDArray[np.generic], stream: Stream) -> int:
-        memory = self._device.allocate(array.nbytes)
-        self._sequences.append(memory)
-        stream.upload(memory.address, np.ascontiguousarray(array).view(np.uint8))
-        return memory.address
+        return addresses
 
     def _choose(self, batch: Batch, memory: int) -> tuple[Variant, Layout]:
         queries, targets = self._task.queries.lengths, self._task.targets.lengths
@@ -199,7 +152,7 @@ class Worker:
     def _start(self, batch: Batch) -> None:
         """Submit a batch, in pieces if it does not fit in memory. The batch is laid out while the batches in flight are computed."""
         waiting = deque([batch])
-        while waiting and not self._stopped():
+        while waiting and not self._port.stopped():
             piece = waiting.popleft()
             memory = self._allowance // _SLOTS
             halves = piece.halves(_MIN_TARGETS)
@@ -214,20 +167,14 @@ class Worker:
             alone = submission.min_bytes > memory  # a single pair gets the device to itself
             if alone:
                 self._drain()
-                submission = self._submission(piece, self._allowance)
-            elif not self._idle:
-                self._await_oldest()
-            if self._stopped():
-                return
-            slot = self._idle[-1]  # it stays in the list until the batch is submitted, so that its buffers are freed after any failure
+                memory = self._allowance
+                submission = self._submission(piece, memory)
             try:
-                submission.submit(slot, self._allowance if alone else memory)
+                self._pipeline.start(partial(submission.submit, memory=memory), partial(self._collect, submission))
             except OutOfMemory as error:
                 self._shrink(piece, submission.min_bytes, error)
                 waiting.appendleft(piece)
                 continue
-            self._in_flight.append((slot, self._collector.submit(partial(self._collect, slot, submission))))
-            self._idle.pop()
             if alone:
                 self._drain()
 
@@ -238,58 +185,23 @@ class Worker:
         if batch.pairs == 1 and needed > self._allowance:
             raise RunError(f"the device's memory is too small for one pair, which needs {needed:,} bytes: {error}")
 
-    def _await_oldest(self) -> None:
-        """Wait until the oldest batch has been collected and its slot is idle, or until the run is stopped."""
-        slot, collected = self._in_flight[0]
-        if collected.result():
-            self._in_flight.popleft()
-            self._idle.append(slot)
-
-    def _await_all(self) -> None:
-        while self._in_flight and not self._stopped():
-            self._await_oldest()
-
     def _drain(self) -> None:
-        """Wait until no batch is in flight, or until the run is stopped, and free the memory of all slots."""
-        self._await_all()
-        self._free_idle()
+        """Wait until no batch is in flight, or until the run is stopped, and free the memory of all idle slots."""
+        self._pipeline.drain()
+        self._pipeline.free_idle()
 
-    def _free_idle(self) -> None:
-        for slot in self._idle:
-            slot.release()
-
-    def _collect(self, slot: StreamBuffers, submission: BatchSubmission) -> bool:
-        """Wait for a batch, and deliver its tile if the tile is complete. Return False if the run ends first. Runs in its own thread."""
+    def _collect(self, submission: BatchSubmission, slot: StreamBuffers) -> bool:
+        """Merge a finished batch, and deliver its tile if the tile is complete. Returns False if the run ends first."""
         tile = submission.batch.tile
-        if not self._wait(slot.passed[-1]) or self._cancelled or not submission.output.collect(slot, self._host):
+        if not submission.output.collect(slot, self._host):
             return False
         if self._on_finished:
-            times = [event.seconds_since(self._origin) for event in slot.passed]
+            origin = self._pipeline.resident.passed[0]
+            times = [event.seconds_since(origin) for event in slot.passed]
             self._on_finished(Finished(submission.variant, submission.batch.pairs, slot.number, *times))
         entry = self._open[tile.number]
         entry.collected += 1
         if entry.collected == entry.batches:
             del self._open[tile.number]
-            self._deliver(entry.output.result())
+            self._port.deliver(entry.output.result())
         return True
-
-    def _wait(self, event: Event) -> bool:
-        return wait_for(event, _POLL_SECONDS, self._stopped)
-
-    def _cancel(self) -> None:
-        """Terminate the kernels in flight after an error or a stop, and wait for them, so that their memory can be freed."""
-        self._cancelled = True
-        if not self._in_flight:
-            return
-        try:
-            control = self._device.stream()
-            for slot, _ in self._in_flight:
-                slot.stop(control)
-            for slot, _ in self._in_flight:
-                wait_for(slot.record(), _POLL_SECONDS)
-        except (RunError, OutOfMemory):
-            pass  # the device failed; the error that led here reports it
-        for slot, collected in self._in_flight:
-            collected.exception()
-            self._idle.append(slot)
-        self._in_flight.clear()

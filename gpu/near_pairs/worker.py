@@ -13,7 +13,6 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, parameter
 from gpualign.core.near_pairs.filter_cascade import words
 from gpualign.core.planning.tile_plan import Tile
-from gpualign.gpu.alignment.worker import SHARE_OF_MEMORY
 from gpualign.gpu.near_pairs.device_records import DeviceRecords, device_bytes
 from gpualign.gpu.near_pairs.kernels import Screen
 from gpualign.gpu.near_pairs.launcher import PAIR_BYTES, Capacity, Counts, Launcher
@@ -21,6 +20,7 @@ from gpualign.gpu.near_pairs.recipe import NearRecipe
 from gpualign.gpu.near_pairs.rectangles import Rectangle, Rows, make_rows, whole_tile
 from gpualign.gpu.runtime.device import Device, OutOfMemory, wait_for
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
+from gpualign.gpu.runtime.stream_pipeline import SHARE_OF_MEMORY
 
 _SLOTS = 2
 _POLL_SECONDS = 0.0002

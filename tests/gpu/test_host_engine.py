@@ -18,7 +18,7 @@ from gpualign.core.execution.runner import Discard, plan_task, run_plan
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu.alignment import batch_submission, worker
+from gpualign.gpu.alignment import batch_submission
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.alignment.families import (
     bit_sliced as slices,
@@ -32,6 +32,7 @@ from gpualign.gpu.alignment.families import (
 from gpualign.gpu.alignment.families import (
     warp_chain_base as chained,
 )
+from gpualign.gpu.runtime import stream_pipeline
 from gpualign.gpu.runtime.host_buffers import ResultPool
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")]
@@ -118,7 +119,7 @@ def test_a_pair_that_takes_most_of_the_memory_has_the_device_to_itself(rng, monk
             outcomes.add(re.search("too small for one pair", str(error))[0])
         else:
             assert found == expected
-            outcomes.add("alone" if max(needed) > reported * worker.SHARE_OF_MEMORY / 3 else "three")
+            outcomes.add("alone" if max(needed) > reported * stream_pipeline.SHARE_OF_MEMORY / 3 else "three")
         assert_clean(device)
     assert outcomes == {"too small for one pair", "alone", "three"}
 

@@ -1,0 +1,146 @@
+"""Loop that every GPU computation runs in: a few streams take turns, so that host work and copies overlap with kernels."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from gpualign.core.common.errors import RunError
+from gpualign.core.common.threads import SerialExecutor
+from gpualign.gpu.runtime.device import Device, Event, OutOfMemory, wait_for
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
+
+SHARE_OF_MEMORY = 0.75
+"""Fraction of the device's free memory to use; the rest is for the driver and for other processes."""
+
+
+class StreamPipeline:
+    """Streams of an open device. Each is idle, or has work in flight, which is collected in the order in which it was started.
+
+    `open_pipeline` makes it. All methods but `wait` are called in one thread.
+
+    streams: streams that take turns, with the buffers for the work
+    resident: stream with the buffers that stay on the device for longer
+    """
+
+    def __init__(self, device: Device, streams: int, seconds: float, stopped: Callable[[], bool], background: bool) -> None:
+        self._device = device
+        self._seconds = seconds
+        self._stopped = stopped
+        self.streams = [StreamBuffers(device, number) for number in range(streams)]
+        self.resident = StreamBuffers(device, streams)
+        self._idle = self.streams.copy()
+        self._in_flight: deque[tuple[StreamBuffers, Callable[[], bool]]] = deque()
+        self._cancelled = False
+        self._collector = SerialExecutor("gpualign-collect", device.join, device.leave) if background else None
+
+    @property
+    def has_idle(self) -> bool:
+        """True if the next work starts without collecting any first."""
+        return bool(self._idle)
+
+    def usable_memory(self) -> int:
+        """Return how much of the free device memory may be used, in bytes."""
+        return int(self._device.free_memory() * SHARE_OF_MEMORY)
+
+    def start(self, submit: Callable[[StreamBuffers], None], collect: Callable[[StreamBuffers], bool] = lambda stream: True) -> None:
+        """Submit work on an idle stream, after collecting the oldest work if no stream is idle. Does nothing once the run is stopped.
+
+        submit: queues the work and marks its end; raises `OutOfMemory` before anything is launched
+        collect: takes the results when the work is finished; returns False if the run is stopped meanwhile
+        """
+        if not self._idle:
+            self.collect_oldest()
+        if self._stopped():
+            return
+        stream = self._idle.pop()
+        try:
+            submit(stream)
+        except OutOfMemory:
+            self._idle.append(stream)
+            raise
+        finish = partial(self._finish, stream, collect)
+        self._in_flight.append((stream, self._collector.submit(finish).result if self._collector else finish))
+
+    def collect_oldest(self) -> bool:
+        """Wait until the oldest work has been collected. Returns False if none is in flight, or if the run is stopped first."""
+        if not self._in_flight:
+            return False
+        stream, finished = self._in_flight[0]
+        if not finished():
+            return False
+        self._in_flight.popleft()
+        self._idle.append(stream)
+        return True
+
+    def drain(self) -> None:
+        """Collect until no work is in flight, or until the run is stopped."""
+        while not self._stopped() and self.collect_oldest():
+            pass
+
+    def free_idle(self) -> None:
+        """Free the buffers of idle streams."""
+        for stream in self._idle:
+            stream.release()
+
+    def wait(self, event: Event) -> bool:
+        """Wait for an event. Returns False if the run is stopped first."""
+        return wait_for(event, self._seconds, self._stopped)
+
+    def close(self) -> None:
+        """Terminate the work in flight, and free all buffers."""
+        try:
+            self._cancel()
+        finally:
+            if self._collector:
+                self._collector.close()
+            try:
+                for buffers in (*self.streams, self.resident):
+                    buffers.release()
+            finally:
+                # No object of the device may outlive its context.
+                self._in_flight.clear()
+                self._idle.clear()
+                self.streams.clear()
+                del self.resident
+
+    def _finish(self, stream: StreamBuffers, collect: Callable[[StreamBuffers], bool]) -> bool:
+        return self.wait(stream.passed[-1]) and not self._cancelled and collect(stream)
+
+    def _cancel(self) -> None:
+        """Terminate the kernels in flight after an error or a stop, and wait for them, so that their memory can be freed."""
+        self._cancelled = True
+        if len(self._idle) == len(self.streams):
+            return
+        try:
+            control = self._device.stream()
+            for stream in self.streams:
+                stream.stop(control)
+            for stream in self.streams:
+                stream.wait()
+        except (RunError, OutOfMemory):
+            pass  # the device failed; the error that led here reports it
+
+
+@contextmanager
+def open_pipeline(
+    device: Device, streams: int, seconds: float = 50e-6, stopped: Callable[[], bool] = lambda: False, background: bool = False
+) -> Iterator[StreamPipeline]:
+    """Open a device, and yield its pipeline. At the end, work in flight is terminated, all memory is freed, and the device is closed.
+
+    streams: maximum amount of work in flight
+    seconds: time between polls of a stream
+    stopped: called between work and while waiting; once it returns True, nothing more is started
+    background: whether a second thread collects, while the caller's thread prepares the next work
+    """
+    device.open()
+    try:
+        pipeline = StreamPipeline(device, streams, seconds, stopped, background)
+        try:
+            yield pipeline
+        finally:
+            pipeline.close()
+    finally:
+        device.close()
