@@ -62,8 +62,7 @@ class CudaNearPrepared:
 
         def worker(device: Device, screen: Screen) -> Callable[[WorkerPort[TileResult]], None]:
             def work(port: WorkerPort[TileResult]) -> None:
-                tools = port.next_tile, port.deliver, port.stopped
-                NearWorker(device, self.task, self.recipe, screen, self.max_results, *tools, self.log).run()
+                NearWorker(device, self.task, self.recipe, screen, port, self.max_results, self.log).run()
 
             return work
 

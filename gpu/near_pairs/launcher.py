@@ -18,17 +18,14 @@ from gpualign.gpu.kernels.argument_structs import (
     NEAR_SCREEN,
     NEAR_VERIFY,
     QUEUE_BYTES,
-    aligned,
     arguments,
 )
-from gpualign.gpu.near_pairs.device_records import DeviceRecords
 from gpualign.gpu.near_pairs.kernels import GATHER, THREADS, Screen, verifier
 from gpualign.gpu.near_pairs.recipe import NearRecipe
 from gpualign.gpu.near_pairs.rectangles import Rectangle, Rows
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _GATHER_WAVES = 4  # number of blocks, in multiples of those that fill a device
-_MIN_DOWNLOAD = 1 << 16  # bytes of a pinned buffer; buffers grow by doubling, because allocating them is expensive
 
 PAIR_BYTES = NEAR_PAIR.itemsize, NEAR_DISTANCE.itemsize
 """Device memory per candidate, and per pair within the bound, bytes."""
@@ -61,12 +58,12 @@ class Counts:
 
 
 class Launcher:
-    """Launches a task's rectangles on the device that holds the records."""
+    """Launches a task's rectangles on the device that holds the records. records: as from `make_records`."""
 
-    def __init__(self, recipe: NearRecipe, screen: Screen, records: DeviceRecords) -> None:
+    def __init__(self, recipe: NearRecipe, screen: Screen, records: dict[str, np.void]) -> None:
         bound = recipe.bound
         self._recipe = recipe
-        self._sets = {"queries": records.queries, "targets": records.targets}
+        self._records = records
         self._bound = arguments(NEAR_BOUND, **{name: getattr(bound, name) for name in NEAR_BOUND.names or ()})
         self._screen = screen
 
@@ -96,11 +93,11 @@ class Launcher:
         sketches, sizes = slot.address("sketches", count * sketch_bytes), slot.address("sizes", 4 * count)
 
         slot.begin()
-        slot.upload("arrays", sum(aligned(array.nbytes) for array in arrays.values()))
+        slot.upload_staged()
         slot.fill(places["counters"], 0, QUEUE_BYTES)
         gather = arguments(
             NEAR_GATHER,
-            **self._sets,
+            **self._records,
             **staged,
             sketches=sketches,
             sizes=sizes,
@@ -113,7 +110,7 @@ class Launcher:
         slot.launch(GATHER, _GATHER_WAVES * slot.blocks(GATHER, THREADS), THREADS, gather)
         screen = arguments(
             NEAR_SCREEN,
-            **self._sets,
+            **self._records,
             **places,
             product=_product(rectangle, sketches, sketch_bytes),
             bound=self._bound,
@@ -128,7 +125,7 @@ class Launcher:
         slot.mark()
         verify = arguments(
             NEAR_VERIFY,
-            **self._sets,
+            **self._records,
             **places,
             bound=self._bound,
             found=found,
@@ -151,9 +148,7 @@ class Launcher:
     @staticmethod
     def download(slot: StreamBuffers, count: int) -> None:
         """Start downloading `count` pairs. The download has finished when the last event in `slot.passed` has happened."""
-        nbytes = count * NEAR_DISTANCE.itemsize
-        slot.host("found", max(_MIN_DOWNLOAD, 1 << (nbytes - 1).bit_length()))
-        slot.download("found", nbytes)
+        slot.download_list("found", count * NEAR_DISTANCE.itemsize)
         slot.mark()
 
     @staticmethod

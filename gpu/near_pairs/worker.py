@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import field
+from functools import partial
 
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TilePairs, TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, parameter
+from gpualign.core.execution.worker_pool import WorkerPort
 from gpualign.core.near_pairs.filter_cascade import words
 from gpualign.core.planning.tile_plan import Tile
-from gpualign.gpu.near_pairs.device_records import DeviceRecords, device_bytes
+from gpualign.gpu.near_pairs.device_records import device_bytes, make_records
 from gpualign.gpu.near_pairs.kernels import Screen
 from gpualign.gpu.near_pairs.launcher import PAIR_BYTES, Capacity, Counts, Launcher
 from gpualign.gpu.near_pairs.recipe import NearRecipe
 from gpualign.gpu.near_pairs.rectangles import Rectangle, Rows, make_rows, whole_tile
-from gpualign.gpu.runtime.device import Device, OutOfMemory, wait_for
+from gpualign.gpu.runtime.device import Device, OutOfMemory
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
-from gpualign.gpu.runtime.stream_pipeline import SHARE_OF_MEMORY
+from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 
 _SLOTS = 2
 _POLL_SECONDS = 0.0002
@@ -59,20 +61,10 @@ class Finished:
     verify: float
 
 
-@dataclass(frozen=True)
-class _InFlight:
-    slot: StreamBuffers
-    rectangle: Rectangle
-    rows: Rows
-    capacity: Capacity
-
-
 class NearWorker:
-    """Worker that finds the near pairs of tiles on one device.
+    """Worker that finds the near pairs of tiles on one device. Call `run` once, in the thread that owns the device.
 
-    `next_tile` returns tiles, then None; `deliver` receives results; `stopped` is called between rectangles and while waiting. Call `run`
-    once, in the thread that owns the device.
-
+    port: source of the tiles, and receiver of the results
     max_results: maximum number of near pairs copied back per rectangle
     log: called with every finished rectangle
     """
@@ -83,70 +75,47 @@ class NearWorker:
         task: Task,
         recipe: NearRecipe,
         screen: Screen,
+        port: WorkerPort[TileResult],
         max_results: int,
-        next_tile: Callable[[], Tile | None],
-        deliver: Callable[[TileResult], None],
-        stopped: Callable[[], bool],
         log: Callable[[Finished], None] | None = None,
     ) -> None:
         self._device = device
         self._task = task
         self._recipe = recipe
         self._screen = screen
+        self._port = port
         self._max_results = max_results
-        self._next_tile = next_tile
-        self._deliver = deliver
-        self._stopped = stopped
         self._log = log
-        self._idle: list[StreamBuffers] = []
-        self._in_flight: deque[_InFlight] = deque()
         self._waiting: deque[Rectangle] = deque()
         self._open: dict[int, _OpenTile] = {}
         self._columns = task.targets.longest
 
     def run(self) -> None:
         """Compute tiles until there are none. Raises `RunError` if the device fails or has too little memory."""
-        self._device.open()
-        records: DeviceRecords | None = None
         try:
-            self._idle = [StreamBuffers(self._device, number) for number in range(_SLOTS)]
-            usable = int(self._device.free_memory() * SHARE_OF_MEMORY)
-            if (needed := device_bytes(self._task, self._recipe)) >= usable:
-                raise RunError(
-                    f"the memory of {self._device.name} is too small for these records: they need {needed:,} bytes, and {usable:,} "
-                    f"may be used; use {parameter('device', 'cpu')}"
-                )
-            self._slot_bytes = (usable - needed) // _SLOTS
-            records = DeviceRecords(self._device, self._idle, self._task, self._recipe)
-            self._launcher = Launcher(self._recipe, self._screen, records)
-            self._work()
+            with open_pipeline(self._device, _SLOTS, _POLL_SECONDS, self._port.stopped) as self._pipeline:
+                usable = self._pipeline.usable_memory()
+                if (needed := device_bytes(self._task, self._recipe)) >= usable:
+                    raise RunError(
+                        f"the memory of {self._device.name} is too small for these records: they need {needed:,} bytes, and {usable:,} "
+                        f"may be used; use {parameter('device', 'cpu')}"
+                    )
+                self._slot_bytes = (usable - needed) // _SLOTS
+                self._launcher = Launcher(self._recipe, self._screen, make_records(self._pipeline, self._task, self._recipe))
+                self._work()
         except OutOfMemory as error:
             raise RunError(f"{self._device.name} has less memory than it reported ({error}); use {parameter('device', 'cpu')}") from None
-        finally:
-            try:
-                self._cancel()
-                for slot in self._idle:
-                    slot.release()
-                if records is not None:
-                    records.free()
-            finally:
-                # No object of the device may outlive its context.
-                self._idle.clear()
-                self._in_flight.clear()
-                self._device.close()
 
     def _work(self) -> None:
-        while not self._stopped():
-            if self._idle and (self._waiting or self._take_tile()):
+        while not self._port.stopped():
+            if self._pipeline.has_idle and (self._waiting or self._take_tile()):
                 self._start(self._waiting.popleft())
-            elif self._in_flight:
-                self._collect()
-            else:
+            elif not self._pipeline.collect_oldest():
                 return
 
     def _take_tile(self) -> bool:
         """Take the next tile. Returns False if there is none."""
-        tile = self._next_tile()
+        tile = self._port.next_tile()
         if tile is None:
             return False
         self._open[tile.number] = _OpenTile(tile)
@@ -161,9 +130,8 @@ class NearWorker:
             return
         rows = make_rows(rectangle, self._task, self._recipe.bound, self._recipe.steps.q)
         capacity = self._capacity(rows)
-        slot = self._idle.pop()
-        self._in_flight.append(_InFlight(slot, rectangle, rows, capacity))
-        self._launcher.submit(slot, rectangle, rows, capacity, self._slot_bytes // 8)
+        submit = partial(self._launcher.submit, rectangle=rectangle, rows=rows, capacity=capacity, scratch=self._slot_bytes // 8)
+        self._pipeline.start(submit, partial(self._collect, rectangle, rows, capacity))
 
     def _capacity(self, rows: Rows) -> Capacity:
         """Return the list capacities, limited by time and memory."""
@@ -178,50 +146,32 @@ class NearWorker:
         self._open[rectangle.tile.number].rectangles += len(pieces) - 1
         self._waiting.extendleft(reversed(pieces))
 
-    def _collect(self) -> None:
-        """Wait for the oldest rectangle, or until the run is stopped, and deliver the rectangle's tile if the tile is complete.
+    def _collect(self, rectangle: Rectangle, rows: Rows, capacity: Capacity, slot: StreamBuffers) -> bool:
+        """Merge a finished rectangle, and deliver its tile if the tile is complete. Returns False if the run is stopped first.
 
         If a list overflowed, the rectangle is rerun in pieces.
         """
-        flight = self._in_flight[0]
-        if not self._finished(flight.slot):
-            return
-        counts = self._launcher.counts(flight.slot)
-        if counts.candidates > flight.capacity.candidates:
-            self._rerun(flight, counts.candidates / flight.capacity.candidates)
-        elif counts.near_pairs > flight.capacity.near_pairs:
-            self._rerun(flight, counts.near_pairs / flight.capacity.near_pairs)
-        else:
-            self._merge(flight, counts)
-
-    def _finished(self, slot: StreamBuffers) -> bool:
-        """Wait until the slot's work is finished. Returns False if the run is stopped first."""
-        return wait_for(slot.passed[-1], _POLL_SECONDS, self._stopped)
-
-    def _rerun(self, flight: _InFlight, times: float) -> None:
-        """Rerun a rectangle in pieces. times: factor by which a list overflowed."""
-        self._in_flight.popleft()
-        self._idle.append(flight.slot)
-        self._split(flight.rectangle, int(times) + 1)
-
-    def _merge(self, flight: _InFlight, counts: Counts) -> None:
-        entry = self._open[flight.rectangle.tile.number]
+        counts = self._launcher.counts(slot)
+        times = max(counts.candidates / capacity.candidates, counts.near_pairs / capacity.near_pairs)
+        if times > 1:
+            self._split(rectangle, int(times) + 1)
+            return True
+        entry = self._open[rectangle.tile.number]
         if counts.near_pairs:
-            self._launcher.download(flight.slot, counts.near_pairs)
-            if not self._finished(flight.slot):
-                return
-            entry.pairs.append(self._launcher.pairs(flight.slot, counts.near_pairs))
-        self._in_flight.popleft()
-        self._idle.append(flight.slot)
+            self._launcher.download(slot, counts.near_pairs)
+            if not self._pipeline.wait(slot.passed[-1]):
+                return False
+            entry.pairs.append(self._launcher.pairs(slot, counts.near_pairs))
         if self._log:
-            started, screened, verified = flight.slot.passed[:3]
-            self._log(Finished(flight.rectangle.pairs, counts, screened.seconds_since(started), verified.seconds_since(screened)))
-        entry.fitting += flight.rows.fitting - counts.wrong_order
+            started, screened, verified = slot.passed[:3]
+            self._log(Finished(rectangle.pairs, counts, screened.seconds_since(started), verified.seconds_since(screened)))
+        entry.fitting += rows.fitting - counts.wrong_order
         entry.candidates += counts.candidates
         entry.rectangles -= 1
         if not entry.rectangles:
             del self._open[entry.tile.number]
-            self._deliver(self._result(entry))
+            self._port.deliver(self._result(entry))
+        return True
 
     def _result(self, entry: _OpenTile) -> TilePairs:
         pairs = join_pairs(entry.pairs)
@@ -229,17 +179,3 @@ class NearWorker:
         if self._recipe.steps.q:
             survivors["q-grams"] = entry.candidates
         return TilePairs(entry.tile, pairs, survivors | {"edit distance": len(pairs)})
-
-    def _cancel(self) -> None:
-        """Terminate the kernels in flight after an error or a stop, and wait for them, so that their memory can be freed."""
-        if not self._in_flight:
-            return
-        try:
-            control = self._device.stream()
-            for flight in self._in_flight:
-                flight.slot.stop(control)
-            for flight in self._in_flight:
-                wait_for(flight.slot.record(), _POLL_SECONDS)
-        except RunError:
-            pass  # the device failed; the error that led here reports it
-        self._idle += [flight.slot for flight in self._in_flight]
