@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import chain, cycle
 
 import numpy as np
@@ -39,46 +40,15 @@ from gpualign.gpu.distance.kernels import (
 from gpualign.gpu.distance.pair_selection import MAX_RECORDS, DeviceChooser, needed_counts
 from gpualign.gpu.kernels.argument_structs import DIFFER as DIFFER_ARGUMENTS
 from gpualign.gpu.kernels.argument_structs import DISTANCE, WGMMA, arguments
-from gpualign.gpu.runtime.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
+from gpualign.gpu.runtime.device import Device, Event, OutOfMemory, wait_for
+from gpualign.gpu.runtime.kernel_timing import KernelLog, timed
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
+from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 from gpualign.gpu.runtime.tensor_map import MAP_BYTES
 
 _SLOTS = 2  # for planes on the device, and for page-locked memory
 _MIN_STAGED, _USES = 4 << 20, 8
 """Minimum size of a page-locked buffer, bytes, and minimum number of uses per buffer: allocation takes ten times as long as a copy."""
-_BALLAST = 512 << 20  # bytes to clear, which takes some tenths of a millisecond
-
-
-class _Busy:
-    """Resource in use by a stream until an event."""
-
-    busy: Event | None = None
-
-    def wait(self) -> None:
-        if self.busy is not None:
-            wait_for(self.busy)
-        self.busy = None
-
-
-@dataclass
-class _Slot(_Busy):
-    """Stream and its memory.
-
-    memory: memory for a piece, if planes do not stay on the device
-    busy: event after the piece has been multiplied
-    """
-
-    stream: Stream
-    memory: Memory | None
-
-
-@dataclass
-class _Staging(_Busy):
-    """Page-locked memory.
-
-    busy: event after the contents have been copied
-    """
-
-    memory: npt.NDArray[np.uint8]
 
 
 class _Worker:
@@ -90,14 +60,15 @@ class _Worker:
         kernel: DistanceKernel,
         threads: int,
         stopped: Callable[[], bool],
-        log: Callable[[float, int], None] | None,
+        log: KernelLog | None,
     ) -> None:
         self._device = device
         self._kernel = kernel
         self._copiers = ReaderThreads(threads)
         self._stopped = stopped
         self._log = log
-        self._memories: list[Memory] = []
+        self._opened = ExitStack()
+        self._copied: dict[str, Event] = {}  # when page-locked memory may be filled again
 
     def open(self, panels: Sequence[Panel], pairs: int, counts: int, near: _Near | None) -> None:
         """Open the device and allocate memory for `counts` count matrices of `pairs` pairs.
@@ -106,51 +77,40 @@ class _Worker:
         copied back.
         """
         device = self._device
-        device.open()
-        operations = {term.operation for panel in panels for term in panel.recipe.terms}
-        kernels = [DIFFER if operation is Operation.DIFFER else self._kernel for operation in operations]
-        self._functions = {kernel: device.function(kernel.kernel) for kernel in kernels}
+        self._pipeline = self._opened.enter_context(open_pipeline(device, _SLOTS, stopped=self._stopped))
+        resident = self._pipeline.resident
+        for operation in {term.operation for panel in panels for term in panel.recipe.terms}:
+            resident.load((DIFFER if operation is Operation.DIFFER else self._kernel).kernel)
         count_bytes = 4 * counts * pairs
-        self._counts = self._allocate(count_bytes)
-        self._ballast = self._allocate(_BALLAST).address if self._log else 0
-        stream = device.stream()
+        self._counts = resident.address("counts", count_bytes, max_bytes=0)
         self._chooser: DeviceChooser | None = None
-        self._staging_counts = np.empty(0, dtype=np.uint8)
         if near is None:
-            self._staging_counts = device.pinned(count_bytes)
+            resident.set_host("counts", device.pinned(count_bytes))
         else:
-            self._chooser = DeviceChooser(device, stream, self._allocate, near.names, near.counted, near.rule, near.capacity)
-        self._resident: dict[int, Memory] | None = {} if plane_bytes(panels) <= device.free_memory() * 3 // 4 else None
+            self._chooser = DeviceChooser(resident, near.names, near.counted, near.rule, near.capacity)
+        self._resident: dict[int, int] | None = {} if plane_bytes(panels) <= device.free_memory() * 3 // 4 else None
         sites = 0 if self._resident is None else PIECE_COMPARISONS // pairs
         self._pieces = list(cut_panels(panels, PIECE_BYTES, sites))
-        largest = max((piece.nbytes for piece in self._pieces), default=0)
-        memories = [None if self._resident is not None or not largest else self._allocate(largest + MAP_BYTES) for _ in range(_SLOTS)]
-        streams = [stream, *(device.stream() for _ in memories[1:])]
-        self._slots = [_Slot(stream, memory) for stream, memory in zip(streams, memories, strict=True)]
+        self._largest = max((piece.nbytes for piece in self._pieces), default=0)
         row_bytes = max((8 * piece.words for piece in self._pieces), default=1)
-        staged = min(largest, PIECE_BYTES)
+        staged = min(self._largest, PIECE_BYTES)
         if self._resident is not None:  # each byte is copied once
             staged = min(staged, max(_MIN_STAGED, plane_bytes(panels) // (_USES * _SLOTS)))
+        elif self._largest:
+            for stream in self._pipeline.streams:
+                self._piece_address(stream)
         self._staged = max(row_bytes, staged, MAP_BYTES)
-        self._stagings = cycle([_Staging(device.pinned(self._staged)) for _ in range(_SLOTS)])
-
-    def _allocate(self, nbytes: int) -> Memory:
-        memory = self._device.allocate(max(nbytes, 1))
-        self._memories.append(memory)
-        return memory
+        names = [f"staging {number}" for number in range(_SLOTS)]
+        for name in names:
+            resident.set_host(name, device.pinned(self._staged))
+        self._stagings = cycle(names)
 
     def close(self) -> None:
-        for memory in self._memories:
-            memory.free()
-        self._memories.clear()
-        self._resident = None
-        self._pieces = []
-        self._slots = []
-        self._stagings = cycle([])
+        # No object of the device may outlive its context.
+        self._copied.clear()
         self._chooser = None
-        self._staging_counts = np.empty(0, dtype=np.uint8)
         self._copiers.close()
-        self._device.close()
+        self._opened.close()
 
     def count(self, band: SampleBand, names: tuple[str, ...], on_progress: Callable[[int], None]) -> dict[str, CountMatrix]:
         """Return the counts for a band, in host memory; an empty dictionary if the run was stopped, because they would not be used."""
@@ -158,66 +118,56 @@ class _Worker:
         if self._stopped():
             return {}
         rows, columns = band.shape
-        first = self._slots[0]
-        host = self._staging_counts[: 4 * len(names) * rows * columns]
-        first.stream.download(host, self._counts.address)
-        first.busy = first.stream.record()
-        first.wait()
-        counts = host.view(np.int32).reshape(len(names), rows, columns)
+        counts = self._pipeline.resident.fetch("counts", (len(names), rows, columns), np.int32)
         return {name: counts[k].copy() for k, name in enumerate(names)}
 
     def choose(self, band: SampleBand, start: int, stop: int) -> SelectedPairs | None:
         """Return the near pairs in rows start .. stop - 1 of the band whose counts are on the device; None if there are too many."""
         assert self._chooser is not None
-        return self._chooser.choose(self._counts.address, band, start, stop)
+        return self._chooser.choose(self._counts, band, start, stop)
 
     def multiply(self, band: SampleBand, names: tuple[str, ...], on_progress: Callable[[int], None]) -> None:
         """Compute the counts for a band on the device: sums over all pieces, or over only some pieces if the run is stopped."""
         rows, columns = band.shape
         nbytes = 4 * rows * columns
-        first = self._slots[0]
-        first.stream.fill(self._counts.address, 0, len(names) * nbytes)
-        first.busy = first.stream.record()
-        first.wait()
-        places = {name: self._counts.address + k * nbytes for k, name in enumerate(names)}
+        resident = self._pipeline.resident
+        resident.fill(self._counts, 0, len(names) * nbytes)
+        resident.wait()
+        places = {name: self._counts + k * nbytes for k, name in enumerate(names)}
         for number, piece in enumerate(self._pieces):
-            if self._stopped():
-                break
-            slot = self._slots[number % _SLOTS]
-            slot.wait()
-            planes = self._upload(slot, number, piece)
-            if self._stopped():
-                break
-            launches = list(self._launches(piece, planes, band, places))
-            if self._log:  # keep the device busy while the host launches, so that the times of short kernels do not include the host's
-                slot.stream.fill(self._ballast, 0, _BALLAST)
-            started = slot.stream.record() if self._log else None
-            for kernel, filled, grid in launches:
-                slot.stream.launch(self._functions[kernel], grid, kernel.threads, filled, kernel.shared)
-            slot.busy = slot.stream.record()
-            if self._log and started is not None:
-                ended = slot.busy
-                slot.wait()
-                self._log(ended.seconds_since(started), rows * columns * piece.sites)
-            on_progress(band.pairs * piece.sites)
-        for slot in self._slots:
-            slot.wait()
+            self._pipeline.start(partial(self._submit, number, piece, band, places, on_progress))
+        self._pipeline.drain()
 
-    def _upload(self, slot: _Slot, number: int, piece: Piece) -> int:
+    def _submit(
+        self, number: int, piece: Piece, band: SampleBand, places: dict[str, int], on_progress: Callable[[int], None], stream: StreamBuffers
+    ) -> None:
+        """Add the counts of a piece. places: device addresses of the counts."""
+        stream.begin()
+        planes = self._upload(stream, number, piece)
+        if self._stopped():
+            return
+        rows, columns = band.shape
+        launches = list(self._launches(piece, planes, band, places))
+        with timed(self._pipeline, stream, rows * columns * piece.sites, self._log):
+            for kernel, filled, grid in launches:
+                stream.launch(kernel.kernel, grid, kernel.threads, filled, kernel.shared)
+        stream.mark()
+        on_progress(band.pairs * piece.sites)
+
+    def _upload(self, stream: StreamBuffers, number: int, piece: Piece) -> int:
         """Copy a piece's planes to the device unless they are there, and return their address. The tensor map follows the planes."""
-        if self._resident is not None and number in self._resident:
-            return self._resident[number].address
-        if self._resident is not None:
-            memory = self._resident[number] = self._allocate(piece.nbytes + MAP_BYTES)
+        if self._resident is None:
+            address = self._piece_address(stream)
+        elif number in self._resident:
+            return self._resident[number]
         else:
-            assert slot.memory is not None
-            memory = slot.memory
+            address = self._resident[number] = self._pipeline.resident.address(f"planes {number}", piece.nbytes + MAP_BYTES, max_bytes=0)
         row_bytes = 8 * piece.words
         for start in range(0, piece.rows, step := max(1, self._staged // row_bytes)):
             if self._stopped():
                 break
             stop = min(piece.rows, start + step)
-            with self._sending(slot, memory.address + start * row_bytes, (stop - start) * row_bytes) as buffer:
+            with self._sending(stream, address + start * row_bytes, (stop - start) * row_bytes) as buffer:
                 rows = buffer.view(np.uint64).reshape(stop - start, piece.words)
 
                 def copy(share: tuple[int, int], start: int = start, rows: npt.NDArray[np.uint64] = rows) -> None:
@@ -226,19 +176,24 @@ class _Worker:
 
                 self._copiers.map(copy, self._copiers.shares(stop - start))
         if self._kernel.box:
-            with self._sending(slot, memory.address + piece.nbytes, MAP_BYTES) as buffer:
-                buffer[:] = self._device.tensor_map(memory.address, (piece.rows, row_bytes), (self._kernel.box, 8 * CHUNK_WORDS))
-        return memory.address
+            with self._sending(stream, address + piece.nbytes, MAP_BYTES) as buffer:
+                buffer[:] = self._device.tensor_map(address, (piece.rows, row_bytes), (self._kernel.box, 8 * CHUNK_WORDS))
+        return address
+
+    def _piece_address(self, stream: StreamBuffers) -> int:
+        """Return the address of a stream's memory for a piece, if planes do not stay on the device."""
+        return stream.address("planes", self._largest + MAP_BYTES, max_bytes=0)
 
     @contextmanager
-    def _sending(self, slot: _Slot, address: int, nbytes: int) -> Iterator[npt.NDArray[np.uint8]]:
+    def _sending(self, stream: StreamBuffers, address: int, nbytes: int) -> Iterator[npt.NDArray[np.uint8]]:
         """Yield `nbytes` bytes of page-locked memory to fill, then copy them to a device address."""
-        staging = next(self._stagings)
-        staging.wait()
-        buffer = staging.memory[:nbytes]
+        name = next(self._stagings)
+        if name in self._copied:
+            wait_for(self._copied[name])
+        buffer = self._pipeline.resident.host(name, nbytes)
         yield buffer
-        slot.stream.upload(address, buffer)
-        staging.busy = slot.stream.record()
+        stream.send(buffer, address)
+        self._copied[name] = stream.record()
 
     def _launches(
         self, piece: Piece, planes: int, band: SampleBand, places: dict[str, int]
@@ -310,7 +265,7 @@ class CudaDistanceEngine:
         device: Device,
         threads: int,
         kernel: DistanceKernel | None = None,
-        log: Callable[[float, int], None] | None = None,
+        log: KernelLog | None = None,
     ) -> None:
         usable = usable_kernels(device.arch)
         if kernel is not None and kernel not in usable:

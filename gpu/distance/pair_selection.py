@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.pair_selection import COMPARED, PairSelectionRule, SelectedPairs
 from gpualign.gpu.kernels.argument_structs import CHOOSE, arguments
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.runtime.device import Device, Memory, Stream, wait_for
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 CHOOSE_PAIRS = Kernel("distance_choose.cu", "choose_pairs")
 
@@ -38,49 +38,33 @@ def needed_counts(names: Iterable[str], filled: Iterable[str], rule: PairSelecti
 
 
 class DeviceChooser:
-    """Selects pairs on one open device, in one of its streams.
+    """Selects pairs on one open device, with the buffers of one stream.
 
     names: all counts; held: counts on the device, as consecutive matrices; capacity: maximum number of records, at least one row's.
     """
 
     def __init__(
-        self,
-        device: Device,
-        stream: Stream,
-        allocate: Callable[[int], Memory],
-        names: tuple[str, ...],
-        held: tuple[str, ...],
-        rule: PairSelectionRule,
-        capacity: int,
+        self, buffers: StreamBuffers, names: tuple[str, ...], held: tuple[str, ...], rule: PairSelectionRule, capacity: int
     ) -> None:
-        self._function = device.function(CHOOSE_PAIRS)
-        self._max_blocks = _BLOCKS * device.hardware.multiprocessors
-        self._stream = stream
+        self._buffers = buffers
         self._names, self._held, self._rule, self._capacity = names, held, rule, capacity
         self._numbers = 2 + len(held)  # of a record
-        self._records = allocate(4 * self._numbers * capacity)
-        self._totals = allocate(_TOTALS_BYTES)
-        self._device = device
-        self._staging = device.pinned(_MIN_STAGED)
-        self._staged_totals = device.pinned(_TOTALS_BYTES)
-        self._offsets = 0
-        if rule.offsets is not None:
-            self._offsets = allocate(rule.offsets.nbytes).address
-            staging = device.pinned(rule.offsets.nbytes)
-            np.copyto(staging.view(np.int64), rule.offsets)
-            stream.upload(self._offsets, staging)
-            self._wait()
+        buffers.load(CHOOSE_PAIRS)
+        buffers.host("records", _MIN_STAGED)
+        self._records = buffers.address("records", 4 * self._numbers * capacity, max_bytes=0)
+        self._totals = buffers.address("totals", _TOTALS_BYTES)
+        self._offsets = 0 if rule.offsets is None else buffers.copy("offsets", rule.offsets)
 
     def choose(self, counts: int, band: SampleBand, start: int, stop: int) -> SelectedPairs | None:
         """Return the near pairs in rows start .. stop - 1 of a band, or None if they exceed the capacity. counts: device address."""
         rows, columns = band.shape
-        rule, stream = self._rule, self._stream
+        rule, buffers = self._rule, self._buffers
         filled = arguments(
             CHOOSE,
             counts=counts,
             offsets=self._offsets,
-            records=self._records.address,
-            totals=self._totals.address,
+            records=self._records,
+            totals=self._totals,
             weights=[rule.weights.get(name, 0) for name in self._held],
             most=rule.max_sum,
             matrix=rows * columns,
@@ -98,25 +82,17 @@ class DeviceChooser:
             floors=[rule.floors.get(name, _NO_FLOOR) for name in self._held],
         )
         strips = (stop - start) * -(-columns // (_THREADS * _PAIRS))
-        stream.fill(self._totals.address, 0, _TOTALS_BYTES)
-        stream.launch(self._function, max(1, min(strips, self._max_blocks)), _THREADS, filled)
-        stream.download(self._staged_totals, self._totals.address)
-        self._wait()
-        selected, lacking, undefined = self._staged_totals.view(np.int64).tolist()
+        buffers.fill(self._totals, 0, _TOTALS_BYTES)
+        buffers.launch(CHOOSE_PAIRS, max(1, min(strips, _BLOCKS * buffers.multiprocessors)), _THREADS, filled)
+        selected, lacking, undefined = buffers.fetch("totals", (3,), np.int64).tolist()
         if selected > self._capacity:
             return None
-        needed = 4 * self._numbers * selected
-        if needed > len(self._staging):
-            self._staging = self._device.pinned(max(needed, 2 * len(self._staging)))
-        staging = self._staging[:needed]
+        nbytes = 4 * self._numbers * selected
         if selected:
-            stream.download(staging, self._records.address)
-            self._wait()
-        records = staging.view(np.int32).reshape(selected, self._numbers).T
+            buffers.download_list("records", nbytes)
+            buffers.wait()
+        records = buffers.host("records", nbytes).view(np.int32).reshape(selected, self._numbers).T
         zeros = np.zeros(selected, dtype=np.int32)
         counted = {name: records[2 + self._held.index(name)] if name in self._held else zeros for name in self._names}
         places = records[0].astype(np.int64), records[1].astype(np.int64)
         return SelectedPairs.joined([SelectedPairs(*places, counted, lacking, undefined)], self._names, stop)
-
-    def _wait(self) -> None:
-        wait_for(self._stream.record())

@@ -1,0 +1,33 @@
+"""Time that kernels take, by the device's clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from gpualign.gpu.runtime.device import wait_for
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
+from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
+
+_BALLAST = 512 << 20  # bytes to clear, which takes some tenths of a millisecond
+
+KernelLog = Callable[[float, int], None]
+"""Called with the kernel time in seconds and the number of cells or comparisons computed."""
+
+
+@contextmanager
+def timed(pipeline: StreamPipeline, stream: StreamBuffers, work: int, log: KernelLog | None) -> Iterator[None]:
+    """Report the time of the kernels launched on a stream in the context, and wait for them; without a log, do nothing.
+
+    work: number of cells or comparisons
+    """
+    if log is None:
+        yield
+        return
+    # Keep the device busy while the host launches, so that the times of short kernels do not include the host's.
+    stream.fill(pipeline.resident.address("ballast", _BALLAST, max_bytes=0), 0, _BALLAST)
+    started = stream.record()
+    yield
+    ended = stream.record()
+    wait_for(ended)
+    log(ended.seconds_since(started), work)
