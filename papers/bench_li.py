@@ -14,8 +14,8 @@ from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.processor import usable_cpus
 from gpualign.gpu.alignment.engine import CudaEngine
-from gpualign.gpu.papers.li import MEMORY_SHARE, METHODS, RECORD_BYTES, BatchBuffers, LiEngine, Sizes, TaskOnDevice, Transfer
-from gpualign.gpu.papers.session import Session
+from gpualign.gpu.papers.base import session
+from gpualign.gpu.papers.li import MEMORY_SHARE, METHODS, RECORD_BYTES, LiEngine, Sizes, TaskOnDevice, Transfer
 from gpualign.gpu.runtime.device import Device
 from gpualign.papers.report import Ladder, Section, Step, Table
 from gpualign.papers.tasks import align, on_cpu, random_sequences, thread_counts, today_on_cpu
@@ -125,20 +125,15 @@ def _filled(device: Device, method: str, length: int, share: float) -> tuple[int
     """Return (pairs, seconds) for the kernels of one batch."""
     size = (length + 1) ** 2
     clock = KernelClock()
-    with Session(device, clock) as session:
+    with session(device, 1) as pipeline:
         # A matrix takes 4 bytes a cell; the records of a pair are small beside it.
         max_pairs = int(device.free_memory() * share) // (4 * size + RECORD_BYTES)
         count = max(1, min(max_pairs, _RODINIA_PAIRS if method == "rodinia" else max_pairs))
         task = _task(length, min(count, 32), -(-count // 32), Detail.SCORE)
         pairs = np.stack(np.divmod(np.arange(count), len(task.targets)), axis=1).astype(np.int64)
-        work = TaskOnDevice(session, device, task, method, Sizes())
-        records = RECORD_BYTES * count
-        no_copy = np.empty(0, np.uint8)
-        buffers = BatchBuffers(
-            session.stream(), session.allocate(4 * size * count), no_copy, session.allocate(records), device.pinned(records)
-        )
+        work = TaskOnDevice(pipeline, task, method, Sizes(), clock)
         starts = np.arange(count + 1, dtype=np.int64) * size
-        timing = repeat(_LONG_RUNS, lambda _: clock.of(lambda: work.fill(buffers, pairs, starts)))
+        timing = repeat(_LONG_RUNS, lambda _: clock.of(lambda: work.fill(pairs, starts, pipeline.streams[0])))
     return count, timing.median
 
 

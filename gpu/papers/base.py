@@ -1,16 +1,31 @@
-"""Base classes of the papers' engines."""
+"""What the engines of the papers share: one device, one step at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import field
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import RunError, parameter
 from gpualign.core.planning.tile_plan import Tile, TileLimits
-from gpualign.gpu.papers.session import Log
-from gpualign.gpu.runtime.device import Device
+from gpualign.gpu.runtime.device import Device, OutOfMemory
+from gpualign.gpu.runtime.kernel_timing import KernelLog
+from gpualign.gpu.runtime.stream_pipeline import StreamPipeline, open_pipeline
+
+
+@contextmanager
+def session(device: Device, streams: int = 0) -> Iterator[StreamPipeline]:
+    """Open a device for work on its resident stream and on `streams` others. Raises `RunError` if memory runs out."""
+    try:
+        with open_pipeline(device, streams) as pipeline:
+            yield pipeline
+    except OutOfMemory as error:
+        raise RunError(
+            f"the CUDA device has too little memory ({error}); lower {parameter('memory')}, which makes the work's pieces smaller"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -33,7 +48,7 @@ class PaperPrepared:
 class OneDevice:
     """Base class for alignment and distance engines that run on one device."""
 
-    def __init__(self, device: Device, log: Log | None) -> None:
+    def __init__(self, device: Device, log: KernelLog | None) -> None:
         self._device = device
         self._log = log
 

@@ -7,7 +7,6 @@ fill the available memory; with `Transfer.DOUBLE`, one half is computed while th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
 from enum import Enum
 from functools import partial
 from typing import Any, cast
@@ -28,9 +27,11 @@ from gpualign.core.planning.tile_plan import Pairing, Tile, TileLimits
 from gpualign.core.scoring.recurrence_forms import usable_pairs
 from gpualign.gpu.kernels.argument_structs import LI, arguments
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.papers.base import OneDevice, PaperPrepared
-from gpualign.gpu.papers.session import Log, Session
-from gpualign.gpu.runtime.device import Bytes, Device, Event, Stream, wait_for
+from gpualign.gpu.papers.base import OneDevice, PaperPrepared, session
+from gpualign.gpu.runtime.device import Device
+from gpualign.gpu.runtime.kernel_timing import KernelLog, timed
+from gpualign.gpu.runtime.stream_buffers import StreamBuffers
+from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
 METHODS = ("rodinia", "tiled-dscan", "dscan", "rscan")
 
@@ -77,36 +78,6 @@ def pick_method(device: str) -> str:
     return "tiled-dscan" if "C207" in device else "dscan"
 
 
-@dataclass
-class BatchBuffers:
-    """Half or all of the memory, with a batch of pairs in flight.
-
-    The memory is allocated once, because allocating and freeing wait for all work on the device.
-
-    matrices: device address of the matrices
-    host: host memory for the matrices
-    records: device address of the pair records
-    record_host: host memory for the pair records
-    pairs: int64[pairs][2], query and target records
-    starts: int64[pairs + 1], first element of each matrix
-    busy: event after the download of the matrices
-    """
-
-    stream: Stream
-    matrices: int
-    host: Bytes
-    records: int
-    record_host: Bytes
-    pairs: Integers = field(default_factory=lambda: np.empty((0, 2), np.int64))
-    starts: Integers = field(default_factory=lambda: np.empty(0, np.int64))
-    busy: Event | None = None
-
-    def wait(self) -> None:
-        if self.busy is not None:
-            wait_for(self.busy)
-        self.busy = None
-
-
 class LiEngine(OneDevice):
     """Implements `gpualign.core.execution.engine.Engine` for global alignments with linear gaps.
 
@@ -118,7 +89,7 @@ class LiEngine(OneDevice):
     capabilities = Capabilities(frozenset({Mode.GLOBAL}), paths=True)
 
     def __init__(
-        self, device: Device, method: str, transfer: Transfer = Transfer.DOUBLE, sizes: Sizes | None = None, log: Log | None = None
+        self, device: Device, method: str, transfer: Transfer = Transfer.DOUBLE, sizes: Sizes | None = None, log: KernelLog | None = None
     ) -> None:
         super().__init__(device, log)
         self._method = method
@@ -154,33 +125,35 @@ class LiEngine(OneDevice):
         return 2 if self._transfer is Transfer.DOUBLE else 1
 
     def _run(self, task: Task, memory: int, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-        with Session(self._device, self._log) as session:
-            work = TaskOnDevice(session, self._device, task, self._method, self._sizes)
+        with session(self._device, self._in_flight) as pipeline:
+            work = TaskOnDevice(pipeline, task, self._method, self._sizes, self._log)
             all_matrices = 4 * int((task.queries.lengths + 1).sum()) * int((task.targets.lengths + 1).sum())
-            size = int(min(memory, self._device.free_memory() * MEMORY_SHARE, all_matrices * self._in_flight)) // self._in_flight // 4 * 4
-            pageable = self._transfer is Transfer.PAGEABLE
+            usable = min(memory, self._device.free_memory() * MEMORY_SHARE, all_matrices * self._in_flight)
+            size = int(usable) // self._in_flight // 4 * 4
             smallest = 4 * int(task.queries.lengths.min() + 1) * int(task.targets.lengths.min() + 1)
-            records = RECORD_BYTES * (size // smallest + 1)
-            buffer_sets = [
-                BatchBuffers(
-                    session.stream(),
-                    session.allocate(size),
-                    np.empty(size, np.uint8) if pageable else self._device.pinned(size),
-                    session.allocate(records),
-                    self._device.pinned(records),
-                )
-                for _ in range(self._in_flight)
-            ]
+            self._allocate(pipeline, size, RECORD_BYTES * (size // smallest + 1))
             for tile in tiles:
-                yield _Tile(work, buffer_sets, tile).result()
+                yield _Tile(work, size // 4, tile).result()
+
+    def _allocate(self, pipeline: StreamPipeline, size: int, records: int) -> None:
+        """Allocate the memory of every stream for `size` bytes of matrices and `records` bytes of pair records.
+
+        It is allocated once, because allocating and freeing wait for all work on the device.
+        """
+        staged = records + 5 * 256  # five arrays, aligned
+        for stream in pipeline.streams:
+            stream.address("matrices", size, max_bytes=0)
+            stream.set_host("matrices", np.empty(size, np.uint8) if self._transfer is Transfer.PAGEABLE else self._device.pinned(size))
+            stream.address("arrays", staged)
+            stream.host("arrays", staged)
 
 
 class TaskOnDevice:
     """A task's sequences and scoring on the device, shared by all batches."""
 
-    def __init__(self, session: Session, device: Device, task: Task, method: str, sizes: Sizes) -> None:
-        self.session = session
-        self.device = device
+    def __init__(self, pipeline: StreamPipeline, task: Task, method: str, sizes: Sizes, log: KernelLog | None) -> None:
+        self.pipeline = pipeline
+        self._log = log
         self.task = task
         self.method = method
         self.sizes = sizes
@@ -189,48 +162,45 @@ class TaskOnDevice:
         self.substitution[:letters, :letters] = task.scoring.substitution
         self.usable = np.zeros((_LETTERS, _LETTERS), dtype=bool)
         self.usable[:letters, :letters] = usable_pairs(task.scoring)
-        self.queries = session.upload(task.queries.codes)
-        self.targets = self.queries if task.targets is task.queries else session.upload(task.targets.codes)
-        self.table = session.upload(self.substitution)
+        resident = pipeline.resident
+        self.queries = resident.copy("queries", task.queries.codes)
+        self.targets = self.queries if task.targets is task.queries else resident.copy("targets", task.targets.codes)
+        self.table = resident.copy("table", self.substitution)
         self.kernel = kernel_of(method, sizes)
-        session.load(INIT)
-        session.load(self.kernel)
+        resident.load(INIT)
+        resident.load(self.kernel)
 
-    def start(self, buffers: BatchBuffers, pairs: Integers, starts: Integers) -> None:
+    def start(self, pairs: Integers, starts: Integers, stream: StreamBuffers) -> None:
         """Fill the matrices for a batch and start downloading them. pairs, starts: as in `fill`."""
-        self.fill(buffers, pairs, starts)
-        buffers.stream.download(buffers.host[: 4 * int(starts[-1])], buffers.matrices)
-        buffers.busy = buffers.stream.record()
+        stream.begin()
+        self.fill(pairs, starts, stream)
+        stream.download("matrices", 4 * int(starts[-1]))
+        stream.mark()
 
-    def fill(self, buffers: BatchBuffers, pairs: Integers, starts: Integers) -> None:
+    def fill(self, pairs: Integers, starts: Integers, stream: StreamBuffers) -> None:
         """Fill the matrices for a batch. pairs: int64[pairs][2], record numbers; starts: int64[pairs + 1], first element of each matrix."""
-        task, session = self.task, self.session
+        task = self.task
         queries, targets = pairs.T
         rows, columns = task.queries.lengths[queries], task.targets.lengths[targets]
         offsets = task.queries.offsets[queries], task.targets.offsets[targets], starts[:-1]
         arrays = [*offsets, rows.astype(np.int32), columns.astype(np.int32)]
-        buffers.pairs, buffers.starts = pairs, starts
-        places: dict[str, int] = {}
-        used = 0
-        for name, array in zip(("query_starts", "target_starts", "matrix_starts", "rows", "columns"), arrays, strict=True):
-            raw = np.ascontiguousarray(array).view(np.uint8)
-            buffers.record_host[used : used + len(raw)] = raw
-            places[name] = buffers.records + used
-            used += len(raw)
-        buffers.stream.upload(buffers.records, buffers.record_host[:used])
-        shared = {"queries": self.queries, "targets": self.targets, "table": self.table, "matrices": buffers.matrices}
-        of_batch = partial(arguments, LI, **places, **shared, gap=task.scoring.gap_open)
-        with session.timed(int((rows * columns).sum()), buffers.stream):
-            session.launch(INIT, len(pairs), _INIT_THREADS, of_batch(first_pair=0, pairs=len(pairs), diagonal=0), buffers.stream)
-            self._launch(buffers, of_batch, rows, columns)
+        names = "query_starts", "target_starts", "matrix_starts", "rows", "columns"
+        staged = stream.stage(dict(zip(names, arrays, strict=True)))
+        matrices = stream.address("matrices", 4 * int(starts[-1]), max_bytes=0)
+        shared = {"queries": self.queries, "targets": self.targets, "table": self.table, "matrices": matrices}
+        stream.upload_staged()
+        of_batch = partial(arguments, LI, **staged, **shared, gap=task.scoring.gap_open)
+        with timed(self.pipeline, stream, int((rows * columns).sum()), self._log):
+            stream.launch(INIT, len(pairs), _INIT_THREADS, of_batch(first_pair=0, pairs=len(pairs), diagonal=0))
+            self._launch(stream, of_batch, rows, columns)
 
-    def _launch(self, buffers: BatchBuffers, of_batch: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
+    def _launch(self, stream: StreamBuffers, of_batch: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
         """Launch the method's kernel. of_batch: returns the kernel's arguments, given first_pair, pairs and diagonal."""
         sizes, count = self.sizes, len(rows)
         if self.method in ("dscan", "rscan"):
             matrices, threads = (1, sizes.dscan_threads) if self.method == "dscan" else (sizes.rscan_threads, sizes.rscan_threads)
             filled = of_batch(first_pair=0, pairs=count, diagonal=0)
-            self.session.launch(self.kernel, -(-count // matrices), threads, filled, buffers.stream)
+            stream.launch(self.kernel, -(-count // matrices), threads, filled)
             return
         down, across = -(-rows // sizes.tile), -(-columns // sizes.tile)
         # Rodinia computes one pair after the other, TiledDScan all of them at once.
@@ -243,7 +213,7 @@ class TaskOnDevice:
             for diagonal in range(diagonals):
                 filled["diagonal"] = diagonal  # only this field is set, because launches are many and short
                 tiles = min(diagonal + 1, max_down, max_across, diagonals - diagonal) if pairs == 1 else min(diagonal + 1, max_down)
-                self.session.launch(self.kernel, tiles * pairs, sizes.tile, filled, buffers.stream)
+                stream.launch(self.kernel, tiles * pairs, sizes.tile, filled)
 
 
 def kernel_of(method: str, sizes: Sizes) -> Kernel:
@@ -256,11 +226,11 @@ def kernel_of(method: str, sizes: Sizes) -> Kernel:
 
 
 class _Tile:
-    """Computes the selected pairs of a tile in batches."""
+    """Computes the selected pairs of a tile in batches. capacity: maximum number of elements of a batch's matrices."""
 
-    def __init__(self, work: TaskOnDevice, buffer_sets: list[BatchBuffers], tile: Tile) -> None:
+    def __init__(self, work: TaskOnDevice, capacity: int, tile: Tile) -> None:
         self._work = work
-        self._buffer_sets = buffer_sets
+        self._capacity = capacity
         self._tile = tile
         self._task = work.task
         shape = tile.shape
@@ -270,15 +240,11 @@ class _Tile:
 
     def result(self) -> TileResult:
         places = np.argwhere(_selected(self._tile))
-        in_flight: list[tuple[BatchBuffers, npt.NDArray[np.intp]]] = []
-        for turn, batch in enumerate(self._batches(places)):
-            buffers = self._buffer_sets[turn % len(self._buffer_sets)]
-            if len(in_flight) == len(self._buffer_sets):
-                self._finish(*in_flight.pop(0))
-            self._work.start(buffers, *self._records(batch))
-            in_flight.append((buffers, batch))
-        for buffers, batch in in_flight:
-            self._finish(buffers, batch)
+        pipeline = self._work.pipeline
+        for batch in self._batches(places):
+            records = self._records(batch)
+            pipeline.start(partial(self._work.start, *records), partial(self._collect, batch, *records))
+        pipeline.drain()
         if self._statistics is None:
             return TileScores(self._tile, self._scores)
         runs = self._runs.build() if self._task.detail is Detail.PATH else None
@@ -293,35 +259,33 @@ class _Tile:
         return pairs, starts
 
     def _batches(self, places: npt.NDArray[np.intp]) -> Iterator[npt.NDArray[np.intp]]:
-        capacity = len(self._buffer_sets[0].host) // 4
         _, starts = self._records(places)
         first = 0
         while first < len(places):
-            last = int(np.searchsorted(starts, starts[first] + capacity, side="right")) - 1
+            last = int(np.searchsorted(starts, starts[first] + self._capacity, side="right")) - 1
             yield places[first:last]
             first = last
 
-    def _finish(self, buffers: BatchBuffers, places: npt.NDArray[np.intp]) -> None:
-        """Wait for a batch and trace it."""
-        buffers.wait()
-        task, matrices = self._task, buffers.host.view(np.int32)
-        scores = matrices[buffers.starts[1:] - 1]
+    def _collect(self, places: npt.NDArray[np.intp], pairs: Integers, starts: Integers, stream: StreamBuffers) -> bool:
+        """Trace a finished batch. pairs, starts: as in `TaskOnDevice.fill`."""
+        task, matrices = self._task, stream.host("matrices", 4 * int(starts[-1])).view(np.int32)
+        scores = matrices[starts[1:] - 1]
         rows, columns = places.T
         self._scores[rows, columns] = -scores if task.scoring.edit else scores
         if self._statistics is None:
-            return
+            return True
         counts = np.zeros((len(places), len(STATISTICS.names or ())), dtype=np.int32)
         sequences = task.queries.codes, task.queries.offsets, task.targets.codes, task.targets.offsets
-        pairs = np.ascontiguousarray(np.column_stack([buffers.pairs, buffers.starts[:-1]]))
+        numbered = np.ascontiguousarray(np.column_stack([pairs, starts[:-1]]))
         walk = cast("Callable[..., Any]", walk_scores)
         with_runs = task.detail is Detail.PATH
-        used = matrices[: buffers.starts[-1]]
-        data, starts, sizes = walk(
-            *sequences, used, pairs, self._work.substitution, task.scoring.gap_open, self._work.usable, with_runs, counts
+        data, run_starts, sizes = walk(
+            *sequences, matrices, numbered, self._work.substitution, task.scoring.gap_open, self._work.usable, with_runs, counts
         )
         self._statistics[rows, columns] = counts.view(STATISTICS)[:, 0]
         if with_runs:
-            self._runs.add((rows, columns), Runs([data], starts, sizes))
+            self._runs.add((rows, columns), Runs([data], run_starts, sizes))
+        return True
 
 
 def _selected(tile: Tile) -> npt.NDArray[np.bool_]:

@@ -20,11 +20,12 @@ from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.gpu.kernels.argument_structs import MUNEKAWA, arguments
+from gpualign.gpu.kernels.argument_structs import MUNEKAWA, Arrays, arguments
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.papers.base import OneDevice, PaperPrepared
-from gpualign.gpu.papers.session import Log, Session
+from gpualign.gpu.papers.base import OneDevice, PaperPrepared, session
 from gpualign.gpu.runtime.device import Device
+from gpualign.gpu.runtime.kernel_timing import KernelLog, timed
+from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
 METHODS = ("munekawa-scalar", "munekawa-vector")
 ROWS = {"munekawa-scalar": 1024, "munekawa-vector": 2048}
@@ -68,7 +69,7 @@ class MunekawaEngine(OneDevice):
 
     capabilities = Capabilities(frozenset({Mode.LOCAL}), paths=False)
 
-    def __init__(self, device: Device, method: str, rows: int | None = None, log: Log | None = None) -> None:
+    def __init__(self, device: Device, method: str, rows: int | None = None, log: KernelLog | None = None) -> None:
         super().__init__(device, log)
         self._method = method
         self._rows = rows or ROWS[method]
@@ -90,30 +91,31 @@ class MunekawaEngine(OneDevice):
         letters = len(task.scoring.substitution)
         table = np.full((_LETTERS, _LETTERS), _PADDING_SCORE, dtype=np.int32)
         table[:letters, :letters] = task.scoring.substitution
-        with Session(self._device, self._log) as session:
-            on_device = session.upload(table)
+        with session(self._device) as pipeline:
+            on_device = pipeline.resident.copy("table", table)
             for tile in tiles:
-                scores = self._tile(session, task, tile, on_device)
+                scores = self._tile(pipeline, task, tile, on_device)
                 if task.top is None:
                     yield TileScores(tile, scores)
                 else:
                     yield TileHits(tile, *best_targets(scores, tile.targets, task.targets.ranks, task.top))
 
-    def _tile(self, session: Session, task: Task, tile: Tile, table: int) -> npt.NDArray[np.int32]:
+    def _tile(self, pipeline: StreamPipeline, task: Task, tile: Tile, table: int) -> npt.NDArray[np.int32]:
+        buffers = pipeline.resident
         targets = lay_out(task.targets, tile.targets)
         count, total = len(targets.offsets), len(targets.letters)
-        arrays = [session.upload(array) for array in (targets.letters, targets.offsets, targets.lengths)]
+        arrays: Arrays = {"targets": targets.letters, "offsets": targets.offsets, "lengths": targets.lengths}
         queries = task.queries
         first = queries.offsets[tile.query_start]
-        letters = session.upload(queries.codes[first : queries.offsets[tile.query_stop]])
-        scores = session.zeros(4 * tile.shape[0] * count)
-        below = session.allocate(8 * total)
+        letters = buffers.copy("queries", queries.codes[first : queries.offsets[tile.query_stop]])
+        scores = buffers.address("scores", 4 * tile.shape[0] * count)
+        buffers.fill(scores, 0, 4 * tile.shape[0] * count)
         of_tile = partial(
             arguments,
             MUNEKAWA,
-            **dict(zip(("targets", "offsets", "lengths"), arrays, strict=True)),
+            **{name: buffers.copy(name, array) for name, array in arrays.items()},
             table=table,
-            below=below,
+            below=buffers.address("below", 8 * total),
             below_stride=total,
             open=task.scoring.gap_open,
             extend=task.scoring.gap_extend,
@@ -123,11 +125,10 @@ class MunekawaEngine(OneDevice):
             threads = self._threads(length)
             filled = of_tile(query=letters + int(queries.offsets[query] - first), scores=scores + 4 * row * count, rows=length)
             kernel = Kernel("munekawa.cu", self._method.replace("-", "_"), (("THREADS", str(threads)),))
-            session.load(kernel)
-            with session.timed(length * int(targets.lengths.sum())):
-                session.launch(kernel, count, threads, filled)
-        result: npt.NDArray[np.int32] = session.download(scores, (tile.shape[0], count), np.int32)
-        session.release(*arrays, letters, scores, below)
+            buffers.load(kernel)
+            with timed(pipeline, buffers, length * int(targets.lengths.sum()), self._log):
+                buffers.launch(kernel, count, threads, filled)
+        result: npt.NDArray[np.int32] = buffers.fetch("scores", (tile.shape[0], count), np.int32).copy()
         return result
 
     def _threads(self, length: int) -> int:

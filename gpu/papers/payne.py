@@ -18,9 +18,10 @@ from gpualign.core.distance.count_recipe import CountRequest, Operation
 from gpualign.core.distance.engine import WORD_BITS, Panel, PreparedCounter
 from gpualign.gpu.kernels.argument_structs import PAYNE, arguments
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.papers.base import OneDevice
-from gpualign.gpu.papers.session import Log, Session
+from gpualign.gpu.papers.base import OneDevice, session
 from gpualign.gpu.runtime.device import Bytes, Device
+from gpualign.gpu.runtime.kernel_timing import KernelLog, timed
+from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
 THREADS = 128
 """Threads per block (section 6)."""
@@ -82,7 +83,7 @@ class PayneEngine(OneDevice):
     log: called with the kernel time in seconds and the number of comparisons
     """
 
-    def __init__(self, device: Device, method: str, threads: int, block: int = THREADS, log: Log | None = None) -> None:
+    def __init__(self, device: Device, method: str, threads: int, block: int = THREADS, log: KernelLog | None = None) -> None:
         super().__init__(device, log)
         self._threads = threads
         self._method = method
@@ -107,27 +108,30 @@ class PayneEngine(OneDevice):
                 f"{_ONLY_DIFFERENCES}, and with enough calls of each sample to be sure that all pairs have "
                 f"{parameter('min_compared')} sites"
             )
-        with Session(self._device, self._log) as session:
+        with session(self._device) as pipeline:
             for band in bands:
-                yield band, {"differences": self._differences(session, panels, band, on_progress)}
+                yield band, {"differences": self._differences(pipeline, panels, band, on_progress)}
 
-    def _differences(self, session: Session, panels: Sequence[Panel], band: SampleBand, on_progress: Callable[[int], None]) -> CountMatrix:
-        rows, columns = band.shape
-        distances = session.zeros(4 * rows * columns)
+    def _differences(
+        self, pipeline: StreamPipeline, panels: Sequence[Panel], band: SampleBand, on_progress: Callable[[int], None]
+    ) -> CountMatrix:
+        buffers, nbytes = pipeline.resident, 4 * band.shape[0] * band.shape[1]
+        distances = buffers.address("distances", nbytes)
+        buffers.fill(distances, 0, nbytes)
         for panel in panels:
             if panel.recipe.terms:
                 codes = codes_of(panel)
                 step = max(4, _PIECE_BYTES // (4 * len(codes)) // 4 * 4)
                 for start in range(0, codes.shape[1], step):
-                    self._launch(session, codes[:, start : start + step], band, distances)
+                    self._launch(pipeline, codes[:, start : start + step], band, distances)
             on_progress(band.pairs * panel.sites)
-        counts = session.download(distances, (rows, columns), np.int32)
-        session.release(distances)
+        counts: CountMatrix = buffers.fetch("distances", band.shape, np.int32).copy()
         return counts
 
-    def _launch(self, session: Session, codes: Codes, band: SampleBand, distances: int) -> None:
+    def _launch(self, pipeline: StreamPipeline, codes: Codes, band: SampleBand, distances: int) -> None:
+        buffers = pipeline.resident
         data, stride = lay_out(codes, self._method)
-        address = session.upload(data)
+        address = buffers.copy("codes", data)
         rows, columns = band.shape
         max_rows = max(1, _MAX_BLOCKS // columns)  # of a launch
         for first in range(0, rows, max_rows):
@@ -142,8 +146,7 @@ class PayneEngine(OneDevice):
                 first_column=band.first_target,
                 columns=columns,
             )
-            session.load(self._kernel)
-            with session.timed(count * columns * codes.shape[1]):
-                session.launch(self._kernel, count * columns, self._block, filled)
-        session.wait()
-        session.release(address)
+            buffers.load(self._kernel)
+            with timed(pipeline, buffers, count * columns * codes.shape[1], self._log):
+                buffers.launch(self._kernel, count * columns, self._block, filled)
+        buffers.wait()
