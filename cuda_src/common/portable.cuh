@@ -38,6 +38,11 @@ using uint64_t = unsigned long;
 // Checks that an argument struct has the size that gpu/kernels/argument_structs.py fills; Python passes SIZE_OF_... as macros.
 #define SAME_AS_ON_HOST(type) static_assert(sizeof(type) == SIZE_OF_##type, #type " is another one in gpu/kernels/argument_structs.py")
 
+// Loaded and stored by one instruction.
+struct alignas(16) SixteenBytes {
+  uint32_t word[4];
+};
+
 constexpr unsigned kAllLanes = 0xffffffffu;
 #ifdef __CUDACC__
 constexpr int kLanes = 32;  // threads of a warp
@@ -181,6 +186,20 @@ DEVICE int32_t count_bits(uint32_t word) { return __popc(word); }
 DEVICE int32_t count_bits(uint32_t word) { return __builtin_popcount(word); }
 #endif
 
+// ---- lists that many threads append to
+
+// Appends one entry to a list for every lane with `has`, and returns the index of the lane's own entry. Called by all lanes of a warp
+// together, as it takes one atomic addition per warp.
+template <class Count>
+DEVICE Count append_index(Count* length, bool has) {
+  const unsigned appending = __ballot_sync(kAllLanes, has);
+  if (appending == 0) return 0;
+  const int lane = static_cast<int>(threadIdx.x) % kLanes, first = __ffs(static_cast<int>(appending)) - 1;
+  Count index = 0;
+  if (lane == first) index = atomicAdd(length, static_cast<Count>(count_bits(appending)));
+  return __shfl_sync(kAllLanes, index, first) + count_bits(appending & ((1u << lane) - 1));
+}
+
 // ---- doubles as the host computes them: no fused multiply-add
 
 #ifdef __CUDACC__
@@ -197,11 +216,6 @@ DEVICE int64_t floor_of(double x) {
 #endif
 
 // ---- global memory that other blocks write while this one runs: bypasses the L1 cache, which is not coherent
-
-// Loaded and stored by one instruction.
-struct alignas(16) SixteenBytes {
-  uint32_t word[4];
-};
 
 #ifdef __CUDACC__
 template <int ALIGNMENT>
@@ -276,6 +290,10 @@ DEVICE void atomic_max(int64_t* p, int64_t value) { atomicMax(reinterpret_cast<l
 
 #ifdef __CUDACC__
 DEVICE uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+// Copies 16 bytes to a shared address. Compute capability 8.0.
+DEVICE void copy_ahead(uint32_t to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
 // Returns the same pointer to shared memory, kept in a register: the compiler would recompute it wherever it is used, which takes a dozen
 // clocks on compute capability 9.0. (It cannot see through a shuffle.)
 template <class T>
@@ -290,9 +308,7 @@ DEVICE T* in_register(T* p) {
 }
 #endif
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
-DEVICE void copy_ahead(void* to, const void* from) {  // 16 bytes
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
-}
+DEVICE void copy_ahead(void* to, const void* from) { copy_ahead(shared_address(to), from); }  // 16 bytes
 // Closes a group of this thread's copies, which may be empty.
 DEVICE void end_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Waits until this thread's copies of all groups but the YOUNGER latest ones have arrived.

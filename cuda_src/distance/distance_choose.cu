@@ -35,7 +35,7 @@ SAME_AS_ON_HOST(ChooseArgs);
 
 KERNEL(256, 4) choose_pairs(const ChooseArgs a) {
   const uint32_t strip = blockDim.x * kPairs, strips = (a.columns + strip - 1) / strip;
-  const uint32_t lane = threadIdx.x % kLanes, lanes_below = (1u << lane) - 1;
+  const uint32_t lane = threadIdx.x % kLanes;
   uint32_t lacking = 0, undefined = 0;  // counted by all lanes, added by lane 0; a warp has far fewer than 2^32 pairs
   for (uint32_t unit = blockIdx.x; unit < strips * static_cast<uint32_t>(a.last_row - a.first_row); unit += gridDim.x) {
     const int32_t row = a.first_row + static_cast<int32_t>(unit / strips);
@@ -61,12 +61,7 @@ KERNEL(256, 4) choose_pairs(const ChooseArgs a) {
       }
       if (a.least_of >= 0) lacking += count_bits(__ballot_sync(kAllLanes, lacks));
       if (a.floored) undefined += count_bits(__ballot_sync(kAllLanes, below));
-      const uint32_t chosen_lanes = __ballot_sync(kAllLanes, chosen);
-      if (!chosen_lanes) continue;
-      const int leader = __ffs(static_cast<int>(chosen_lanes)) - 1;
-      unsigned long long place = 0;
-      if (static_cast<int>(lane) == leader) place = atomicAdd(a.totals, static_cast<unsigned long long>(count_bits(chosen_lanes)));
-      place = __shfl_sync(kAllLanes, place, leader) + count_bits(chosen_lanes & lanes_below);
+      const unsigned long long place = append_index(a.totals, chosen);
       if (!chosen || place >= static_cast<unsigned long long>(a.capacity)) continue;
       int32_t* record = a.records + place * (2 + a.kinds);
       record[0] = a.row_start + row;

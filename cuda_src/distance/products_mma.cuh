@@ -15,10 +15,6 @@ constexpr int kPiece = 16, kPieces = kChunk / kPiece;
 
 DEVICE int swizzled(int sample, int piece) { return sample * kChunk + (piece ^ (sample & 7)) * kPiece; }
 
-DEVICE void copy_piece(uint32_t to, const void* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-}
-
 // Copies a chunk of a tile's samples into a stage. Each thread copies the same piece of every (Threads / kPieces)-th sample, so only the
 // chunk changes in its addresses.
 template <int Rows, int Columns, int Threads>
@@ -34,10 +30,10 @@ struct StageCopier {
       const unsigned char* right = a.planes + chunk_offset(a, a.right, chunk) + piece * kPiece;
 #pragma unroll
       for (int s = 0; s < Rows; s += kStep)
-        copy_piece(stage + swizzled(first + s, piece), left + sample_offset(a, a.row_start, a.row_count, work.row + first + s));
+        copy_ahead(stage + swizzled(first + s, piece), left + sample_offset(a, a.row_start, a.row_count, work.row + first + s));
 #pragma unroll
       for (int s = 0; s < Columns; s += kStep)
-        copy_piece(stage + Rows * kChunk + swizzled(first + s, piece),
+        copy_ahead(stage + Rows * kChunk + swizzled(first + s, piece),
                    right + sample_offset(a, a.column_start, a.column_count, work.column + first + s));
     }
     end_copies();

@@ -1,4 +1,4 @@
-// What the kernels of near pairs share: records as they store them, the bound on the edit distance, and lists that many threads append to.
+// What the kernels of near pairs share: records as they store them, the bound on the edit distance, and lists of pairs.
 //
 // Glossary
 //   record     a sequence: a query or a target
@@ -72,16 +72,3 @@ struct NearCounters {
   uint32_t unwanted;    // pairs whose lengths are within the bound, but whose target is before the row's `wanted`
 };
 SAME_AS_ON_HOST(NearCounters);
-
-DEVICE int this_lane() { return static_cast<int>(threadIdx.x) % kLanes; }
-
-// Appends one entry to a list for every lane with `has`, and returns the index of the lane's own entry. Called by all lanes of a warp
-// together, as it takes one atomic addition per warp.
-DEVICE uint32_t append_index(uint32_t* length, bool has) {
-  const unsigned appending = __ballot_sync(kAllLanes, has);
-  if (appending == 0) return 0;
-  const int first = __ffs(static_cast<int>(appending)) - 1;
-  uint32_t index = 0;
-  if (this_lane() == first) index = atomicAdd(length, static_cast<uint32_t>(count_bits(appending)));
-  return __shfl_sync(kAllLanes, index, first) + count_bits(appending & ((1u << this_lane()) - 1));
-}

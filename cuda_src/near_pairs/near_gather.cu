@@ -16,10 +16,6 @@ struct NearGatherArgs {
 };
 SAME_AS_ON_HOST(NearGatherArgs);
 
-struct alignas(16) FourWords {
-  uint32_t word[4];
-};
-
 // The work is distributed over any number of threads.
 KERNEL(256, 1) near_gather(const NearGatherArgs a) {
   const int64_t threads = static_cast<int64_t>(gridDim.x) * blockDim.x,
@@ -28,8 +24,8 @@ KERNEL(256, 1) near_gather(const NearGatherArgs a) {
   for (int64_t k = thread; k < static_cast<int64_t>(count) * pieces; k += threads) {
     const int32_t item = static_cast<int32_t>(k / pieces);
     const uint32_t* from = item < a.row_count ? a.queries.sketches : a.targets.sketches;
-    reinterpret_cast<FourWords*>(a.sketches)[k] =
-        reinterpret_cast<const FourWords*>(from + static_cast<int64_t>(a.records[item]) * a.sketch_words)[k % pieces];
+    reinterpret_cast<SixteenBytes*>(a.sketches)[k] =
+        reinterpret_cast<const SixteenBytes*>(from + static_cast<int64_t>(a.records[item]) * a.sketch_words)[k % pieces];
   }
   for (int64_t item = thread; item < count; item += threads)
     a.sizes[item] = (item < a.row_count ? a.queries.sizes : a.targets.sizes)[a.records[item]];
