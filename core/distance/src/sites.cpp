@@ -20,6 +20,7 @@
 #include "alignment_scanner.hpp"
 #include "alleles.hpp"
 #include "calls.hpp"
+#include "core/common/src/owned_array.hpp"
 #include "core/sequences/src/letters.hpp"
 #include "table_cells.hpp"
 
@@ -344,12 +345,12 @@ NB_MODULE(_sites, m) {
       .def(
           "sites",
           [](const AlignmentScanner& self, bool varying, bool constant, bool missing, bool complete) {
-            auto* out = new std::vector<uint32_t>();
-            nb::capsule owner(out, [](void* p) noexcept { delete static_cast<std::vector<uint32_t>*>(p); });
+            std::vector<uint32_t> out;
             for (int64_t k = 0; k < self.length(); k++)
               if ((self.varies(k) ? varying : constant) && (self.has_missing(k) ? missing : complete))
-                out->push_back(static_cast<uint32_t>(k));
-            return nb::ndarray<nb::numpy, uint32_t, nb::ndim<1>>(out->data(), {out->size()}, owner);
+                out.push_back(static_cast<uint32_t>(k));
+            const size_t count = out.size();
+            return owned_array<nb::ndim<1>>(std::move(out), {count});
           },
           nb::arg("varying"), nb::arg("constant"), nb::arg("missing"), nb::arg("complete"),
           "Return uint32[]: the sites that vary, or are constant, among the calls, and have missing calls or none.")

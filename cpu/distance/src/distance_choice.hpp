@@ -7,23 +7,14 @@
 #include <tuple>
 #include <vector>
 
+#include "core/common/src/owned_array.hpp"
+
 namespace gpualign {
-
-template <class T, class Shape>
-using ChosenArray = nanobind::ndarray<nanobind::numpy, T, Shape>;
-
-// Moves elements into a NumPy array, without copying.
-template <class T, class Shape>
-ChosenArray<T, Shape> as_array(std::vector<T>&& elements, std::initializer_list<size_t> shape) {
-  auto* owned = new std::vector<T>(std::move(elements));
-  nanobind::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return ChosenArray<T, Shape>(owned->data(), shape, owner);
-}
 
 using TileCounts = nanobind::ndarray<const int32_t, nanobind::ndim<3>, nanobind::c_contig, nanobind::device::cpu>;
 using LongNumbers = nanobind::ndarray<const int64_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
-using Indices = ChosenArray<int32_t, nanobind::ndim<1>>;
-using ChosenCounts = ChosenArray<int32_t, nanobind::ndim<2>>;
+using Indices = nanobind::ndarray<nanobind::numpy, int32_t, nanobind::ndim<1>>;
+using ChosenCounts = nanobind::ndarray<nanobind::numpy, int32_t, nanobind::ndim<2>>;
 
 // Returns rows, columns and counts of the selected pairs, and the number of pairs with fewer than min_count: see `choose` of the module.
 inline std::tuple<Indices, Indices, ChosenCounts, int64_t> choose(TileCounts counts, LongNumbers weights, LongNumbers row_offsets,
@@ -64,9 +55,9 @@ inline std::tuple<Indices, Indices, ChosenCounts, int64_t> choose(TileCounts cou
       for (size_t p = 0; p < chosen_rows.size(); p++) chosen[next++] = of[k * pairs + chosen_rows[p] * columns + chosen_columns[p]];
   }
   const size_t pair_count = chosen_rows.size();
-  return {as_array<int32_t, nanobind::ndim<1>>(std::move(chosen_rows), {pair_count}),
-          as_array<int32_t, nanobind::ndim<1>>(std::move(chosen_columns), {pair_count}),
-          as_array<int32_t, nanobind::ndim<2>>(std::move(chosen), {static_cast<size_t>(kinds), pair_count}), too_few};
+  return {owned_array<nanobind::ndim<1>>(std::move(chosen_rows), {pair_count}),
+          owned_array<nanobind::ndim<1>>(std::move(chosen_columns), {pair_count}),
+          owned_array<nanobind::ndim<2>>(std::move(chosen), {static_cast<size_t>(kinds), pair_count}), too_few};
 }
 
 }  // namespace gpualign
