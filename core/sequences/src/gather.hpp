@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "large_pages.hpp"
+#include "core/common/src/large_pages.hpp"
 
 namespace gpualign {
 

@@ -7,7 +7,7 @@
 #include <new>
 #include <string_view>
 
-#include "large_pages.hpp"
+#include "core/common/src/large_pages.hpp"
 
 namespace gpualign {
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/common/src/large_pages.hpp"
 #include "growing_bytes.hpp"
-#include "large_pages.hpp"
 #include "letters.hpp"
 
 namespace gpualign {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "large_pages.hpp"
+#include "core/common/src/large_pages.hpp"
 
 namespace gpualign {
 

@@ -13,8 +13,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/common/src/large_pages.hpp"
 #include "cpu/alignment/src/kernels.hpp"
-#include "cpu/src/large_array.hpp"
 #include "cpu/src/work.hpp"
 #include "partition.hpp"
 

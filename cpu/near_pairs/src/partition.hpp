@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/common/src/large_pages.hpp"
 #include "cpu/alignment/src/kernels.hpp"
-#include "cpu/src/large_array.hpp"
 
 namespace gpualign {
 

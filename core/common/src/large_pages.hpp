@@ -1,7 +1,9 @@
-// Memory in large pages, if the system has them: creating many small pages takes longer than filling them.
+// Memory in large pages, if the system has them: creating many small pages takes longer than filling them, and with small pages each random
+// access also misses the TLB.
 #pragma once
 #include <cstddef>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -46,5 +48,18 @@ struct LargePages {
 
 template <class T>
 using LargeVector = std::vector<T, LargePages<T>>;
+
+struct FreeMemory {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+// An array that begins uninitialised.
+template <class T>
+using LargeArray = std::unique_ptr<T[], FreeMemory>;
+
+template <class T>
+LargeArray<T> large_array(size_t count) {
+  return LargeArray<T>(LargePages<T>().allocate(count ? count : 1));
+}
 
 }  // namespace gpualign
