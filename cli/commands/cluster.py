@@ -68,6 +68,7 @@ def cluster(
         start_for_pairs(params["device"], read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)
     from dataclasses import replace
 
+    from gpualign.cli.inputs.input_streams import check_stdin, open_inputs
     from gpualign.cli.inputs.precomputed_distances import in_order_of, read_precomputed
     from gpualign.cli.inputs.record_groups import read_ids
     from gpualign.cli.options.workers import find_resources
@@ -77,7 +78,7 @@ def cluster(
     from gpualign.jobs.cluster import ClusterOptions, prepare, prepare_precomputed
     from gpualign.jobs.devices.memory import default_memory
     from gpualign.jobs.member_alignments import align_members
-    from gpualign.jobs.output.atomic_files import OutputFiles, check_stdin, open_inputs
+    from gpualign.jobs.output.atomic_files import OutputFiles
     from gpualign.jobs.output.clusters import Clustered, cluster_spec, expected_clusters, opened_outputs
     from gpualign.jobs.output.run_summary import counts_of
     from gpualign.jobs.sequence_loading import read_inputs

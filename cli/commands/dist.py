@@ -122,6 +122,7 @@ def dist(
     from dataclasses import replace
 
     from gpualign.cli.inputs.genotype_files import column_files, files_of, open_calls, read_again, read_titles, samples_of
+    from gpualign.cli.inputs.input_streams import check_stdin
     from gpualign.cli.inputs.samples import sample_files, sample_filters
     from gpualign.cli.inputs.site_options import interval_files, site_filters
     from gpualign.cli.options.params import from_params
@@ -131,9 +132,10 @@ def dist(
     from gpualign.core.common.parameter_fractions import sites_or_fraction
     from gpualign.core.distance.metrics import MissingRule
     from gpualign.core.distance.tables.options import TableType
+    from gpualign.core.files.digests import digest_files
     from gpualign.core.sequences.ids import describe_shared
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
-    from gpualign.jobs.output.atomic_files import OutputFiles, check_stdin, digest_files
+    from gpualign.jobs.output.atomic_files import OutputFiles
     from gpualign.jobs.output.distances import check_value, distance_spec, write_distances
     from gpualign.jobs.output.run_identity import resume_policy_of
 

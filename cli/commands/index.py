@@ -47,11 +47,12 @@ def index(
       gpualign index swissprot.fasta.gz -o swissprot.gpa
       gpualign sw query.fa swissprot.gpa
     """
+    from gpualign.cli.inputs.input_streams import open_input
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.units import format_bytes
     from gpualign.jobs.index import build
-    from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, naming_output, open_input, output_path
+    from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, naming_output, output_path
     from gpualign.jobs.sequence_loading import ReadOptions
 
     messages = ConsoleReporter.of("index", quiet, log=log)

@@ -98,6 +98,7 @@ def nw(
     start_for_pairs("cpu" if cluster else params["device"], queries, others, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)
     from dataclasses import replace
 
+    from gpualign.cli.inputs.input_streams import check_stdin, open_inputs
     from gpualign.cli.inputs.record_groups import read_group_pairs
     from gpualign.cli.options.workers import find_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
@@ -106,7 +107,6 @@ def nw(
     from gpualign.core.scoring import matrices
     from gpualign.core.sequences.ids import describe_shared
     from gpualign.jobs.nw import NwOptions, prepare_filtered
-    from gpualign.jobs.output.atomic_files import check_stdin, open_inputs
     from gpualign.jobs.output.pairs import output_spec, write_every_pair
     from gpualign.jobs.output.run_summary import counts_of
     from gpualign.jobs.record_groups import check_groups

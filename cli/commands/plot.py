@@ -93,6 +93,7 @@ def plot(
     from pathlib import Path
 
     from gpualign.cli.inputs.distance_matrices import read_matrix
+    from gpualign.cli.inputs.input_streams import check_stdin
     from gpualign.cli.inputs.matrix_sizes import check_size
     from gpualign.cli.inputs.newick import read_tree
     from gpualign.cli.inputs.record_groups import read_columns, read_groups, read_order, split_columns
@@ -100,7 +101,7 @@ def plot(
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.suggestions import did_you_mean
     from gpualign.jobs.matrix_memory import DRAWING
-    from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, check_stdin, naming_output
+    from gpualign.jobs.output.atomic_files import OutputFiles, check_outputs, naming_output
     from gpualign.jobs.plotting.figure import Style
     from gpualign.jobs.plotting.heatmap import guess_kind, heatmap_of_matrix
     from gpualign.jobs.plotting.output import RowOrder, check_order, check_plot, check_style, check_text, write_plot

@@ -85,6 +85,7 @@ def sw(
     start_for_pairs("cpu" if cluster else params["device"], queries, targets, LOCAL_CELLS)  # beside the imports that follow
     from dataclasses import replace
 
+    from gpualign.cli.inputs.input_streams import check_stdin, open_inputs
     from gpualign.cli.options.params import from_params
     from gpualign.cli.options.workers import find_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
@@ -93,7 +94,6 @@ def sw(
     from gpualign.core.results.columns import fields_needing_descriptions
     from gpualign.core.scoring import matrices
     from gpualign.jobs import sw as search
-    from gpualign.jobs.output.atomic_files import check_stdin, open_inputs
     from gpualign.jobs.output.hits import hit_spec, write_hits
     from gpualign.jobs.output.run_summary import counts_of
     from gpualign.jobs.sequence_loading import read_inputs, read_with_index

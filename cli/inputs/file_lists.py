@@ -36,8 +36,9 @@ def input_files(argument: str) -> InputFiles:
     """
     if not argument.startswith(SIGN):
         return InputFiles((argument,))
+    from gpualign.cli.inputs.input_streams import open_input
     from gpualign.core.files.decompression import open_decompressed
-    from gpualign.jobs.output.atomic_files import STDIO, open_input
+    from gpualign.core.files.paths import STDIO
 
     listed = argument.removeprefix(SIGN)
     if not listed:

@@ -8,10 +8,11 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from gpualign.cli.inputs.file_lists import InputFiles
+from gpualign.cli.inputs.input_streams import open_input
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.readers.detection import CallFile, fileset_files, fileset_path
 from gpualign.core.files.decompression import open_decompressed
-from gpualign.jobs.output.atomic_files import STDIO, open_input
+from gpualign.core.files.paths import STDIO
 
 if TYPE_CHECKING:
     from gpualign.core.distance.calls import Samples

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gpualign.cli.inputs.input_streams import open_input
 from gpualign.core.clustering.edges import unique_edges
 from gpualign.core.clustering.precomputed import ListedPairs
 from gpualign.core.common.dataclass import dataclass
@@ -20,7 +21,6 @@ from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.matrix_text import Row, read_matrix_rows
 from gpualign.core.files.square_matrices import parse_number
 from gpualign.core.sequences.ids import refuse_control
-from gpualign.jobs.output.atomic_files import open_input
 
 _ENDS = ("query", "target")
 

@@ -8,13 +8,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from gpualign.cli.inputs.input_streams import open_input
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
+from gpualign.core.files.paths import STDIO
 from gpualign.core.sequences.ids import changed_ids, is_id_title
-from gpualign.jobs.output.atomic_files import STDIO, open_input
 from gpualign.jobs.plotting.quantities import Quantity, quantity_of
 from gpualign.jobs.record_groups import Grouping, group_pairs, grouping, match_ids, match_order
 

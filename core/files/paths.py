@@ -15,6 +15,12 @@ _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 _MAX_LINKS = 40
 """Maximum length of a chain of symbolic links, as in the operating system."""
 
+STDIO = "-"
+"""Name of standard input, and of standard output."""
+
+STDIN_NAME = "standard input"
+"""Name of standard input in messages."""
+
 INDEX_MAGIC = b"gpualign"
 """First bytes of every index file."""
 

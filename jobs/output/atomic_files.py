@@ -1,4 +1,4 @@
-"""Opens all user-named files; no other module does. Outputs appear under their final names only when complete, otherwise not at all."""
+"""Opens the output files named by users. They appear under their final names only when complete, otherwise not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.signals import cleaning_up, signals_deferred, uninterrupted
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener
-from gpualign.core.files.paths import descriptor_of, open_file
+from gpualign.core.files.paths import STDIO, descriptor_of
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker, NpyArray, NumberType
@@ -25,58 +25,11 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.commit import PendingFile
     from gpualign.jobs.output.run_identity import ResumePolicy
 
-STDIO = "-"
-STDIN_NAME = "standard input"
 _MAX_PACKERS = 4
 
 
 class ClosedPipe(RunError):
     """Raised if the reader of standard output or another pipe has closed the pipe."""
-
-
-@contextmanager
-def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
-    """Yield (binary stream, name for messages) for a file or, for "-", standard input. Raises `InputError` if opening fails."""
-    if path == STDIO:
-        yield sys.stdin.buffer, STDIN_NAME
-        return
-    with open_file(path) as stream:
-        yield stream, path
-
-
-def open_inputs(paths: Iterable[str]) -> Iterator[tuple[BinaryIO, str]]:
-    """Yield the same as `open_input` for each path in turn. Each file is closed when the next one is requested."""
-    for path in paths:
-        with open_input(path) as opened:
-            yield opened
-
-
-def check_stdin(*paths: str | None) -> None:
-    """Raise `InputError` if more than one input is standard input."""
-    if paths.count(STDIO) > 1:
-        raise InputError("only one input can be standard input")
-
-
-def digest_files(paths: Iterable[str]) -> str:
-    """Return the SHA-256, in hexadecimal, of the concatenated file digests, in the given order."""
-    import hashlib
-
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(bytes.fromhex(digest_file(path)[0]))
-    return digest.hexdigest()
-
-
-def digest_file(path: str) -> tuple[str, int]:
-    """Return (SHA-256 in hexadecimal, number of bytes) of the file content."""
-    import hashlib
-
-    digest, size = hashlib.sha256(), 0
-    with open_file(path) as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-            size += len(block)
-    return digest.hexdigest(), size
 
 
 def check_outputs(inputs: Iterable[object], outputs: Iterable[Path | None]) -> None:

@@ -16,10 +16,11 @@ from gpualign.core.distance.output.matrix import CondensedSink, MatrixSink
 from gpualign.core.distance.output.pairs import NearPairsSink, PairsSink, PairText
 from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.execution.pipeline import CheckpointListener
+from gpualign.core.files.paths import STDIO
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.jobs.devices.resources import AUTO
 from gpualign.jobs.options import check_distance
-from gpualign.jobs.output.atomic_files import STDIO, OutputFiles, naming_output
+from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 from gpualign.jobs.output.format_selection import check_condensed, container_of, pick_output, separator_of, with_separator
 from gpualign.jobs.output.matrices import opened_matrices, opened_sparse
 from gpualign.jobs.output.query_range import QueryRange

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from gpualign.core.common import signals
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.jobs.output.atomic_files import STDIN_NAME, STDIO, ClosedPipe, OutputFiles, check_writable, digest_file, naming_output
+from gpualign.core.files.digests import digest_file
+from gpualign.core.files.paths import STDIN_NAME, STDIO
+from gpualign.jobs.output.atomic_files import ClosedPipe, OutputFiles, check_writable, naming_output
 from gpualign.jobs.output.stages import PLANNING, WRITING
 
 if TYPE_CHECKING:

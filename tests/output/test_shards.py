@@ -307,7 +307,7 @@ def stopped_at_the_end(monkeypatch, *words):
     ("words", "digest"),
     [
         (["nw", "genes.fa"], "core.alignment.task_fingerprint.fingerprint"),
-        (["dist", "core.aln"], "jobs.output.atomic_files.digest_files"),
+        (["dist", "core.aln"], "core.files.digests.digest_files"),
     ],
 )
 def test_the_digest_of_the_input_is_taken_once(folder, eager, monkeypatch, words, digest):
