@@ -36,7 +36,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.file_pieces import Piece
 
-LAYOUT = 2
+LAYOUT = 3
 """Layout version of journals and their accompanying files."""
 
 
@@ -248,7 +248,10 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | No
         head = json.loads(lines[0])
         layout = head.pop("gpualign journal")
         if layout != LAYOUT:
-            raise InputError(f"{name}: expected a journal of layout {LAYOUT}, which this gpualign can resume, found layout {layout}")
+            raise InputError(
+                f"{name}: expected a journal of layout {LAYOUT}, which this gpualign can resume, found layout {layout}; resume with the"
+                f" gpualign that wrote it, or start from scratch without {parameter('resume')}"
+            )
         plain, checks = _unchained(lines)
         del head["check"]
         identity = identity_of(head)

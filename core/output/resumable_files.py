@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import BinaryIO
 
 from gpualign.core.output.background_file import BackgroundFile
@@ -19,6 +18,9 @@ class GrowingFile:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
+    def header_written(self) -> None:
+        pass
+
     def position(self) -> tuple[int, int, int]:
         """Return the file size three times: as file bytes, as bytes of text and as the end of the rows."""
         self._file.flush()
@@ -27,59 +29,66 @@ class GrowingFile:
 
 
 class TextFile:
-    """Writes plain text.
+    """Writes plain text. A run that resumes a file writes its header again, which is in the file already.
 
     resume_position: where this run resumes the file; None for a new file
-    muted: returns whether the text being written, which precedes the first row, is already in the file
+
+    Attributes:
+    file: the file
+    header: bytes of text before the first row, once `header_written` was called
     """
 
-    def __init__(self, file: BinaryIO, resume_position: ResumePosition | None, muted: Callable[[], bool]) -> None:
-        self._file = BackgroundFile(file)
-        self._muted = muted
-        self._known = resume_position[2] if resume_position else 0
-        self._end = (resume_position[1] if resume_position else 0) - self._known
-        self.bytes_written = 0
-        """Bytes written, including bytes that were already in the file."""
+    def __init__(self, file: BinaryIO, resume_position: ResumePosition | None) -> None:
+        self.file = file
+        self.header = 0
+        self._background = BackgroundFile(file)
+        self._in_header, self._is_resumed = True, resume_position is not None
+        _, text, self._known = resume_position or (0, 0, 0)
+        self._end = text - self._known
 
     def write(self, data: Text) -> None:
-        self.bytes_written += len(data)
-        if self._muted():
-            return
+        if self._in_header:
+            self.header += len(data)
+            if self._is_resumed:
+                return
         self._end += len(data)
         passed = min(self._known, len(data))
         self._known -= passed
-        self._file.write(data[passed:] if passed else data)
+        self._background.write(data[passed:] if passed else data)
+
+    def header_written(self) -> None:
+        self._in_header = False
 
     def position(self) -> tuple[int, int, int]:
         """Return (file size, size of the text, which is the same, offset in the text where the rows end), all in bytes."""
-        self._file.flush()
-        size = self._file.tell()
+        self._background.flush()
+        size = self._background.tell()
         return size, size, self._end
 
     def finish(self) -> None:
         """Write the remaining text; call after the last write."""
-        self._file.close()
+        self._background.close()
 
 
 class PackedFile:
     """Writes gzip-compressed text.
 
-    resume_position, muted: as in `TextFile`
+    resume_position: as in `TextFile`
     threads: compression threads
     """
 
-    def __init__(self, file: BinaryIO, resume_position: ResumePosition | None, muted: Callable[[], bool], threads: int) -> None:
+    def __init__(self, file: BinaryIO, resume_position: ResumePosition | None, threads: int) -> None:
         self._file = file
-        self._muted = muted
-        self._packed = (
-            BgzfWriter(file, (resume_position[1], resume_position[0]), resume_position[2], threads)
-            if resume_position
-            else BgzfWriter(file, threads=threads)
-        )
+        self._is_muted = resume_position is not None
+        size, text, known = resume_position or (0, 0, 0)
+        self._packed = BgzfWriter(file, (text, size), known, threads)
 
     def write(self, data: Text) -> None:
-        if not self._muted():
+        if not self._is_muted:
             self._packed.write(data)
+
+    def header_written(self) -> None:
+        self._is_muted = False
 
     def position(self) -> tuple[int, int, int]:
         """Return (bytes of complete members, bytes of text in these members, end of the rows)."""

@@ -19,7 +19,6 @@ from gpualign.core.files.paths import STDIO, descriptor_of
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker, NpyArray, NumberType
-    from gpualign.core.output.resumable_files import TextFile
     from gpualign.core.output.writer import ByteWriter
     from gpualign.jobs.output.checkpoint import CheckpointedOutput, TextKind
     from gpualign.jobs.output.commit import PendingFile
@@ -310,16 +309,6 @@ class OutputFiles:
         self._resumption.writes(name, GrowingFile(file))
         return file
 
-    def growing_text(self, name: str, beside: Path) -> tuple[TextFile, BinaryIO]:
-        """Return (writer, file) for an intermediate text file that grows row by row. name: name of the file among the output's files."""
-        from gpualign.core.output.resumable_files import TextFile
-
-        if self._resumption is None:
-            file = self.scratch(beside)
-            return TextFile(file, None, lambda: False), file
-        with naming_output(beside):
-            return self._resumption.text(TextFile, name)
-
     @contextmanager
     def rows(self, path: Path | None) -> Iterator[ByteWriter]:
         """Yield a text writer for output that grows row by row: a file (gzip if the suffix says so) or standard output (None)."""
@@ -331,7 +320,7 @@ class OutputFiles:
 
         kind: TextKind[PackedFile | TextFile] = partial(PackedFile, threads=_packers()) if path.suffix == ".gz" else TextFile
         with naming_output(path):
-            text, _ = self._resumption.text(kind, final=path)
+            text = self._resumption.text(kind, path)
         yield text
         text.finish()
 

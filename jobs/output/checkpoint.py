@@ -60,13 +60,16 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 class Growing(Protocol):
     """Writer for a file of a resumable output."""
 
+    def header_written(self) -> None:
+        """Called when everything before the first row has been written."""
+
     def position(self) -> tuple[int, int, int]:
         """Return (bytes, text, at) as defined in core/files/journal.py, after passing all data to the operating system."""
 
 
 W = TypeVar("W", bound=Growing)
 
-TextKind = Callable[[BinaryIO, ResumePosition | None, Callable[[], bool]], W]
+TextKind = Callable[[BinaryIO, ResumePosition | None], W]
 """Builds a text writer for a file: the signature of the writers in core/output/resumable_files.py."""
 
 
@@ -112,7 +115,6 @@ class CheckpointedOutput:
         self._counts: Callable[[], Mapping[str, int]] = dict  # counts of what this run has written
         self._summed: dict[str, int] = {}  # bytes of growing files that are covered by checksums of checkpoints
         self._summed_rows: int | None = None  # queries of arrays that are covered; None: not even the header of the array
-        self._muted = False
         self.rows = 0
         self._silent = False  # no journal is kept
         self._check = ""
@@ -174,7 +176,6 @@ class CheckpointedOutput:
         self._journal, self._resumed = journal, resumed
         self.rows = self._rows = self._summed_rows = resumed.rows
         self._summed = {name: size for name, (size, _, _) in resumed.files.items()}
-        self._muted = True
         journal.truncate(resumed.length)
         journal.seek(resumed.length)
         self._check = resumed.check
@@ -189,7 +190,7 @@ class CheckpointedOutput:
             part, size = self._lasting(name), sums[-1].size
             with _opened(part) as file:
                 actual = os.fstat(file.fileno()).st_size
-                if actual < size or (actual > size and name not in resumed.files):
+                if actual < size:
                     raise _damaged(part, f"has {actual:,} bytes, its journal says {size:,}")
                 for one in sums:
                     if one.piece.checksum(file.fileno()) != one.check:
@@ -231,12 +232,11 @@ class CheckpointedOutput:
         """Set the writer for a file."""
         self._stores[name].writer = writer
 
-    def text(self, kind: TextKind[W], name: str = "", final: Path | None = None) -> tuple[W, BinaryIO]:
-        """Return (a writer of this kind for growing text; its file). name, final: as for `store`."""
-        file, position = self.store(name, final)
-        text = kind(file, position, lambda: self._muted)
-        self.writes(name, text)
-        return text, file
+    def text(self, kind: TextKind[W], final: Path) -> W:
+        """Return a writer of this kind for the output itself, a growing text. final: its path."""
+        text = kind(*self.store("", final))
+        self.writes("", text)
+        return text
 
     def register_counts(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
         before = {} if self._resumed is None else self._resumed.counts
@@ -245,7 +245,9 @@ class CheckpointedOutput:
 
     def header_written(self) -> None:
         self._header_checkpoint = self._measure(self.rows)
-        self._muted = False
+        for store in self._stores.values():
+            if not isinstance(store.writer, NpyArray | None):
+                store.writer.header_written()
 
     def rows_written(self, rows: int) -> None:
         now = time.monotonic()

@@ -15,7 +15,6 @@ from gpualign.core.distance.output.base import DECIMALS
 from gpualign.core.distance.output.matrix import CondensedSink, MatrixSink
 from gpualign.core.distance.output.pairs import NearPairsSink, PairsSink, PairText
 from gpualign.core.distance.runner import DistanceTotals
-from gpualign.core.execution.pipeline import CheckpointListener
 from gpualign.core.files.paths import STDIO
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.jobs.devices.resources import AUTO
@@ -251,10 +250,10 @@ def write_distances(
             from gpualign.jobs.output.clusters import Clustered, opened_outputs
 
             write_clusters = stack.enter_context(opened_outputs(spec.clusters, files))
-        with naming_output(query_range.path), _opened_sink(spec, written, session, threads) as (sink, checkpoints):
+        with naming_output(query_range.path), _opened_sink(spec, written, session, threads) as sink:
             receiver = sink if write_clusters is None else ClusteringSink(sink, metric.is_integer, files.scratch)
             with messages.progress(rest.work, query_range.path, job.unit) as progress:
-                totals = written.run(messages.stages.timed(receiver), progress, checkpoints)
+                totals = written.run(messages.stages.timed(receiver), progress, session.checkpoints)
         if write_clusters is not None and isinstance(receiver, ClusteringSink):
             write_clusters(Clustered(written.samples.queries.ids, receiver.clustering, None, None, False))
             figures |= receiver.clustering.figures
@@ -273,9 +272,8 @@ def write_distances(
 @contextmanager
 def _opened_sink(
     spec: DistanceSpec, job: DistJob, session: OutputSession, threads: int
-) -> Iterator[tuple[PairsSink | MatrixSink | CondensedSink, CheckpointListener]]:
-    """Open the output, and yield a sink for the results and the listener to be notified of progress. The output is finished when the body
-    ends without an error."""
+) -> Iterator[PairsSink | MatrixSink | CondensedSink]:
+    """Open the output, and yield a sink for the results. The output is finished when the body ends without an error."""
     samples, metric, files = job.samples, job.prepared.task.metric, session.files
     if not spec.is_pair_list:
         count = 1 + spec.compared
@@ -284,17 +282,17 @@ def _opened_sink(
         with opened_matrices(matrices, files, samples.queries, samples.targets, threads, session.part) as (make, *others):
             make_compared = others[0] if others else None
             if spec.options.condensed:
-                yield CondensedSink(job.dtype, make, make_compared, session.rows), session.checkpoints
+                yield CondensedSink(job.dtype, make, make_compared, session.rows)
             else:
-                yield MatrixSink(job.dtype, make, make_compared, session.rows, threads=threads), session.checkpoints
+                yield MatrixSink(job.dtype, make, make_compared, session.rows, threads=threads)
     elif spec.container is not None:
         with files.binary(spec.path) as stream:
-            yield pairs_sink(spec, metric, stream), session.checkpoints
+            yield pairs_sink(spec, metric, stream)
     elif spec.layout is Layout.SPARSE:
         from gpualign.core.distance.output.arrow_sparse import CsrPairsSink
 
         with opened_sparse(spec.path, files, samples.queries, samples.targets, job.dtype, session.part) as spools:
-            yield CsrPairsSink(spools, job.dtype), session.checkpoints
+            yield CsrPairsSink(spools, job.dtype)
     else:
-        with session.text() as (lines, checkpoints):
-            yield pairs_sink(spec, metric, lines, threads), checkpoints
+        with session.text() as lines:
+            yield pairs_sink(spec, metric, lines, threads)

@@ -18,7 +18,6 @@ from gpualign.jobs.output.specs import Rows
 
 if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
-    from gpualign.core.execution.pipeline import CheckpointListener
     from gpualign.core.output.matrix_files import IdentifiedRecords
     from gpualign.core.output.pairs import PairsSink
     from gpualign.core.output.writer import ByteWriter
@@ -141,8 +140,8 @@ def opened_rows(
     filter: Filter | None = None,
     identity_definition: int = DEFAULT,
     threads: int = 1,
-) -> Iterator[tuple[PairsSink, CheckpointListener]]:
-    """Yield a sink that writes pairs to an output, and the listener to be notified of progress.
+) -> Iterator[PairsSink]:
+    """Yield a sink that writes pairs to an output.
 
     rows: row format; None: human-readable blocks
     width: returns the width, in characters, of a human-readable line in an output
@@ -153,10 +152,10 @@ def opened_rows(
     path = session.query_range.path
     if isinstance(rows, TypedTable):
         with session.files.binary(path) as stream:
-            yield rows_sink(stream, task, rows, path, width, filter, identity_definition), session.checkpoints
+            yield rows_sink(stream, task, rows, path, width, filter, identity_definition)
         return
-    with session.text() as (text, checkpoints):
-        yield rows_sink(text, task, rows, path, width, filter, identity_definition, threads), checkpoints
+    with session.text() as text:
+        yield rows_sink(text, task, rows, path, width, filter, identity_definition, threads)
 
 
 def rows_sink(

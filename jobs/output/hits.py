@@ -55,10 +55,10 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
             return
         rest = session.remaining(job)
         with (
-            opened_rows(session, job.task, spec.rows, messages.line_width) as (report, checkpoints),
+            opened_rows(session, job.task, spec.rows, messages.line_width) as report,
             messages.progress(rest.work, query_range.path, job.unit) as progress,
         ):
-            totals = rest.run(messages.stages.timed(report), progress, checkpoints)
+            totals = rest.run(messages.stages.timed(report), progress, session.checkpoints)
         messages.run_summary.resolve(scoring=job.task.scoring.name)
         earlier = session.done_before(job, rest)
         messages.run_summary.write(files, (job.hardware, job.kernel), {"sequences": job.sequences, **totals.with_earlier(*earlier)})

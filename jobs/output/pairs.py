@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.execution.pipeline import CheckpointListener
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.output.matrix_value import MatrixValue
 from gpualign.core.output.pairs import PairsSink
@@ -138,14 +137,14 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
                 messages.run_summary.write(files, None, {})
                 return
             rest = session.remaining(job)
-            with _opened_sink(spec, job, session, threads, messages.line_width) as (sink, checkpoints):
+            with _opened_sink(spec, job, session, threads, messages.line_width) as sink:
 
                 def counts() -> Mapping[str, int]:
                     return {} if sink.passed_pairs is None else {"pairs_kept": sink.passed_pairs}
 
-                before = checkpoints.register_counts(counts)
+                before = session.checkpoints.register_counts(counts)
                 with messages.progress(rest.work, query_range.path, job.unit) as progress:
-                    totals = rest.run(messages.stages.timed(sink), progress, checkpoints)
+                    totals = rest.run(messages.stages.timed(sink), progress, session.checkpoints)
             kept = {name: count + before.get(name, 0) for name, count in counts().items()}
         if picture is not None:
             from gpualign.jobs.plotting.heatmap import heatmap_of_alignments
@@ -164,29 +163,28 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
 @contextmanager
 def _opened_sink(
     spec: OutputSpec, job: PairsJob | NearJob, session: OutputSession, threads: int, width: Callable[[Path | None], int]
-) -> Iterator[tuple[AnySink, CheckpointListener]]:
-    """Open the output, and yield a sink for the results and the listener to be notified of progress. The output is finished when the body
-    ends without an error. width: as for `opened_rows`."""
+) -> Iterator[AnySink]:
+    """Open the output, and yield a sink for the results. The output is finished when the body ends without an error.
+
+    width: as for `opened_rows`
+    """
     task, files = job.task, session.files
     if spec.is_matrix:
         from gpualign.core.output.matrix import CondensedSink, MatrixSink
         from gpualign.jobs.output.matrices import opened_matrices
 
         with opened_matrices(spec.matrices, files, task.queries, task.targets, threads, session.part) as (make,):
-            condensed = spec.options.condensed
-            sink = (
-                CondensedSink(make, task, spec.value, session.rows)
-                if condensed
-                else MatrixSink(make, task, spec.value, threads, session.rows)
-            )
-            yield sink, session.checkpoints
+            if spec.options.condensed:
+                yield CondensedSink(make, task, spec.value, session.rows)
+            else:
+                yield MatrixSink(make, task, spec.value, threads, session.rows)
     elif spec.is_sparse:
         from gpualign.core.output.sparse import CsrSink, stored_dtype
         from gpualign.jobs.output.matrices import opened_sparse
 
         dtype = stored_dtype(spec.value.dtype(task), task)
         with opened_sparse(spec.path, files, task.queries, task.targets, dtype, session.part) as spools:
-            yield CsrSink(spools, task, spec.value, spec.filter), session.checkpoints
+            yield CsrSink(spools, task, spec.value, spec.filter)
     else:
         with opened_rows(session, task, spec.rows, width, spec.filter, spec.value.identity_definition, job.text_threads) as rows:
             yield rows

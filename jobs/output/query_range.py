@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.execution.pipeline import CheckpointListener
+from gpualign.core.common.errors import RunError
+from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener
 from gpualign.core.output.formats.registry import Results
 from gpualign.jobs.output.atomic_files import OutputFiles
 from gpualign.jobs.output.run_identity import ResumePolicy, can_resume
@@ -70,9 +71,14 @@ class QueryRange:
         part = None
         if self.shard is not None:
             note(self.shard.describe(self.span, self.queries, self.path))
-            from gpualign.jobs.output.shard_file import PartFile
+            from gpualign.jobs.output.shard_file import Description, PartFile
 
-            part = PartFile.of(files, self.path, resume_policy, self.shard, self.span, self.format)
+            assert self.path is not None  # check_shard() requires both
+            assert resume_policy is not None
+            if checkpoints is NO_CHECKPOINTS:
+                raise RunError(f"cannot write {self.path}: a part needs a file of its own, not a device or a pipe")
+            shard = self.shard.number, self.shard.count
+            part = PartFile(files, self.path, Description(resume_policy.identity(), shard, self.span, self.format))
         return OutputSession(self, files, files.rows_done, checkpoints, part)
 
 
@@ -96,7 +102,7 @@ class OutputSession:
     @property
     def rows(self) -> tuple[int, int] | None:
         """Queries in the part file, start and stop; None if the output itself is written."""
-        return None if self.part is None else self.part.span
+        return None if self.part is None else self.query_range.span
 
     def done_before(self, job: Job, rest: Job) -> tuple[int, int]:
         """Return the (pairs, work) of a job completed by earlier runs. rest: the job that remains for this run."""
@@ -109,12 +115,6 @@ class OutputSession:
         """Return the part of the whole job that remains to be done."""
         return self.query_range.restrict(job, self.done)
 
-    @contextmanager
-    def text(self) -> Iterator[tuple[ByteWriter, CheckpointListener]]:
-        """Yield a writer for text that grows query by query, and the listener to be notified of progress."""
-        if self.part is not None:
-            with self.part.rows(self.checkpoints) as growing:
-                yield growing
-            return
-        with self.files.rows(self.query_range.path) as stream:
-            yield stream, self.checkpoints
+    def text(self) -> AbstractContextManager[ByteWriter]:
+        """Return a context manager that yields a writer for text that grows query by query."""
+        return self.files.rows(self.query_range.path) if self.part is None else self.part.rows()

@@ -1,11 +1,11 @@
-"""Writes part files: the outputs of shards, to be read by `gpualign merge` (shard_merge.py).
+"""Part files: the outputs of shards, to be joined by `gpualign merge`. They are written here, and read.
 
-A part file is an uncompressed zip file, so that truncation is detected. Members:
+A part file begins with the output of a run with only these queries, as it grows in any run: the rows, including the header, or the first
+matrix. When it is complete, an uncompressed zip archive is appended, so that truncation and damage are detected. Members:
 
     part.json                    a `Description`
-    rows                         for rows: the output of a run with only these queries, including the header
-    NAME.npy                     for matrices: [queries][targets needed by any of the queries], or the part of the condensed matrix
-    counts, indices, data        for a sparse matrix: core/output/sparse.py
+    NAME.npy                     other matrices: [queries][targets needed by any of the queries], or the part of the condensed matrix
+    counts, indices, data        for a sparse matrix, of which nothing precedes the archive: core/output/sparse.py
     ids, or query_ids and target_ids     for matrices: one id per line, in output format
 """
 
@@ -13,33 +13,50 @@ from __future__ import annotations
 
 import io
 import json
+import math
+import os
 import shutil
+import struct
+import tokenize
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, field
+from dataclasses import asdict, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
+
+import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.execution.pipeline import CheckpointListener
-from gpualign.core.files.journal import Identity
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.files.journal import Identity, identity_of
+from gpualign.core.output.formats.registry import FORMATS
 from gpualign.core.output.matrix_files import IdentifiedRecords, id_lists, write_ids
 from gpualign.core.output.resumable_files import TextFile
 from gpualign.core.output.sparse import SPOOLS, Spools
+from gpualign.core.planning.sharding import MAX_SHARDS
 from gpualign.jobs.output.atomic_files import OutputFiles
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker, NumberType
-    from gpualign.jobs.output.run_identity import ResumePolicy
-    from gpualign.jobs.output.shards import Shard
     from gpualign.jobs.output.specs import MatrixSpec
 
-LAYOUT = 1
+LAYOUT = 2
 DESCRIPTION = "part.json"
-COPY_BYTES = 1 << 22
 
 ROWS, MATRIX, SPARSE = "rows", "matrix", "sparse"
+
+_COPY_BYTES = 1 << 22
+_MAX_DESCRIPTION = 1 << 20
+_MAX_DECIMALS = 17
+
+_DAMAGES = (
+    *(ValueError, TypeError, KeyError, AttributeError, ArithmeticError, EOFError, RuntimeError, SyntaxError),
+    *(zipfile.BadZipFile, struct.error, tokenize.TokenError),
+)
+"""Exceptions that zipfile, json and NumPy raise for damaged files."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +66,9 @@ class Description:
     identity: identity of the whole job
     shard: K, N
     span: queries in the shard, start and stop
-    content: ROWS, MATRIX or SPARSE
     format: output format
+    content: ROWS, MATRIX or SPARSE
+    body: member that precedes the archive: (name, bytes, CRC-32)
     header: bytes before the first row, if the content is ROWS
     names: as in `MatrixSpec`
     titles: as in `MatrixSpec`
@@ -63,8 +81,9 @@ class Description:
     identity: Identity
     shard: tuple[int, int]
     span: tuple[int, int]
-    content: str
     format: str
+    content: str = ROWS
+    body: tuple[str, int, int] = ("", 0, 0)
     header: int = 0
     names: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
@@ -74,69 +93,34 @@ class Description:
     dtype: str = ""
 
 
-class _HeaderMeasure:
-    """CheckpointListener that also measures the length of the text before the first row."""
-
-    def __init__(self, checkpoints: CheckpointListener, text: TextFile) -> None:
-        self._checkpoints = checkpoints
-        self._text = text
-        self.header = 0
-
-    def register_counts(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
-        return self._checkpoints.register_counts(counts)
-
-    def header_written(self) -> None:
-        self.header = self._text.bytes_written
-        self._checkpoints.header_written()
-
-    def rows_written(self, rows: int) -> None:
-        self._checkpoints.rows_written(rows)
-
-
 @dataclass
 class PartFile:
-    """A part file that is being written. A later run can resume the intermediate files from which the part file is built.
+    """A part file that is being written. A later run can resume it until the archive is appended.
 
     files: output files of the run
     path: path of the part file
-    identity: identity of the whole job
-    shard: K, N
-    span: queries in the shard, start and stop
-    format: output format
+    description: what is known of the content before the run
     """
 
     files: OutputFiles
     path: Path
-    identity: Identity
-    shard: tuple[int, int]
-    span: tuple[int, int]
-    format: str
+    description: Description
     _members: dict[str, BinaryIO] = field(default_factory=dict)
 
-    @classmethod
-    def of(
-        cls, files: OutputFiles, path: Path | None, resume_policy: ResumePolicy | None, shard: Shard, span: tuple[int, int], format: str
-    ) -> PartFile:
-        """Return the part file for a run. The output must have passed `check_shard`."""
-        assert path is not None
-        assert resume_policy is not None
-        return cls(files, path, resume_policy.identity(), (shard.number, shard.count), span, format)
-
     @contextmanager
-    def rows(self, checkpoints: CheckpointListener) -> Iterator[tuple[TextFile, CheckpointListener]]:
-        """Yield a row writer, and the listener to be notified of progress. Write the part file on exit."""
-        text, file = self.files.growing_text("rows", self.path)
-        self._members["rows"] = file
-        listener = _HeaderMeasure(checkpoints, text)
-        yield text, listener
-        text.finish()
-        self._write(Description(self.identity, self.shard, self.span, ROWS, self.format, listener.header))
+    def rows(self) -> Iterator[TextFile]:
+        """Yield a row writer, and append the archive on exit."""
+        with self.files.rows(self.path) as text:
+            assert isinstance(text, TextFile)
+            yield text
+        self._append("rows", text.file, content=ROWS, header=text.header)
 
     def arrays(self, names: Sequence[str]) -> list[ArrayMaker]:
-        """Return the array makers for the matrices."""
-        made = {name: self.files.array(name, None, self.path) for name in names}
-        self._members |= {f"{name}.npy": file for name, (_, file) in made.items()}
-        return [make for make, _ in made.values()]
+        """Return the array makers for the matrices, the first of which is the beginning of the part file."""
+        finals = [self.path, *[None] * (len(names) - 1)]
+        made = [self.files.array(name if final is None else "", final, self.path) for name, final in zip(names, finals, strict=True)]
+        self._members |= {f"{name}.npy": file for name, (_, file) in zip(names, made, strict=True)}
+        return [make for make, _ in made]
 
     def spools(self) -> Spools:
         """Return the spool files for a sparse matrix."""
@@ -145,25 +129,155 @@ class PartFile:
         return counts, indices, data
 
     def finish_matrices(self, spec: MatrixSpec, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
-        """Write the part file, once the matrices have been filled."""
+        """Append the archive, once the matrices have been filled."""
+        first = f"{spec.names[0]}.npy"
         self._add_ids(queries, targets)
-        of_matrices = spec.names, spec.titles, spec.decimals, targets is queries, spec.beside is not None
-        self._write(Description(self.identity, self.shard, self.span, MATRIX, self.format, 0, *of_matrices))
+        self._append(
+            first,
+            self._members.pop(first),
+            content=MATRIX,
+            names=spec.names,
+            titles=spec.titles,
+            decimals=spec.decimals,
+            triangle=targets is queries,
+            beside=spec.beside is not None,
+        )
 
     def finish_sparse(self, dtype: NumberType, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
         """Write the part file, once the spools have been filled. dtype: value type."""
         self._add_ids(queries, targets)
-        self._write(Description(self.identity, self.shard, self.span, SPARSE, self.format, dtype=dtype.str))
+        self._append("", self.files.open(self.path), content=SPARSE, dtype=dtype.str)
 
     def _add_ids(self, queries: IdentifiedRecords, targets: IdentifiedRecords) -> None:
         for name, records in id_lists(queries, targets).items():
             write_ids(ids := io.BytesIO(), records)
             self._members[name] = ids
 
-    def _write(self, description: Description) -> None:
-        with zipfile.ZipFile(self.files.open(self.path), "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+    def _append(self, body: str, file: BinaryIO, **content: Any) -> None:
+        """Append the archive to the part file. body: member name of what the file holds so far."""
+        file.flush()
+        size = checksum = 0
+        while data := os.pread(file.fileno(), _COPY_BYTES, size):
+            size, checksum = size + len(data), zlib.crc32(data, checksum)
+        file.seek(size)
+        description = replace(self.description, body=(body, size, checksum), **content)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
             archive.writestr(zipfile.ZipInfo(DESCRIPTION), json.dumps({"gpualign part": LAYOUT, **asdict(description)}))
-            for name, file in self._members.items():
-                file.seek(0)
+            for name, held in self._members.items():
+                held.seek(0)
                 with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
-                    shutil.copyfileobj(file, member, COPY_BYTES)
+                    shutil.copyfileobj(held, member, _COPY_BYTES)
+
+
+class PartFileReader:
+    """A part file from an earlier run. The file is open only while being read, so that any number of files can be merged.
+
+    Raises `InputError` if the file is not a part file, or is damaged.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            with zipfile.ZipFile(path) as archive:
+                self._members = {member.filename for member in archive.infolist() if member.compress_type == zipfile.ZIP_STORED}
+                raw = archive.open(DESCRIPTION).read(_MAX_DESCRIPTION)
+            fields = json.loads(raw)
+            layout = fields.pop("gpualign part")
+            if layout != LAYOUT:
+                raise InputError(
+                    f"{path}: a part file of layout {layout}; this gpualign merges layout {LAYOUT}: write it again, or merge with the"
+                    " gpualign that wrote it"
+                )
+            identity = identity_of(fields.pop("identity"))
+            values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+            self.description = Description(identity, **values)
+            _check(self.description)
+        except InputError:
+            raise
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}") from None
+        except _DAMAGES:
+            raise InputError(f"{path}: not a part file that {parameter('shard')} wrote, or a damaged one; write it again") from None
+
+    def has(self, name: str) -> bool:
+        """Return whether the part file has a member with this name."""
+        return name in self._members or name == self.description.body[0]
+
+    @contextmanager
+    def _member(self, name: str) -> Iterator[IO[bytes]]:
+        """Yield a member, whose checksum is checked at its end. Errors that are raised while it is being read become `InputError`."""
+        if not self.has(name):
+            raise InputError(f"{self.path}: damaged: {name!r} is missing; write it again")
+        try:
+            if name == self.description.body[0]:
+                about = zipfile.ZipInfo(name)
+                _, about.file_size, about.CRC = self.description.body
+                about.compress_size = about.file_size
+                with open(self.path, "rb") as file:
+                    yield cast("IO[bytes]", zipfile.ZipExtFile(file, "r", about))
+            else:
+                with zipfile.ZipFile(self.path) as archive, archive.open(name) as member:
+                    yield member
+        except OSError as error:
+            raise InputError(f"{self.path}: {error.strerror or error}") from None
+        except _DAMAGES:
+            raise InputError(f"{self.path}: damaged: {name!r} has changed since it was written; write it again") from None
+
+    def chunks(self, name: str, skip: int = 0) -> Iterator[bytes]:
+        """Yield the content of a member without the first `skip` bytes."""
+        with self._member(name) as member:
+            while data := member.read(_COPY_BYTES):
+                yield data[skip:]
+                skip = max(0, skip - len(data))
+
+    def lines(self, name: str) -> list[str]:
+        """Return the lines of a text member."""
+        return b"".join(self.chunks(name)).decode("utf-8", "surrogateescape").split("\n")[:-1]
+
+    def array_type(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """Return (shape, type) of an array member."""
+        with self._member(name) as member:
+            return _array_head(member)
+
+    def rows(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        """Yield (first row, rows) of an array member in blocks of about `nbytes`. Raises `InputError` for a different shape or type."""
+        row_bytes = math.prod(shape[1:]) * dtype.itemsize
+        step = max(1, nbytes // max(1, row_bytes))
+        with self._member(name) as member:
+            if _array_head(member) != (shape, dtype):
+                raise ValueError("another array")
+            for start in range(0, shape[0], step):
+                count = min(step, shape[0] - start)
+                yield start, np.frombuffer(member.read(count * row_bytes), dtype).reshape(count, *shape[1:])
+            if member.read(1):  # which also checks the checksum
+                raise ValueError("more values")
+
+
+def _array_head(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    if np.lib.format.read_magic(member) != (1, 0):
+        raise ValueError("version")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
+    if fortran or dtype not in (np.int32, np.int64, np.float64) or len(shape) not in (1, 2):
+        raise ValueError("no matrix")
+    return shape, dtype
+
+
+def _check(d: Description) -> None:
+    """Raise one of `_DAMAGES` if the description contradicts itself."""
+    (number, count), (start, stop), (body, size, checksum) = d.shard, d.span, d.body
+    numbers = number, count, start, stop, size, checksum, d.header, d.decimals
+    consistent = (
+        all(type(number) is int and number >= 0 for number in numbers)
+        and 1 <= number <= count <= MAX_SHARDS
+        and start <= stop <= d.identity.rows
+        and d.content in (ROWS, MATRIX, SPARSE)
+        and d.format in FORMATS
+        and d.decimals <= _MAX_DECIMALS
+        and isinstance(body, str)
+        and len(d.names) == len(d.titles) <= 2
+        and all(isinstance(text, str) for text in (*d.names, *d.titles))
+        and (d.content != MATRIX or len(d.names) > d.beside)
+        and (d.content != SPARSE or np.dtype(d.dtype) in (np.int32, np.int64, np.float64))
+    )
+    if not consistent:
+        raise ValueError("out of range")

@@ -1,162 +1,30 @@
-"""Reads the part files to be merged, and checks that they belong together. shard_file.py describes the format."""
+"""Joins part files of shards (shard_file.py) into the output of the whole job."""
 
 from __future__ import annotations
 
-import json
-import math
-import struct
-import tokenize
-import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import repeat
-from typing import IO, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
-from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.files.journal import identity_of
-from gpualign.core.output.formats.registry import FORMATS
-from gpualign.core.planning.sharding import MAX_SHARDS
-from gpualign.jobs.output.shard_file import COPY_BYTES, DESCRIPTION, LAYOUT, MATRIX, ROWS, SPARSE, Description
+from gpualign.core.common.errors import InputError
+from gpualign.core.output.matrix_files import condensed_start, id_list_names
+from gpualign.core.output.mirroring import MatrixFiller
+from gpualign.core.output.sparse import SPOOLS
+from gpualign.core.sequences.ids import Names
+from gpualign.jobs.devices.resources import Resources
+from gpualign.jobs.output.atomic_files import OutputFiles
+from gpualign.jobs.output.distances import compared_path
+from gpualign.jobs.output.matrices import opened_matrices, opened_sparse
+from gpualign.jobs.output.shard_file import MATRIX, ROWS, PartFileReader
+from gpualign.jobs.output.specs import MatrixSpec
 
-_MAX_DESCRIPTION = 1 << 20
-_MAX_DECIMALS = 17
+if TYPE_CHECKING:
+    from gpualign.core.output.matrix_files import ArrayMaker
 
-_DAMAGES = (
-    *(ValueError, TypeError, KeyError, AttributeError, ArithmeticError, EOFError, RuntimeError, SyntaxError),
-    *(zipfile.BadZipFile, struct.error, tokenize.TokenError),
-)
-"""Exceptions that zipfile, json and NumPy raise for damaged files."""
-
-
-class PartFileReader:
-    """A part file from an earlier run. The file is open only while being read, so that any number of files can be merged.
-
-    Raises `InputError` if the file is not a part file, or is damaged.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        try:
-            with zipfile.ZipFile(path) as archive:
-                self._members = {member.filename for member in archive.infolist() if member.compress_type == zipfile.ZIP_STORED}
-                raw = archive.open(DESCRIPTION).read(_MAX_DESCRIPTION)
-            fields = json.loads(raw)
-            layout = fields.pop("gpualign part")
-            if layout != LAYOUT:
-                raise InputError(f"{path}: a part file of layout {layout}; this gpualign merges layout {LAYOUT}")
-            identity = identity_of(fields.pop("identity"))
-            values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
-            self.description = Description(identity, **values)
-            _check(self.description)
-        except InputError:
-            raise
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror or error}") from None
-        except _DAMAGES:
-            raise InputError(f"{path}: not a part file that {parameter('shard')} wrote, or a damaged one; write it again") from None
-
-    def has(self, name: str) -> bool:
-        """Return whether the part file has a member with this name."""
-        return name in self._members
-
-    def _pieces(self, name: str, sizes: Callable[[IO[bytes]], Iterator[int]]) -> Iterator[bytes]:
-        """Yield the content of a member in pieces. A short piece marks the end of the member.
-
-        sizes: yields the size of each piece; may itself read from the member first, for example a header
-        """
-        if not self.has(name):
-            raise InputError(f"{self.path}: damaged: {name!r} is missing; write it again")
-        try:
-            with zipfile.ZipFile(self.path) as archive, archive.open(name) as member:
-                for size in sizes(member):
-                    yield member.read(size)
-        except InputError:
-            raise
-        except OSError as error:
-            raise InputError(f"{self.path}: {error.strerror or error}") from None
-        except _DAMAGES:
-            raise self._damaged(name) from None
-
-    def _damaged(self, name: str) -> InputError:
-        return InputError(f"{self.path}: damaged: {name!r} has changed since it was written; write it again")
-
-    def chunks(self, name: str, skip: int = 0) -> Iterator[bytes]:
-        """Yield the content of a member without the first `skip` bytes."""
-        for data in self._pieces(name, lambda member: repeat(COPY_BYTES)):
-            if not data:
-                return
-            yield data[skip:]
-            skip = max(0, skip - len(data))
-
-    def lines(self, name: str) -> list[str]:
-        """Return the lines of a text member."""
-        return b"".join(self.chunks(name)).decode("utf-8", "surrogateescape").split("\n")[:-1]
-
-    def array_type(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        """Return (shape, type) of an array member."""
-        heads = []
-
-        def look(member: IO[bytes]) -> Iterator[int]:
-            heads.append(_array_head(member))
-            yield 0
-
-        for _ in self._pieces(name, look):
-            pass
-        return heads[0]
-
-    def rows(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-        """Yield (first row, rows) of an array member in blocks of about `nbytes`. Raises `InputError` for a different shape or type."""
-        row_bytes = math.prod(shape[1:]) * dtype.itemsize
-        step = max(1, nbytes // max(1, row_bytes))
-        starts = range(0, shape[0], step)
-
-        def sizes(member: IO[bytes]) -> Iterator[int]:
-            if _array_head(member) != (shape, dtype):
-                raise ValueError("another array")
-            for start in starts:
-                yield min(step, shape[0] - start) * row_bytes
-            yield 1  # reading on checks the checksum
-
-        for start, raw in zip((*starts, None), self._pieces(name, sizes), strict=True):
-            if start is None:
-                if raw:
-                    raise self._damaged(name)
-            elif len(raw) != (count := min(step, shape[0] - start)) * row_bytes:
-                raise self._damaged(name)
-            else:
-                yield start, np.frombuffer(raw, dtype).reshape(count, *shape[1:])
-
-
-def _array_head(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    if np.lib.format.read_magic(member) != (1, 0):
-        raise ValueError("version")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
-    if fortran or dtype not in (np.int32, np.int64, np.float64) or len(shape) not in (1, 2):
-        raise ValueError("no matrix")
-    return shape, dtype
-
-
-def _check(d: Description) -> None:
-    """Raise one of `_DAMAGES` if the description contradicts itself."""
-    (number, count), (start, stop) = d.shard, d.span
-    numbers = number, count, start, stop, d.header, d.decimals
-    consistent = (
-        all(type(number) is int and number >= 0 for number in numbers)
-        and 1 <= number <= count <= MAX_SHARDS
-        and start <= stop <= d.identity.rows
-        and d.content in (ROWS, MATRIX, SPARSE)
-        and d.format in FORMATS
-        and d.decimals <= _MAX_DECIMALS
-        and len(d.names) == len(d.titles) <= 2
-        and all(isinstance(text, str) for text in (*d.names, *d.titles))
-        and (d.content != MATRIX or len(d.names) > d.beside)
-        and (d.content != SPARSE or np.dtype(d.dtype) in (np.int32, np.int64, np.float64))
-    )
-    if not consistent:
-        raise ValueError("out of range")
+_READ_BYTES = 64 << 20
 
 
 def order_parts(parts: Sequence[PartFileReader]) -> list[PartFileReader]:
@@ -166,7 +34,7 @@ def order_parts(parts: Sequence[PartFileReader]) -> list[PartFileReader]:
     for part in parts:
         description = part.description
         first.identity.check(description.identity, part.path, "merge parts of one command and one input")
-        same_job = replace(description, identity=first.identity, shard=(1, description.shard[1]), span=first.span)
+        same_job = replace(description, identity=first.identity, shard=(1, description.shard[1]), span=first.span, body=first.body)
         if same_job != replace(first, shard=(1, first.shard[1])):
             one, other = (f"a part of {d.shard[1]:,}, as {d.format}" for d in (description, first))
             raise InputError(f"{part.path}: {one}; {parts[0].path} is {other}")
@@ -183,3 +51,83 @@ def order_parts(parts: Sequence[PartFileReader]) -> list[PartFileReader]:
     if any(part.description.span[0] != stop for part, stop in zip(ordered, stops, strict=False)) or stops[-1] != first.identity.rows:
         raise InputError(f"{parts[0].path}: damaged: the parts together do not hold every query; write them again")
     return ordered
+
+
+def write_merged(parts: Sequence[PartFileReader], path: Path | None, files: OutputFiles) -> None:
+    """Write the output of the whole job. parts: as returned by `order_parts`; path: None: standard output."""
+    content = parts[0].description.content
+    if content == ROWS:
+        with files.text(path) as out:
+            for part in parts:
+                for data in part.chunks("rows", skip=0 if part is parts[0] else part.description.header):
+                    out.write(data)
+    elif content == MATRIX:
+        _merge_matrices(parts, path, files)
+    else:
+        _merge_sparse(parts, path, files)
+
+
+def _names(part: PartFileReader) -> tuple[Names, Names]:
+    """Return the query names and target names; for one set, both are the same object."""
+    lists = [Names(part.lines(name)) for name in id_list_names(part.has("ids"))]
+    if len(lists[0]) != part.description.identity.rows:
+        raise InputError(
+            f"{part.path}: damaged: it has {len(lists[0]):,} ids for {part.description.identity.rows:,} queries; write it again"
+        )
+    return lists[0], lists[-1]
+
+
+def _merge_sparse(parts: Sequence[PartFileReader], path: Path | None, files: OutputFiles) -> None:
+    dtype, (queries, targets) = np.dtype(parts[0].description.dtype), _names(parts[0])
+    with opened_sparse(path, files, queries, targets, dtype) as spools:
+        for name, spool in zip(SPOOLS, spools, strict=True):
+            for part in parts:
+                for piece in part.chunks(name):
+                    spool.write(piece)
+        counts, indices, data = spools
+        _check_counts(counts, len(queries), {indices.tell() / 4, data.tell() / dtype.itemsize}, parts[0].path)
+
+
+def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -> None:
+    """Raise `InputError` if a row number in `counts` is out of range, or if the total count differs from the array lengths (`lengths`)."""
+    size, total, valid = counts.tell(), 0, True
+    counts.seek(0)
+    while valid and size % 16 == 0 and (piece := counts.read(_READ_BYTES)):
+        numbers, pairs = np.frombuffer(piece, np.int64).reshape(-1, 2).T
+        valid = bool(numbers.min() >= 0 and numbers.max() < rows and pairs.min() >= 0 and pairs.max() <= max(lengths))
+        total += int(pairs.sum())
+    if size % 16 or not valid or lengths != {total}:
+        raise InputError(f"{name}: damaged: this part and the others do not hold the expected number of pairs; write them again")
+
+
+def _merge_matrices(parts: Sequence[PartFileReader], path: Path | None, files: OutputFiles) -> None:
+    description = parts[0].description
+    beside = compared_path(path) if description.beside and path is not None else None
+    spec = MatrixSpec(description.format, path, beside, description.names, description.titles, description.decimals)
+    queries, targets = _names(parts[0])
+    with opened_matrices(spec, files, queries, targets, Resources().host_threads) as makes:
+        for name, make in zip(description.names, makes, strict=True):
+            _join(parts, name, make, (len(queries), len(targets)))
+
+
+def _join(parts: Sequence[PartFileReader], name: str, make: ArrayMaker, shape: tuple[int, int]) -> None:
+    """Join the parts of the matrix with this `shape`, or of the condensed matrix for as many records."""
+    stored_shape, dtype = parts[0].array_type(f"{name}.npy")
+    condensed = len(stored_shape) == 1
+    whole = make((condensed_start(shape[0], shape[0]),) if condensed else shape, dtype)
+    out = whole.values
+    placement = None if condensed else MatrixFiller(whole, parts[0].description.triangle, Resources().host_threads)
+    for part in parts:
+        start, stop = part.description.span
+        first = condensed_start(start, shape[0]) if condensed else start
+        column = start if part.description.triangle else 0
+        expected = (condensed_start(stop, shape[0]) - first,) if condensed else (stop - start, shape[1] - column)
+        for at, values in part.rows(f"{name}.npy", expected, dtype, _READ_BYTES):
+            if placement is None:
+                whole.reserve(first + at + len(values))
+                out[first + at : first + at + len(values)] = values
+            else:
+                placement.place(values, (first + at, first + at + len(values)), (column, shape[1]))
+    if placement is not None:
+        placement.finish()
+    whole.flush()

@@ -201,7 +201,8 @@ def array_case(rng):
 def _redescribed(rng, data):
     """A part that says something else of itself, under right checksums."""
     file = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as whole, zipfile.ZipFile(file, "w") as changed:
+    with zipfile.ZipFile(io.BytesIO(data)) as whole, zipfile.ZipFile(file, "a") as changed:
+        file.write(data[: json.loads(whole.read("part.json"))["body"][1]])
         for name in whole.namelist():
             content = whole.read(name)
             if name == "part.json":

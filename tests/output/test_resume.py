@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 
 import numpy as np
 import pytest
@@ -130,7 +131,7 @@ def test_what_stands_in_rows_that_are_yet_to_be_written_does_not_stay(folder, tm
     words = small(["nw", "genes.fa", "--shard", "1/2", "-o", "x.npy"])
     assert run(words, whole).returncode == 0
     assert interrupt_with_a_mark(words, broken, signal.SIGKILL)[0] == -9
-    part = broken / "x.npy.1-of-2.part.scores.part"
+    part = broken / "x.npy.1-of-2.part.part"
     rows = np.load(part).shape[0]
     with open(part, "r+b") as file:
         file.seek(-part.stat().st_size // rows, os.SEEK_END)
@@ -292,6 +293,33 @@ def test_killed_between_names_it_ends_with_the_same_bytes(small_folder, tmp_path
     # Each file that is to be seen, what it was made of, and the journal, behind its last line.
     made = {"dist npy": 3, "npz": 2, "share of csr": 4}[name]
     assert said == [False, *[True] * (made + 1)]
+
+
+APPENDED = {
+    "rows": ["nw", "short.fa", "-o", "x.tsv", "--shard", "1/2"],
+    "npy": ["nw", "short.fa", "-o", "x.npy", "--shard", "1/2"],
+    "dist npz": ["dist", "some.aln", "--compared", "-o", "x.npz", "--shard", "2/2"],
+}
+
+
+@pytest.mark.parametrize("name", APPENDED)
+def test_a_share_killed_while_its_description_is_appended_ends_with_the_same_bytes(small_folder, tmp_path, monkeypatch, name):
+    words = [*APPENDED[name], "--device", "cpu"]
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    for where in (whole, broken):
+        where.mkdir()
+        link(small_folder, where)
+    assert run(words, whole).returncode == 0
+    dies = "import os, zipfile; zipfile.ZipFile.close = lambda self: (self.fp.flush(), os._exit(9));"
+    assert patched(dies, words, broken).returncode == 9
+    (part,) = outputs(whole)
+    grown, complete = ((where / name).stat().st_size for where, name in ((broken, f"{part}.part"), (whole, part)))
+    assert zipfile.is_zipfile(whole / part)
+    with zipfile.ZipFile(whole / part) as archive:
+        assert json.loads(archive.read("part.json"))["body"][1] < grown < complete
+    monkeypatch.chdir(broken)
+    assert "only the final step remains" in gpualign_here(*words, "--resume")[1]
+    assert outputs(broken) == outputs(whole)
 
 
 COUNTED = {

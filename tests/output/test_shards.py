@@ -1,9 +1,11 @@
 """Jobs in shares: merged they are the same bytes as one run."""
 
+import io
 import json
 import shutil
 import subprocess
 import zipfile
+import zlib
 from importlib import import_module
 from itertools import pairwise
 
@@ -173,16 +175,26 @@ def test_damaged_parts_are_refused(made, tmp_path, rng, monkeypatch):
                 (tmp_path / name).unlink()
 
 
-def test_a_part_of_another_layout_is_refused(made, tmp_path):
-    with zipfile.ZipFile(made / PARTS[0]) as archive:
-        described, rows = json.loads(archive.read("part.json")), archive.read("rows")
-    described["gpualign part"] = 2
-    with zipfile.ZipFile(tmp_path / "a.part", "w") as archive:
+def rewrite(part, path, changes=None, body=lambda data: data):
+    """Write a part again, its description and what precedes the archive changed, under right checksums."""
+    with zipfile.ZipFile(part) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    described = json.loads(members.pop("part.json"))
+    name, size, _ = described["body"]
+    path.write_bytes(data := body(part.read_bytes()[:size]))
+    described |= {"body": [name, len(data), zlib.crc32(data)], **(changes or {})}
+    with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("part.json", json.dumps(described))
-        archive.writestr("rows", rows)
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+@pytest.mark.parametrize("layout", [1, 3])
+def test_a_part_of_another_layout_is_refused(made, tmp_path, layout):
+    rewrite(made / PARTS[0], tmp_path / "a.part", {"gpualign part": layout})
     done = run(["merge", "a.part", "-o", "x.tsv"], tmp_path, check=False)
     assert done.returncode == 2
-    assert "a.part: a part file of layout 2; this gpualign merges layout 1" in done.stderr
+    assert f"a.part: a part file of layout {layout}; this gpualign merges layout 2" in done.stderr
 
 
 DESCRIBED = [
@@ -200,6 +212,13 @@ DESCRIBED = [
     ("x.tsv", {"identity": {"version": "1"}}),
     ("x.tsv", {"identity": []}),
     ("x.tsv", {"more": 1}),
+    ("x.tsv", {"body": []}),
+    ("x.tsv", {"body": ["rows", -1, 0]}),
+    ("x.tsv", {"body": ["rows", 2**70, 0]}),
+    ("x.tsv", {"body": ["rows", 5, 0]}),
+    ("x.tsv", {"body": ["other", 0, 0]}),
+    ("x.tsv", {"body": ["", 0, 0]}),
+    ("x.tsv", {"body": [["rows"], 0, 0]}),
     ("y.npy", {"names": ["other"]}),
     ("y.npy", {"names": []}),
     ("y.npy", {"names": [["scores"]]}),
@@ -212,11 +231,7 @@ DESCRIBED = [
 @pytest.mark.parametrize(("name", "changes"), DESCRIBED)
 def test_what_a_part_says_of_itself_is_checked(made, tmp_path, name, changes):
     """Whoever writes right checksums may say what he likes."""
-    whole = made / f"{name}.1-of-3.part"
-    with zipfile.ZipFile(whole) as archive, zipfile.ZipFile(tmp_path / "a.part", "w") as changed:
-        for member in archive.namelist():
-            data = archive.read(member)
-            changed.writestr(member, json.dumps(json.loads(data) | changes) if member == "part.json" else data)
+    rewrite(made / f"{name}.1-of-3.part", tmp_path / "a.part", changes)
     parts = [str(tmp_path / "a.part"), *(str(made / f"{name}.{k}-of-3.part") for k in (2, 3))]
     with pytest.raises(InputError, match=r"a\.part"):
         merge.callback(parts, str(tmp_path / name), log=None, quiet=True)
@@ -224,15 +239,13 @@ def test_what_a_part_says_of_itself_is_checked(made, tmp_path, name, changes):
 
 
 def test_arrays_of_another_type_or_size_are_refused(made, tmp_path):
-    whole = made / "y.npy.2-of-3.part"
     for change in (lambda values: values.astype(float), lambda values: values[:, 1:], lambda values: values[:, :0]):
-        with zipfile.ZipFile(whole) as archive, zipfile.ZipFile(tmp_path / "a.part", "w") as changed:
-            for member in archive.namelist():
-                with changed.open(member, "w") as file:
-                    if member == "scores.npy":
-                        np.save(file, change(np.load(archive.open(member))))
-                    else:
-                        file.write(archive.read(member))
+
+        def saved(data, change=change):
+            np.save(file := io.BytesIO(), change(np.load(io.BytesIO(data))))
+            return file.getvalue()
+
+        rewrite(made / "y.npy.2-of-3.part", tmp_path / "a.part", body=saved)
         done = run(["merge", made / "y.npy.1-of-3.part", "a.part", made / "y.npy.3-of-3.part", "-o", "y.npy"], tmp_path, check=False)
         assert done.returncode == 2, done.stderr
         assert "a.part: damaged: 'scores.npy' has changed since it was written" in done.stderr
