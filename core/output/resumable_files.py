@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from gpualign.core.output.background_file import BackgroundFile
 from gpualign.core.output.bgzf import BgzfWriter
@@ -10,6 +10,16 @@ from gpualign.core.output.writer import Text
 
 ResumePosition = tuple[int, int, int]
 """Position at which a run resumes a file: bytes kept, bytes of text in the kept bytes, and bytes of this text that are written again."""
+
+
+class Growing(Protocol):
+    """Writer for a file that grows row by row."""
+
+    def header_written(self) -> None:
+        """Called when everything before the first row has been written."""
+
+    def position(self) -> tuple[int, int, int]:
+        """Return (bytes, text, at) as defined in core/files/journal.py, after passing all data to the operating system."""
 
 
 class GrowingFile:

@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -20,7 +20,7 @@ from gpualign.core.files.paths import STDIO, descriptor_of
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker, NpyArray, NumberType
     from gpualign.core.output.writer import ByteWriter
-    from gpualign.jobs.output.checkpoint import CheckpointedOutput, TextKind
+    from gpualign.jobs.output.checkpoint import CheckpointedOutput
     from gpualign.jobs.output.commit import PendingFile
     from gpualign.jobs.output.run_identity import ResumePolicy
 
@@ -138,13 +138,12 @@ class OutputFiles:
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
         self._stack = ExitStack()
-        self._pending: list[PendingFile] = []
+        self._files: list[PendingFile] = []
         self._direct: list[Path | None] = []  # written directly: standard output, devices and pipes
         self._complete: list[Path] = []  # files of an earlier run that had yet to be renamed only
-        self._resumption: CheckpointedOutput | None = None
-        self._resumed: Path | None = None
+        self._checkpoints: CheckpointedOutput | None = None
         self._refused = False  # the input was wrong: nothing to resume
-        self._succeeded = False
+        self._committed = False
 
     def __enter__(self) -> OutputFiles:
         self._guard = cleaning_up(self._delete_uncommitted)
@@ -156,7 +155,6 @@ class OutputFiles:
         try:
             if kind is None:
                 self._commit()
-                self._succeeded = True
         finally:
             try:
                 self._delete_uncommitted()
@@ -166,56 +164,64 @@ class OutputFiles:
     def _delete_uncommitted(self) -> None:
         """Delete uncommitted files, except the files that a later run can resume. Idempotent: called again if a signal arrives while it is
         running or before its first step."""
-        completed = self._resumption is not None and self._resumption.completed  # says the journal: a later run can rename them
-        for one in self._pending:
-            try:
+        checkpoints = self._checkpoints
+        if checkpoints is not None:
+            checkpoints.stop(keep_resumable=not self._committed and not self._refused)
+        for one in self._files:
+            with suppress(OSError):  # a full disk: only what checkpoints record matters
                 one.file.close()
-            except OSError:
-                pass  # a full disk: the part file is deleted anyway
-            if not completed:
+            if not self._committed and (checkpoints is None or not checkpoints.keeps(one)):
                 one.part.unlink(missing_ok=True)
-        if self._resumption is not None:
-            self._resumption.close(keep_resumable=not self._succeeded and not self._refused)
+        if checkpoints is not None:
+            checkpoints.close()
         try:
             self._stack.close()
         except OSError:
-            if self._succeeded:
+            if self._committed:
                 raise  # otherwise an error with the same message is being raised
 
     def _commit(self) -> None:
         """Commit all files, once everything is written. With a journal, nothing is lost if the run or machine dies midway (commit.py)."""
-        resumption, output = self._resumption, self._resumed
-        files = [*self._pending, *(resumption.stores if resumption else ())]
-        if not files and resumption is None:
-            return  # all of it went to standard output, a device or a pipe
-        for one in files:
+        checkpoints, output = self._checkpoints, self._output
+        if not self._files and checkpoints is None:
+            self._committed = True  # all of it went to standard output, a device or a pipe
+            return
+        for one in self._files:
             with naming_output(one.final or output):
                 one.file.flush()
-                if resumption is not None and resumption.has_journal and one.final is not None:
+                if checkpoints is not None and checkpoints.has_journal and one.final is not None:
                     os.fsync(one.file.fileno())
         beside: list[PendingFile] = []
         elsewhere: list[PendingFile] = []  # not in the journal: pictures
-        for one in files:
+        for one in sorted(self._files, key=lambda one: one.name is not None):
             (beside if output is not None and (one.final or output).parent == output.parent else elsewhere).append(one)
         with uninterrupted():
             self._rename((one.part, one.final) for one in elsewhere)
-            if resumption is not None:
+            if checkpoints is not None:
                 with naming_output(output):
-                    resumption.complete(beside)
+                    checkpoints.complete(beside)
             self._rename((one.part, one.final) for one in beside)
-            self._finish(one.final.parent for one in files if one.final is not None)
+            self._finish(one.final.parent for one in self._files if one.final is not None)
+            self._committed = True
+
+    @property
+    def _output(self) -> Path | None:
+        """Path of the resumable output; None: no output is resumable."""
+        return None if self._checkpoints is None else self._checkpoints.path
 
     def _rename(self, files: Iterable[tuple[Path, Path | None]]) -> None:
-        from gpualign.jobs.output.commit import commit
-
+        """Rename part files to their final paths, or delete them where the path is None."""
         for part, final in files:
-            with naming_output(final or self._resumed):
-                commit(part, final)
+            with naming_output(final or self._output):
+                if final is None:
+                    part.unlink(missing_ok=True)
+                else:
+                    os.replace(part, final)
 
     def _finish(self, folders: Iterable[Path]) -> None:
-        if self._resumption is not None:
-            with naming_output(self._resumed):
-                self._resumption.finish(set(folders))
+        if self._checkpoints is not None:
+            with naming_output(self._output):
+                self._checkpoints.finish(set(folders))
 
     def resumable(self, path: Path | None, resume_policy: ResumePolicy | None, span: tuple[int, int]) -> CheckpointListener | None:
         """Make `path` resumable if it is a file and `resume_policy` is not None, and return its checkpoint listener.
@@ -228,28 +234,29 @@ class OutputFiles:
                 return NO_CHECKPOINTS
         from gpualign.jobs.output.checkpoint import CheckpointedOutput
 
-        self._resumed, self._resumption = path, CheckpointedOutput(path, resume_policy, span, self._note)
-        if self._resumption.pending_renames is None:
-            return self._resumption
-        self._complete = self._resumption.complete_files
+        self._checkpoints = CheckpointedOutput(path, resume_policy, span, self._files, self._note)
+        earlier = self._checkpoints.resumed
+        if earlier is None or earlier.pending_renames is None:
+            return self._checkpoints
+        self._complete = earlier.complete_files
         with uninterrupted():
-            self._rename(self._resumption.pending_renames)
+            self._rename(earlier.pending_renames)
             self._finish([path.parent])
-        self._resumption.close(keep_resumable=False)
-        self._resumption = None
+        self._checkpoints.close()
+        self._checkpoints = None
         self._note(f"{path} is complete: the previous run stopped during its final renames, which are done now")
         return None
 
     @property
     def rows_done(self) -> int:
         """Number of queries completed by the earlier run that this run resumes."""
-        return 0 if self._resumption is None else self._resumption.rows
+        return 0 if self._checkpoints is None else self._checkpoints.rows
 
     def written(self) -> list[tuple[Path | None, int | None]]:
         """Return (path, bytes so far) for each file. Path None: standard output; bytes None: not a file, so the size is unknown."""
         sizes: list[tuple[Path | None, int | None]] = [(path, None) for path in self._direct]
         sizes += [(path, path.stat().st_size) for path in self._complete]
-        for one in [*(self._resumption.stores if self._resumption else ()), *self._pending]:
+        for one in sorted(self._files, key=lambda one: one.name is None):
             if one.final is not None:
                 with naming_output(one.final):
                     one.file.flush()
@@ -264,14 +271,9 @@ class OutputFiles:
                 self._direct.append(path)
                 number = descriptor_of(path)
                 return cast(BinaryIO, self._stack.enter_context(open(path if number is None else os.dup(number), "wb")))
-            from gpualign.jobs.output.commit import PendingFile
-            from gpualign.jobs.output.stale_files import create_part, remove_stale_part_files
+            from gpualign.jobs.output.commit import add_pending
 
-            remove_stale_part_files(path, self._note)
-            with signals_deferred():  # a signal here would leave a file that is not listed
-                file, part = create_part(path)
-                self._pending.append(PendingFile(file, part, path))
-        return file
+            return add_pending(self._files, path, path, self._note).file
 
     def array(self, name: str, final: Path | None, beside: Path | None) -> tuple[ArrayMaker, BinaryIO]:
         """Return (array maker, its file) for an array filled row by row.
@@ -282,45 +284,44 @@ class OutputFiles:
         """
         from gpualign.core.output.matrix_files import NpyArray
 
-        if self._resumption is None:
+        if self._checkpoints is None:
             file = self.open(final) if final is not None else self.scratch(beside)
             if final in self._direct and os.fstat(file.fileno()).st_size:
                 raise RunError(f"cannot write {final}: an array needs a file of its own, and this one has content already")
             return partial(NpyArray, file), file
-        resumption = self._resumption
         with naming_output(final or beside):
-            file, _ = resumption.store(name, final)
+            store, _ = self._checkpoints.store(name, final)
 
         def make(shape: tuple[int, ...], dtype: NumberType) -> NpyArray:
-            array = NpyArray(file, shape, dtype)
-            resumption.writes(name, array)
+            store.writer = array = NpyArray(store.file, shape, dtype)
             return array
 
-        return make, file
+        return make, store.file
 
     def spool(self, name: str, beside: Path | None) -> BinaryIO:
         """Return an intermediate file that grows row by row. name: name of the file among the output's files."""
-        if self._resumption is None:
+        if self._checkpoints is None:
             return self.scratch(beside)
         with naming_output(beside):
-            file, _ = self._resumption.store(name)
+            store, _ = self._checkpoints.store(name)
         from gpualign.core.output.resumable_files import GrowingFile
 
-        self._resumption.writes(name, GrowingFile(file))
-        return file
+        store.writer = GrowingFile(store.file)
+        return store.file
 
     @contextmanager
     def rows(self, path: Path | None) -> Iterator[ByteWriter]:
         """Yield a text writer for output that grows row by row: a file (gzip if the suffix says so) or standard output (None)."""
-        if self._resumption is None or path is None:
+        if self._checkpoints is None or path is None:
             with self.text(path) as stream:
                 yield stream
             return
         from gpualign.core.output.resumable_files import PackedFile, TextFile
 
-        kind: TextKind[PackedFile | TextFile] = partial(PackedFile, threads=_packers()) if path.suffix == ".gz" else TextFile
         with naming_output(path):
-            text = self._resumption.text(kind, path)
+            store, position = self._checkpoints.store("", path)
+        packed = path.suffix == ".gz"
+        store.writer = text = PackedFile(store.file, position, _packers()) if packed else TextFile(store.file, position)
         yield text
         text.finish()
 

@@ -9,13 +9,19 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.signals import signals_deferred
 from gpualign.core.files.journal import FinishedFile
+from gpualign.jobs.output.stale_files import create_part, remove_stale_part_files
+
+if TYPE_CHECKING:
+    from gpualign.core.output.matrix_files import NpyArray
+    from gpualign.core.output.resumable_files import Growing
 
 
 def is_resume_file(output: Path, path: Path) -> bool:
@@ -31,11 +37,15 @@ class PendingFile:
     file: the open file
     part: current path
     final: final path; None: the file is to be deleted
+    name: name among the files that a later run can resume (checkpoint.py); None: a later run cannot resume the file
+    writer: writer of a file that a later run can resume
     """
 
     file: BinaryIO
     part: Path
     final: Path | None
+    name: str | None = None
+    writer: Growing | NpyArray | None = None
 
     def finished(self) -> FinishedFile:
         """Return the journal entry for the file. Call only once everything is written."""
@@ -43,12 +53,14 @@ class PendingFile:
         return FinishedFile(self.part.name, None if self.final is None else self.final.name, status.st_size, status.st_mtime_ns)
 
 
-def commit(part: Path, final: Path | None) -> None:
-    """Rename a file to its final path, or delete the file if the path is None."""
-    if final is None:
-        part.unlink(missing_ok=True)
-    else:
-        os.replace(part, final)
+def add_pending(
+    files: list[PendingFile], path: Path, final: Path | None, note: Callable[[str], None], name: str | None = None
+) -> PendingFile:
+    """Remove the part files that killed runs left of `path`, and return a new one, which is added to `files`."""
+    remove_stale_part_files(path, note)
+    with signals_deferred():  # a signal here would leave a file that is not listed
+        files.append(PendingFile(*create_part(path), final, name))
+    return files[-1]
 
 
 def sync_folder(folder: Path) -> None:
@@ -66,7 +78,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def pending_renames(files: Iterable[FinishedFile], output: Path, journal: Path) -> list[tuple[Path, Path | None]]:
-    """Return the pending renames of a complete output: (part file, final path), as for `commit`. files: journal entries.
+    """Return the pending renames of a complete output: (part file, final path, or None to delete the part file). files: journal entries.
 
     Raises `InputError` if a file is missing or has changed since the journal was written, or if a name cannot belong to the output.
     """

@@ -198,13 +198,21 @@ class Kept:
         return Identity("1", "nw", {}, "abc", 100)
 
 
+def end(output, files):
+    output.stop(keep_resumable=True)
+    for one in files:
+        assert output.keeps(one)
+        one.file.close()
+    output.close()
+
+
 def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
     """Marks are written while it is at work, and what it has is known by itself."""
     monkeypatch.setattr("gpualign.jobs.output.checkpoint._SYNC_PAUSE", 0)
     written, asked, fsync = threading.Event(), threading.Event(), os.fsync
     monkeypatch.setattr(os, "fsync", lambda number: (asked.set(), written.wait(LIMIT), fsync(number)))
-    found = CheckpointedOutput(tmp_path / "x.npy", Kept(), (0, 100), print)
-    found.store("", tmp_path / "x.npy")[0].write(b"some")
+    found = CheckpointedOutput(tmp_path / "x.npy", Kept(), (0, 100), files := [], print)
+    found.store("", tmp_path / "x.npy")[0].file.write(b"some")
     found.header_written()
     for rows in (10, 20, 30):
         found.rows_written(rows)
@@ -218,7 +226,7 @@ def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
     found.rows_written(40)
     found._aside.wait()
     assert [json.loads(line)["synced"] for line in journal.read_bytes().splitlines() if b"synced" in line] == [10, 40]
-    found.close(keep_resumable=False)
+    end(found, files)
 
 
 def test_a_disk_that_fails_ends_the_run(tmp_path, eager, monkeypatch):
@@ -228,11 +236,11 @@ def test_a_disk_that_fails_ends_the_run(tmp_path, eager, monkeypatch):
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(os, "fsync", fails)
-    found = CheckpointedOutput(tmp_path / "x.npy", Kept(), (0, 100), print)
+    found = CheckpointedOutput(tmp_path / "x.npy", Kept(), (0, 100), files := [], print)
     found.store("", tmp_path / "x.npy")
     found.header_written()
     found.rows_written(1)
     found._aside._thread.join(LIMIT)
     with pytest.raises(OSError, match="Input/output error"):
         found.rows_written(2)
-    found.close(keep_resumable=True)
+    end(found, files)

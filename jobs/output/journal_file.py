@@ -1,0 +1,82 @@
+"""The journal of an output as a file that grows line by line (core/files/journal.py)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from gpualign.core.files.journal import chained
+from gpualign.jobs.output.stale_files import Lock, is_file, lock
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+def journal_path(output: Path) -> Path:
+    """Return the path of the journal of an output."""
+    return output.with_name(f"{output.name}.journal")
+
+
+def boot_id() -> str | None:
+    """Return the boot id of this machine, or None if the system does not provide one."""
+    try:
+        return _BOOT.read_text().strip()
+    except OSError:
+        return None
+
+
+class JournalFile:
+    """A journal that is open and locked, at its end.
+
+    path: its path
+    file: the open file
+    check: check of its last line; "" if there is none
+    """
+
+    def __init__(self, path: Path, file: BinaryIO, check: str = "") -> None:
+        self._path = path
+        self._file = file
+        self._check = check
+        self._is_torn = False
+
+    @classmethod
+    def create(cls, path: Path) -> JournalFile | None:
+        """Return a new journal, or None if a different run has created one."""
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        except FileExistsError:
+            return None
+        # A resuming run may have found it before it was locked.
+        if lock(descriptor) is Lock.TAKEN or not is_file(descriptor, path):
+            os.close(descriptor)
+            return None
+        return cls(path, cast(BinaryIO, os.fdopen(descriptor, "w+b")))
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing was written to it yet."""
+        return os.fstat(self._file.fileno()).st_size == 0
+
+    def append(self, lines: bytes) -> None:
+        """Append lines. Once an error or signal has truncated a line, append nothing more, because it could not be verified."""
+        if self._is_torn:
+            return
+        self._is_torn = True
+        checked, check = chained(lines, self._check)
+        self._file.write(checked)
+        self._file.flush()
+        self._check, self._is_torn = check, False
+
+    def sync(self) -> None:
+        """Flush the journal to disk."""
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        try:
+            self._file.close()
+        except OSError:
+            pass  # a full disk: an incomplete line does not count
+
+    def remove(self) -> None:
+        """Delete the file."""
+        self._path.unlink(missing_ok=True)
