@@ -143,7 +143,7 @@ def files(tiles: Tiles, bands: list[BandResults], threads: list[int], folder: Pa
 
     def rows_to(path: Path, number: int) -> None:
         with path.open("wb") as stream:
-            text = TextFile(stream, None, lambda: False)
+            text = TextFile(stream, None)
             write(text, tiles, bands, FORMATS[CIGARS], number)
             text.finish()
             settle(stream.fileno())

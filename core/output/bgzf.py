@@ -39,24 +39,16 @@ class BgzfWriter:
     """Writes text to a binary file, compressed.
 
     position: (bytes of text, compressed bytes) in the members already in the file
-    known: number of bytes of the text written next that are already in these members
     threads: compression threads
     """
 
-    def __init__(self, file: ByteWriter, position: tuple[int, int] = (0, 0), known: int = 0, threads: int = 1) -> None:
+    def __init__(self, file: ByteWriter, position: tuple[int, int] = (0, 0), threads: int = 1) -> None:
         self._file = file
         self._threads = OrderedThreadPool(threads)
         self._held = bytearray()
-        self._known = known
         self.packed_text, self.packed_bytes = position
-        self.text = self.packed_text - known
 
     def write(self, data: Text) -> None:
-        self.text += len(data)
-        if self._known:
-            passed = min(self._known, len(data))
-            self._known -= passed
-            data = data[passed:]
         self._held += data
         whole = len(self._held) // MEMBER_TEXT * MEMBER_TEXT
         texts = (bytes(self._held[start : start + MEMBER_TEXT]) for start in range(0, whole, MEMBER_TEXT))

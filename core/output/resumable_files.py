@@ -6,7 +6,7 @@ from typing import BinaryIO, Protocol
 
 from gpualign.core.output.background_file import BackgroundFile
 from gpualign.core.output.bgzf import BgzfWriter
-from gpualign.core.output.writer import Text
+from gpualign.core.output.writer import ByteWriter, Text
 
 ResumePosition = tuple[int, int, int]
 """Position at which a run resumes a file: bytes kept, bytes of text in the kept bytes, and bytes of this text that are written again."""
@@ -38,20 +38,21 @@ class GrowingFile:
         return size, size, size
 
 
-class TextFile:
-    """Writes plain text. A run that resumes a file writes its header again, which is in the file already.
+class GrowingText:
+    """Text of rows after a header. A run that resumes a file writes the header again, and perhaps some rows: what the file has is left out.
 
+    file: the file
+    writer: writes text to the file
     resume_position: where this run resumes the file; None for a new file
 
     Attributes:
-    file: the file
     header: bytes of text before the first row, once `header_written` was called
     """
 
-    def __init__(self, file: BinaryIO, resume_position: ResumePosition | None) -> None:
+    def __init__(self, file: BinaryIO, writer: ByteWriter, resume_position: ResumePosition | None) -> None:
         self.file = file
         self.header = 0
-        self._background = BackgroundFile(file)
+        self._writer = writer
         self._in_header, self._is_resumed = True, resume_position is not None
         _, text, self._known = resume_position or (0, 0, 0)
         self._end = text - self._known
@@ -64,10 +65,18 @@ class TextFile:
         self._end += len(data)
         passed = min(self._known, len(data))
         self._known -= passed
-        self._background.write(data[passed:] if passed else data)
+        self._writer.write(data[passed:] if passed else data)
 
     def header_written(self) -> None:
         self._in_header = False
+
+
+class TextFile(GrowingText):
+    """Plain text. resume_position: as in `GrowingText`"""
+
+    def __init__(self, file: BinaryIO, resume_position: ResumePosition | None) -> None:
+        self._background = BackgroundFile(file)
+        super().__init__(file, self._background, resume_position)
 
     def position(self) -> tuple[int, int, int]:
         """Return (file size, size of the text, which is the same, offset in the text where the rows end), all in bytes."""
@@ -80,32 +89,20 @@ class TextFile:
         self._background.close()
 
 
-class PackedFile:
-    """Writes gzip-compressed text.
-
-    resume_position: as in `TextFile`
-    threads: compression threads
-    """
+class PackedFile(GrowingText):
+    """Text compressed with gzip. resume_position: as in `GrowingText`; threads: compression threads"""
 
     def __init__(self, file: BinaryIO, resume_position: ResumePosition | None, threads: int) -> None:
-        self._file = file
-        self._is_muted = resume_position is not None
-        size, text, known = resume_position or (0, 0, 0)
-        self._packed = BgzfWriter(file, (text, size), known, threads)
-
-    def write(self, data: Text) -> None:
-        if not self._is_muted:
-            self._packed.write(data)
-
-    def header_written(self) -> None:
-        self._is_muted = False
+        size, text, _ = resume_position or (0, 0, 0)
+        self._packed = BgzfWriter(file, (text, size), threads)
+        super().__init__(file, self._packed, resume_position)
 
     def position(self) -> tuple[int, int, int]:
         """Return (bytes of complete members, bytes of text in these members, end of the rows)."""
-        self._file.flush()
-        return self._packed.packed_bytes, self._packed.packed_text, self._packed.text
+        self.file.flush()
+        return self._packed.packed_bytes, self._packed.packed_text, self._end
 
     def finish(self) -> None:
         """Write the remaining text and the end of the file."""
         self._packed.finish()
-        self._file.flush()
+        self.file.flush()

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import re
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -26,6 +27,7 @@ from gpualign.core.files.journal import (
     synced_line,
 )
 from gpualign.core.output.bgzf import MEMBER_TEXT, BgzfWriter
+from gpualign.core.output.resumable_files import PackedFile, TextFile
 
 ONE = Identity("1.0", "nw", {"match": 5}, "abc", 100)
 
@@ -225,20 +227,37 @@ def test_packed_text_is_gzip_whatever_is_written_at_a_time(texts, random):
         packed = BgzfWriter(file, threads=2)
         for piece in pieces:
             packed.write(piece)
-        assert (packed.text, packed.packed_text) == (len(text), len(text) // MEMBER_TEXT * MEMBER_TEXT)
+        assert packed.packed_text == len(text) // MEMBER_TEXT * MEMBER_TEXT
         assert packed.packed_bytes == len(file.getvalue())
         packed.finish()
         found.append(file.getvalue())
     assert gzip.decompress(found[0]) == text
     assert found[0] == found[1]
-    # A run that goes on behind the whole members, with text that is written again.
-    file = io.BytesIO()
-    packed = BgzfWriter(file)
-    packed.write(text[: (cut := random.randint(0, len(text)))])
-    again = random.randint(0, packed.packed_text)
-    rest = BgzfWriter(file, (packed.packed_text, packed.packed_bytes), packed.packed_text - again)
-    rest.write(text[again : again + cut // 2])
-    rest.write(text[again + cut // 2 :])
+
+
+@given(TEXTS, st.randoms(use_true_random=False), st.sampled_from([TextFile, partial(PackedFile, threads=2)]))
+def test_text_that_a_run_goes_on_with_is_that_of_one_run(texts, random, kind):
+    """It writes its header again, which is in the file, and text from any place before what the file has for sure."""
+    text = b"".join(texts)
+    header = random.randint(0, min(len(text), 100))
+
+    def write(growing, start, stop):
+        growing.write(text[: header // 2])
+        growing.write(text[header // 2 : header])
+        growing.header_written()
+        assert growing.header == header
+        middle = random.randint(start, stop)
+        growing.write(text[start:middle])
+        growing.write(text[middle:stop])
+        assert growing.position()[2] == stop
+
+    write(whole := kind(expected := io.BytesIO(), None), header, len(text))
+    whole.finish()
+    write(first := kind(file := io.BytesIO(), None), header, random.randint(header, len(text)))
+    size, held, _ = first.position()
+    file.truncate(size)
+    file.seek(size)
+    again = random.randint(min(header, held), held)
+    write(rest := kind(file, (size, held, held - again)), again, len(text))
     rest.finish()
-    assert rest.text == len(text)
-    assert file.getvalue() == found[0]
+    assert file.getvalue() == expected.getvalue()
