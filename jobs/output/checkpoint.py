@@ -33,9 +33,9 @@ from gpualign.core.files.journal import (
 )
 from gpualign.core.output.matrix_files import NpyArray
 from gpualign.core.output.resumable_files import ResumePosition
-from gpualign.jobs.output.commit import PendingFile, add_pending, sync_folder
-from gpualign.jobs.output.interrupted_run import InterruptedRun, lasting_part, open_locked
-from gpualign.jobs.output.journal_file import JournalFile, boot_id, journal_path
+from gpualign.jobs.output.commit import PendingFile, add_pending, journal_path, lasting_part, sync_folder
+from gpualign.jobs.output.interrupted_run import InterruptedRun, open_locked
+from gpualign.jobs.output.journal_file import JournalFile, boot_id
 from gpualign.jobs.output.run_identity import ResumePolicy
 
 _WAIT = 2.0
@@ -163,6 +163,8 @@ class CheckpointedOutput:
             if now - self._start < _WAIT + _SHARE * self._resume_policy.seconds:
                 return
             self._begin_journal()
+        if self._silent:
+            return
         checkpoint = self._measure(rows)  # may wait for a disk, and be interrupted
         self._rows, self._checkpointed = rows, now
         self._write_checkpoint(checkpoint)

@@ -24,10 +24,20 @@ if TYPE_CHECKING:
     from gpualign.core.output.resumable_files import Growing
 
 
+def journal_path(output: Path) -> Path:
+    """Return the path of the journal of an output."""
+    return output.with_name(f"{output.name}.journal")
+
+
+def lasting_part(output: Path, name: str) -> Path:
+    """Return the path of a part file that a later run can resume. name: name among the files of the output, "" for the output itself."""
+    return output.with_name(f"{output.name}{name and '.' + name}.part")
+
+
 def is_resume_file(output: Path, path: Path) -> bool:
     """Return whether an interrupted run may leave a file for this output under this name (checkpoint.py)."""
     is_part = path.name.startswith(f"{output.name}.") and path.name.endswith(".part")
-    return path.absolute().parent == output.absolute().parent and (is_part or path.name == f"{output.name}.journal")
+    return path.absolute().parent == output.absolute().parent and (is_part or path.name == journal_path(output).name)
 
 
 @dataclass

@@ -10,18 +10,13 @@ from typing import BinaryIO, cast
 from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.files.journal import CompleteOutput, ResumePoint, process_line, read_journal, synced_line
 from gpualign.core.output.resumable_files import ResumePosition
-from gpualign.jobs.output.commit import pending_renames
-from gpualign.jobs.output.journal_file import JournalFile, boot_id, journal_path
+from gpualign.jobs.output.commit import journal_path, lasting_part, pending_renames
+from gpualign.jobs.output.journal_file import JournalFile, boot_id
 from gpualign.jobs.output.run_identity import ResumePolicy
 from gpualign.jobs.output.stale_files import Lock, is_file, is_ours, lock
 
 _MAX_BYTES = 1 << 30
 """Maximum number of bytes read from a journal."""
-
-
-def lasting_part(output: Path, name: str) -> Path:
-    """Return the path of a part file that a later run can resume. name: name among the files of the output, "" for the output itself."""
-    return output.with_name(f"{output.name}{name and '.' + name}.part")
 
 
 def open_locked(path: Path, output: Path) -> BinaryIO:

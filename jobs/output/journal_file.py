@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -10,11 +11,6 @@ from gpualign.core.files.journal import chained
 from gpualign.jobs.output.stale_files import Lock, is_file, lock
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
-
-
-def journal_path(output: Path) -> Path:
-    """Return the path of the journal of an output."""
-    return output.with_name(f"{output.name}.journal")
 
 
 def boot_id() -> str | None:
@@ -72,10 +68,8 @@ class JournalFile:
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        try:
+        with suppress(OSError):  # a full disk: an incomplete line does not count
             self._file.close()
-        except OSError:
-            pass  # a full disk: an incomplete line does not count
 
     def remove(self) -> None:
         """Delete the file."""

@@ -45,8 +45,11 @@ class QueryRange:
         """Return the range of a run. output: path for the whole job. The outputs must have passed `check_shard`."""
         if shard is None:
             return cls(queries, (0, queries), None, output, format, results)
+        from gpualign.core.planning.sharding import row_bounds
+
         assert output is not None
-        return cls(queries, shard.rows(job.row_work), shard, shard.path(output), format, results)
+        bounds = row_bounds(job.row_work, shard.count)
+        return cls(queries, (bounds[shard.number - 1], bounds[shard.number]), shard, shard.path(output), format, results)
 
     def restrict(self, job: J, start: int = 0) -> J:
         """Return the job for this range, starting at query `start`."""
@@ -70,7 +73,9 @@ class QueryRange:
             return None
         part = None
         if self.shard is not None:
-            note(self.shard.describe(self.span, self.queries, self.path))
+            start, stop = self.span
+            which = f"queries {start + 1:,} to {stop:,} of {self.queries:,}" if start < stop else f"none of the {self.queries:,} queries"
+            note(f"share {self.shard.number:,} of {self.shard.count:,}: {which}, to {self.path}")
             from gpualign.jobs.output.shard_file import Description, PartFile
 
             assert self.path is not None  # check_shard() requires both

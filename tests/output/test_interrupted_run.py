@@ -18,8 +18,9 @@ from gpualign.core.files.journal import (
     process_line,
     read_journal,
 )
+from gpualign.jobs.output.commit import journal_path
 from gpualign.jobs.output.interrupted_run import InterruptedRun
-from gpualign.jobs.output.journal_file import JournalFile, boot_id, journal_path
+from gpualign.jobs.output.journal_file import JournalFile, boot_id
 
 IDENTITY = Identity("1", "nw", {}, "abc", 100)
 
