@@ -102,9 +102,20 @@ class PreparedCounter:
         self, panels: Sequence[Panel], bands: Iterable[SampleBand], rule: PairSelectionRule, on_progress: Callable[[int], None]
     ) -> SelectedPieces:
         """Return the pairs that the rule chooses in each band. Progress and errors as in `run`."""
+        return self.choose(panels, SampleBands.of(bands), self.names, rule, on_progress)
+
+    def choose(
+        self,
+        panels: Sequence[Panel],
+        bands: SampleBands,
+        names: tuple[str, ...],
+        rule: PairSelectionRule,
+        on_progress: Callable[[int], None],
+    ) -> SelectedPieces:
+        """Implements `Pick`, on the host if the engine only counts."""
         if self.pick is not None:
-            return self.pick(panels, SampleBands.of(bands), self.names, rule, on_progress)
-        return choose_of_bands(rule, self.run(panels, bands, on_progress))
+            return self.pick(panels, bands, names, rule, on_progress)
+        return choose_of_bands(rule, self.count(panels, bands, names, on_progress))
 
 
 class DistanceEngine(Protocol):

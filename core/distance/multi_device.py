@@ -6,16 +6,18 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import field
+from functools import partial
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
+from gpualign.core.common.ordered_merge import OrderedMerge
 from gpualign.core.distance.bands import CountedBands, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter, SelectedPieces
-from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_of_bands, record_bytes
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, record_bytes
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.tile_queue import LoadBalancing
 from gpualign.core.execution.worker_pool import WorkerFunction, WorkerPort, run_workers
@@ -126,7 +128,7 @@ class _Run:
         def begin(counter: PreparedCounter, some: SampleBands, on_progress: Callable[[int], None]) -> CountedBands:
             return counter.count(panels, some, names, on_progress)
 
-        yield from self._shared(panels, bands, begin, on_progress, 4 * len(names), None)
+        return self._shared(panels, bands, begin, on_progress, 4 * len(names), None)
 
     def pick(
         self,
@@ -139,12 +141,10 @@ class _Run:
         """Implements `gpualign.core.distance.engine.Pick`."""
 
         def begin(counter: PreparedCounter, some: SampleBands, on_progress: Callable[[int], None]) -> SelectedPieces:
-            if counter.pick is not None:
-                return counter.pick(panels, some, names, rule, on_progress)
-            return choose_of_bands(rule, counter.count(panels, some, names, on_progress))
+            return counter.choose(panels, some, names, rule, on_progress)
 
         max_pairs = max(1, self.share // record_bytes(len(names)))
-        yield from self._shared(panels, bands, begin, on_progress, 4 * len(names), max_pairs)
+        return self._shared(panels, bands, begin, on_progress, 4 * len(names), max_pairs)
 
     def _shared(
         self,
@@ -177,8 +177,8 @@ class _Run:
         with closing(cast("Closable", results)):
             for share in results:
                 yield from output.add(share)
-        if output.following != len(pieces):
-            raise RuntimeError(f"results are missing: {len(pieces) - output.following} of {len(pieces)} parts are incomplete")
+        if (complete := output.merge.following) != len(pieces):
+            raise RuntimeError(f"results are missing: {len(pieces) - complete} of {len(pieces)} parts are incomplete")
 
 
 def _tiles(pieces: Sequence[SampleBand], sites: int) -> Iterator[Tile]:
@@ -187,7 +187,9 @@ def _tiles(pieces: Sequence[SampleBand], sites: int) -> Iterator[Tile]:
     left = sum(cells)
     for number, (piece, cost) in enumerate(zip(pieces, cells, strict=True)):
         band = Band(piece.start, piece.stop, piece.first_target, piece.target_stop, number, 1)
-        yield Tile.of_targets(np.empty(0, np.int64), number, band, (piece.start, piece.stop), Pairing.ALL, cost, left)
+        pairing = Pairing.ABOVE_OR_EQUAL if piece.upper_triangle else Pairing.ALL
+        targets = partial(np.arange, piece.first_target, piece.target_stop)
+        yield Tile(number, band, piece.start, piece.stop, piece.shape[1], targets, pairing, cost, left)
         left -= cost
 
 
@@ -252,14 +254,13 @@ class _OrderedOutput:
     the engine then fails, a different engine recomputes the piece. Results that have already been passed on are skipped, because every
     engine returns the same results in the same order.
 
-    following: number of the piece that is next in order
+    merge: the pieces with all of their results; `following` is the number of the piece that is next in order
     failed: whether an engine has failed
     """
 
     def __init__(self) -> None:
-        self.following = 0
+        self.merge = OrderedMerge[_Share]()
         self.failed = False
-        self._done: dict[int, _Share] = {}
         self._engine: int | None = None  # the last engine that delivered results of the piece whose turn it is
         self._handed_on = _NOTHING  # results of this piece that were handed on
         self._repeated = _NOTHING  # of these, the number that `_engine` will still repeat
@@ -269,20 +270,18 @@ class _OrderedOutput:
 
         Returns False early if the run stops or an engine fails, because its piece may not have been taken over yet.
         """
-        while self.following != number and not stopped() and not self.failed:
+        while self.merge.following != number and not stopped() and not self.failed:
             time.sleep(_POLL_SECONDS)
-        return self.following == number
+        return self.merge.following == number
 
     def add(self, share: _Share) -> Iterator[Any]:
         """Store results, and yield the results that may be passed on."""
         if not share.last:
             yield from self._new(share)
             return
-        self._done[share.tile.number] = share
-        while (following := self._done.pop(self.following, None)) is not None:
+        for following in self.merge.add(share.tile.number, share):
             yield from self._new(following)
             self._engine, self._handed_on, self._repeated = None, _NOTHING, _NOTHING
-            self.following += 1
 
     def _new(self, share: _Share) -> Iterator[Any]:
         """Yield the results that have not been passed on before."""

@@ -11,10 +11,11 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, parameter
+from gpualign.core.common.ordered_merge import OrderedMerge
 from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe
 from gpualign.core.distance.engine import Bits, DistanceEngine, Panel, PreparedCounter, SelectedPieces, empty_planes
-from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_of_bands, record_bytes
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, record_bytes
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.engine import describe_pool
@@ -112,7 +113,7 @@ class CounterServer:
         return {name: narrow(matrix) for name, matrix in counts.items()}
 
     def _chosen(self, rule: PairSelectionRule, band: SampleBand, pieces: Iterator[SampleBand]) -> Chosen:
-        counter, names = self._counter, self._order.names
+        names = self._order.names
         pairs, stop = list[SelectedPairs](), band.start
         every = list(pieces)
         largest = SampleBands.of(every)
@@ -126,11 +127,7 @@ class CounterServer:
                 yield piece
 
         some = SampleBands(until_enough(), largest.pairs, largest.columns)
-        if counter.pick is not None:
-            chosen = counter.pick(self._panels, some, names, rule, _unreported)
-        else:
-            chosen = choose_of_bands(rule, counter.count(self._panels, some, names, _unreported))
-        with closing(chosen):
+        with closing(self._counter.choose(self._panels, some, names, rule, _unreported)) as chosen:
             pairs.extend(chosen)
         return Chosen(pairs, stop)
 
@@ -164,21 +161,6 @@ def _with_words(panel: Panel, words: int, copy: bool = False) -> Panel:
     bits[..., :copied] = panel.bits[..., :copied]
     bits[..., copied:] = 0
     return Panel(bits, panel.sites, panel.recipe)
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """A piece of a band, sent to a worker.
-
-    band: the whole band
-    rectangle: the piece
-    first, last: whether this is the first or last piece of the band
-    """
-
-    band: SampleBand
-    rectangle: SampleBand
-    first: bool
-    last: bool
 
 
 def write_counts(band: SampleBand, counts: dict[str, CountMatrix], piece: SampleBand, some: dict[str, CountMatrix]) -> None:
@@ -221,13 +203,13 @@ class RemoteDistanceEngine:
             cut = partial(self._cut, rate=properties.rate / max(1, sites), pair_bytes=4 * len(names), max_bytes=piece_bytes)
             counts: dict[str, CountMatrix] = {}
             with closing(cast("Closable", answers := self._in_order(shared, cut(bands)))):
-                for piece, some in answers:
-                    if piece.first:
-                        counts = {name: np.zeros(piece.band.shape, dtype=np.int32) for name in names}
-                    write_counts(piece.band, counts, piece.rectangle, some)
-                    on_progress(piece.rectangle.pairs * sites)
-                    if piece.last:
-                        yield piece.band, counts
+                for band, piece, some in answers:
+                    if piece.start == band.start:
+                        counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
+                    write_counts(band, counts, piece, some)
+                    on_progress(piece.pairs * sites)
+                    if piece.stop == band.stop:
+                        yield band, counts
 
         def pick(
             panels: Sequence[Panel],
@@ -239,12 +221,12 @@ class RemoteDistanceEngine:
             order = CounterOrder(self._settings, request, properties.products_only, names, rule)
             shared, sites = self._shared_arguments(order, panels), _sites(panels)
             with closing(cast("Closable", answers := self._in_order(shared, self._cut(bands, properties.rate / max(1, sites))))):
-                for piece, chosen in answers:
+                for _, piece, chosen in answers:
                     yield from chosen.pairs
-                    while chosen.stop < piece.rectangle.stop:  # too many pairs were chosen for one answer
-                        chosen = pool.ask(shared, piece.rectangle.rows(chosen.stop, piece.rectangle.stop))
+                    while chosen.stop < piece.stop:  # too many pairs were chosen for one answer
+                        chosen = pool.ask(shared, piece.rows(chosen.stop, piece.stop))
                         yield from chosen.pairs
-                    on_progress(piece.rectangle.pairs * sites)
+                    on_progress(piece.pairs * sites)
 
         # Half of the memory is for pieces in flight.
         hardware, near = f"{describe_pool(pool)} {properties.hardware}", pick if request.near else None
@@ -258,8 +240,10 @@ class RemoteDistanceEngine:
                 self._cached_panels[id(panel)] = panel, CachedArgument(_Shipped(panel))
         return SharedArguments.of(CachedArgument(order), *(self._cached_panels[id(panel)][1] for panel in panels))
 
-    def _cut(self, bands: Iterable[SampleBand], rate: float, pair_bytes: int = 0, max_bytes: int = 0) -> Iterator[_Piece]:
-        """Split bands into pieces for the workers.
+    def _cut(
+        self, bands: Iterable[SampleBand], rate: float, pair_bytes: int = 0, max_bytes: int = 0
+    ) -> Iterator[tuple[SampleBand, SampleBand]]:
+        """Split bands into pieces for the workers. Yields (band, piece).
 
         rate: pairs per second
         pair_bytes: result size per pair, bytes; 0: unbounded
@@ -271,20 +255,17 @@ class RemoteDistanceEngine:
             rows = min(int(TILE_SECONDS * rate / columns), -(-band.shape[0] // share))
             if pair_bytes:
                 rows = min(rows, max_bytes // (columns * pair_bytes))
-            pieces = list(band.pieces(max(1, rows)))
-            for number, piece in enumerate(pieces, 1):
-                yield _Piece(band, piece, number == 1, number == len(pieces))
+            for piece in band.pieces(max(1, rows)):
+                yield band, piece
 
-    def _in_order(self, shared: SharedArguments, cut: Iterator[_Piece]) -> Iterator[tuple[_Piece, Any]]:
-        """Yield pieces in order, each with the worker's answer."""
-        waiting: dict[int, tuple[_Piece, Any]] = {}
-        following = 0
-        with closing(cast("Closable", answers := self._pool.stream(shared, enumerate(cut), lambda item: item[1].rectangle))):
-            for (number, piece), value in answers:
-                waiting[number] = piece, value
-                while following in waiting:
-                    yield waiting.pop(following)
-                    following += 1
+    def _in_order(
+        self, shared: SharedArguments, cut: Iterator[tuple[SampleBand, SampleBand]]
+    ) -> Iterator[tuple[SampleBand, SampleBand, Any]]:
+        """Yield (band, piece, the worker's answer) in order."""
+        merge = OrderedMerge[tuple[SampleBand, SampleBand, Any]]()
+        with closing(cast("Closable", answers := self._pool.stream(shared, enumerate(cut), lambda item: item[1][1]))):
+            for (number, (band, piece)), value in answers:
+                yield from merge.add(number, (band, piece, value))
 
 
 def _sites(panels: Sequence[Panel]) -> int:
