@@ -18,6 +18,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.execution.engine import Engine
 from gpualign.core.execution.runner import Discard, plan_task, run_plan
 from gpualign.core.output.matrix import MatrixSink
+from gpualign.core.output.matrix_value import ValueMatrix
 from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
@@ -46,10 +47,10 @@ def head(sequences: SequenceSet, count: int) -> SequenceSet:
 def all_pairs(sequences: SequenceSet, scoring: Scoring, engine: CpuEngine) -> tuple[np.ndarray, int, float]:
     """Scores of all i < j, mirrored, their cells, and seconds."""
     prepared = engine.prepare(Task(sequences, sequences, scoring), BUDGET)
-    sink = MatrixSink(MemoryArray, prepared.task)
+    sink = MatrixSink(ValueMatrix(prepared.task), [MemoryArray])
     plan = plan_task(prepared, Pairing.ABOVE_OR_EQUAL)
     totals = run_plan(plan, prepared, sink, Discard())
-    return sink.matrix.values, totals.work, totals.seconds
+    return sink.arrays[0].values, totals.work, totals.seconds
 
 
 def engine_rate(task: Task, engine: Engine, pairing: Pairing) -> float:

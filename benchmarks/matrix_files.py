@@ -19,7 +19,8 @@ from common import finish, machine, medians, table
 from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.calls import make_samples
 from gpualign.core.distance.output.base import BandDistances
-from gpualign.core.distance.output.matrix import MatrixSink
+from gpualign.core.distance.output.matrix import DistanceMatrices
+from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import NpyArray, NumberType
 from gpualign.cpu.processor import usable_cpus
 
@@ -39,7 +40,7 @@ def fill(path: Path, samples: int, rows: int, threads: int, buffer: np.ndarray, 
     path.unlink(missing_ok=True)
     start = time.perf_counter()
     with open(path, "w+b") as file:
-        sink = MatrixSink(buffer.dtype, partial(NpyArray, file), threads=threads)
+        sink = MatrixSink(DistanceMatrices(buffer.dtype), [partial(NpyArray, file)], threads=threads)
         sink.begin(named)
         for band in bands:
             sink.write(BandDistances(band, band_values(buffer, band), None))
@@ -47,7 +48,7 @@ def fill(path: Path, samples: int, rows: int, threads: int, buffer: np.ndarray, 
         if fsync:
             os.fsync(file.fileno())
     seconds = time.perf_counter() - start
-    check(sink.values.values, bands, buffer)
+    check(sink.arrays[0].values, bands, buffer)
     return samples * (samples + 1) / 2 / seconds / 1e6
 
 

@@ -28,6 +28,7 @@ from gpualign.core.execution.runner import Discard, pair_bands, plan_task, run_p
 from gpualign.core.output.formats.tsv import Tsv
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import NpyArray
+from gpualign.core.output.matrix_value import ValueMatrix
 from gpualign.core.output.memory import MemoryArray
 from gpualign.core.output.table import TableSink
 from gpualign.core.planning.memory_budget import Budget
@@ -204,9 +205,9 @@ def peer(device: CudaDevice) -> str:
 
 def _scores(device: CudaDevice, task: Task) -> np.ndarray:
     prepared = CudaEngine([device]).prepare(task, BUDGET)
-    sink = MatrixSink(MemoryArray, task)
+    sink = MatrixSink(ValueMatrix(task), [MemoryArray])
     run_plan(plan_task(prepared, Pairing.ALL), prepared, sink, Discard())
-    return sink.matrix.values.astype(np.int64)
+    return sink.arrays[0].values.astype(np.int64)
 
 
 def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, folder: str) -> dict[str, float]:
@@ -219,7 +220,7 @@ def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, fol
     engine = CudaEngine([device], spans.append)
     with open(Path(folder, f"out.{kind}"), "w+b") as stream:
         sink: Sink = (
-            MatrixSink(partial(NpyArray, stream), task)
+            MatrixSink(ValueMatrix(task), [partial(NpyArray, stream)])
             if kind == "npy"
             else TableSink(stream, task, Tsv(parse_fields(default_fields(edit=False))))
         )

@@ -23,7 +23,7 @@ from gpualign.core.common.parameter_fractions import check_fraction, describe_pe
 from gpualign.core.common.units import format_bytes
 from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_equal, no_duplicates
 from gpualign.core.output.matrix import CondensedSink
-from gpualign.core.output.matrix_value import MatrixValue
+from gpualign.core.output.matrix_value import MatrixValue, ValueMatrix
 from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
@@ -277,9 +277,10 @@ class Alignments:
         job = nw.prepare(inputs, self.options, self.filter.detail, Pairing.ABOVE, SILENT, self.job.engine)
         progress.expect(job.plan.cells)
         of_edits = self.filter.max_score is not None or not self.filter.by_statistics
-        sink = CondensedSink(MemoryArray, job.task, MatrixValue("score" if of_edits else "distance", self.options.identity_def))
+        value = MatrixValue("score" if of_edits else "distance", self.options.identity_def)
+        sink = CondensedSink(ValueMatrix(job.task, value), [MemoryArray])
         job.run(sink, progress)
-        return sink.matrix.values.astype(np.float64)
+        return sink.arrays[0].values.astype(np.float64)
 
     def describe(self) -> DescriptionRows:
         """Return the rows that describe the job's plan, which covers distinct records only."""

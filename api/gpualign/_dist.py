@@ -29,7 +29,7 @@ from gpualign._sequences import Path, check_binary, checked_path, is_missing, is
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.parameter_fractions import exact_fraction, sites_or_fraction
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.output.matrix import MatrixSink
+from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.distance.readers.array import CallArray, read_arrays
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.readers.detection import CallFile, fileset_files, fileset_path
@@ -37,6 +37,7 @@ from gpualign.core.distance.site_filters import SiteFilters
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.files.paths import open_file
 from gpualign.core.files.scratch import TemporaryFiles
+from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
 from gpualign.jobs.dist import DistOptions, named_engine, prepare
 from gpualign.jobs.dist import read as read_calls
@@ -172,9 +173,9 @@ def dist(
         reporter.expect(job.work)
 
         def fill(make: ArrayMaker) -> FilledArray:
-            sink = MatrixSink(job.dtype, make, threads=options.resources.host_threads)
+            sink = MatrixSink(DistanceMatrices(job.dtype), [make], threads=options.resources.host_threads)
             job.run(sink, reporter)
-            return sink.values
+            return sink.arrays[0]
 
         values = filled_values(path, fill)
     names = job.samples

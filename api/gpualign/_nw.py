@@ -30,7 +30,7 @@ from gpualign.core.alignment.task import Detail, EndGaps
 from gpualign.core.common.errors import InputError
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
-from gpualign.core.output.matrix_value import MatrixValue
+from gpualign.core.output.matrix_value import MatrixValue, ValueMatrix
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.columns import fields_needing_descriptions, parse_fields
 from gpualign.core.results.filter import Filter
@@ -104,9 +104,9 @@ def nw(
     job = prepare(inputs_of(seqs, targets), options, matrix_value.detail, Pairing.ABOVE_OR_EQUAL, LOG)
 
     def fill(make: ArrayMaker) -> FilledArray:
-        sink = MatrixSink(make, job.task, matrix_value, options.resources.host_threads)
+        sink = MatrixSink(ValueMatrix(job.task, matrix_value), [make], threads=options.resources.host_threads)
         job.run(sink, _reporter(job, progress))
-        return sink.matrix
+        return sink.arrays[0]
 
     one_set = job.task.targets is job.task.queries
     return Matrix(filled_values(path, fill), list(job.task.queries.ids), list(job.task.targets.ids), matrix_value.kind, one_set)

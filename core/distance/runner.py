@@ -33,6 +33,7 @@ from gpualign.core.distance.threshold_rules import kinship_rule, near_rule
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Totals, run_pipeline
 from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.output.matrix_files import NumberType
+from gpualign.core.planning.rectangle import Rect
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -331,6 +332,8 @@ def _distances(prepared: PreparedDistances, band: SampleBand, raw: dict[str, Cou
     queries, targets = np.arange(band.start, band.stop)[:, None], np.arange(band.first_target, band.target_stop)[None, :]
     counts = _counts(prepared, raw, queries, targets)
     values, without = task.metric.formula(counts).astype(prepared.dtype, copy=False), 0
+    first = prepared.samples.first_target
+    place = Rect(band.start, band.stop, band.first_target - first, band.target_stop - first)
 
     def count(pairs: npt.NDArray[np.bool_]) -> int:
         """Count the pairs that belong to the band (only pairs above the diagonal for an upper triangle)."""
@@ -338,15 +341,14 @@ def _distances(prepared: PreparedDistances, band: SampleBand, raw: dict[str, Cou
 
     if not coverage.suffices:
         if coverage.decides:
-            first = prepared.samples.first_target
-            lacking = coverage.lacking(slice(band.start, band.stop), slice(band.first_target - first, band.target_stop - first))
+            lacking = coverage.lacking(slice(place.start, place.stop), slice(place.first_target, place.target_stop))
         else:
             lacking = counts.compared < coverage.min_sites
         values[lacking] = np.nan
         without = count(lacking)
     undefined = count(np.isnan(values)) - without if task.metric.undefined is not None else 0
     compared = counts.compared.astype(np.int32, copy=False) if task.compared else None
-    return BandDistances(band, values, compared, without, undefined)
+    return BandDistances(place, values, compared, without, undefined)
 
 
 def _near_distances(prepared: PreparedDistances, chosen: SelectedPairs, left_out: CountArray | None) -> NearDistances:

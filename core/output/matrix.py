@@ -2,95 +2,101 @@
 
 from __future__ import annotations
 
-from gpualign.core.alignment.band_results import BandResults
-from gpualign.core.alignment.task import Task
-from gpualign.core.output.matrix_files import ArrayMaker, condensed_places, condensed_start, matrix_places
-from gpualign.core.output.matrix_value import SCORES, MatrixValue
+from collections.abc import Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy.typing as npt
+
+from gpualign.core.output.matrix_files import ArrayMaker, NumberType, Places, condensed_places, condensed_start, matrix_places
 from gpualign.core.output.mirroring import MatrixFiller
-from gpualign.core.planning.tile_plan import Pairing, Plan
+from gpualign.core.planning.rectangle import Rect
+from gpualign.core.planning.tile_plan import Pairing
+
+P = TypeVar("P", contravariant=True)
+B = TypeVar("B", contravariant=True)
 
 
-class _ArraySink:
-    """Base class for sinks that fill one array of values. make: creates the array from a shape and dtype."""
+class MatrixContents(Protocol[P, B]):
+    """What one or more matrices of the same pairs hold, such as scores, or distances and compared sites."""
+
+    @property
+    def dtypes(self) -> Sequence[NumberType]:
+        """Type of each matrix."""
+
+    def shape(self, plan: P, /) -> tuple[int, int, Pairing]:
+        """Return (number of queries, number of targets, pairs that the bands have)."""
+
+    def of_band(self, band: B, /) -> tuple[Rect, Sequence[npt.NDArray[Any]]]:
+        """Return (a band's rectangle of the matrices, its values for each matrix: [queries][targets])."""
+
+
+class MatrixSink(Generic[P, B]):
+    """Fills matrices whose element [i][j] belongs to query i and target j. A one-set matrix is mirrored and includes the diagonal.
+
+    The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored. An array of some rows of a one-set
+    matrix has every target that any of these rows needs, and is not mirrored.
+
+    makes: creates each array from its shape and type
+    rows: start and stop of the rows in the arrays; None for all
+    threads: writer threads
+    """
 
     passed_pairs: int | None = None
     """Number of pairs that passed a filter; a matrix has none."""
 
-    def __init__(self, make: ArrayMaker, task: Task, value: MatrixValue = SCORES) -> None:
-        self._make = make
-        self._task = task
-        self._value = value
-
-    def _open(self, shape: tuple[int, ...]) -> None:
-        self.matrix = self._make(shape, self._value.dtype(self._task))
-
-    def finish(self) -> None:
-        self.matrix.flush()
-
-
-class MatrixSink(_ArraySink):
-    """Fills a matrix whose element [i][j] belongs to query i and target j. A one-set matrix is mirrored and includes the diagonal.
-
-    The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored.
-
-    threads: writer threads
-    rows: start and stop of the rows in the array, which has every target that any of these rows needs and is not mirrored; None for all
-    """
-
     def __init__(
-        self, make: ArrayMaker, task: Task, value: MatrixValue = SCORES, threads: int = 1, rows: tuple[int, int] | None = None
+        self, contents: MatrixContents[P, B], makes: Sequence[ArrayMaker], rows: tuple[int, int] | None = None, threads: int = 1
     ) -> None:
-        super().__init__(make, task, value)
-        self._threads = threads
+        self._contents = contents
+        self._makes = makes
         self._rows = rows
+        self._threads = threads
+        self._fillers: list[MatrixFiller] = []
 
-    def begin(self, plan: Plan) -> None:
-        if plan.pairing is Pairing.ABOVE:
+    def begin(self, plan: P) -> None:
+        queries, targets, pairing = self._contents.shape(plan)
+        if pairing is Pairing.ABOVE:
             raise ValueError("a matrix needs the diagonal")
-        start, stop = self._rows or (0, plan.queries)
-        origin = start, plan.pairing.first_target(start)
-        self._open((stop - start, plan.targets - origin[1]))
-        mirror = self._rows is None and plan.pairing is not Pairing.ALL
-        self.matrix.places = matrix_places(start, plan.targets - origin[1], mirror)
-        self._placement = MatrixFiller(self.matrix, mirror, self._threads, origin)
+        start, stop = self._rows or (0, queries)
+        origin = start, pairing.first_target(start)
+        mirror, columns = self._rows is None and pairing is not Pairing.ALL, targets - origin[1]
+        self._open((stop - start, columns), matrix_places(start, columns, mirror))
+        self._fillers = [MatrixFiller(array, mirror, self._threads, origin) for array in self.arrays]
 
-    def write(self, results: BandResults) -> None:
-        band = results.band
-        values = self._value.of_band(self._task, results)
-        self._placement.place(values, (band.start, band.stop), (band.first_target, band.target_stop))
+    def _open(self, shape: tuple[int, ...], places: Places) -> None:
+        self.arrays = [make(shape, dtype) for make, dtype in zip(self._makes, self._contents.dtypes, strict=True)]
+        for array in self.arrays:
+            array.places = places
+
+    def write(self, band: B) -> None:
+        place, values = self._contents.of_band(band)
+        for filler, some in zip(self._fillers, values, strict=True):
+            filler.place(some, (place.start, place.stop), (place.first_target, place.target_stop))
 
     def finish(self) -> None:
-        self._placement.finish()
-        super().finish()
+        for filler in self._fillers:
+            filler.finish()
+        for array in self.arrays:
+            array.flush()
 
 
-class CondensedSink(_ArraySink):
-    """Fills a vector with the pairs i < j of one set, row by row, as in scipy.spatial.distance's condensed form.
+class CondensedSink(MatrixSink[P, B]):
+    """Fills vectors with the pairs i < j of one set, row by row, as in scipy.spatial.distance's condensed form."""
 
-    The plan's pairing must be ABOVE.
-
-    rows: start and stop of the rows in the vector; None for all
-    """
-
-    def __init__(self, make: ArrayMaker, task: Task, value: MatrixValue = SCORES, rows: tuple[int, int] | None = None) -> None:
-        super().__init__(make, task, value)
-        self._rows = rows
-
-    def begin(self, plan: Plan) -> None:
-        if plan.pairing is not Pairing.ABOVE:
+    def begin(self, plan: P) -> None:
+        self._count, _, pairing = self._contents.shape(plan)
+        if pairing is Pairing.ALL:
             raise ValueError("a condensed matrix holds the pairs above the diagonal")
-        self._count = plan.queries
-        start, stop = self._rows or (0, plan.queries)
+        start, stop = self._rows or (0, self._count)
         self._first = condensed_start(start, self._count)
-        self._open((condensed_start(stop, self._count) - self._first,))
-        self.matrix.places = condensed_places(start, self._count)
+        self._open((condensed_start(stop, self._count) - self._first,), condensed_places(start, self._count))
 
-    def write(self, results: BandResults) -> None:
-        band = results.band
-        values = self._value.of_band(self._task, results)
-        for query in range(band.start, band.stop):
-            first = max(query + 1, band.first_target)
-            row = values[query - band.start, first - band.first_target :]
+    def write(self, band: B) -> None:
+        place, values = self._contents.of_band(band)
+        for query in range(place.start, place.stop):
+            first = max(query + 1, place.first_target)
             start = condensed_start(query, self._count) + first - query - 1 - self._first
-            self.matrix.reserve(start + len(row))
-            self.matrix.values[start : start + len(row)] = row
+            for array, some in zip(self.arrays, values, strict=True):
+                row = some[query - place.start, first - place.first_target :]
+                array.reserve(start + len(row))
+                array.values[start : start + len(row)] = row

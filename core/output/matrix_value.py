@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from gpualign.core.results.blocks import Block, PairBlock
 if TYPE_CHECKING:
     from gpualign.core.alignment.band_results import BandResults
     from gpualign.core.output.matrix_files import NumberType
+    from gpualign.core.planning.rectangle import Rect
+    from gpualign.core.planning.tile_plan import Pairing, Plan
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,23 @@ class MatrixValue:
             return block.scores
         return block.identity_fraction if self.name == "identity" else block.distance_fraction
 
-    def of_band(self, task: Task, results: BandResults) -> npt.NDArray[Any]:
-        """Return the values for a band's pairs: [queries][targets]."""
-        return self.of(PairBlock(task, self.identity_definition, results))
-
 
 SCORES = MatrixValue("score", DEFAULT)
+
+
+@dataclass(frozen=True)
+class ValueMatrix:
+    """The matrix of a value (implements `gpualign.core.output.matrix.MatrixContents`)."""
+
+    task: Task
+    value: MatrixValue = SCORES
+
+    @property
+    def dtypes(self) -> Sequence[NumberType]:
+        return (self.value.dtype(self.task),)
+
+    def shape(self, plan: Plan) -> tuple[int, int, Pairing]:
+        return plan.queries, plan.targets, plan.pairing
+
+    def of_band(self, results: BandResults) -> tuple[Rect, Sequence[npt.NDArray[Any]]]:
+        return results.band, (self.value.of(PairBlock(self.task, self.value.identity_definition, results)),)

@@ -10,6 +10,7 @@ from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import Statistics
 from gpualign.core.execution.runner import Discard, plan_task, run_plan
 from gpualign.core.output.matrix import MatrixSink
+from gpualign.core.output.matrix_value import ValueMatrix
 from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
@@ -36,9 +37,9 @@ class CpuSimulator:
     def scores(self, queries: SequenceSet, targets: SequenceSet) -> npt.NDArray[np.int64]:
         """Return all scores: int64[queries][targets]."""
         prepared = self._engine.prepare(self._task(queries, targets), _BUDGET)
-        sink = MatrixSink(MemoryArray, prepared.task)
+        sink = MatrixSink(ValueMatrix(prepared.task), [MemoryArray])
         run_plan(plan_task(prepared, Pairing.ALL), prepared, sink, Discard())
-        return sink.matrix.values.astype(np.int64, copy=False)
+        return sink.arrays[0].values.astype(np.int64, copy=False)
 
     def statistics(
         self, queries: SequenceSet, targets: SequenceSet, pairs: npt.NDArray[np.int64], scores: npt.NDArray[np.int64]

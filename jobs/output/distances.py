@@ -12,11 +12,12 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance.metrics import Metric
 from gpualign.core.distance.output.base import DECIMALS
-from gpualign.core.distance.output.matrix import CondensedSink, MatrixSink
+from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.distance.output.pairs import NearPairsSink, PairsSink, PairText
 from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.files.paths import STDIO
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.core.output.matrix import CondensedSink, MatrixSink
 from gpualign.jobs.devices.resources import AUTO
 from gpualign.jobs.options import check_distance
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
@@ -27,6 +28,8 @@ from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.specs import FileSpec, MatrixSpec
 
 if TYPE_CHECKING:
+    from gpualign.core.distance.calls import Samples
+    from gpualign.core.distance.output.base import BandDistances
     from gpualign.core.output.writer import ByteWriter
     from gpualign.jobs.dist import DistJob, DistOptions
     from gpualign.jobs.output.clusters import ClusterSpec
@@ -261,7 +264,7 @@ def write_distances(
         from gpualign.jobs.plotting.heatmap import heatmap_of_distances
         from gpualign.jobs.plotting.output import write_plot
 
-        values = cast("MatrixSink | CondensedSink", sink).values.values
+        values = cast("MatrixSink[Samples, BandDistances]", sink).arrays[0].values
         with naming_output(picture.path):
             write_plot(files.open(picture.path), picture, heatmap_of_distances(values, rest.samples, metric), messages)
     figures = {**totals.with_earlier(earlier, earlier * totals.sites), **figures}
@@ -272,19 +275,16 @@ def write_distances(
 @contextmanager
 def _opened_sink(
     spec: DistanceSpec, job: DistJob, session: OutputSession, threads: int
-) -> Iterator[PairsSink | MatrixSink | CondensedSink]:
+) -> Iterator[PairsSink | MatrixSink[Samples, BandDistances]]:
     """Open the output, and yield a sink for the results. The output is finished when the body ends without an error."""
     samples, metric, files = job.samples, job.prepared.task.metric, session.files
     if not spec.is_pair_list:
         count = 1 + spec.compared
         names, titles = (metric.value, "compared")[:count], (metric.name, "compared sites")[:count]
         matrices = MatrixSpec(spec.format, spec.path, spec.compared_path, names, titles, 0 if metric.is_integer else DECIMALS)
-        with opened_matrices(matrices, files, samples.queries, samples.targets, threads, session.part) as (make, *others):
-            make_compared = others[0] if others else None
-            if spec.options.condensed:
-                yield CondensedSink(job.dtype, make, make_compared, session.rows)
-            else:
-                yield MatrixSink(job.dtype, make, make_compared, session.rows, threads=threads)
+        with opened_matrices(matrices, files, samples.queries, samples.targets, threads, session.part) as makes:
+            sink = CondensedSink if spec.options.condensed else MatrixSink
+            yield sink(DistanceMatrices(job.dtype, spec.compared), makes, session.rows, threads)
     elif spec.container is not None:
         with files.binary(spec.path) as stream:
             yield pairs_sink(spec, metric, stream)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
-from gpualign.core.output.matrix_value import MatrixValue
+from gpualign.core.output.matrix_value import MatrixValue, ValueMatrix
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.columns import default_fields, parse_fields
@@ -32,13 +32,15 @@ from gpualign.jobs.output.run_reporter import RunReporter
 from gpualign.jobs.output.specs import MATRIX_LAYOUTS, OutputSpec
 
 if TYPE_CHECKING:
-    from gpualign.core.output.matrix import CondensedSink, MatrixSink
+    from gpualign.core.alignment.band_results import BandResults
+    from gpualign.core.output.matrix import MatrixSink
+    from gpualign.core.planning.tile_plan import Plan
     from gpualign.jobs.every_pair import PairsJob
     from gpualign.jobs.near_pairs import NearJob
     from gpualign.jobs.nw import NwOptions
     from gpualign.jobs.output.query_range import OutputSession
 
-    AnySink = PairsSink | MatrixSink | CondensedSink
+    AnySink = PairsSink | MatrixSink[Plan, BandResults]
 
 
 def output_spec(options: NwOptions, one_set: bool, added: bool = False) -> OutputSpec:
@@ -150,7 +152,7 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
             from gpualign.jobs.plotting.heatmap import heatmap_of_alignments
             from gpualign.jobs.plotting.output import write_plot
 
-            values = cast("MatrixSink | CondensedSink", sink).matrix.values
+            values = cast("MatrixSink[Plan, BandResults]", sink).arrays[0].values
             with naming_output(picture.path):
                 write_plot(files.open(picture.path), picture, heatmap_of_alignments(values, task, spec.value), messages)
         messages.run_summary.resolve(scoring=task.scoring.name)
@@ -173,11 +175,9 @@ def _opened_sink(
         from gpualign.core.output.matrix import CondensedSink, MatrixSink
         from gpualign.jobs.output.matrices import opened_matrices
 
-        with opened_matrices(spec.matrices, files, task.queries, task.targets, threads, session.part) as (make,):
-            if spec.options.condensed:
-                yield CondensedSink(make, task, spec.value, session.rows)
-            else:
-                yield MatrixSink(make, task, spec.value, threads, session.rows)
+        with opened_matrices(spec.matrices, files, task.queries, task.targets, threads, session.part) as makes:
+            sink = CondensedSink if spec.options.condensed else MatrixSink
+            yield sink(ValueMatrix(task, spec.value), makes, session.rows, threads)
     elif spec.is_sparse:
         from gpualign.core.output.sparse import CsrSink, stored_dtype
         from gpualign.jobs.output.matrices import opened_sparse

@@ -23,7 +23,7 @@ from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.multi_device import MultiDeviceDistanceEngine
-from gpualign.core.distance.output.matrix import MatrixSink
+from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.distance.readers.table import read_tables
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
@@ -31,6 +31,7 @@ from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.execution.runner import Discard
 from gpualign.core.files.scratch import TemporaryFiles
+from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 from gpualign.gpu.papers.payne import PayneEngine
@@ -81,9 +82,9 @@ def prepared(source, task, engine=None, memory=1 << 28):
 def distances(source, metric="hamming", rule="pairwise", engine=None, memory=1 << 28, least=1):
     """(distances, compared sites)."""
     for job in prepared(source, DistanceTask(METRICS[metric], RULES[rule], True, least), engine, memory):
-        sink = MatrixSink(job.dtype, MemoryArray, MemoryArray)
+        sink = MatrixSink(DistanceMatrices(job.dtype, compared=True), [MemoryArray, MemoryArray])
         measure(job, sink, Discard())
-        return sink.values.values, sink.compared.values
+        return sink.arrays[0].values, sink.arrays[1].values
 
 
 class Kept(PairsSink):

@@ -14,7 +14,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.output.matrix import MatrixSink
+from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.distance.readers.array import CallArray, read_arrays
 from gpualign.core.distance.readers.detection import CallFile, read_calls
 from gpualign.core.distance.readers.table import read_tables
@@ -22,6 +22,7 @@ from gpualign.core.distance.runner import DistanceTask, measure, prepare
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.runner import Discard
 from gpualign.core.files.scratch import TemporaryFiles
+from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 
@@ -183,15 +184,15 @@ def test_matrices_in_memory(samples, queries, compared, seed):
     with TemporaryFiles() as files:
         task = DistanceTask(METRICS["allele"], MissingRule.PAIRWISE, compared)
         prepared = prepare(source, task, CpuDistanceEngine(1), DistanceBudget.of(6000), files.scratch)
-        sink = MatrixSink(prepared.dtype, MemoryArray, MemoryArray if compared else None)
+        sink = MatrixSink(DistanceMatrices(prepared.dtype, compared), [MemoryArray] * (1 + compared))
         measure(prepared, sink, Discard())
     expected = plain_distances(codes, queries or len(codes), "allele", "pairwise")
-    np.testing.assert_array_equal(sink.values.values, expected[0])
-    assert sink.values.values.dtype == prepared.dtype
+    np.testing.assert_array_equal(sink.arrays[0].values, expected[0])
+    assert sink.arrays[0].values.dtype == prepared.dtype
     if compared:
-        np.testing.assert_array_equal(sink.compared.values, expected[1])
+        np.testing.assert_array_equal(sink.arrays[1].values, expected[1])
     else:
-        assert sink.compared is None
+        assert len(sink.arrays) == 1
 
 
 # ---- files for callers without a command line

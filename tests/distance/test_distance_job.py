@@ -13,12 +13,13 @@ from work import Heard
 
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.distance.metrics import MissingRule
-from gpualign.core.distance.output.matrix import MatrixSink
+from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.distance.readers.array import CallArray, read_arrays
 from gpualign.core.distance.readers.detection import CallFile
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.runner import Discard
 from gpualign.core.files.scratch import TemporaryFiles
+from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.jobs.devices.resources import Resources
@@ -38,14 +39,14 @@ def job_of(content, options, notes=None):
 def test_what_the_command_writes(tmp_path, metric, least):
     options = DistOptions(metric=metric, min_compared=least, compared=True)
     job = job_of(CORE.read_bytes(), options)
-    sink = MatrixSink(job.dtype, MemoryArray, MemoryArray)
+    sink = MatrixSink(DistanceMatrices(job.dtype, compared=True), [MemoryArray, MemoryArray])
     totals = job.run(sink, Discard())
     words = ["--metric", metric, "--min-compared", least if isinstance(least, int) else float(least), "--compared", "--device", "cpu"]
     done = gpualign("dist", CORE, *words, "-o", tmp_path / "m.npy")
     expected = np.load(tmp_path / "m.npy")
-    np.testing.assert_array_equal(sink.values.values, expected)
-    assert sink.values.values.dtype == expected.dtype
-    np.testing.assert_array_equal(sink.compared.values, np.load(tmp_path / "m.compared.npy"))
+    np.testing.assert_array_equal(sink.arrays[0].values, expected)
+    assert sink.arrays[0].values.dtype == expected.dtype
+    np.testing.assert_array_equal(sink.arrays[1].values, np.load(tmp_path / "m.compared.npy"))
     assert totals.work == totals.pairs * totals.sites == 6 * 20
     without = job.without_value(totals)
     assert without is None or f"{without}: they have no distance".encode() in done.stderr
@@ -72,7 +73,7 @@ def test_progress_is_told_of_all_the_work():
         def advance(self, work):
             done.append(work)
 
-    job.run(MatrixSink(job.dtype, MemoryArray), Listening())
+    job.run(MatrixSink(DistanceMatrices(job.dtype), [MemoryArray]), Listening())
     assert sum(done) == job.work
 
 
@@ -91,9 +92,9 @@ def test_an_array_in_an_array_out(rng):
     options = DistOptions(metric="allele")
     with TemporaryFiles() as files:
         job = prepare(options, read_arrays([CallArray(calls)], CallOptions(), pytest.fail), CpuDistanceEngine(2), files.scratch, Heard())
-        sink = MatrixSink(job.dtype, MemoryArray)
+        sink = MatrixSink(DistanceMatrices(job.dtype), [MemoryArray])
         job.run(sink, Discard())
-    np.testing.assert_array_equal(sink.values.values, np.abs(calls[:, None] - calls[None]).sum(axis=2))
+    np.testing.assert_array_equal(sink.arrays[0].values, np.abs(calls[:, None] - calls[None]).sum(axis=2))
 
 
 @pytest.mark.parametrize(

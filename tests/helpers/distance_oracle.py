@@ -10,11 +10,12 @@ import numpy as np
 from gpualign.core.distance.calls import MISSING, Kind, alleles_of, make_samples
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.output.matrix import MatrixSink
+from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.distance.readers.base import DenseSource
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
 from gpualign.core.execution.runner import Discard
+from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 
@@ -165,9 +166,9 @@ def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared
     task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least)
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
-        sink = MatrixSink(prepared.dtype, MemoryArray, MemoryArray if compared else None)
+        sink = MatrixSink(DistanceMatrices(prepared.dtype, compared), [MemoryArray] * (1 + compared))
         measure(prepared, sink, Discard())
-        return sink.values.values, sink.compared.values if sink.compared else None
+        return sink.arrays[0].values, sink.arrays[1].values if compared else None
 
 
 class CollectPairs(PairsSink):

@@ -19,6 +19,7 @@ from gpualign.core.execution.runner import Discard
 from gpualign.core.output.formats.tsv import Tsv
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import NpyArray
+from gpualign.core.output.matrix_value import ValueMatrix
 from gpualign.core.output.memory import MemoryArray
 from gpualign.core.output.table import TableSink
 from gpualign.core.planning.tile_plan import MIN_PANEL, Pairing, TileLimits, make_plan
@@ -148,7 +149,7 @@ def test_matrix_is_mirrored(tmp_path, rng, pairing):
     plan = make_plan(a.lengths, a.lengths, pairing, TileLimits(4000, 0, 4, 5, 300))
     assert plan.band_count > 3
     with open(tmp_path / "m.npy", "w+b") as file:
-        fill(MatrixSink(partial(NpyArray, file), task), task, plan, rng)
+        fill(MatrixSink(ValueMatrix(task), [partial(NpyArray, file)]), task, plan, rng)
     i, j = np.indices((33, 33))
     expected = 1000 * i + j if pairing is Pairing.ALL else 1000 * np.minimum(i, j) + np.maximum(i, j)
     np.testing.assert_array_equal(np.load(tmp_path / "m.npy"), expected)
@@ -188,7 +189,7 @@ def test_a_matrix_needs_the_diagonal():
     a = sequence_set([[0]] * 3)
     plan = make_plan(a.lengths, a.lengths, Pairing.ABOVE, TileLimits(400, 0, 4, 2, 1))
     with pytest.raises(ValueError, match="diagonal"):
-        MatrixSink(MemoryArray, Task(a, a, two_valued(4, 5, -4, 10, 1))).begin(plan)
+        MatrixSink(ValueMatrix(Task(a, a, two_valued(4, 5, -4, 10, 1))), [MemoryArray]).begin(plan)
 
 
 def test_every_field_has_a_meaning():

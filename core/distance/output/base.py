@@ -6,10 +6,10 @@ from dataclasses import field
 from typing import Any, TypeAlias
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import CountArray, Values
 from gpualign.core.execution.pipeline import Sink
+from gpualign.core.planning.rectangle import Rect
 
 DECIMALS = 9
 """Decimals for distances that are not counts: one site in a whole bacterial genome makes a visible difference."""
@@ -19,14 +19,14 @@ DECIMALS = 9
 class BandDistances:
     """Distances for the pairs in a band. Arrays are [queries][targets].
 
-    band: the band
+    band: queries and targets of the pairs
     values: distances
     compared: compared sites, int32; None: not requested
     lacking: pairs with too few compared sites for a distance
     undefined: additional pairs for which the metric's formula has no value
     """
 
-    band: SampleBand
+    band: Rect
     values: Values = field(repr=False)
     compared: CountArray | None = field(repr=False)
     lacking: int = 0

@@ -101,7 +101,7 @@ class PairsSink:
             for start in range(0, len(distances.queries), _BLOCK_CELLS):
                 self.write_pairs(distances.select(slice(start, start + _BLOCK_CELLS)))
             return
-        band, first = distances.band, distances.band.first_target - self.samples.first_target
+        band, first = distances.band, distances.band.first_target
         for start, stop in row_blocks(distances.values.shape, _BLOCK_CELLS, 1):
             values = distances.values[start:stop]
             mask = np.ones(values.shape, dtype=bool)
