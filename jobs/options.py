@@ -1,4 +1,7 @@
-"""Options that several analyses share: a field is an option of the same name, as given, and each is checked here alone."""
+"""Options that several analyses share: a field is an option of the same name, as given, and each is checked here alone.
+
+Commands look at thresholds before their other imports, so what takes long to load is imported where it is used.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.near_pairs.implied_bounds import identity_bounds
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ class PairThresholds:
 
         Raises `InputError` for thresholds out of range, and for a minimum score of edit distances.
         """
+        from gpualign.core.common.parameter_fractions import check_fraction
         from gpualign.core.results.filter import Filter
 
         if edit and self.min_score is not None:
@@ -81,6 +84,8 @@ class PairThresholds:
 
     def check_fractions(self) -> None:
         """Raise `InputError` for a minimum identity or coverage that is no fraction."""
+        from gpualign.core.common.parameter_fractions import check_fraction
+
         check_fraction("min_identity", self.min_identity)
         check_fraction("min_coverage", self.min_coverage)
 

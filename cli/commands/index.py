@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
@@ -25,18 +25,7 @@ from gpualign.cli.options.input import input_options, mask_lower_option, strict_
 )
 @Heading.MESSAGES.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
 @log_option
-def index(
-    db: str,
-    alphabet: str,
-    degap: bool,
-    allow_duplicates: bool,
-    unknown: str | None,
-    mask_lower: bool,
-    strict: bool,
-    output: str,
-    quiet: bool,
-    log: str | None,
-) -> None:
+def index(db: str, output: str, quiet: bool, log: str | None, **params: Any) -> None:
     """Index a database of sequences for `gpualign sw`, which accepts the index as DB.
 
     DB is FASTA or FASTQ, plain or compressed; - is standard input. A search with an index need not read and sort the database again.
@@ -48,6 +37,7 @@ def index(
       gpualign sw query.fa swissprot.gpa
     """
     from gpualign.cli.inputs.input_streams import open_input
+    from gpualign.cli.options.params import from_params
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.units import format_bytes
@@ -71,7 +61,7 @@ def index(
             with naming_output(path):
                 yield files.open(path)
 
-        options = ReadOptions(alphabet, allow_duplicates, degap, mask_lower=mask_lower, unknown=unknown, strict=strict)
+        options = from_params(ReadOptions, params)
         with open_input(db) as opened:
             built, chosen = build(opened, options, result, path.parent, partial(files.scratch, path), messages)
     messages.note(f"{built.records:,} {chosen.name} records, {built.letters:,} letters, {format_bytes(path.stat().st_size)} in {output}")

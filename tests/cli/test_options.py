@@ -12,10 +12,16 @@ from gpualign.jobs.cluster import ClusterOptions
 from gpualign.jobs.dist import DistOptions
 from gpualign.jobs.nw import NwOptions
 from gpualign.jobs.options import PairThresholds
+from gpualign.jobs.sequence_loading import ReadOptions
 from gpualign.jobs.sw import SwOptions
 
-OPTIONS = {"nw": NwOptions, "sw": SwOptions, "cluster": ClusterOptions, "dist": DistOptions}
-NEEDED = {"cluster": ["--min-identity", "0.9", "--method", "greedy"]}
+OPTIONS = {"nw": NwOptions, "sw": SwOptions, "cluster": ClusterOptions, "dist": DistOptions, "index": ReadOptions}
+PLAN = ["--dry-run", "--device", "cpu"]
+WORDS = {
+    **dict.fromkeys(OPTIONS, PLAN),
+    "cluster": [*PLAN, "--min-identity", "0.9", "--method", "greedy"],
+    "index": ["-o", "x.gpa"],
+}
 
 # What a run decides, and no option does.
 DECIDED = {
@@ -47,6 +53,7 @@ def test_every_command_that_passes_options_on_is_tried():
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_each_option_fills_one_field(name, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "x.fa"
     path.write_text(">a\nACGTACGTAC\n>b\nACGTACGAAC\n")
     filled, fill = [], filling.from_params
@@ -57,7 +64,7 @@ def test_each_option_fills_one_field(name, monkeypatch, tmp_path):
         return fill(options, params, **given)
 
     monkeypatch.setattr(filling, "from_params", recording)
-    gpualign_here(name, path, "--dry-run", "--device", "cpu", *NEEDED.get(name, []))
+    gpualign_here(name, path, *WORDS[name])
     [(passed, given)] = filled
     named, others = arguments_of(cli.commands[name])
     of_options = field_names(OPTIONS[name])
