@@ -32,9 +32,7 @@ from gpualign.core.search.runner import GrowingProgress
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.devices.memory import default_memory
-from gpualign.jobs.every_pair import PairsJob
-from gpualign.jobs.job import DescriptionRows
-from gpualign.jobs.near_pairs import NearJob
+from gpualign.jobs.job import DescriptionRows, PairJob
 from gpualign.jobs.options import check_distance
 from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT, Reporter
@@ -247,7 +245,7 @@ class Alignments:
     task: Task
     duplicates: DuplicateGroups
     distinct: Inputs
-    job: PairsJob | NearJob
+    job: PairJob
     options: nw.NwOptions
     filter: Filter
 

@@ -8,8 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from gpualign.core.execution.pipeline import CheckpointListener, Totals
+    from collections.abc import Iterator
+
+    from gpualign.core.alignment.task import Task
+    from gpualign.core.execution.engine import Engine
+    from gpualign.core.execution.pipeline import CheckpointListener, Progress, Totals
+    from gpualign.core.planning.tile_plan import Plan
+    from gpualign.core.results.blocks import Block
     from gpualign.core.search.runner import GrowingProgress
+    from gpualign.jobs.pair_sample import SampledPairs
 
 Work: TypeAlias = npt.NDArray[np.float64]
 
@@ -54,3 +61,29 @@ class Job(Protocol):
 
     def run(self, sink: Any, progress: GrowingProgress, checkpoints: CheckpointListener, /) -> Totals:
         """Compute everything and pass the results to the sink, in order."""
+
+
+class PairJob(Job, Protocol):
+    """Job that aligns pairs, or finds near ones."""
+
+    @property
+    def task(self) -> Task:
+        """The user's task."""
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that computes every pair, or would."""
+
+    @property
+    def plan(self) -> Plan: ...
+
+    @property
+    def text_threads(self) -> int:
+        """Number of threads for sinks that format text."""
+
+    @property
+    def sampled(self) -> SampledPairs:
+        """A sample of the pairs; takes a short time to compute."""
+
+    def blocks(self, identity_definition: int, progress: Progress, /) -> Iterator[Block]:
+        """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
     from gpualign.core.scoring.edit_bounds import EditBound
     from gpualign.jobs.devices.selection import Engines
-    from gpualign.jobs.near_pairs import NearJob
+    from gpualign.jobs.job import PairJob
 
 _COUNTED = {
     Rule.COMPATIBLE: "in identities they match what they may stand for",
@@ -101,7 +101,7 @@ def prepare(
 
 def prepare_filtered(
     inputs: Inputs, options: NwOptions, filter: Filter, detail: Detail, pairing: Pairing, reporter: Reporter = SILENT
-) -> PairsJob | NearJob:
+) -> PairJob:
     """Plan the pairs that may pass the filter. If its thresholds do not bound the edit distance, every pair is planned. Other parameters
     and errors as for `prepare`."""
     task, pairing, chosen = started = _start(inputs, options, detail, pairing, reporter)

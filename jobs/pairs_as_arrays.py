@@ -11,12 +11,11 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Integers
 from gpualign.core.execution.pipeline import Progress
 from gpualign.core.results.filter import Filter
-from gpualign.jobs.every_pair import PairsJob
-from gpualign.jobs.near_pairs import NearJob
+from gpualign.jobs.job import PairJob
 
 
 def passing_blocks(
-    job: PairsJob | NearJob, filter: Filter, definition: int, progress: Progress
+    job: PairJob, filter: Filter, definition: int, progress: Progress
 ) -> Iterator[tuple[Integers, Integers, npt.NDArray[Any]]]:
     """Yield (i, j, value) for the pairs that pass, in input order, one block at a time. `value` is the value for query i and target j.
 
@@ -36,9 +35,7 @@ def passing_blocks(
         yield (*block.written_records(passing), values)
 
 
-def passing_pairs(
-    job: PairsJob | NearJob, filter: Filter, definition: int, progress: Progress
-) -> tuple[Integers, Integers, npt.NDArray[Any]]:
+def passing_pairs(job: PairJob, filter: Filter, definition: int, progress: Progress) -> tuple[Integers, Integers, npt.NDArray[Any]]:
     """Return everything that `passing_blocks` yields, as three arrays."""
     blocks = list(passing_blocks(job, filter, definition, progress))
     if not blocks:

@@ -35,8 +35,7 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.columns import fields_needing_descriptions, parse_fields
 from gpualign.core.results.filter import Filter
 from gpualign.core.sequences.strands_frames import BOTH, PLUS
-from gpualign.jobs.every_pair import PairsJob
-from gpualign.jobs.near_pairs import NearJob
+from gpualign.jobs.job import PairJob
 from gpualign.jobs.nw import NwOptions, prepare, prepare_filtered
 from gpualign.jobs.options import PairThresholds
 from gpualign.jobs.pairs_as_arrays import passing_pairs
@@ -300,7 +299,7 @@ def pair_thresholds(
 
 def _filtered(
     seqs: Source, targets: Source | None, options: NwOptions, groups: Callable[[Inputs], GroupPairs | None], detail: Detail
-) -> tuple[PairsJob | NearJob, Filter]:
+) -> tuple[PairJob, Filter]:
     """Return the job for the pairs that may pass the thresholds, and the filter that they must pass. detail: what the results need."""
     filter = options.resolve()
     inputs = inputs_of(seqs, targets)
@@ -309,7 +308,7 @@ def _filtered(
     return prepare_filtered(inputs, options, filter, detail, Pairing.ABOVE, LOG), filter
 
 
-def _reporter(job: PairsJob | NearJob, progress: Progress | None) -> Reporter:
+def _reporter(job: PairJob, progress: Progress | None) -> Reporter:
     reporter = Reporter(progress)
     reporter.expect(job.work)
     return reporter

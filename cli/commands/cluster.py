@@ -139,7 +139,7 @@ def cluster(
     if dry_run:
         messages.plan([*job.describe(), ("output", expected_clusters(spec, records, inputs, of_identities))])
         return
-    engine = None if alignments is None else (alignments.job.hardware, alignments.job.prepared.kernel)
+    engine = None if alignments is None else (alignments.job.hardware, alignments.job.kernel)
     with OutputFiles(messages.note) as files:
         with opened_outputs(spec, files) as write:
             with messages.progress(job.work, spec.path, job.unit) as progress:

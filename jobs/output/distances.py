@@ -254,12 +254,12 @@ def write_distances(
 
             write_clusters = stack.enter_context(opened_outputs(spec.clusters, files))
         with naming_output(query_range.path), _opened_sink(spec, written, session, threads) as sink:
-            receiver = sink if write_clusters is None else ClusteringSink(sink, metric.is_integer, files.scratch)
+            clustering = None if write_clusters is None else ClusteringSink(sink, metric.is_integer, files.scratch)
             with messages.progress(rest.work, query_range.path, job.unit) as progress:
-                totals = written.run(messages.stages.timed(receiver), progress, session.checkpoints)
-        if write_clusters is not None and isinstance(receiver, ClusteringSink):
-            write_clusters(Clustered(written.samples.queries.ids, receiver.clustering, None, None, False))
-            figures |= receiver.clustering.figures
+                totals = written.run(messages.stages.timed(clustering or sink), progress, session.checkpoints)
+        if write_clusters is not None and clustering is not None:
+            write_clusters(Clustered(written.samples.queries.ids, clustering.clustering, None, None, False))
+            figures |= clustering.clustering.figures
     if picture is not None:
         from gpualign.jobs.plotting.heatmap import heatmap_of_distances
         from gpualign.jobs.plotting.output import write_plot

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from gpualign.core.alignment.band_results import BandResults
     from gpualign.core.output.matrix import MatrixSink
     from gpualign.core.planning.tile_plan import Plan
-    from gpualign.jobs.every_pair import PairsJob
-    from gpualign.jobs.near_pairs import NearJob
+    from gpualign.jobs.job import PairJob
     from gpualign.jobs.nw import NwOptions
     from gpualign.jobs.output.query_range import OutputSession
 
@@ -112,7 +111,7 @@ def output_spec(options: NwOptions, one_set: bool, added: bool = False) -> Outpu
     return OutputSpec(o, with_separator(format, path), path, layout, rows, filter, matrix_value, pairing, picture)
 
 
-def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, dry_run: bool, messages: RunReporter, threads: int) -> None:
+def write_every_pair(spec: OutputSpec, job: PairJob, sequences: int, dry_run: bool, messages: RunReporter, threads: int) -> None:
     """Run a job and write all results; a dry run prints the plan instead.
 
     sequences: number of records, for the summary
@@ -164,7 +163,7 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
 
 @contextmanager
 def _opened_sink(
-    spec: OutputSpec, job: PairsJob | NearJob, session: OutputSession, threads: int, width: Callable[[Path | None], int]
+    spec: OutputSpec, job: PairJob, session: OutputSession, threads: int, width: Callable[[Path | None], int]
 ) -> Iterator[AnySink]:
     """Open the output, and yield a sink for the results. The output is finished when the body ends without an error.
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from gpualign.core.output.writer import Text
     from gpualign.core.results.near_results import NearResults
     from gpualign.jobs.dist import DistJob
-    from gpualign.jobs.every_pair import PairsJob
-    from gpualign.jobs.near_pairs import NearJob
+    from gpualign.jobs.job import PairJob
     from gpualign.jobs.output.distances import DistanceSpec
     from gpualign.jobs.output.specs import HitSpec, OutputSpec
     from gpualign.jobs.sw import SearchJob
@@ -84,7 +83,7 @@ class RowBytes:
         return round(self.before + self.each * rows)
 
 
-def expected_pairs(spec: OutputSpec, job: PairsJob | NearJob, rows: int, line_width: Callable[[Path | None], int]) -> str:
+def expected_pairs(spec: OutputSpec, job: PairJob, rows: int, line_width: Callable[[Path | None], int]) -> str:
     """Return a human-readable output size for an `nw` job, or an `sw` job that writes all scores.
 
     rows: number of queries written
@@ -264,7 +263,7 @@ def _first(results: NearResults, count: int) -> NearResults:
     return NearResults(results.pairs.select(numbers), results.aligned.select(numbers))
 
 
-def _count_passing(spec: OutputSpec, job: PairsJob | NearJob, filter: Filter, results: NearResults) -> int:
+def _count_passing(spec: OutputSpec, job: PairJob, filter: Filter, results: NearResults) -> int:
     """Return the number of sample pairs that pass the filter."""
     if not len(results.pairs):
         return 0
@@ -272,7 +271,7 @@ def _count_passing(spec: OutputSpec, job: PairsJob | NearJob, filter: Filter, re
     return sum(int(np.count_nonzero(block.selected(filter.mask(block)))) for block in blocks)
 
 
-def _value_width(spec: OutputSpec, job: PairsJob | NearJob, results: NearResults) -> float | None:
+def _value_width(spec: OutputSpec, job: PairJob, results: NearResults) -> float | None:
     """Return the average number of characters per value."""
     if not job.pairs:
         return 1.0
