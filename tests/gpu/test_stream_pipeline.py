@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from command import LIMIT
-from host_device import HostDevice, HostStream
+from host_device import HostDevice, HostMemory, HostStream
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -154,29 +154,41 @@ def test_an_error_while_collecting_ends_the_run_and_frees(background):
     assert not device.joined
 
 
-class _UntilTold:
-    """Event after a kernel that runs until its queue looks empty."""
+class _Kernel:
+    """Event after a kernel that runs until its queue looks empty, and ends some polls later."""
 
     def __init__(self, queue):
         self._queue = queue
+        self._left = 3
+        self.ended = False
 
     def done(self):
-        return ctypes.string_at(self._queue, 4) == b"\x3f" * 4
+        self._left -= ctypes.string_at(self._queue, 4) == b"\x3f" * 4
+        self.ended = self._left < 0
+        return self.ended
 
 
 @BOTH
 def test_an_error_ends_the_kernels_in_flight_without_their_results(background):
-    device, queues, collected, ended = HostDevice(), [], [], []
+    """Their memory is freed when they have ended."""
+    device, kernels, collected, freed, ended = HostDevice(), [], [], [], []
 
     class Running(HostStream):
         def record(self):
-            return _UntilTold(queues[0])
+            return kernels[0]
+
+    class Guarded(HostMemory):
+        def free(self):
+            freed.append(kernels[0].ended)
+            super().free()
 
     device.stream = lambda: Running(device)
+    device.allocate = partial(Guarded, device)
 
     def submit(stream):
-        queues.append(stream.address("queue", 256))
-        stream.fill(queues[0], 0, 256)
+        queue = stream.address("queue", 256)
+        stream.fill(queue, 0, 256)
+        kernels.append(_Kernel(queue))
         stream.mark()
 
     def work():
@@ -192,6 +204,7 @@ def test_an_error_ends_the_kernels_in_flight_without_their_results(background):
     thread.join(LIMIT)
     assert ended == ["no more tiles"]
     assert not collected
+    assert freed == [True]
     assert device.used == 0
     assert not device.opened
     assert not device.joined
