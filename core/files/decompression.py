@@ -9,13 +9,15 @@ import stat
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import BinaryIO, cast
+from typing import BinaryIO, Protocol, cast
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.paths import open_file
 
 _PEEK = 4096
+_CHUNK = 1 << 13
+"""Compressed bytes given to a decompressor at once. What 64 kB become takes fresh pages from the system each time."""
 _LARGE = 8 << 20
 """Compressed size that justifies an additional thread, bytes: decompression takes 25 ms or more, loading `concurrent.futures` 5 ms."""
 _MAX_RATIO = 16
@@ -23,35 +25,93 @@ _MAX_RATIO = 16
 _UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
-def _gzip(stream: BinaryIO) -> BinaryIO:
+class _Decompressor(Protocol):
+    """What the libraries' decompressors of one member have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _NoMember(Exception):
+    """What follows a member is not another one."""
+
+
+class _Members(io.RawIOBase):
+    """Content of a file's members, one after the other. Each begins with one of some magic bytes; zero bytes between them are padding.
+
+    Python's own classes of files take a damaged member behind another one for something else, and end there without an error.
+    """
+
+    def __init__(self, stream: BinaryIO, magic: tuple[bytes, ...], new: Callable[[], _Decompressor]) -> None:
+        self._stream, self._magic, self._new = stream, magic, new
+        self._member = new()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        data = b""
+        while not data:
+            if self._member.eof:
+                if not (packed := self._next_member()):
+                    return 0
+            elif self._member.needs_input:
+                if not (packed := self._stream.read(_CHUNK)):
+                    raise EOFError
+            else:
+                packed = b""
+            data = self._member.decompress(packed, len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def _next_member(self) -> bytes:
+        """Return the first bytes of the next member, whose decompressor is ready, or nothing at the end of the file."""
+        packed = self._member.unused_data.lstrip(b"\0")
+        while len(packed) < _MAGIC and (more := self._stream.read(_CHUNK)):
+            packed = (packed + more).lstrip(b"\0")
+        if packed:
+            if not packed.startswith(self._magic):
+                raise _NoMember
+            self._member = self._new()
+        return packed
+
+
+def _gzip(stream: BinaryIO, _: bytes) -> io.BufferedIOBase:
     try:
         gzip = import_module("isal.igzip")  # two to three times as fast
     except ImportError:
         gzip = import_module("gzip")
-    return cast(BinaryIO, gzip.GzipFile(fileobj=stream))
+    return cast(io.BufferedIOBase, gzip.GzipFile(fileobj=stream))
 
 
-def _bzip2(stream: BinaryIO) -> BinaryIO:
-    from bz2 import BZ2File
+def _bzip2(stream: BinaryIO, magic: bytes) -> io.BufferedIOBase:
+    from bz2 import BZ2Decompressor
 
-    return cast(BinaryIO, BZ2File(stream))
-
-
-def _xz(stream: BinaryIO) -> BinaryIO:
-    from lzma import LZMAFile
-
-    return cast(BinaryIO, LZMAFile(stream))
+    return io.BufferedReader(_Members(stream, (magic,), BZ2Decompressor))
 
 
-def _zstd(stream: BinaryIO) -> BinaryIO:
+def _xz(stream: BinaryIO, magic: bytes) -> io.BufferedIOBase:
+    from lzma import FORMAT_XZ, LZMADecompressor
+
+    return io.BufferedReader(_Members(stream, (magic,), lambda: LZMADecompressor(FORMAT_XZ)))
+
+
+def _zstd(stream: BinaryIO, magic: bytes) -> io.BufferedIOBase:
     if sys.version_info >= (3, 14):
-        from compression.zstd import ZstdFile
+        from compression.zstd import ZstdDecompressor
     else:
-        from backports.zstd import ZstdFile
-    return cast(BinaryIO, ZstdFile(stream))
+        from backports.zstd import ZstdDecompressor
+    skippable = (bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))
+    return io.BufferedReader(_Members(stream, (magic, *skippable), ZstdDecompressor))
 
 
-_COMPRESSIONS: dict[bytes, tuple[str, Callable[[BinaryIO], BinaryIO]]] = {
+_COMPRESSIONS: dict[bytes, tuple[str, Callable[[BinaryIO, bytes], io.BufferedIOBase]]] = {
     b"\x1f\x8b": ("gzip", _gzip),
     b"BZh": ("bzip2", _bzip2),
     b"\xfd7zXZ": ("xz", _xz),
@@ -96,8 +156,8 @@ class Prefixed(io.RawIOBase):
 class _Decompressed(io.RawIOBase):
     """Decompressed content of a stream. Every read from damaged data on raises `InputError`."""
 
-    def __init__(self, stream: BinaryIO, kind: str, source: str) -> None:
-        self._stream = cast(io.BufferedIOBase, stream)
+    def __init__(self, stream: io.BufferedIOBase, kind: str, source: str) -> None:
+        self._stream = stream
         self._kind, self._source = kind, source
         self._damage: str | None = None
 
@@ -120,8 +180,8 @@ class _Decompressed(io.RawIOBase):
             # A few bytes after the end of a gzip file could be the beginning of another one.
             other = ", or something else follows its end" if self._kind == "gzip" else ""
             return f"truncated {self._kind} file{other}; copy or download it again"
-        if str(error).startswith("Not a gzipped file"):  # although its first bytes are those of one
-            return "something else follows the end of this gzip file; copy or download it again"
+        if isinstance(error, _NoMember) or str(error).startswith("Not a gzipped file"):  # although its first bytes are those of one
+            return f"something else follows the end of this {self._kind} file; copy or download it again"
         return f"damaged {self._kind} file ({error})"
 
 
@@ -215,7 +275,7 @@ def open_decompressed(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
     for magic, (kind, opened) in _COMPRESSIONS.items():
         if first.startswith(magic):
             try:
-                unpacked = _Decompressed(opened(stream), kind, source)
+                unpacked = _Decompressed(opened(stream, magic), kind, source)
                 first, stream = _peek(cast(BinaryIO, io.BufferedReader(_prefetched(unpacked) if large else unpacked)))
             except ImportError as error:  # Python was built without the library, or a package is missing
                 reason = f"this Python cannot read that ({error})"
