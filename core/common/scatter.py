@@ -19,36 +19,34 @@ _FEW_BYTES = 1 << 20
 def put(array: npt.NDArray[Any], rows: Lines, columns: Lines, values: npt.NDArray[Any], threads: int = 1) -> None:
     """Set row rows[r], column columns[c] of `array` to values[r, c]. array: contiguous
 
-    NumPy copies structured arrays field by field, which takes ten times as long, and copies numbers with one thread, at some ns each.
+    Structured arrays are copied as bytes: NumPy copies them field by field, which takes ten times as long. It also copies numbers with one
+    thread, at some ns each.
     """
     columns = as_range(columns)
     structured = array.dtype.fields is not None
-    if not structured and (isinstance(columns, slice) or not isinstance(rows, slice) or values.nbytes < _FEW_BYTES):
-        array[_index(rows, columns)] = values
-        return
-    elements, values = _bytes(array), _bytes(np.ascontiguousarray(values, dtype=array.dtype))
-    if isinstance(rows, slice):
+    slow = structured or not isinstance(columns, slice)
+    compiled = slow and isinstance(rows, slice) and values.nbytes >= _FEW_BYTES
+    if structured or compiled:
+        array, values = _bytes(array), _bytes(np.ascontiguousarray(values, dtype=array.dtype))
+    if compiled and isinstance(rows, slice):
         from gpualign.core.common._placing import put_columns
 
         numbers = np.arange(columns.start, columns.stop) if isinstance(columns, slice) else columns
-        put_columns(elements, rows.start, numbers, values, threads)
+        put_columns(array, rows.start, numbers, values, threads)
+    elif isinstance(rows, slice) or isinstance(columns, slice):
+        array[rows, columns] = values
     else:
-        elements[_index(rows, columns)] = values
+        array[np.ix_(rows, columns)] = values
 
 
 def as_range(lines: Lines) -> Lines:
     """Return consecutive numbers as a range, because ranges are copied several times as fast; anything else unchanged."""
     if isinstance(lines, slice) or not len(lines):
         return lines
-    first = int(lines[0])
-    consecutive = np.array_equal(lines, np.arange(first, first + len(lines)))
-    return slice(first, first + len(lines)) if consecutive else lines
-
-
-def _index(rows: Lines, columns: Lines) -> Any:
-    if isinstance(rows, slice) or isinstance(columns, slice):
-        return rows, columns
-    return np.ix_(rows, columns)
+    first, stop = int(lines[0]), int(lines[-1]) + 1
+    if stop - first != len(lines) or not np.array_equal(lines, np.arange(first, stop)):
+        return lines
+    return slice(first, stop)
 
 
 def _bytes(values: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
