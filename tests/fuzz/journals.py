@@ -36,6 +36,7 @@ RUNS = {
     "csr": ([*_NW, "--format", "csr", "--min-identity", "0.8"], "x.npz"),
     "near": ([*_NW, "--edit", "--max-distance", "40"], "x.tsv"),
     "share": ([*_NW, "--shard", "1/2"], "x.npy"),
+    "share of rows": ([*_NW, "--shard", "2/2"], "x.tsv"),
     "search": (["sw", "in.fa"], "x.m8"),
     "dist": (_DIST, "x.tsv"),
     "dist npy": ([*_DIST, "--compared"], "x.npy"),
@@ -147,9 +148,7 @@ def make(rng):
     name = rng.choice(list(RUNS))
     marks = _marks(rng)
     left = dict(left_by(name, marks))
-    journal = f"{RUNS[name][1]}.journal"
-    if name == "share":
-        journal = next(one for one in left if one.endswith(".journal"))
+    journal = next(one for one in left if one.endswith(".journal"))
     how = rng.random()
     good = how < 0.02
     if good:
