@@ -14,7 +14,7 @@ from gpualign.core.near_pairs.implied_bounds import identity_bounds
 
 if TYPE_CHECKING:
     from gpualign.core.results.filter import Filter
-    from gpualign.jobs.output.shards import Shard
+    from gpualign.jobs.output.query_range import Shard
 
 
 @dataclass(frozen=True)

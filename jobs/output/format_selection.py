@@ -12,8 +12,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, output_path
-from gpualign.jobs.output.run_identity import check_resume
-from gpualign.jobs.output.shards import check_shard
+from gpualign.jobs.output.run_identity import check_resumable
 from gpualign.jobs.output.specs import Rows
 
 if TYPE_CHECKING:
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from gpualign.core.results.columns import Field
     from gpualign.core.results.filter import Filter
     from gpualign.jobs.options import OutputOptions
-    from gpualign.jobs.output.query_range import OutputSession
-    from gpualign.jobs.output.shards import Shard
+    from gpualign.jobs.output.query_range import OutputSession, Shard
 
 
 def pick_format(output: str, format: str | None, results: Results, option: str = "-o") -> tuple[str, Path | None]:
@@ -56,8 +54,7 @@ def pick_output(o: OutputOptions, results: Results) -> tuple[str, Path | None]:
     """Return (format, path) as `pick_format` does. Raises `InputError` also if the format does not allow the other options."""
     format, path = pick_format(o.output, o.format, results)
     check_fields(o.fields, format)
-    check_resume(o.resume, path, format, results)
-    check_shard(o.shard, path, format, results, o.plot)
+    check_resumable(o, path, format, results)
     return format, path
 
 

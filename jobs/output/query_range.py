@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from gpualign.core.output.writer import ByteWriter
     from gpualign.jobs.job import J, Job
     from gpualign.jobs.output.shard_file import PartFile
-    from gpualign.jobs.output.shards import Shard
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Shard `number` (1-based) of the `count` shards of a job."""
+
+    number: int
+    count: int
+
+    def path(self, output: Path) -> Path:
+        """Return the path of the part file for `output`."""
+        return output.with_name(f"{output.name}.{self.number}-of-{self.count}.part")
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,7 @@ class QueryRange:
 
     @classmethod
     def of(cls, job: Job, queries: int, shard: Shard | None, output: Path | None, format: str, results: Results) -> QueryRange:
-        """Return the range of a run. output: path for the whole job. The outputs must have passed `check_shard`."""
+        """Return the range of a run. output: path for the whole job. The outputs must have passed `check_resumable`."""
         if shard is None:
             return cls(queries, (0, queries), None, output, format, results)
         from gpualign.core.planning.sharding import row_bounds
@@ -78,7 +89,7 @@ class QueryRange:
             note(f"share {self.shard.number:,} of {self.shard.count:,}: {which}, to {self.path}")
             from gpualign.jobs.output.shard_file import Description, PartFile
 
-            assert self.path is not None  # check_shard() requires both
+            assert self.path is not None  # check_resumable() requires both
             assert resume_policy is not None
             if checkpoints is NO_CHECKPOINTS:
                 raise RunError(f"cannot write {self.path}: a part needs a file of its own, not a device or a pipe")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
     from gpualign.core.files.journal import Identity
     from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.jobs.options import OutputOptions
 
 _IRRELEVANT = {
     *("device", "threads", "memory", "cluster", "kernel", "transfer", "traceback"),  # how to compute: results are the same
@@ -63,14 +64,20 @@ class ResumePolicy:
     arguments: Sequence[str]
 
 
-def check_resume(resume: bool, path: Path | None, format: str, results: Results) -> None:
-    """Raise `InputError` if `resume` is given for an output that cannot be resumed."""
-    if not resume:
-        return
-    if path is None:
-        raise InputError(f"{parameter('resume')} needs a file; name it with -o")
-    if not can_resume(format, results):
-        raise InputError(f"{parameter('resume')}: {format} is written in one piece; text, matrices, npy, npz and csr can be resumed")
+def check_resumable(o: OutputOptions, path: Path | None, format: str, results: Results) -> None:
+    """Raise `InputError` if the output is to be resumed or sharded and cannot be."""
+    resume, shard, plot = parameter("resume"), parameter("shard"), parameter("plot")
+    if o.resume and path is None:
+        raise InputError(f"{resume} needs a file; name it with -o")
+    if o.shard is not None and path is None:
+        raise InputError(f"{shard} writes a part file beside the output; name that with -o")
+    if (o.resume or o.shard is not None) and not can_resume(format, results):
+        option, done = (resume, "resumed") if o.resume else (shard, "sharded")
+        raise InputError(f"{option}: {format} is written in one piece; text, matrices, npy, npz and csr can be {done}")
+    if o.shard is not None and o.plot is not None:
+        raise InputError(
+            f"{plot} draws a whole matrix, and {shard} writes a part of one; draw it with `gpualign plot` after the parts are merged"
+        )
 
 
 def can_resume(format: str, results: Results) -> bool:
