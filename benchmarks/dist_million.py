@@ -25,13 +25,13 @@ import numpy as np
 from common import finish, machine, table
 
 from gpualign.core.common.arrays import Codes
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.calls import MISSING, Kind, Samples, make_samples
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import CountArray, MissingRule, metric_named
 from gpualign.core.distance.output.base import NearDistances
 from gpualign.core.distance.readers.base import Omitted, Selection
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
-from gpualign.core.distance.threads import ReaderThreads
 from gpualign.jobs.devices.resources import checked_resources
 from gpualign.jobs.devices.selection import pick_distance_engine
 
@@ -63,7 +63,7 @@ class Evolved:
     def called(self) -> CountArray:
         return self.sites - (self._run_stops - self._run_starts)
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ReaderThreads) -> Iterator[Codes]:
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ThreadPool) -> Iterator[Codes]:
         room: Codes = np.empty(self.samples.total * min(self.sites, PANEL_SITES), np.uint8)  # the last panel is packed before the next one
         for first in range(0, self.sites, PANEL_SITES):
             width = min(self.sites - first, PANEL_SITES)

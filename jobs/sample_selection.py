@@ -12,10 +12,10 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.call_coverage import min_site_count
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.readers.base import Source
-from gpualign.core.distance.threads import ReaderThreads
 from gpualign.jobs.call_rate_report import name_poorest
 from gpualign.jobs.reporter import Reporter
 
@@ -76,7 +76,7 @@ def without_excluded(source: Source, filters: SampleFilters, reporter: Reporter)
     return source.select_samples(mask)
 
 
-def with_enough_calls(source: Source, min_called: int | Fraction, panel_bytes: int, workers: ReaderThreads, reporter: Reporter) -> Source:
+def with_enough_calls(source: Source, min_called: int | Fraction, panel_bytes: int, workers: ThreadPool, reporter: Reporter) -> Source:
     """Return the source without the samples that have calls at fewer sites than `min_called`, a number or a fraction of the sites.
 
     panel_bytes: bytes of calls to read at a time

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.intervals import GenomicIntervals, parse_regions, read_bed
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.site_filters import FilterResult, SiteFilters, choose_sites
-from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.files.paths import open_file
 from gpualign.jobs.reporter import Reporter
 from gpualign.jobs.sample_selection import SampleFilters, check_founders, with_enough_calls
@@ -43,7 +44,7 @@ def chosen_sites(
     min_called = samples.min_called
     if not filters.is_set and min_called is None:
         return source, None
-    with ReaderThreads(threads) as workers:
+    with closing(ThreadPool(threads)) as workers:
         source, left = choose_sites(source, SiteFilters(filters.regions, filters.mask), panel_bytes, workers)
         if min_called is not None and left.used:
             source = with_enough_calls(source, min_called, panel_bytes, workers, reporter)

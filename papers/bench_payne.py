@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import numpy as np
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.bit_planes import pack_panel, used_codes
 from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
-from gpualign.core.distance.threads import ReaderThreads
 from gpualign.cpu.distance import _distance
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.distance.engine import CudaDistanceEngine
@@ -43,7 +45,7 @@ SHAPES = {"small": Shape(5, 112, 512), "paper": Shape(25, 112, 512), "large": Sh
 def _prepared(engine: DistanceEngine, codes: Codes) -> tuple[PreparedCounter, Panel]:
     """Return a counter for all pairs as a single band, and the panel that it counts."""
     counter = engine.prepare(_REQUEST, 4 * len(codes) ** 2)
-    with ReaderThreads(1) as workers:
+    with closing(ThreadPool(1)) as workers:
         return counter, pack_panel(codes, used_codes(codes, workers), counter, workers)
 
 

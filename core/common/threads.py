@@ -1,4 +1,4 @@
-"""Runs work in background threads: one action at a time, a queue of actions, or items with results in order."""
+"""Runs work in background threads: one action at a time, a queue of actions, or items that several threads share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from contextlib import closing
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -53,22 +54,33 @@ class BackgroundTask:
 
 
 IN_FLIGHT_PER_THREAD = 2
-"""Items in flight per thread of `OrderedThreadPool`: one in progress and one waiting."""
+"""Items in flight per thread of `ThreadPool.stream`: one in progress and one waiting."""
 
 
-class OrderedThreadPool:
-    """Threads that map items and yield the results in item order.
+class ThreadPool:
+    """Threads that share work. If there is only one, the caller's thread does it.
 
-    The threads start at the first `map` over several items, unless there is only one thread, and stay until `close`: starting sixteen
-    threads takes as long as formatting some megabytes of text.
+    The threads start with the first work and stay until `close`: starting sixteen threads takes as long as formatting some megabytes of
+    text.
     """
 
     def __init__(self, threads: int) -> None:
-        self._threads = threads
+        self.threads = threads
         self._pool: ThreadPoolExecutor | None = None
 
-    def map(self, make: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
-        """Yield `make(item)` for each item. Items are consumed in the caller's thread.
+    def _started(self) -> ThreadPoolExecutor:
+        if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-pool")
+        return self._pool
+
+    def map(self, make: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
+        """Return `make(item)` for each item, in order."""
+        return list(map(make, items) if self.threads == 1 else self._started().map(make, items))
+
+    def stream(self, make: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
+        """Yield `make(item)` for each item, in order. Items are consumed in the caller's thread; a single item is made there too.
 
         Each thread has `IN_FLIGHT_PER_THREAD` items in flight, which bounds memory. If the iterator fails or is closed early, no more items
         are started, items in progress are waited for, and the threads end.
@@ -76,23 +88,38 @@ class OrderedThreadPool:
         try:
             source = iter(items)
             first = list(islice(source, 2))
-            if self._threads == 1 or len(first) < 2:
+            if self.threads == 1 or len(first) < 2:
                 yield from map(make, chain(first, source))
                 return
-            if self._pool is None:
-                from concurrent.futures import ThreadPoolExecutor
-
-                self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-rows")
+            pool = self._started()
             waiting: deque[Future[Made]] = deque()
             for item in chain(first, source):
-                if len(waiting) == IN_FLIGHT_PER_THREAD * self._threads:
+                if len(waiting) == IN_FLIGHT_PER_THREAD * self.threads:
                     yield waiting.popleft().result()
-                waiting.append(self._pool.submit(make, item))
+                waiting.append(pool.submit(make, item))
             while waiting:
                 yield waiting.popleft().result()
         except BaseException:
             self.close()
             raise
+
+    def repeat(self, step: Callable[[int], bool]) -> None:
+        """Call `step(thread number)` in each thread until it returns False. After an error or interrupt, no thread starts another step."""
+        running = True
+
+        def work(number: int) -> None:
+            while running and step(number):
+                pass
+
+        try:
+            self.map(work, range(self.threads))
+        finally:
+            running = False
+
+    def shares(self, rows: int) -> list[tuple[int, int]]:
+        """Return (first row, number of rows) for each thread."""
+        bounds = [rows * k // self.threads for k in range(self.threads + 1)]
+        return [(first, stop - first) for first, stop in pairwise(bounds)]
 
     def close(self) -> None:
         """Stop the threads after the items in progress."""
@@ -103,9 +130,8 @@ class OrderedThreadPool:
 
 def in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
     """Yield `make(item)` for each item, in order, using at most `threads` threads, which end after the last item."""
-    pool = OrderedThreadPool(threads)
-    yield from pool.map(make, items)
-    pool.close()
+    with closing(ThreadPool(threads)) as pool:
+        yield from pool.stream(make, items)
 
 
 class SerialExecutor:

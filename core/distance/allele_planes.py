@@ -13,10 +13,10 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
 from gpualign.core.distance.count_recipe import make_code_recipe
 from gpualign.core.distance.engine import WORD_BITS, Bits, Panel, PreparedCounter, empty_planes
-from gpualign.core.distance.threads import ReaderThreads
 
 AlleleNumbers = npt.NDArray[np.uint32]
 Loci = npt.NDArray[np.int64]
@@ -41,7 +41,7 @@ def panels_of_loci(bits: npt.NDArray[np.int64], counter: PreparedCounter) -> Ite
             del run[:count]
 
 
-def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: ReaderThreads) -> Iterator[Panel]:
+def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: ThreadPool) -> Iterator[Panel]:
     """Pack allele numbers (uint32[samples][loci], `NO_ALLELE` for a missing call) into the bit planes the counter expects."""
     samples, loci = numbers.shape
     codes = np.empty((loci, samples), dtype=np.uint32)
@@ -52,7 +52,7 @@ def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: Read
         yield _panel(codes, some, int(bits[some].max()), bool(lacking[some].any()), counter, workers)
 
 
-def _panel(codes: AlleleNumbers, loci: Loci, bits: int, missing: bool, counter: PreparedCounter, workers: ReaderThreads) -> Panel:
+def _panel(codes: AlleleNumbers, loci: Loci, bits: int, missing: bool, counter: PreparedCounter, workers: ThreadPool) -> Panel:
     recipe = make_code_recipe(counter.request, bits, missing)
     called = missing and bool(recipe.terms)
     planes: Bits = empty_planes(bits + called, codes.shape[1], counter.words(len(loci)))

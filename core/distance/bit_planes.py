@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
 from gpualign.core.distance.allele_planes import pack_alleles
 from gpualign.core.distance.calls import MISSING, Calls
 from gpualign.core.distance.count_recipe import SECOND_ALLELE, Measure, make_recipe
 from gpualign.core.distance.engine import Bits, Panel, PreparedCounter, empty_planes
-from gpualign.core.distance.threads import ReaderThreads
 
 _PLANES_AT_ONCE = 8
 
@@ -25,13 +25,13 @@ _SEARCH_SECONDS = 1e-9
 """Maximum time per call, in seconds, for one thread to find and code the sites with two different calls; this halves comparison time."""
 
 
-def used_codes(codes: Codes, workers: ReaderThreads) -> frozenset[int]:
+def used_codes(codes: Codes, workers: ThreadPool) -> frozenset[int]:
     """Return the codes that occur in a panel."""
     seen = workers.map(lambda share: _sites.seen_codes(codes[share[0] : sum(share)]), workers.shares(len(codes)))
     return frozenset(np.flatnonzero(np.any(seen, axis=0)).tolist())
 
 
-def count_calls(calls: Calls, workers: ReaderThreads) -> npt.NDArray[np.int64]:
+def count_calls(calls: Calls, workers: ThreadPool) -> npt.NDArray[np.int64]:
     """Return the number of sites at which each sample has a call: int64[samples]."""
     called = np.empty(len(calls), dtype=np.int64)
 
@@ -64,7 +64,7 @@ class _SiteSubset:
         return int((self.runs[:, 1] - self.runs[:, 0]).sum())
 
 
-def pack_panels(calls: Calls, counter: PreparedCounter, workers: ReaderThreads) -> Iterator[Panel]:
+def pack_panels(calls: Calls, counter: PreparedCounter, workers: ThreadPool) -> Iterator[Panel]:
     """Pack codes (uint8[samples][sites]) or allele numbers (uint32) into the bit planes the counter expects, in as many panels as
     is best."""
     if counter.request.numbered:
@@ -75,7 +75,7 @@ def pack_panels(calls: Calls, counter: PreparedCounter, workers: ReaderThreads) 
         yield _pack(codes, subset, counter, workers)
 
 
-def pack_panel(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ReaderThreads) -> Panel:
+def pack_panel(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ThreadPool) -> Panel:
     """Pack codes (uint8[samples][sites]) into the bit planes the counter expects.
 
     used: codes that occur
@@ -83,7 +83,7 @@ def pack_panel(codes: Codes, used: frozenset[int], counter: PreparedCounter, wor
     return _pack(codes, _whole(codes, used), counter, workers)
 
 
-def _split_sites(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ReaderThreads) -> list[_SiteSubset]:
+def _split_sites(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ThreadPool) -> list[_SiteSubset]:
     """Split off the sites with few different calls if two sets of planes take less memory than one set for all sites."""
     request, whole, reference = counter.request, _whole(codes, used), None
     if request.separates_biallelic(used):
@@ -120,7 +120,7 @@ def _runs(chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return np.flatnonzero(np.diff(chosen, prepend=False, append=False)).reshape(-1, 2)
 
 
-def _two_calls(codes: Codes, workers: ReaderThreads) -> tuple[Codes, npt.NDArray[np.bool_]]:
+def _two_calls(codes: Codes, workers: ThreadPool) -> tuple[Codes, npt.NDArray[np.bool_]]:
     """Return (one of the calls at each site, a mask of the sites with more than two different calls)."""
     sites = codes.shape[1]
     one, more = np.empty(sites, dtype=np.uint8), np.empty(sites, dtype=np.uint8)
@@ -128,7 +128,7 @@ def _two_calls(codes: Codes, workers: ReaderThreads) -> tuple[Codes, npt.NDArray
     return one, more.view(np.bool_)
 
 
-def _pack(codes: Codes, subset: _SiteSubset, counter: PreparedCounter, workers: ReaderThreads) -> Panel:
+def _pack(codes: Codes, subset: _SiteSubset, counter: PreparedCounter, workers: ThreadPool) -> Panel:
     samples, sites = len(codes), subset.sites
     recipe = make_recipe(counter.request, subset.used, counter.products_only)
     bits: Bits = empty_planes(len(recipe.planes), samples, counter.words(sites))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.band_plan import DistancePlan, plan_bands
 from gpualign.core.distance.bands import CountMatrix, SampleBand
 from gpualign.core.distance.bit_planes import pack_panels
@@ -28,7 +29,6 @@ from gpualign.core.distance.output.base import AnySink, BandDistances, NearDista
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs
 from gpualign.core.distance.panel_store import PanelStore
 from gpualign.core.distance.readers.base import Omitted, Selection, Source
-from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.distance.threshold_rules import kinship_rule, near_rule
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Totals, run_pipeline
 from gpualign.core.files.scratch import MakeScratch
@@ -220,7 +220,7 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
         request = replace(request, compared=True)
     counter = engine.prepare(request, budget.counts)
     selection = Selection(request.need, task.missing is MissingRule.COMPLETE)
-    with ReaderThreads(counter.threads) as workers:
+    with closing(ThreadPool(counter.threads)) as workers:
         for codes in source.panels(selection, budget.panel, omitted, workers):
             sites += codes.shape[1]
             for panel in pack_panels(codes, counter, workers):

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.intervals import GenomicIntervals
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.readers.site_counts import SiteCounts
-from gpualign.core.distance.threads import ReaderThreads
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -60,7 +60,7 @@ class FilterResult:
         return self.read - sum(self.removed.values())
 
 
-def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers: ReaderThreads) -> tuple[Source, FilterResult]:
+def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers: ThreadPool) -> tuple[Source, FilterResult]:
     """Return the source restricted to passing sites (possibly none), and the filter result.
 
     panel_bytes: calls to examine at a time, bytes

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 
-from gpualign.core.common.threads import OrderedThreadPool
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.output.writer import ByteWriter, Text
 
 MEMBER_TEXT = 0xFF00
@@ -44,7 +44,7 @@ class BgzfWriter:
 
     def __init__(self, file: ByteWriter, position: tuple[int, int] = (0, 0), threads: int = 1) -> None:
         self._file = file
-        self._threads = OrderedThreadPool(threads)
+        self._threads = ThreadPool(threads)
         self._held = bytearray()
         self.packed_text, self.packed_bytes = position
 
@@ -52,7 +52,7 @@ class BgzfWriter:
         self._held += data
         whole = len(self._held) // MEMBER_TEXT * MEMBER_TEXT
         texts = (bytes(self._held[start : start + MEMBER_TEXT]) for start in range(0, whole, MEMBER_TEXT))
-        for member in self._threads.map(_member, texts):
+        for member in self._threads.stream(_member, texts):
             self._put(member, MEMBER_TEXT)
         del self._held[:whole]
 

@@ -10,7 +10,7 @@ from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.identity import DEFAULT
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans
-from gpualign.core.common.threads import OrderedThreadPool
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.output.formats.base import RowFormat
 from gpualign.core.output.pairs import BLOCK_RUNS_OF_CIGARS, PairsSink
@@ -50,7 +50,7 @@ class TableSink(PairsSink):
         super().__init__(stream, task, filter, identity_definition)
         self._format = format
         makers = min(threads, _MAKERS)
-        self._threads = OrderedThreadPool(makers)
+        self._threads = ThreadPool(makers)
         self.block_threads = -(-threads // makers)
         if not format.has_letters:
             self.block_runs = BLOCK_RUNS_OF_CIGARS
@@ -62,7 +62,7 @@ class TableSink(PairsSink):
         return self._format.header(self.task)
 
     def write(self, results: BandResults | NearResults) -> None:
-        with closing(cast("Closable", texts := self._threads.map(self._text, self._rows(results)))):
+        with closing(cast("Closable", texts := self._threads.stream(self._text, self._rows(results)))):
             for text in texts:
                 write_pieces(self.stream, text)
 

@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, parameter
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, Operation, Term
 from gpualign.core.distance.engine import Panel, PreparedCounter, SelectedPieces
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, record_bytes
-from gpualign.core.distance.threads import ReaderThreads
 from gpualign.gpu.distance.kernels import (
     CHUNK_WORDS,
     DIFFER,
@@ -64,7 +64,7 @@ class _Worker:
     ) -> None:
         self._device = device
         self._kernel = kernel
-        self._copiers = ReaderThreads(threads)
+        self._copiers = ThreadPool(threads)
         self._stopped = stopped
         self._log = log
         self._opened = ExitStack()

@@ -1,6 +1,6 @@
 """Which sites are used, by plain loops over calls: positions, calls at a site, frequencies of alleles."""
 
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from fractions import Fraction
 
 import numpy as np
@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sites import alignment, panels_of, stream
 
 from gpualign.core.common.errors import InputError
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.calls import MISSING, Kind, alleles_of
 from gpualign.core.distance.intervals import parse_regions, read_bed
 from gpualign.core.distance.site_filters import FilterResult, SiteFilters, choose_sites
-from gpualign.core.distance.threads import ReaderThreads
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 
 
@@ -23,7 +23,7 @@ def bed(text):
 
 
 def chosen(source, filters, panel_bytes=1 << 20):
-    with ReaderThreads(2) as workers:
+    with closing(ThreadPool(2)) as workers:
         return choose_sites(source, filters, panel_bytes, workers)
 
 

@@ -7,7 +7,7 @@ import signal
 import threading
 from collections import Counter
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import count, islice
 
@@ -21,12 +21,12 @@ from work import CollectPaths, collect, edit, two_valued
 import gpualign
 from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.errors import RunError
+from gpualign.core.common.threads import ThreadPool as Threads
 from gpualign.core.distance import remote as distance_remote
 from gpualign.core.distance.bit_planes import pack_panels
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.remote import CounterOrder, RemoteDistanceEngine
-from gpualign.core.distance.threads import ReaderThreads as Threads
 from gpualign.core.execution.remote import worker as node_module
 from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.engine import RemoteEngine
@@ -372,7 +372,7 @@ def test_a_gpu_among_cpus_does_without(rng, gpus):
     """Bit planes are made for the first worker's engine; binary tensor cores want others."""
     wanted = CountRequest(Measure.DIFFERENCES, compared=True)
     counter = CpuDistanceEngine(1).prepare(wanted, MEMORY)
-    with Threads(1) as threads:
+    with closing(Threads(1)) as threads:
         panel = next(pack_panels(random_codes(rng, 9, 100), counter, threads))
     for device in ("auto", "cpu"):
         server = nodes._open([CounterOrder(Resources(device, 1), wanted, False, counter.names), panel])

@@ -1,22 +1,22 @@
 """Files of calls for tests, and what comes out of them."""
 
 import tempfile
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from io import BytesIO
 
 import numpy as np
 
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import Need
 from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 from gpualign.core.distance.readers.base import Omitted, Selection
-from gpualign.core.distance.threads import ReaderThreads
 
 
 def panels_of(source, need=Need.CALLS, complete=False, panel_bytes=1 << 20):
     """(codes of all panels side by side, what was omitted)"""
     omitted = Omitted()
-    with ReaderThreads(2) as workers:
+    with closing(ThreadPool(2)) as workers:
         parts = [codes.copy() for codes in source.panels(Selection(need, complete), panel_bytes, omitted, workers)]
     return np.concatenate(parts, axis=1) if parts else np.empty((source.samples.total, 0), np.uint8), omitted
 

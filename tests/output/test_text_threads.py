@@ -13,7 +13,7 @@ from aligned_blocks import OF_PAIRS, Aligned
 from command import GPUALIGN, LIMIT, gpualign, shell
 from processes import started
 
-from gpualign.core.common.threads import IN_FLIGHT_PER_THREAD, OrderedThreadPool, in_order
+from gpualign.core.common.threads import IN_FLIGHT_PER_THREAD, ThreadPool, in_order
 from gpualign.core.output.formats.blast6 import Blast6
 from gpualign.core.output.formats.fasta import AlignedFasta
 from gpualign.core.output.formats.paf import Paf
@@ -30,7 +30,7 @@ FORMATS = {"tsv": lambda: Tsv(OF_PAIRS), "m8": Blast6, "paf": Paf, "sam": Sam, "
 
 
 def threads_of_ours():
-    return [thread for thread in threading.enumerate() if thread.name.startswith("gpualign-rows")]
+    return [thread for thread in threading.enumerate() if thread.name.startswith("gpualign-pool")]
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +91,7 @@ def test_a_band_of_one_block_starts_no_thread(aligned, bands, monkeypatch):
     assert written(aligned, bands, "tsv", 8) == written(aligned, bands, "tsv", 1)
     monkeypatch.setattr("gpualign.core.output.pairs._BLOCK_PAIRS", 1)
     assert written(aligned, bands, "tsv", 1)
-    with pytest.raises(AssertionError, match="gpualign-rows"):
+    with pytest.raises(AssertionError, match="gpualign-pool"):
         written(aligned, bands, "tsv", 2)
 
 
@@ -160,24 +160,24 @@ def test_an_error_stands_where_its_result_would(threads):
 
 
 def test_threads_stay_for_other_items():
-    pool, names = OrderedThreadPool(3), set()
+    pool, names = ThreadPool(3), set()
 
     def noted(number):
         names.add(threading.current_thread().name)
         return number
 
     for _ in range(20):
-        assert list(pool.map(noted, range(50))) == list(range(50))
+        assert list(pool.stream(noted, range(50))) == list(range(50))
     assert len(names) <= 3
     assert 1 <= len(threads_of_ours()) <= 3
     pool.close()
 
 
 def test_an_error_of_a_single_item_ends_the_threads_of_earlier_ones():
-    pool, work = OrderedThreadPool(3), Work(bad=7)
-    assert list(pool.map(work.square, range(5))) == [0, 1, 4, 9, 16]
+    pool, work = ThreadPool(3), Work(bad=7)
+    assert list(pool.stream(work.square, range(5))) == [0, 1, 4, 9, 16]
     with pytest.raises(ValueError, match="no square of 7"):
-        list(pool.map(work.square, [7]))
+        list(pool.stream(work.square, [7]))
     assert threads_of_ours() == []
 
 
@@ -206,6 +206,35 @@ def test_an_error_of_the_source_ends_the_threads():
 
     with pytest.raises(ValueError, match="no more"):
         list(in_order(lambda number: number, source(), 3))
+    assert threads_of_ours() == []
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_each_thread_repeats_its_step(threads):
+    left = dict.fromkeys(range(threads), 7)
+
+    def step(thread):
+        left[thread] -= 1
+        return left[thread] > 0
+
+    with closing(ThreadPool(threads)) as pool:
+        pool.repeat(step)
+    assert left == dict.fromkeys(range(threads), 0)
+    assert threads_of_ours() == []
+
+
+def test_no_step_follows_an_error():
+    failed, steps = threading.Event(), []
+
+    def step(thread):
+        if thread == 0:
+            failed.set()
+            raise ValueError("no step")
+        steps.append(thread)
+        return failed.wait(LIMIT)
+
+    with pytest.raises(ValueError, match="no step"), closing(ThreadPool(3)) as pool:
+        pool.repeat(step)  # endless, if the error did not end it
     assert threads_of_ours() == []
 
 

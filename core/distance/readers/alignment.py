@@ -7,6 +7,7 @@ memory grows with the differences between samples, and sites at which all sample
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import cached_property
 from typing import Any, BinaryIO
 
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, Kind, Samples, letter_table
 from gpualign.core.distance.count_recipe import Need
@@ -23,7 +25,6 @@ from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import Columns, Positions
 from gpualign.core.distance.readers.base import Omitted, Selection, combined_mask
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_sites
-from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.files.decompression import PlainText
 from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import Names, unique_ids, unique_in_files
@@ -79,13 +80,13 @@ class AlignmentSource:
         called = np.array(scanner.called if self._site_mask is None else scanner.called_at(self._site_mask), dtype=np.int64)
         return called if self._record_mask is None else called[self._record_mask]
 
-    def count_called(self, panel_bytes: int, workers: ReaderThreads) -> CountArray:
+    def count_called(self, panel_bytes: int, workers: ThreadPool) -> CountArray:
         return self.called
 
     def locate(self) -> Positions:
         return Columns(self._source, self._scanner.length)
 
-    def count(self, minor: bool, panel_bytes: int, workers: ReaderThreads) -> SiteCounts:
+    def count(self, minor: bool, panel_bytes: int, workers: ThreadPool) -> SiteCounts:
         called = np.full(self._scanner.length, self.samples.total, dtype=np.uint32)
         if self._record_mask is None:
             self._scanner.count_calls(called)
@@ -122,7 +123,7 @@ class AlignmentSource:
         sites = self._scanner.sites(varying, constant, missing, complete)
         return sites if self._site_mask is None else sites[self._site_mask[sites].view(bool)]
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ReaderThreads) -> Iterator[Codes]:
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ThreadPool) -> Iterator[Codes]:
         if selection.complete and self._record_mask is not None:
             # Sites at which only left-out samples lack calls are complete.
             need = Need.COMPARED if selection.need is Need.DIFFERENCES else selection.need
@@ -143,11 +144,11 @@ class AlignmentSource:
         if selection.need is Need.COMPARED and incomplete:
             yield from self._fill(self._find(varying=False, constant=True, missing=True, complete=False), True, panel_bytes, workers)
 
-    def _fill(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ReaderThreads) -> Iterator[Codes]:
+    def _fill(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ThreadPool) -> Iterator[Codes]:
         return (codes for _, codes in self._filled(sites, calls_only, panel_bytes, workers))
 
     def _filled(
-        self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ReaderThreads
+        self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ThreadPool
     ) -> Iterator[tuple[npt.NDArray[np.uint32], Codes]]:
         """Yield (some of the sites, the samples' calls at these sites), covering all sites. calls_only: code every call as 0."""
         records = self._scanner.records
@@ -254,5 +255,5 @@ def _names_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: boo
 
 def _read_file(scanner: _sites.AlignmentScanner, text: PlainText, threads: int) -> None:
     readers = scanner.begin(text.descriptor, text.start, text.stop, _CHUNK, threads)
-    with ReaderThreads(readers) as workers:
+    with closing(ThreadPool(readers)) as workers:
         workers.repeat(scanner.read_some)

@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.bit_planes import count_calls
 from gpualign.core.distance.calls import Calls, Kind, Samples
 from gpualign.core.distance.count_recipe import Need
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import Positions
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_sites
-from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.files.scratch import MakeScratch
 
 
@@ -69,7 +69,7 @@ class Source(Protocol):
     def called(self) -> CountArray | None:
         """Number of sites at which each sample has a call, int64[samples]; None if only `panels` can tell, and reports it in `omitted`."""
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ReaderThreads) -> Iterator[Calls]:
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ThreadPool) -> Iterator[Calls]:
         """Yield calls, uint8[samples][sites], uint32 for alleles, in panels of approximately `panel_bytes` bytes.
 
         Each panel is valid until the next is requested. Omitted sites are reported in `omitted`.
@@ -78,10 +78,10 @@ class Source(Protocol):
     def locate(self) -> Positions | None:
         """Return the positions of the input's sites; None if the sites have none."""
 
-    def count(self, minor: bool, panel_bytes: int, workers: ReaderThreads) -> SiteCounts:
+    def count(self, minor: bool, panel_bytes: int, workers: ThreadPool) -> SiteCounts:
         """Return the counts for each site. minor: also count the second most common allele, among founders."""
 
-    def count_called(self, panel_bytes: int, workers: ReaderThreads) -> CountArray:
+    def count_called(self, panel_bytes: int, workers: ThreadPool) -> CountArray:
         """Return `called`, even if all calls must be read to find out."""
 
     def select_sites(self, mask: npt.NDArray[np.bool_]) -> Source:
@@ -166,7 +166,7 @@ class RowStore:
         return np.concatenate(parts)
 
 
-Block: TypeAlias = Callable[[int, int, ReaderThreads], Calls]
+Block: TypeAlias = Callable[[int, int, ThreadPool], Calls]
 """(start, stop, workers) -> calls at sites [start, stop) of one input: uint8[samples][sites], uint32 for alleles."""
 
 
@@ -197,7 +197,7 @@ class DenseSource:
     def locate(self) -> Positions | None:
         return None if self.positions is None else self.positions()
 
-    def count(self, minor: bool, panel_bytes: int, workers: ReaderThreads) -> SiteCounts:
+    def count(self, minor: bool, panel_bytes: int, workers: ThreadPool) -> SiteCounts:
         founders = self.samples.founders if minor else None
         panels = []
         for codes in self._codes(panel_bytes, workers):
@@ -207,7 +207,7 @@ class DenseSource:
             panels.append(counts)
         return SiteCounts.joined(panels)
 
-    def count_called(self, panel_bytes: int, workers: ReaderThreads) -> CountArray:
+    def count_called(self, panel_bytes: int, workers: ThreadPool) -> CountArray:
         called = np.zeros(self.samples.total, dtype=np.int64)
         for codes in self._codes(panel_bytes, workers):
             called += count_calls(codes, workers)
@@ -220,7 +220,7 @@ class DenseSource:
     def select_samples(self, mask: npt.NDArray[np.bool_]) -> DenseSource:
         return replace(self, samples=self.samples.select(mask), row_mask=combined_mask(self.row_mask, mask))
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ReaderThreads) -> Iterator[Calls]:
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: ThreadPool) -> Iterator[Calls]:
         omitted.called = np.zeros(self.samples.total, dtype=np.int64)
         for codes in self._codes(panel_bytes, workers):
             omitted.called += count_calls(codes, workers)
@@ -229,7 +229,7 @@ class DenseSource:
             if codes.shape[1]:
                 yield codes
 
-    def _codes(self, panel_bytes: int, workers: ReaderThreads) -> Iterator[Calls]:
+    def _codes(self, panel_bytes: int, workers: ThreadPool) -> Iterator[Calls]:
         """Yield the calls at all sites of the source, approximately `panel_bytes` bytes at a time."""
         # Rows of the blocks are in memory together with those that are kept, and all of them together with those of founders.
         rows = self.samples.total + sum(len(some) for some in (self.row_mask, self.samples.founders) if some is not None)
@@ -250,7 +250,7 @@ class DenseSource:
                 yield parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
                 parts, held = [], 0
 
-    def _read(self, start: int, stop: int, workers: ReaderThreads) -> Calls:
+    def _read(self, start: int, stop: int, workers: ThreadPool) -> Calls:
         parts = [block(start, stop, workers) for block in self.blocks]
         codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return codes if self.row_mask is None else codes[self.row_mask]

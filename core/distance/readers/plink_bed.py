@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import Kind, make_samples
 from gpualign.core.distance.positions import Variants
@@ -29,7 +30,6 @@ from gpualign.core.distance.readers.plink_fileset import (
     swapped_sites,
     with_founders,
 )
-from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.sequences.ids import unique_ids
 
 _SAMPLES = 4  # samples per byte
@@ -98,7 +98,7 @@ class _Fileset:
     def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
         """Return a call reader. At `swapped` sites, bool[sites], the reader counts the other allele."""
 
-        def read(start: int, stop: int, workers: ReaderThreads) -> Codes:
+        def read(start: int, stop: int, workers: ThreadPool) -> Codes:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
             packed = np.ascontiguousarray(self._packed[start:stop])
             if (used := len(codes) % _SAMPLES) and (packed[:, -1] >> 2 * used).any():

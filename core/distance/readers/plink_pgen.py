@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.calls import MAX_ALLELES, MISSING, Kind, make_samples
 from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.readers.base import Block, DenseSource
@@ -29,7 +30,6 @@ from gpualign.core.distance.readers.plink_fileset import (
     swapped_sites,
     with_founders,
 )
-from gpualign.core.distance.threads import ReaderThreads
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.sequences.ids import unique_ids
 
@@ -138,7 +138,7 @@ class _Fileset:
     def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
         """Return a call reader. At `swapped` sites, bool[sites], the reader counts the other allele."""
 
-        def read(start: int, stop: int, workers: ReaderThreads) -> Codes:
+        def read(start: int, stop: int, workers: ThreadPool) -> Codes:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
             step = max(1, _CELLS // len(self.ids))
             # A reader belongs to one thread, so each thread opens the file itself.

@@ -8,11 +8,11 @@ from dataclasses import field
 import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
 from gpualign.core.distance.bit_planes import used_codes
 from gpualign.core.distance.calls import MISSING, Calls, Kind, alleles_of
 from gpualign.core.distance.metrics import CountArray
-from gpualign.core.distance.threads import ReaderThreads
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class SiteCounts:
         return cls(called, alleles, np.concatenate(minor) if minor else None)
 
 
-def count_sites(calls: Calls, kind: Kind, minor: bool, workers: ReaderThreads) -> SiteCounts:
+def count_sites(calls: Calls, kind: Kind, minor: bool, workers: ThreadPool) -> SiteCounts:
     """Return the counts for calls[samples][sites], given as codes (uint8) or allele numbers (uint32).
 
     minor: also count the second most common allele, for codes only
