@@ -29,7 +29,7 @@ MOST = 12
 # In a process of its own: what modules and devices need at their first use is the command's, and in none of the parts.
 PARTS = """
 import sys, time
-from gpualign.core.files.scratch import TemporaryFiles
+from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.distance.readers.detection import CallFile
 from gpualign.jobs.dist import DistOptions, prepare, read
 from gpualign.jobs.devices.resources import checked_resources
@@ -39,7 +39,7 @@ path, device, threads, most = sys.argv[1:]
 resources = checked_resources(device, int(threads), None)
 options = DistOptions(max_distance=float(most) if most else None, resources=resources)
 engine = pick_distance_engine(resources, SILENT)
-with TemporaryFiles() as files, open(path, 'rb') as stream:
+with ScratchFiles() as files, open(path, 'rb') as stream:
     times = [time.perf_counter()]
     source = read([CallFile(stream, path, path)], options, files, SILENT)
     times.append(time.perf_counter())

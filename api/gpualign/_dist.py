@@ -36,7 +36,7 @@ from gpualign.core.distance.readers.detection import CallFile, fileset_files, fi
 from gpualign.core.distance.site_filters import SiteFilters
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.files.paths import open_file
-from gpualign.core.files.scratch import TemporaryFiles
+from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
 from gpualign.jobs.dist import DistOptions, named_engine, prepare
@@ -165,7 +165,7 @@ def dist(
     options.task()  # contradictions are refused before anything is read
     ids, other_ids = (None if one is None else checked_items(name, one, "ids") for name, one in (("ids", ids), ("other_ids", other_ids)))
     inputs: list[tuple[Any, Sequence[str] | None]] = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
-    with TemporaryFiles() as files:
+    with ScratchFiles() as files:
         source = _source(inputs, options, files)
         job = prepare(options, source, named_engine(options, LOG), files.scratch, LOG)
         del source
@@ -198,7 +198,7 @@ def _codes(value: str | int | Sequence[str | int]) -> tuple[str, ...]:
     return tuple(f"{code:.0f}" if isinstance(code, (float, np.floating)) and code == code // 1 else str(code) for code in some)
 
 
-def _source(inputs: list[tuple[Any, Sequence[str] | None]], options: DistOptions, files: TemporaryFiles) -> Source:
+def _source(inputs: list[tuple[Any, Sequence[str] | None]], options: DistOptions, files: ScratchFiles) -> Source:
     arrays = [_is_file(one) for one, _ in inputs]
     if not any(arrays):
         named = [_array(one, names, options.calls.missing_codes) for one, names in inputs]

@@ -2,41 +2,40 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
-from types import TracebackType
-from typing import BinaryIO, Protocol, cast
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from gpualign.core.common.signals import signals_deferred
 
 MakeScratch = Callable[[], BinaryIO]
 """Function that creates an unnamed file."""
 
 
-class ScratchFiles(Protocol):
-    """Provides a run with scratch files."""
-
-    def scratch(self) -> BinaryIO:
-        """Return a new unnamed file."""
-
-    def named_scratch(self, suffix: str, /) -> tuple[BinaryIO, str]:
-        """Return (file, path) of a new named file, for libraries that open files themselves."""
-
-
-class TemporaryFiles:
-    """Implements `ScratchFiles` in the system's temporary folder. The files exist until the context is exited."""
+class ScratchFiles:
+    """Context manager of scratch files, which exist until the context is exited."""
 
     def __init__(self) -> None:
         self._stack = ExitStack()
 
-    def __enter__(self) -> TemporaryFiles:
+    def __enter__(self) -> ScratchFiles:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._stack.close()
 
-    def scratch(self) -> BinaryIO:
-        return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile()))
+    def scratch(self, beside: Path | None = None) -> BinaryIO:
+        """Return a new unnamed file, in the folder of the file `beside` or, if that is None, in the system's temporary folder."""
+        import tempfile
+
+        with signals_deferred():
+            return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=beside and beside.parent)))
 
     def named_scratch(self, suffix: str) -> tuple[BinaryIO, str]:
-        file = self._stack.enter_context(tempfile.NamedTemporaryFile(suffix=suffix))  # noqa: SIM115  closed with the stack
+        """Return (file, path) of a new named file, for libraries that open files themselves."""
+        import tempfile
+
+        with signals_deferred():
+            file = self._stack.enter_context(tempfile.NamedTemporaryFile(suffix=suffix))  # noqa: SIM115  closed with the stack
         return cast(BinaryIO, file), file.name

@@ -7,15 +7,16 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.common.signals import cleaning_up, signals_deferred, uninterrupted
+from gpualign.core.common.signals import cleaning_up, uninterrupted
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener
 from gpualign.core.files.paths import STDIO, descriptor_of
+from gpualign.core.files.scratch import ScratchFiles
 
 if TYPE_CHECKING:
     from gpualign.core.output.matrix_files import ArrayMaker, NpyArray, NumberType
@@ -128,7 +129,7 @@ def _is_plain(path: Path) -> bool:
     return True
 
 
-class OutputFiles:
+class OutputFiles(ScratchFiles):
     """Output files of one run, as a context manager. On exit without an error, all files are renamed to their final names. After an error
     or a signal, all files are deleted except the files that a later run can resume (`resumable`).
 
@@ -136,8 +137,8 @@ class OutputFiles:
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
+        super().__init__()
         self._note = note
-        self._stack = ExitStack()
         self._files: list[PendingFile] = []
         self._direct: list[Path | None] = []  # written directly: standard output, devices and pipes
         self._complete: list[Path] = []  # files of an earlier run that had yet to be renamed only
@@ -327,19 +328,7 @@ class OutputFiles:
 
     def scratch(self, beside: Path | None = None) -> BinaryIO:
         """Return an unnamed temporary file, next to the output `beside` if that is a file, else in the system's temporary folder."""
-        import tempfile
-
-        folder = beside.parent if beside is not None and is_file_name(beside) else None
-        with signals_deferred():
-            return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=folder)))
-
-    def named_scratch(self, suffix: str) -> tuple[BinaryIO, str]:
-        """Return (file, path) of a named temporary file, for libraries that open files themselves."""
-        import tempfile
-
-        with signals_deferred():
-            file = self._stack.enter_context(tempfile.NamedTemporaryFile(suffix=suffix))  # noqa: SIM115  closed with the stack
-        return cast(BinaryIO, file), file.name
+        return super().scratch(beside if beside is not None and is_file_name(beside) else None)
 
     @contextmanager
     def text(self, path: Path | None) -> Iterator[ByteWriter]:

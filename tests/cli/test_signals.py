@@ -104,9 +104,10 @@ import contextlib, os, signal, sys, tempfile
 from pathlib import Path
 from gpualign.cli import main
 from gpualign.core.common import signals
+from gpualign.core.files import scratch
 from gpualign.jobs.output import atomic_files as files, commit, stale_files
 
-WATCHED = {one.__file__ for one in (signals, files, stale_files, commit, contextlib, tempfile)}
+WATCHED = {one.__file__ for one in (signals, files, scratch, stale_files, commit, contextlib, tempfile)}
 NO_SIGNAL = 99
 
 def work():

@@ -30,7 +30,7 @@ from gpualign.core.distance.runner import DistanceTask, measure, prepare
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.execution.runner import Discard
-from gpualign.core.files.scratch import TemporaryFiles
+from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
@@ -75,7 +75,7 @@ def source_of(alleles, queries=None):
 
 
 def prepared(source, task, engine=None, memory=1 << 28):
-    with TemporaryFiles() as files:
+    with ScratchFiles() as files:
         yield prepare(source, task, engine or CpuDistanceEngine(1), DistanceBudget.of(memory), files.scratch)
 
 
@@ -113,7 +113,7 @@ def some_alleles(rng, samples, loci, kinds, missing):
 
 
 def table(*texts, type=TableType.AUTO, transpose=False, header=True, memory=1 << 20):
-    with TemporaryFiles() as files:
+    with ScratchFiles() as files:
         inputs = [(stream(text), f"{k}.tsv") for k, text in enumerate(texts)]
         source = read_tables(inputs, CallOptions(transpose, not header, type=type), memory, files.scratch, lambda _: None)
         return source, distances(source)

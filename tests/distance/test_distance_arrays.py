@@ -21,7 +21,7 @@ from gpualign.core.distance.readers.table import read_tables
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.runner import Discard
-from gpualign.core.files.scratch import TemporaryFiles
+from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance.engine import CpuDistanceEngine
@@ -181,7 +181,7 @@ def test_further_missing_calls_among_letters():
 def test_matrices_in_memory(samples, queries, compared, seed):
     codes = random_codes(np.random.default_rng(seed), samples + (queries or 0), 60, 2, 0.1)
     source = dense_source(codes, queries=queries)
-    with TemporaryFiles() as files:
+    with ScratchFiles() as files:
         task = DistanceTask(METRICS["allele"], MissingRule.PAIRWISE, compared)
         prepared = prepare(source, task, CpuDistanceEngine(1), DistanceBudget.of(6000), files.scratch)
         sink = MatrixSink(DistanceMatrices(prepared.dtype, compared), [MemoryArray] * (1 + compared))
@@ -207,7 +207,7 @@ def test_streams_without_a_name(tmp_path):
         (b">a\nACGT\n>b\nACGA\n", Kind.NUCLEOTIDE, 4),
         (b"id\tx\na\t0\nb\t1\n", Kind.GENOTYPE, 1),
     ):
-        with TemporaryFiles() as files:
+        with ScratchFiles() as files:
             inputs = (CallFile(io.BytesIO(content), name) for name in ("one", "other"))
             source = read_calls(inputs, CallOptions(), 1 << 20, files, pytest.fail)
             assert (source.kind, source.sites) == (kind, sites)
@@ -215,7 +215,7 @@ def test_streams_without_a_name(tmp_path):
 
 
 def test_temporary_files_go():
-    with TemporaryFiles() as files:
+    with ScratchFiles() as files:
         one, (other, path) = files.scratch(), files.named_scratch(".vcf")
         assert path.endswith(".vcf")
     assert one.closed

@@ -18,7 +18,7 @@ from gpualign.core.distance.readers.array import CallArray, read_arrays
 from gpualign.core.distance.readers.detection import CallFile
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.runner import Discard
-from gpualign.core.files.scratch import TemporaryFiles
+from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance.engine import CpuDistanceEngine
@@ -29,7 +29,7 @@ CORE = GOLDEN / "dist" / "core.aln"
 
 
 def job_of(content, options, notes=None):
-    with TemporaryFiles() as files:
+    with ScratchFiles() as files:
         source = read([CallFile(io.BytesIO(content), "x")], options, files, notes or Heard())
         return prepare(options, source, CpuDistanceEngine(1), files.scratch, notes or Heard())
 
@@ -90,7 +90,7 @@ def test_notes():
 def test_an_array_in_an_array_out(rng):
     calls = rng.integers(0, 3, (30, 100))
     options = DistOptions(metric="allele")
-    with TemporaryFiles() as files:
+    with ScratchFiles() as files:
         job = prepare(options, read_arrays([CallArray(calls)], CallOptions(), pytest.fail), CpuDistanceEngine(2), files.scratch, Heard())
         sink = MatrixSink(DistanceMatrices(job.dtype), [MemoryArray])
         job.run(sink, Discard())

@@ -37,13 +37,13 @@ def test_pairs_that_may_have_no_site_in_common_are_refused(engine):
 def test_near_pairs_with_few_sites_are_kept_and_that_is_said(engine):
     from gpualign.core.distance.readers.array import CallArray, read_arrays
     from gpualign.core.distance.tables.options import CallOptions
-    from gpualign.core.files.scratch import TemporaryFiles
+    from gpualign.core.files.scratch import ScratchFiles
     from gpualign.jobs.dist import DistOptions, prepare
 
     calls = np.array([[0, 1, 2, 0, 1], [0, 1, 2, 0, 2], [0, 1, -9, -9, -9]])
     for some, least, told in ((calls, None, True), (calls, 1, False), (calls[:2], None, False)):
         options, heard = DistOptions(max_distance=1.0, min_compared=least, kernel="naive"), Heard()
-        with TemporaryFiles() as files:
+        with ScratchFiles() as files:
             job = prepare(options, read_arrays([CallArray(some)], CallOptions(), heard.warn), engine, files.scratch, heard)
             assert job.prepared.few is None
         said = "does not count compared sites: near pairs with few of them are not left out"
