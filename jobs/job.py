@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-import numpy as np
-import numpy.typing as npt
+from gpualign.core.common.arrays import Reals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from gpualign.core.search.runner import GrowingProgress
     from gpualign.jobs.pair_sample import SampledPairs
 
-Work: TypeAlias = npt.NDArray[np.float64]
+Work: TypeAlias = Reals
 
 DescriptionRows = list[tuple[str, str]]
 """Human-readable rows: (name, value)."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from gpualign.core.alignment.tile_results import Runs, Statistics
+from gpualign.core.common.arrays import Booleans, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
 
 
@@ -19,12 +17,12 @@ class PairAlignments:
     is_reverse_complement: bool[pairs] with `Task.both_strands`, else None
     """
 
-    scores: npt.NDArray[np.signedinteger]
+    scores: Scores
     statistics: Statistics | None
     runs: Runs | None
-    is_reverse_complement: npt.NDArray[np.bool_] | None = None
+    is_reverse_complement: Booleans | None = None
 
-    def select(self, which: npt.NDArray[np.int64]) -> PairAlignments:
+    def select(self, which: Integers) -> PairAlignments:
         """Return the results for the pairs `which`, which may contain duplicates."""
         statistics = None if self.statistics is None else self.statistics[which]
         flipped = None if self.is_reverse_complement is None else self.is_reverse_complement[which]

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
-
 from gpualign.core.alignment.tile_results import Runs, Statistics
+from gpualign.core.common.arrays import Booleans, Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Band
-
-Scores = npt.NDArray[np.signedinteger]
 
 
 @dataclass(frozen=True)
@@ -26,7 +22,7 @@ class BandResults:
     scores: Scores
     statistics: Statistics | None
     runs: Runs | None
-    is_reverse_complement: npt.NDArray[np.bool_] | None = None
+    is_reverse_complement: Booleans | None = None
 
     def select(self, rows: slice, columns: slice) -> BandResults:
         """Return the results for some queries and targets, as a smaller band. rows, columns: positions within this band."""

@@ -14,6 +14,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Reals: TypeAlias = npt.NDArray[np.float64]
 Codes: TypeAlias = npt.NDArray[np.uint8]
 Booleans: TypeAlias = npt.NDArray[np.bool_]
+Scores: TypeAlias = npt.NDArray[np.signedinteger]
 
 T = TypeVar("T", bound=np.generic)
 

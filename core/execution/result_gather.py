@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpualign.core.alignment.band_results import Scores
 from gpualign.core.alignment.path_builder import RunsBuilder
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import (
@@ -15,7 +14,7 @@ from gpualign.core.alignment.tile_results import (
     TileResult,
     TileScores,
 )
-from gpualign.core.common.arrays import Booleans
+from gpualign.core.common.arrays import Booleans, Scores
 from gpualign.core.common.scatter import Lines, as_range, put
 from gpualign.core.planning.tile_plan import Tile
 

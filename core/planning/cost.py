@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-Lengths = npt.NDArray[np.int64]
+from gpualign.core.common.arrays import Integers, Reals
+
+Lengths = Integers
 
 
 class Cost(Protocol):
@@ -15,10 +16,10 @@ class Cost(Protocol):
 
     ignores_lengths: bool
 
-    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
+    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
         """Approximate cells for all queries with each target: float64[targets]. Used to split the work into tiles."""
 
-    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> npt.NDArray[np.float64]:
+    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
         """Approximate cells for each query q with all targets, or only with targets from firsts[q] on: float64[queries]."""
 
     def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
@@ -30,10 +31,10 @@ class WholeMatrix:
 
     ignores_lengths = False
 
-    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
+    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
         return float(query_lengths.sum()) * target_lengths.astype(np.float64)
 
-    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> npt.NDArray[np.float64]:
+    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
         letters = target_lengths.sum() if firsts is None else _letters_from(target_lengths)[firsts]
         return query_lengths.astype(np.float64) * letters
 
@@ -58,10 +59,10 @@ class OnePerPair:
 
     ignores_lengths = True
 
-    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
+    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
         return np.full(len(target_lengths), float(len(query_lengths)))
 
-    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> npt.NDArray[np.float64]:
+    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
         targets = len(target_lengths)
         return np.full(len(query_lengths), float(targets)) if firsts is None else (targets - firsts).astype(np.float64)
 
@@ -80,10 +81,10 @@ class BothStrandsCost:
         self._one = one
         self.ignores_lengths = one.ignores_lengths
 
-    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
+    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
         return 2 * self._one.by_target(query_lengths, target_lengths)
 
-    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> npt.NDArray[np.float64]:
+    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
         return 2 * self._one.by_query(query_lengths, target_lengths, firsts)
 
     def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import field
 
 import numpy as np
-import numpy.typing as npt
 
-from gpualign.core.common.arrays import Integers
+from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 
 
@@ -23,9 +22,9 @@ class GroupPairs:
     targets: Integers = field(repr=False)
     within: bool
 
-    def selects(self, queries: Integers, targets: Integers) -> npt.NDArray[np.bool_]:
+    def selects(self, queries: Integers, targets: Integers) -> Booleans:
         """Return a mask of the pairs (queries, targets) that are selected; the two arrays of record numbers broadcast."""
-        mask: npt.NDArray[np.bool_] = (self.queries[queries] == self.targets[targets]) == self.within
+        mask: Booleans = (self.queries[queries] == self.targets[targets]) == self.within
         return mask
 
     def weight_sums(self, weights: Integers, firsts: Integers | None) -> Integers:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+
+from gpualign.core.common.arrays import Reals
 
 MAX_SHARDS = 100_000
 """Maximum number of shards per job."""
 
 
-def row_bounds(work: npt.NDArray[np.float64], shares: int, group_size: int = 1) -> list[int]:
+def row_bounds(work: Reals, shares: int, group_size: int = 1) -> list[int]:
     """Return the shard boundaries: `shares` + 1 row numbers, ascending. If there are few rows, some shards are empty.
 
     work: work per row, float64[rows], 0 or more

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Records = npt.NDArray[np.int64]
+from gpualign.core.common.arrays import Integers
 
 
-def by_length(lengths: Records) -> Records:
+def by_length(lengths: Integers) -> Integers:
     """Record numbers in ascending order of length; records of equal length remain in ascending order."""
     return np.argsort(lengths, kind="stable").astype(np.int64)
 
 
-def records_between(order: Records, first: int, stop: int) -> Records:
+def records_between(order: Integers, first: int, stop: int) -> Integers:
     """Records [first, stop) in the order returned by `by_length`."""
     if stop == len(order):
         return order if first == 0 else order[order >= first]
     return order[(order >= first) & (order < stop)]
 
 
-def ordered_targets(order: Records, first: int, stop: int, diagonal_stop: int, group: int) -> Records:
+def ordered_targets(order: Integers, first: int, stop: int, diagonal_stop: int, group: int) -> Integers:
     """Targets [first, stop) of a band, in the order returned by `by_length` if `group` is 0, else in groups of `group` targets.
 
     Targets before `diagonal_stop` are on the diagonal: each is selected only for earlier queries. A group of adjacent targets can be

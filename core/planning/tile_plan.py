@@ -14,15 +14,13 @@ from functools import cached_property, partial
 from itertools import count
 
 import numpy as np
-import numpy.typing as npt
 
+from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory
-from gpualign.core.planning.cost import WHOLE_MATRIX, Cost
+from gpualign.core.planning.cost import WHOLE_MATRIX, Cost, Lengths
 from gpualign.core.planning.rectangle import Rect
 from gpualign.core.planning.target_order import by_length, ordered_targets
-
-Lengths = npt.NDArray[np.int64]
 
 MAX_BAND_ROWS = 256
 """Maximum number of queries in a band, unless an engine asks for more. Results are written one band at a time."""
@@ -62,7 +60,7 @@ class Pairing(Enum):
         """First target selected for a query; all later targets are selected too."""
         return {Pairing.ALL: 0, Pairing.ABOVE: query + 1, Pairing.ABOVE_OR_EQUAL: query}[self]
 
-    def first_targets(self, queries: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def first_targets(self, queries: Integers) -> Integers:
         """First target selected for each query: int64[queries]."""
         return np.zeros_like(queries) if self is Pairing.ALL else queries + self.first_target(0)
 
@@ -146,20 +144,20 @@ class Tile:
     query_start: int
     query_stop: int
     target_count: int
-    make_targets: Callable[[], npt.NDArray[np.int64]] = field(repr=False, compare=False)
+    make_targets: Callable[[], Integers] = field(repr=False, compare=False)
     pairing: Pairing
     cells: int
     left: int = 0
 
     @classmethod
     def of_targets(
-        cls, targets: npt.NDArray[np.int64], number: int, band: Band, queries: tuple[int, int], pairing: Pairing, cells: int, left: int = 0
+        cls, targets: Integers, number: int, band: Band, queries: tuple[int, int], pairing: Pairing, cells: int, left: int = 0
     ) -> Tile:
         """Create a tile from targets that are already known."""
         return cls(number, band, *queries, len(targets), lambda: targets, pairing, cells, left)
 
     @cached_property
-    def targets(self) -> npt.NDArray[np.int64]:
+    def targets(self) -> Integers:
         """Record numbers in the order of `ordered_targets`: int64[target_count]. Built on first access, because some work needs none."""
         return self.make_targets()
 
@@ -217,7 +215,7 @@ class Plan:
         return self.cost.cells(self.query_lengths[self.start : self.end], self.target_lengths, self._firsts(self.start, self.end))
 
     @property
-    def row_cells(self) -> npt.NDArray[np.float64]:
+    def row_cells(self) -> Reals:
         """Approximate cost of each query's pairs, for all queries in the whole matrix: float64[queries]."""
         return self.cost.by_query(self.query_lengths, self.target_lengths, self._firsts(0, self.queries))
 
@@ -244,7 +242,7 @@ class Plan:
                 yield start, stop, first, min(self.targets, first + self.panel)
             start, rows = stop, min(2 * rows, self.band_rows)
 
-    def cuts(self, start: int, stop: int, targets: npt.NDArray[np.int64], left: int) -> Iterator[tuple[int, int, int, int]]:
+    def cuts(self, start: int, stop: int, targets: Integers, left: int) -> Iterator[tuple[int, int, int, int]]:
         """Yield rectangles of approximately `TileLimits.cells_of_tile(left)` cells: (query start, query stop, from, to in `targets`)."""
         before, at = self._cells_before(start, stop, targets), 0
         while at < len(targets):
@@ -263,18 +261,18 @@ class Plan:
                 yield query, min(stop, query + rows), at, to
             at = to
 
-    def _lengths_of(self, targets: npt.NDArray[np.int64]) -> Lengths:
+    def _lengths_of(self, targets: Integers) -> Lengths:
         """Lengths of some targets. If the cost ignores lengths, a placeholder: the lengths of an equal number of arbitrary targets."""
         return self.target_lengths[: len(targets)] if self.cost.ignores_lengths else self.target_lengths[targets]
 
-    def _cells_before(self, start: int, stop: int, targets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def _cells_before(self, start: int, stop: int, targets: Integers) -> Reals:
         """Cumulative cells of queries [start, stop): with the targets before each target, then with all targets. float64[targets + 1]."""
         queries = self.query_lengths[start:stop]
         if self.cost.ignores_lengths:
             return np.arange(len(targets) + 1, dtype=np.float64) * self.cost.by_target(queries, self.target_lengths[:1])
         return np.concatenate(([0.0], np.cumsum(self.cost.by_target(queries, self.target_lengths[targets]))))
 
-    def selected_cells(self, query_start: int, query_stop: int, targets: npt.NDArray[np.int64]) -> int:
+    def selected_cells(self, query_start: int, query_stop: int, targets: Integers) -> int:
         """Cost of the selected pairs of queries [query_start, query_stop) with some targets."""
         queries, firsts = self.query_lengths[query_start:query_stop], self._firsts(query_start, query_stop)
         if firsts is None:

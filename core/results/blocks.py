@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alignment.band_results import BandResults, Scores
+from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.identity import distance, fraction, identity
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import Runs, Statistics
-from gpualign.core.common.arrays import Booleans, Integers
+from gpualign.core.common.arrays import Booleans, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results._rows import Alignments, Column, format_block

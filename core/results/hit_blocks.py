@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualign.core.alignment.band_results import Scores
 from gpualign.core.alignment.tile_results import Runs, Statistics
-from gpualign.core.common.arrays import Booleans, Integers
+from gpualign.core.common.arrays import Booleans, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block, ListBlock, Pair, text_column

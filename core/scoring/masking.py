@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import field, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from gpualign.core.common.arrays import distinct
+from gpualign.core.common.arrays import Integers, distinct
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.scoring.scoring import Scoring
@@ -35,7 +34,7 @@ class Masked:
 
     sequences: SequenceSet
     letters: int
-    whole: npt.NDArray[np.int64] = field(repr=False)
+    whole: Integers = field(repr=False)
 
 
 def method_for(alphabet: Alphabet) -> str:
@@ -52,7 +51,7 @@ def check_method(method: str, alphabet: Alphabet) -> None:
         raise InputError(f"{this} is for {kind}; these are {alphabet.name} sequences: expected {other} or {NONE}")
 
 
-def find_intervals(sequences: SequenceSet, alphabet: Alphabet) -> npt.NDArray[np.int64]:
+def find_intervals(sequences: SequenceSet, alphabet: Alphabet) -> Integers:
     """Return the low-complexity intervals: int64[intervals][2], half-open positions in `sequences.codes`, ascending.
 
     No interval spans two records.

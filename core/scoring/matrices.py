@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TextIO
 
 import numpy as np
-import numpy.typing as npt
 
+from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.suggestions import did_you_mean
@@ -34,9 +34,9 @@ class SubstitutionMatrix:
 
     name: str
     letters: str
-    values: npt.NDArray[np.int64]
+    values: Integers
 
-    def table(self, alphabet: Alphabet) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    def table(self, alphabet: Alphabet) -> tuple[Integers, Booleans]:
         """Return scores by code, int64[len(alphabet)][len(alphabet)], and a mask of the codes that the matrix covers, bool[len(alphabet)].
 
         Scores for uncovered codes are 0 and must not be used.

@@ -11,6 +11,7 @@ from math import gcd
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.scoring import Scoring
 
@@ -25,7 +26,7 @@ class DifferenceForm:
     width: 8, 16 or 32 bits, signed unless o is 0
     """
 
-    shifted: npt.NDArray[np.int64]
+    shifted: Integers
     open_extra: int
     min_value: int
     max_value: int
@@ -56,7 +57,7 @@ def difference_form(scoring: Scoring, free_ends: bool = False) -> DifferenceForm
     return DifferenceForm(np.maximum(rebased, -2 * extra), extra, min_value, max_value, width_for(min_value, max_value))
 
 
-def usable_pairs(scoring: Scoring) -> npt.NDArray[np.bool_]:
+def usable_pairs(scoring: Scoring) -> Booleans:
     """Return a mask of the letter pairs that cost no more than two gaps: bool[letters][letters].
 
     Kernels raise the scores of the remaining pairs to the cost of two gaps, and paths must not use these pairs.
@@ -116,7 +117,7 @@ class RebasedForm:
     lift: int
     level: int
     best: int
-    table: npt.NDArray[np.int64]
+    table: Integers
 
     def largest(self, query_length: int, target_length: int) -> int:
         """Return an upper bound on the values in the recurrence for sequences up to these lengths, including padding."""

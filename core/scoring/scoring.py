@@ -15,6 +15,7 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.scoring import matrices
@@ -59,7 +60,7 @@ class Scoring:
     """
 
     name: str
-    substitution: npt.NDArray[np.int64] = field(repr=False)
+    substitution: Integers = field(repr=False)
     gap_open: int
     gap_extend: int
     match: int | None = None
@@ -102,7 +103,7 @@ class Scoring:
         return np.dtype(np.int32 if low >= -LIMIT and high <= LIMIT else np.int64)
 
 
-def _two_valued(letters: int, match: int, mismatch: int) -> npt.NDArray[np.int64]:
+def _two_valued(letters: int, match: int, mismatch: int) -> Integers:
     return np.where(np.eye(letters, dtype=bool), match, mismatch).astype(np.int64)
 
 
@@ -116,9 +117,7 @@ def _check_costs(gap_open: int, gap_extend: int) -> None:
         )
 
 
-def _check_matrix_covers(
-    matrix: SubstitutionMatrix, covered: npt.NDArray[np.bool_], alphabet: Alphabet, sets: Sequence[SequenceSet]
-) -> None:
+def _check_matrix_covers(matrix: SubstitutionMatrix, covered: Booleans, alphabet: Alphabet, sets: Sequence[SequenceSet]) -> None:
     for sequences in sets:
         for code in sequences.used_codes:
             if not covered[code]:

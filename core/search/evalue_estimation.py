@@ -16,9 +16,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.core.alignment.tile_results import Statistics
+from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.evalues import Parameters
 from gpualign.core.scoring.scoring import Scoring
@@ -40,23 +40,21 @@ _SEED = 20010521
 class Simulator(Protocol):
     """Computes local alignments between all pairs of two sets."""
 
-    def scores(self, queries: SequenceSet, targets: SequenceSet) -> npt.NDArray[np.int64]:
+    def scores(self, queries: SequenceSet, targets: SequenceSet) -> Integers:
         """Return all scores: int64[queries][targets]."""
 
-    def statistics(
-        self, queries: SequenceSet, targets: SequenceSet, pairs: npt.NDArray[np.int64], scores: npt.NDArray[np.int64]
-    ) -> Statistics:
+    def statistics(self, queries: SequenceSet, targets: SequenceSet, pairs: Integers, scores: Integers) -> Statistics:
         """Return the alignment statistics of given pairs, STATISTICS[pairs]. pairs: int64[pairs][2], (query, target); scores: scores of
         these pairs, above 0."""
 
 
-def letter_frequencies(sequences: SequenceSet, unambiguous: int) -> npt.NDArray[np.float64]:
+def letter_frequencies(sequences: SequenceSet, unambiguous: int) -> Reals:
     """Return the frequencies of the first `unambiguous` codes, by code; all equal if none of these codes occurs."""
     counts = sequences.code_counts[:unambiguous].astype(np.float64)
     return counts / counts.sum() if counts.any() else np.full(unambiguous, 1 / unambiguous)
 
 
-def simulate_parameters(scoring: Scoring, frequencies: npt.NDArray[np.float64], simulator: Simulator) -> Parameters | None:
+def simulate_parameters(scoring: Scoring, frequencies: Reals, simulator: Simulator) -> Parameters | None:
     """Return the parameters of a scoring for sequences with these letter frequencies (by code). Returns None if the scores are not in the
     logarithmic phase, or if no two letters in use have a positive score."""
     used = np.flatnonzero(frequencies)
@@ -93,8 +91,8 @@ def _step(scoring: Scoring) -> int:
 class _Counts:
     """Distinct scores and their counts; scores are multiples of `step`."""
 
-    scores: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
+    scores: Integers
+    counts: Integers
     step: int
 
     def log_likelihood(self, lambda_: float, log_size: float) -> float:
@@ -105,7 +103,7 @@ class _Counts:
         return float((self.counts * (-above + np.log(-np.expm1(above - below)))).sum())
 
 
-def fit_gumbel(scores: npt.NDArray[np.int64], step: int) -> tuple[float, float]:
+def fit_gumbel(scores: Integers, step: int) -> tuple[float, float]:
     """Return the maximum-likelihood estimate (lambda, size) of P(S < x) = exp(-size e^(-lambda x)). scores: multiples of `step`, not all
     equal."""
     distinct, counts = np.unique(scores, return_counts=True)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gpualign.core.alignment.hits import NO_HITS, BestTargets, HitBatch, Hits, join_hits
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits, TileResult
-from gpualign.core.common.arrays import Integers
+from gpualign.core.common.arrays import Booleans, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Band
 
@@ -51,7 +51,7 @@ class _TileHits:
 
     rows: npt.NDArray[np.int32] = field(repr=False)
     targets: npt.NDArray[np.int32] = field(repr=False)
-    scores: npt.NDArray[np.signedinteger] = field(repr=False)
+    scores: Scores = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class QueryHits:
 
     hits: Hits
     queries: Integers = field(repr=False)
-    cut: npt.NDArray[np.bool_] = field(repr=False)
+    cut: Booleans = field(repr=False)
 
 
 class PassingAssembly:

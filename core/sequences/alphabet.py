@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import count_kinds
@@ -142,7 +143,7 @@ class Kinds:
         self.protein = protein if self.protein < 0 else self.protein
         self.dna = dna if self.dna < 0 else self.dna
 
-    def select(self, records: npt.NDArray[np.int64]) -> Kinds:
+    def select(self, records: Integers) -> Kinds:
         """Return the letter counts renumbered for a subset of the records; the dropped records must be empty.
 
         records: remaining records, ascending

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.threads import in_order
@@ -148,7 +149,7 @@ def _described(description: object) -> tuple[Alphabet, _Layout, list[int]]:
     return alphabet, _Layout(records, letters, id_bytes), counts
 
 
-def _offsets(lengths: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArray[np.int64]:
+def _offsets(lengths: Integers, layout: _Layout) -> Integers:
     """Return the record offsets in the letters: int64[records + 1]."""
     offsets = np.zeros(layout.records + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
@@ -158,7 +159,7 @@ def _offsets(lengths: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArray[np.
     return offsets
 
 
-def _checked_places(places: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArray[np.int64]:
+def _checked_places(places: Integers, layout: _Layout) -> Integers:
     """Return the records' positions in their file: int64[records], a permutation of 0 .. records-1."""
     taken = np.zeros(layout.records, dtype=bool)
     if places.min() >= 0 and places.max() < layout.records:
@@ -168,7 +169,7 @@ def _checked_places(places: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArr
     return np.asarray(places).astype(np.int64)
 
 
-def _checked_ids(text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], layout: _Layout) -> StringColumn:
+def _checked_ids(text: npt.NDArray[np.uint8], ends: Integers, layout: _Layout) -> StringColumn:
     """Return the ids, each non-empty and without white space."""
     if ends[0] < 1 or (ends[1:] <= ends[:-1]).any() or ends[-1] != layout.id_bytes:
         raise _Contradiction("the ends of its ids are not ascending, or do not cover all ids")
@@ -376,7 +377,7 @@ class IndexBuilder:
         return (start + zlib.crc32(start).to_bytes(4, "little")).ljust(_PAGE, b"\0")
 
 
-def _batches(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
+def _batches(lengths: Integers) -> Iterator[slice]:
     """Yield ranges of consecutive records with approximately `_BATCH_LETTERS` letters, at least one record each."""
     ends = np.cumsum(lengths)
     start = 0

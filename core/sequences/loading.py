@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
+from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import repeated
@@ -61,7 +61,7 @@ class UnknownLetters:
 
     def replace(self, letters: StringColumn) -> StringColumn:
         """Return the records' letters with unknown letters replaced by N or X, and count the unknown letters."""
-        unknown: npt.NDArray[np.bool_] = self._are_unknown[letters.text]
+        unknown: Booleans = self._are_unknown[letters.text]
         before = np.concatenate(([0], np.cumsum(unknown)))[letters.offsets]
         self.letters += int(before[-1])
         self.total += int(letters.offsets[-1])
@@ -74,7 +74,7 @@ class UnknownLetters:
         return self.alphabet.letters[self.alphabet.unknown]
 
     @cached_property
-    def _are_unknown(self) -> npt.NDArray[np.bool_]:
+    def _are_unknown(self) -> Booleans:
         known = self.alphabet.encoding != INVALID
         return np.array([byte < 128 and (chr(byte).isalpha() or chr(byte) in ".?") and not known[byte] for byte in range(256)])
 
@@ -106,7 +106,7 @@ class RawRecords:
 
 def clean(
     records: Records, before: int, source: str, empty: list[str] | None, gaps: Gaps | None, unknown: UnknownLetters | None = None
-) -> tuple[Records, npt.NDArray[np.int64]]:
+) -> tuple[Records, Integers]:
     """Return the usable records, and their numbers in the file, counted from 1.
 
     before: number of preceding records in the file
@@ -138,7 +138,7 @@ def clean(
     return Records(ids.select(kept), letters, described, kinds=kinds and kinds.select(kept), encoded=records.encoded), kept + before + 1
 
 
-def unique(ids: StringColumn, numbers: npt.NDArray[np.int64], source: str, allow_duplicates: bool) -> StringColumn:
+def unique(ids: StringColumn, numbers: Integers, source: str, allow_duplicates: bool) -> StringColumn:
     """Return the ids, with repeated ids numbered if `allow_duplicates`; otherwise raise `InputError` for repeated ids.
 
     numbers: the records' numbers in their file

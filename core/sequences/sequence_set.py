@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import count_codes
@@ -34,9 +35,9 @@ class SequenceSet:
     source: str
     ids: Sequence[str]
     codes: npt.NDArray[np.uint8] = field(repr=False)
-    offsets: npt.NDArray[np.int64] = field(repr=False)
-    places: npt.NDArray[np.int64] | None = field(default=None, repr=False)
-    counts: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    offsets: Integers = field(repr=False)
+    places: Integers | None = field(default=None, repr=False)
+    counts: Integers | None = field(default=None, repr=False)
     descriptions: StringColumn | None = field(default=None, repr=False)
     source_files: tuple[tuple[int, str], ...] = field(default=(), repr=False)
 
@@ -53,7 +54,7 @@ class SequenceSet:
         return file_of(record, self.files)
 
     @cached_property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Integers:
         """Length of each record: int64[count]."""
         return np.diff(self.offsets)
 
@@ -72,7 +73,7 @@ class SequenceSet:
         return np.flatnonzero(self.code_counts).astype(np.uint8)
 
     @cached_property
-    def code_counts(self) -> npt.NDArray[np.int64]:
+    def code_counts(self) -> Integers:
         """Number of occurrences of each code: int64[256]."""
         return count_codes(self.codes) if self.counts is None else self.counts
 
@@ -81,15 +82,15 @@ class SequenceSet:
         return self.codes.nbytes + self.offsets.nbytes
 
     @cached_property
-    def ranks(self) -> npt.NDArray[np.int64]:
+    def ranks(self) -> Integers:
         """Position of each record in its file: int64[count]."""
         return np.arange(len(self), dtype=np.int64) if self.places is None else self.places
 
-    def gather(self, records: npt.NDArray[np.int64]) -> StringColumn:
+    def gather(self, records: Integers) -> StringColumn:
         """Return the codes of the selected records, concatenated in this order."""
         return StringColumn(self.codes, self.offsets).select(records)
 
-    def select(self, records: npt.NDArray[np.int64]) -> SequenceSet:
+    def select(self, records: Integers) -> SequenceSet:
         """Return a set of the selected records, in this order."""
         letters = self.gather(records)
         described = self.descriptions.select(records) if self.descriptions is not None else None

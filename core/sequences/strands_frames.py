@@ -15,7 +15,7 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.translation import CODON, FRAMES, skipped, translate
 
 if TYPE_CHECKING:
-    from gpualign.core.common.arrays import Integers
+    from gpualign.core.common.arrays import Booleans, Integers
 
 PLUS, MINUS, BOTH = "plus", "minus", "both"
 
@@ -55,7 +55,7 @@ class FrameSet:
         """Return the frame of each of these sequences."""
         return np.array(self.frames, dtype=np.int64)[numbers % self.per_record]
 
-    def is_reverse_complement(self, numbers: Integers) -> npt.NDArray[np.bool_]:
+    def is_reverse_complement(self, numbers: Integers) -> Booleans:
         """Return a mask of the sequences that are reverse complements, or translations of reverse complements."""
         return self.frames_of(numbers) < 0
 

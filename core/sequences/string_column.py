@@ -10,6 +10,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.sequences._records import gather
 
@@ -24,7 +25,7 @@ class StringColumn(Sequence[str]):
     """
 
     text: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.int64]
+    offsets: Integers
 
     @classmethod
     def of(cls, strings: Sequence[str]) -> StringColumn:
@@ -72,7 +73,7 @@ class StringColumn(Sequence[str]):
         return self if first == 0 and last == len(self.text) else StringColumn(self.text[first:last].copy(), self.offsets - first)
 
     @cached_property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Integers:
         """Length of each string in bytes: int64[count]."""
         return np.diff(self.offsets)
 
@@ -83,7 +84,7 @@ class StringColumn(Sequence[str]):
             return self
         return StringColumn.of([_in_quotes(one) for one in self])
 
-    def select(self, records: npt.NDArray[np.int64]) -> StringColumn:
+    def select(self, records: Integers) -> StringColumn:
         """Return the selected strings, in this order; duplicates are allowed. Raises `IndexError` for a number out of range."""
         return StringColumn(*gather(self.text, self.offsets, records))
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
@@ -60,7 +61,7 @@ def _in_ranges(numbers: Sequence[int]) -> str:
     return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True))
 
 
-def skipped(lengths: npt.NDArray[np.int64], frames: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def skipped(lengths: Integers, frames: Integers) -> Integers:
     """Return the number of letters before the first codon, for records with these lengths in these frames: int64 with the broadcast shape.
 
     If a record has no codon in a frame, which happens with three or four letters, the first frame of the same strand is used instead.
@@ -78,9 +79,9 @@ class _Places:
     offsets: offsets of the translations, int64[translations + 1]
     """
 
-    firsts: npt.NDArray[np.int64]
-    steps: npt.NDArray[np.int64]
-    offsets: npt.NDArray[np.int64]
+    firsts: Integers
+    steps: Integers
+    offsets: Integers
 
 
 def _places(sequences: SequenceSet, frames: tuple[int, ...]) -> _Places:

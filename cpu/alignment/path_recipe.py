@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import field
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.core.alignment.task import EndGaps
+from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.recurrence_forms import difference_form, usable_pairs
 from gpualign.core.scoring.scoring import Scoring
@@ -30,7 +30,7 @@ class PathRecipe:
     negate: bool
     sliced: bool
     banded: bool
-    usable: npt.NDArray[np.bool_] = field(repr=False)
+    usable: Booleans = field(repr=False)
 
     def lanes(self, vector_bytes: int) -> int:
         """Return the number of targets in a block."""

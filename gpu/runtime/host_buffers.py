@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Scores: TypeAlias = npt.NDArray[np.signedinteger]
+from gpualign.core.common.arrays import Scores
 
 
 class ResultPool:

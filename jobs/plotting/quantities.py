@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import date
 
 import numpy as np
-import numpy.typing as npt
 
+from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.files.square_matrices import parse_number
 
@@ -36,7 +36,7 @@ class Quantity:
     """
 
     title: str
-    values: npt.NDArray[np.float64]
+    values: Reals
     dates: bool
 
     def ranks(self) -> list[int]:

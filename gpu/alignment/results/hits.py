@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gpualign.core.alignment.hits import BestTargets
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits
+from gpualign.core.common.arrays import Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.batch_layout import Layout
@@ -21,7 +22,6 @@ from gpualign.gpu.alignment.results.scores import BatchScores
 from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import aligned, arguments
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.runtime.host_buffers import Scores
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 SELECT = Kernel("select.cu", "select_hits")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gpualign.core.alignment.path_builder import RunsBuilder
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics, TileAlignments, TileScores
+from gpualign.core.common.arrays import Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.batch_layout import Layout
@@ -20,7 +21,7 @@ from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import aligned, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.device import Bytes
-from gpualign.gpu.runtime.host_buffers import ResultPool, Scores
+from gpualign.gpu.runtime.host_buffers import ResultPool
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _CURSOR_BYTES = 8

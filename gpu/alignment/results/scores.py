@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileScores
+from gpualign.core.common.arrays import Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.batch_layout import Layout
@@ -18,7 +19,7 @@ from gpualign.gpu.alignment.families.base import Variant
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.results.base import BatchOutput, Host
 from gpualign.gpu.kernels.argument_structs import aligned
-from gpualign.gpu.runtime.host_buffers import ResultPool, Scores
+from gpualign.gpu.runtime.host_buffers import ResultPool
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 
