@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
+from gpualign.core.common.threads import in_order
 from gpualign.core.near_pairs.filter_cascade import FilterCascade
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -23,11 +26,5 @@ def build_records(sequences: SequenceSet, letters: int, steps: FilterCascade, th
     records = _near.Records(sequences.codes, sequences.offsets, letters, steps.q, steps.bits)
     pieces = max(1, min(len(sequences), int(sequences.offsets[-1]) // _BUILT_AT_A_TIME))
     cuts = np.linspace(0, len(sequences), pieces + 1).astype(np.int64).tolist()
-    if pieces == 1:  # a sample, of which several are built before the work begins
-        records.build(*cuts)
-        return records
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(records.build, cuts[:-1], cuts[1:]))
+    list(in_order(lambda cut: records.build(*cut), pairwise(cuts), threads))
     return records
