@@ -78,7 +78,8 @@ def plot(
     if linkage not in LINKAGES:
         raise InputError(f"linkage {linkage!r}: expected one of {', '.join(LINKAGES)}")
     check_numbers(vmin=vmin, vmax=vmax)
-    style = Style(title, cmap, linkage, None if vmin is None else float(vmin), None if vmax is None else float(vmax))
+    low, high = (None if value is None else float(value) for value in (vmin, vmax))
+    style = Style(title=title, cmap=cmap, linkage=linkage, vmin=low, vmax=high)
     check_style(style)
     listed = None if isinstance(order, str) and order in _ORDERS else _listed(order)
     check_order("list of ids" if listed is not None else str(order), groups is not None, tree is not None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -59,15 +59,11 @@ def plot(
     value: str | None,
     order: str,
     tree: str | None,
-    linkage: str,
     output: str,
-    title: str | None,
     label: str | None,
     groups: str | None,
-    cmap: str | None,
-    vmin: float | None,
-    vmax: float | None,
     quiet: bool,
+    **params: Any,
 ) -> None:
     """Draw a clustered heat map of a matrix written by `dist`, `nw` or `sw --all`.
 
@@ -97,6 +93,7 @@ def plot(
     from gpualign.cli.inputs.matrix_sizes import check_size
     from gpualign.cli.inputs.newick import read_tree
     from gpualign.cli.inputs.record_groups import read_columns, read_groups, read_order, split_columns
+    from gpualign.cli.options.params import from_params
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.common.suggestions import did_you_mean
@@ -107,7 +104,8 @@ def plot(
     from gpualign.jobs.plotting.output import RowOrder, check_order, check_plot, check_style, check_text, write_plot
 
     messages = ConsoleReporter.of("plot", quiet)
-    for name, text in (("label", label), ("title", title)):
+    style = from_params(Style, params)
+    for name, text in (("label", label), ("title", style.title)):
         check_text(name, text)
     picture = check_plot(output)
     listed = None if order in ("tree", "input", "groups") else order
@@ -120,7 +118,6 @@ def plot(
     check_outputs([matrix, tree, table, listed], [picture.path])
     check_stdin(matrix, tree, table, listed)
     check_order(order, groups is not None, tree is not None)
-    style = Style(title, cmap, linkage, vmin, vmax)
     check_style(style)
     check_size(matrix, DRAWING)
     stored = read_matrix(matrix)

@@ -33,14 +33,14 @@ Pixels = npt.NDArray[np.uint8]
 class Style:
     """Options set by the user; None means the default.
 
-    low, high: values of the first and the last colour
+    vmin, vmax: values of the first and the last colour
     """
 
     title: str | None = None
     cmap: str | None = None
     linkage: str = "average"
-    low: float | None = None
-    high: float | None = None
+    vmin: float | None = None
+    vmax: float | None = None
 
 
 def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequence[Grouping | Quantity] = ()) -> Any:

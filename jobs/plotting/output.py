@@ -108,7 +108,7 @@ def check_style(style: Style) -> None:
 
     import matplotlib
 
-    for name, value in (("vmin", style.low), ("vmax", style.high)):
+    for name, value in (("vmin", style.vmin), ("vmax", style.vmax)):
         if value is not None and not math.isfinite(value):
             raise InputError(f"{parameter(name, f'{value:g}')}: expected a finite number")
     names = list(matplotlib.colormaps)
@@ -130,7 +130,7 @@ def write_plot(
     Raises `InputError` if the colours cannot be scaled, and the same errors as `RowOrder.order`.
     """
     style, shown = style or Style(), shown or RowOrder()
-    scale = scale_of(heat, style.low, style.high)
+    scale = scale_of(heat, style.vmin, style.vmax)
     rows, columns = heat.values.shape
     records = f"{rows:,} x {columns:,}" if not heat.one_set else f"{rows:,}"
     reporter.note(f"drawing {records} sample{'' if records == '1' else 's'} as {picture.path}")

@@ -12,15 +12,17 @@ from gpualign.jobs.cluster import ClusterOptions
 from gpualign.jobs.dist import DistOptions
 from gpualign.jobs.nw import NwOptions
 from gpualign.jobs.options import PairThresholds
+from gpualign.jobs.plotting.figure import Style
 from gpualign.jobs.sequence_loading import ReadOptions
 from gpualign.jobs.sw import SwOptions
 
-OPTIONS = {"nw": NwOptions, "sw": SwOptions, "cluster": ClusterOptions, "dist": DistOptions, "index": ReadOptions}
-PLAN = ["--dry-run", "--device", "cpu"]
+OPTIONS = {"nw": NwOptions, "sw": SwOptions, "cluster": ClusterOptions, "dist": DistOptions, "index": ReadOptions, "plot": Style}
+PLAN = ["x.fa", "--dry-run", "--device", "cpu"]
 WORDS = {
     **dict.fromkeys(OPTIONS, PLAN),
     "cluster": [*PLAN, "--min-identity", "0.9", "--method", "greedy"],
-    "index": ["-o", "x.gpa"],
+    "index": ["x.fa", "-o", "x.gpa"],
+    "plot": ["x.tsv", "-o", "x.png", "--value", "distance"],
 }
 
 # What a run decides, and no option does.
@@ -54,8 +56,8 @@ def test_every_command_that_passes_options_on_is_tried():
 @pytest.mark.parametrize("name", OPTIONS)
 def test_each_option_fills_one_field(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "x.fa"
-    path.write_text(">a\nACGTACGTAC\n>b\nACGTACGAAC\n")
+    (tmp_path / "x.fa").write_text(">a\nACGTACGTAC\n>b\nACGTACGAAC\n")
+    (tmp_path / "x.tsv").write_text("id\ta\tb\na\t0\t1\nb\t1\t0\n")
     filled, fill = [], filling.from_params
 
     def recording(options, params, **given):
@@ -64,7 +66,7 @@ def test_each_option_fills_one_field(name, monkeypatch, tmp_path):
         return fill(options, params, **given)
 
     monkeypatch.setattr(filling, "from_params", recording)
-    gpualign_here(name, path, *WORDS[name])
+    gpualign_here(name, *WORDS[name])
     [(passed, given)] = filled
     named, others = arguments_of(cli.commands[name])
     of_options = field_names(OPTIONS[name])

@@ -41,7 +41,7 @@ def some_distances(rng, count, largest=9):
 
 def drawn(heat, rows, **style):
     style = Style(**style)
-    return draw(heat, rows.order(heat, style.linkage), scale_of(heat, style.low, style.high), style, rows.groups)
+    return draw(heat, rows.order(heat, style.linkage), scale_of(heat, style.vmin, style.vmax), style, rows.groups)
 
 
 # ---- what is read
@@ -209,7 +209,7 @@ def test_small_matrices_show_numbers_and_no_histogram(rng):
 @pytest.mark.parametrize(("low", "high"), [(None, None), (3, 6), (2.5, 6.5)])
 def test_counts_have_a_line_each(rng, low, high):
     heat = some_distances(rng, 40)
-    data = histogram_of(drawn(heat, RowOrder(), low=low, high=high))
+    data = histogram_of(drawn(heat, RowOrder(), vmin=low, vmax=high))
     upper = heat.values[np.triu_indices(40, 1)]
     expected = Counter(int(v) for v in upper if (low or 0) <= v <= (high or 8))
     found = {int(edge + 0.5): int(count) for edge, count in zip(data.edges, data.values, strict=False) if count}

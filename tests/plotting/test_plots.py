@@ -43,7 +43,7 @@ def heat_of(values, kind="distance", ids=None, columns=None):
 
 def figure_of(heat, **style):
     style = Style(**style)
-    return draw(heat, order_of(heat, style.linkage), scale_of(heat, style.low, style.high), style)
+    return draw(heat, order_of(heat, style.linkage), scale_of(heat, style.vmin, style.vmax), style)
 
 
 def cells_of(figure):
