@@ -53,7 +53,9 @@ def pick_format(output: str, format: str | None, results: Results, option: str =
 def pick_output(o: OutputOptions, results: Results) -> tuple[str, Path | None]:
     """Return (format, path) as `pick_format` does. Raises `InputError` also if the format does not allow the other options."""
     format, path = pick_format(o.output, o.format, results)
-    check_fields(o.fields, format)
+    if o.fields is not None and not FORMATS[format].has_fields:
+        *some, last = (name for name, one in FORMATS.items() if one.has_fields)
+        raise InputError(f"{parameter('fields')} chooses the columns of {', '.join(some)} and {last}; it cannot be combined with {format}")
     check_resumable(o, path, format, results)
     return format, path
 
@@ -70,13 +72,6 @@ def separator_of(format: str, path: Path | None) -> str:
 
 def _is_csv(path: Path | None) -> bool:
     return path is not None and path.name.lower().endswith((".csv", ".csv.gz"))
-
-
-def check_fields(fields: str | None, format: str) -> None:
-    """Raise `InputError` if fields are given for a format with fixed columns."""
-    if fields is not None and not FORMATS[format].has_fields:
-        *some, last = (name for name, one in FORMATS.items() if one.has_fields)
-        raise InputError(f"{parameter('fields')} chooses the columns of {', '.join(some)} and {last}; it cannot be combined with {format}")
 
 
 def check_condensed(format: str, one_set: bool) -> None:
