@@ -74,7 +74,7 @@ def run(
     log: list[Finished] = []
     start = time.perf_counter()
     prepared = prepare_near(
-        Task(sequences, sequences, scoring, within=bound), BUDGET, [device], device.name, os.getpid(), log.append, screen
+        Task(sequences, sequences, scoring, edit_bound=bound), BUDGET, [device], device.name, os.getpid(), log.append, screen
     )
     plan = plan_task(prepared, Pairing.ABOVE)
     found = join_pairs([result.pairs for result in prepared.run(plan.tiles())])

@@ -189,7 +189,7 @@ class Prediction:
         """(whether results are small, network, seconds) of so many machines with so many GPUs each."""
         task = self.task
         node = prepared_for(task, gpus, self.memory)
-        facts = WorkerCapabilities(node.limits, node.kernel, node.hardware, task.approximate_cells / node.seconds)
+        facts = WorkerCapabilities(node.limits, node.kernel, node.hardware, task.approximate_cell_count / node.seconds)
         limits = remote_limits(task, facts, nodes, MAX_LEAD_FACTOR * CALLS_PER_WORKER * nodes, Budget.of(self.memory))
         part = excerpt(make_plan(task.queries.lengths, task.targets.lengths, Pairing.ABOVE, limits, task.cost), nodes)
         for small in SMALL:

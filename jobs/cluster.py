@@ -9,12 +9,12 @@ from typing import Protocol
 
 import numpy as np
 
-from gpualign.core.alignment.ambiguity import Rule
+from gpualign.core.alignment.ambiguity import AmbiguityRule
 from gpualign.core.alignment.task import Task
-from gpualign.core.clustering.clusters import Clustering, of_centroids, of_labels
+from gpualign.core.clustering.clusters import Clustering, clustering_from_centroids, clustering_from_labels
 from gpualign.core.clustering.edges import Edges, GrowingEdges
-from gpualign.core.clustering.greedy import first_copies, greedy, ranked
-from gpualign.core.clustering.linkage import average, complete, largest_linked, linkage_bytes, single
+from gpualign.core.clustering.greedy import clustering_order, first_copies, greedy_centroids
+from gpualign.core.clustering.linkage import average_linkage, complete_linkage, largest_linked_count, linkage_bytes, single_linkage
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
@@ -49,7 +49,7 @@ class ClusterOptions:
 
     alignment: how records are aligned, and the thresholds of near pairs
     method: one of `METHODS`
-    order: for greedy clustering, one of `greedy.ORDERS`; default: length, or input if lengths are unknown
+    order: for greedy clustering, one of `greedy.CLUSTERING_ORDERS`; default: length, or input if lengths are unknown
     uc: additional .uc file
     representatives: additional FASTA file of representatives
     """
@@ -142,16 +142,16 @@ class ClusterJob:
         """Return (the clusters, the number of near pairs). Raises `TooLittleMemory` if a linkage would exceed the memory."""
         edges, duplicates = self.distances.near(progress, self.memory), self.distances.duplicates
         copies = np.bincount(duplicates.of, minlength=len(duplicates))
-        near = edges.standing_for(copies)
+        near = edges.near_pair_count(copies)
         if self.order is not None:
             order, leaders = first_copies(self.order, duplicates.of)
-            return of_centroids(greedy(edges, order), edges).of_copies(duplicates.of, leaders), near
-        labels = single(edges) if self.method == "single" else self._linked(edges, progress)
-        return of_labels(labels, edges, copies).of_copies(duplicates.of, duplicates.firsts), near
+            return clustering_from_centroids(greedy_centroids(edges, order), edges).expand_copies(duplicates.of, leaders), near
+        labels = single_linkage(edges) if self.method == "single" else self._linked(edges, progress)
+        return clustering_from_labels(labels, edges, copies).expand_copies(duplicates.of, duplicates.firsts), near
 
     def _linked(self, edges: Edges, progress: GrowingProgress) -> Integers:
         group_of = self.distances.duplicates.of
-        largest = largest_linked(edges, group_of)
+        largest = largest_linked_count(edges, group_of)
         if largest and (needed := linkage_bytes(largest, edges)) > self.memory:
             raise TooLittleMemory(
                 f"{largest:,} records are connected, and {self.method} linkage of them takes {format_bytes(needed)} of memory",
@@ -159,8 +159,8 @@ class ClusterJob:
                 f"raise {parameter('memory')}, choose a nearer threshold, or {parameter('method', 'single')} or greedy",
             )
         if self.method == "complete":
-            return complete(edges, group_of)
-        return average(edges, self.cut, lambda members: self.distances.among(members, progress), group_of)
+            return complete_linkage(edges, group_of)
+        return average_linkage(edges, self.cut, lambda members: self.distances.among(members, progress), group_of)
 
 
 def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT) -> tuple[ClusterJob, Alignments]:
@@ -172,7 +172,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     order = _order(options, records.ids, records.lengths)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
-    groups_equal = scoring.aligns_equals_without_gaps(records.used_codes) and o.rule is not Rule.SKIP
+    groups_equal = scoring.aligns_equals_without_gaps(records.used_codes) and o.rule is not AmbiguityRule.SKIP
     groups = group_equal(records) if groups_equal else no_duplicates(records)
     if groups.repeated:
         reporter.detail(f"{groups.repeated:,} records equal to earlier ones")
@@ -217,13 +217,13 @@ def prepare_precomputed(
 
 def _unknown(precomputed: PrecomputedDistances) -> int:
     listed = len(precomputed.pairs) if isinstance(precomputed, ListedPairs) else len(precomputed.ids) * (len(precomputed.ids) - 1) // 2
-    return listed - precomputed.known
+    return listed - precomputed.known_pair_count
 
 
 def _order(o: ClusterOptions, ids: Sequence[str], lengths: Integers | None) -> Integers | None:
     if o.method != "greedy":
         return None
-    return ranked(o.order or ("input" if lengths is None else "length"), ids, lengths)
+    return clustering_order(o.order or ("input" if lengths is None else "length"), ids, lengths)
 
 
 def _job(distances: Distances, o: ClusterOptions, order: Integers | None) -> ClusterJob:
@@ -267,7 +267,7 @@ class Alignments:
         for i, j, values in passing_blocks(self.job, self.filter, self.options.identity_def, progress):
             if len(i):
                 edges.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
-        return edges.done()
+        return edges.finish()
 
     def among(self, members: Integers, progress: GrowingProgress) -> Reals:
         subset = self.distinct.queries.select(members)
@@ -310,14 +310,14 @@ class _Precomputed:
         return "cells"
 
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
-        return self.precomputed.near(self.threshold, memory // 2)
+        return self.precomputed.near_pairs(self.threshold, memory // 2)
 
     def among(self, members: Integers, progress: GrowingProgress) -> Reals:
         return self.threshold.distances(
-            self.precomputed.condensed_among(
+            self.precomputed.condensed_values_of(
                 members, f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances"
             )
         )
 
     def describe(self) -> DescriptionRows:
-        return [("records", f"{len(self.precomputed.ids):,}"), ("pairs", f"{self.precomputed.known:,} known")]
+        return [("records", f"{len(self.precomputed.ids):,}"), ("pairs", f"{self.precomputed.known_pair_count:,} known")]

@@ -8,7 +8,7 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alignment.ambiguity import find_ambiguous
+from gpualign.core.alignment.ambiguity import count_ambiguity
 from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.common.arrays import Reals
@@ -76,8 +76,8 @@ def _align(task: Task, aligner: PairAligner, record: int, representative: int, d
         is_reverse_complement = bool(is_better(task.scoring, other.scores, alignment.scores)[0, 0])
         if is_reverse_complement:
             query, alignment = reverse_complement, other
-    rule = None if task.ambiguous is None else find_ambiguous(task.ambiguous.rule, task.alphabet, query, target)
-    pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet, ambiguous=rule)
+    rule = None if task.ambiguity is None else count_ambiguity(task.ambiguity.rule, task.alphabet, query, target)
+    pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet, ambiguity=rule)
     block = PairBlock(pair, definition, alignment)
     identity = float(block.identity_fraction[0, 0])
     cigar = _ONE.sub("", block.path_text((0, 0), "cigar_m"))

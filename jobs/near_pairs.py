@@ -275,16 +275,16 @@ class NearJob:
 
 def describe_bound(task: Task) -> str:
     """Return the number of edits allowed between records, as human-readable text."""
-    assert task.within is not None
+    assert task.edit_bound is not None
     queries, targets = task.queries.lengths, task.targets.lengths
-    ends = task.within.max_edits(np.array([queries.min(), queries.max()]), np.array([targets.min(), targets.max()]))
+    ends = task.edit_bound.max_edits(np.array([queries.min(), queries.max()]), np.array([targets.min(), targets.max()]))
     low, high = sorted(max(0, int(edits)) for edits in ends)
     return f"at most {low:,}" if low == high else f"at most {low:,} to {high:,}, by length"
 
 
 def excludes_pairs(task: Task, bound: EditBound) -> bool:
     """True if a bound excludes any pairs."""
-    bound = replace(task, within=bound).mean_within
+    bound = replace(task, edit_bound=bound).mean_edit_bound
     lengths = task.queries.lengths.mean(keepdims=True).astype(np.int64), task.targets.lengths.mean(keepdims=True).astype(np.int64)
     apart = max(int(bound.max_different_grams(1, *pair)[0]) for pair in (lengths, lengths[::-1]))  # letters, from the edits or the coverage
     return apart < _MAX_EDITS * max(int(length[0]) for length in lengths)
@@ -321,7 +321,7 @@ def prepare_near(
     others = task.targets if not targets.repeated else task.targets.select(targets.firsts)
     distinct = others if one_set else task.queries if not queries.repeated else task.queries.select(queries.firsts)
     edit = make_scoring(task.alphabet, ScoringOptions(edit=True))
-    ambiguous = task.ambiguous and task.ambiguous.select(queries.firsts, targets.firsts)
+    ambiguous = task.ambiguity and task.ambiguity.select(queries.firsts, targets.firsts)
     near = Task(
         distinct,
         others,
@@ -330,9 +330,9 @@ def prepare_near(
         Detail.SCORE,
         EndGaps.PENALISED,
         task.alphabet,
-        within=bound,
+        edit_bound=bound,
         both_strands=task.both_strands,
-        ambiguous=ambiguous,
+        ambiguity=ambiguous,
     )
     budget = Budget.of(left if distance_suffices else left // 2)
     prepared = engines.finder.prepare(near, budget)

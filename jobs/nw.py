@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualign.core.alignment.ambiguity import Rule, check_rule, default_rule, find_ambiguous
-from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.ambiguity import AmbiguityRule, check_rule, count_ambiguity, default_rule
+from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError, parameter
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from gpualign.jobs.job import PairJob
 
 _COUNTED = {
-    Rule.COMPATIBLE: "in identities they match what they may stand for",
-    Rule.SKIP: "identities leave out columns with one",
+    AmbiguityRule.COMPATIBLE: "in identities they match what they may stand for",
+    AmbiguityRule.SKIP: "identities leave out columns with one",
 }
 
 _FEW_AMBIGUOUS = 8
@@ -67,16 +67,16 @@ class NwOptions:
     within: bool = False
     end_gaps: str = EndGaps.PENALISED.value
     strand: str | None = None
-    identity_def: int = DEFAULT
+    identity_def: int = DEFAULT_DEFINITION
     ambiguous: str | None = None
     kernel: str = AUTO
     transfer: str | None = None
     traceback: str = "device"
 
     @property
-    def rule(self) -> Rule | None:
+    def rule(self) -> AmbiguityRule | None:
         """Rule for ambiguity letters; None: the alphabet's default."""
-        return None if self.ambiguous is None else Rule(self.ambiguous)
+        return None if self.ambiguous is None else AmbiguityRule(self.ambiguous)
 
     def resolve(self, same: bool = False) -> Filter:
         """Return the conditions for pairs. same: as for `PairThresholds.resolve`. Raises `InputError` for options that contradict each
@@ -158,7 +158,7 @@ def _start(
     return task, pairing if inputs.one_set or inputs.added else Pairing.ALL, engine
 
 
-def _count_ambiguous(task: Task, rule: Rule | None, added: bool, reporter: Reporter) -> Task:
+def _count_ambiguous(task: Task, rule: AmbiguityRule | None, added: bool, reporter: Reporter) -> Task:
     """If statistics are computed and there are ambiguity letters, return the task with a rule for them and report how many records have
     them.
 
@@ -167,13 +167,13 @@ def _count_ambiguous(task: Task, rule: Rule | None, added: bool, reporter: Repor
     """
     if task.detail is Detail.SCORE:
         return task
-    ambiguous = find_ambiguous(rule or default_rule(task.alphabet), task.alphabet, task.queries, task.targets)
+    ambiguous = count_ambiguity(rule or default_rule(task.alphabet), task.alphabet, task.queries, task.targets)
     if ambiguous is None:
         return task
-    counts = [ambiguous.targets] if added or task.targets is task.queries else [ambiguous.queries, ambiguous.targets]
+    counts = [ambiguous.target_counts] if added or task.targets is task.queries else [ambiguous.query_counts, ambiguous.target_counts]
     ambiguous_records, records = (f"{sum(numbers):,}" for numbers in ([np.count_nonzero(one) for one in counts], map(len, counts)))
     reporter.note(f"{ambiguous_records} of {records} records have ambiguity letters; {_COUNTED[ambiguous.rule]} ({ambiguous.rule.option})")
-    return replace(task, detail=Detail.PATH, ambiguous=ambiguous)
+    return replace(task, detail=Detail.PATH, ambiguity=ambiguous)
 
 
 def check_strand(strand: str | None, alphabet: Alphabet) -> None:

@@ -139,8 +139,8 @@ def sample_near(job: NearWork) -> SampledPairs:
         rows, columns = _drawn_records(task, job.pairing, size)
         if not len(columns):
             break
-        ambiguous = task.ambiguous and task.ambiguous.select(rows, columns)
-        sample = replace(task, queries=task.queries.select(rows), targets=task.targets.select(columns), ambiguous=ambiguous)
+        ambiguous = task.ambiguity and task.ambiguity.select(rows, columns)
+        sample = replace(task, queries=task.queries.select(rows), targets=task.targets.select(columns), ambiguity=ambiguous)
         prepared = job.engines.finder.prepare(sample, job.budget)
         plan, start = plan_task(prepared, Pairing.ALL), time.perf_counter()
         with closing(cast("Closable", tiles := prepared.run(plan.tiles()))):
@@ -149,7 +149,7 @@ def sample_near(job: NearWork) -> SampledPairs:
         taken, start_up = max(0.0, whole - start_up), min(start_up, whole)
         looked_at, records = len(rows) * len(columns), len(rows) + len(columns)
         weight = int(copies[0][rows].sum() * copies[1][columns].sum())
-        seconds = taken * _times_longer(job, prepared, looked_at) * job.work / max(1.0, task.approximate_pairs)
+        seconds = taken * _times_longer(job, prepared, looked_at) * job.work / max(1.0, task.approximate_pair_count)
         distinct_pairs = NearPairs(rows[near.queries], columns[near.targets], near.distances)
         everything = len(rows) < size and len(columns) < size
         large = max(int(sample.queries.offsets[-1]), int(sample.targets.offsets[-1])) * _GROWTH > _MAX_LETTERS
@@ -184,7 +184,7 @@ def _times_longer(job: NearWork, sample: Prepared, pairs: int) -> float:
         whole, sample = (job.engines.aligner.prepare(one.task, job.budget) for one in (whole, sample))
     if isinstance(whole, Timed) and isinstance(sample, Timed):
         return whole.seconds / max(sample.seconds, 1e-12)
-    return job.prepared.task.approximate_pairs / pairs
+    return job.prepared.task.approximate_pair_count / pairs
 
 
 def _of_records(job: NearWork, distinct_pairs: NearPairs) -> NearPairs:

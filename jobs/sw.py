@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import ClassVar
 
 from gpualign.core.alignment.hits import Hits
-from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.recount import relabel
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import Runs, Statistics
@@ -74,7 +74,7 @@ class SwOptions:
     min_score: int | None = None
     max_evalue: float | None = None
     min_identity: float | None = None
-    identity_def: int = DEFAULT
+    identity_def: int = DEFAULT_DEFINITION
     no_traceback: bool = False
     kernel: str = AUTO
 

@@ -58,14 +58,14 @@ def make_tree(pairs: ListedPairs | MatrixOfPairs, of_identities: bool, method: s
     no_threshold = Threshold(np.inf, None, of_identities)
     if method == "mst":
         if isinstance(pairs, MatrixOfPairs):
-            tree = spanning_all(pairs.ids, no_threshold.distances(pairs.every()))
+            tree = spanning_all(pairs.ids, no_threshold.distances(pairs.condensed_values()))
         else:
-            tree = spanning(pairs.ids, pairs.near(no_threshold))
+            tree = spanning(pairs.ids, pairs.near_pairs(no_threshold))
         if (parts := len(tree.roots)) > 1:
             reporter.note(f"{parts:,} trees, as no known distance leads from one to the other")
         return tree
     why = f"{parameter('method', method)} (not mst) takes the distances of all pairs"
-    condensed = no_threshold.distances(pairs.condensed_among(np.arange(len(pairs.ids)), why))
+    condensed = no_threshold.distances(pairs.condensed_values_of(np.arange(len(pairs.ids)), why))
     if method == "upgma":
         return upgma(pairs.ids, condensed)
     tree, negative = neighbour_joining(pairs.ids, condensed).without_negative_lengths()

@@ -9,9 +9,9 @@ import numpy as np
 
 from gpualign._execution_options import checked_choice
 from gpualign._scoring import Scoring, checked_scoring
-from gpualign.core.alignment.ambiguity import Rule, default_rule, find_ambiguous
+from gpualign.core.alignment.ambiguity import AmbiguityRule, count_ambiguity, default_rule
 from gpualign.core.alignment.band_results import BandResults
-from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError
@@ -51,10 +51,10 @@ class Alignment:
     def _block(self) -> PairBlock:
         query, target, alphabet, scoring, mode = self._arguments
         sets = [SequenceSet("", [name], codes, np.array([0, len(codes)])) for name, codes in (("query", query), ("target", target))]
-        rule = default_rule(alphabet) if mode is Mode.GLOBAL else Rule.UNEQUAL  # as `nw` and `sw` do
-        ambiguous = find_ambiguous(rule, alphabet, *sets)
-        task = Task(sets[0], sets[1], scoring, mode, Detail.PATH, alphabet=alphabet, ambiguous=ambiguous)
-        return PairBlock(task, DEFAULT, self._results)
+        rule = default_rule(alphabet) if mode is Mode.GLOBAL else AmbiguityRule.UNEQUAL  # as `nw` and `sw` do
+        ambiguous = count_ambiguity(rule, alphabet, *sets)
+        task = Task(sets[0], sets[1], scoring, mode, Detail.PATH, alphabet=alphabet, ambiguity=ambiguous)
+        return PairBlock(task, DEFAULT_DEFINITION, self._results)
 
     @property
     def cigar(self) -> str:

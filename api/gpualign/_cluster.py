@@ -13,9 +13,9 @@ from gpualign._nw import nw_options, pair_thresholds
 from gpualign._results import Matrix
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of
-from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.clustering.clusters import Clustering
-from gpualign.core.clustering.greedy import ORDERS
+from gpualign.core.clustering.greedy import CLUSTERING_ORDERS
 from gpualign.core.clustering.precomputed import MatrixOfPairs
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.parameter_fractions import check_fraction
@@ -81,7 +81,7 @@ def cluster(
     min_coverage: float | None = None,
     method: str = "single",
     order: str | None = None,
-    identity_def: int = DEFAULT,
+    identity_def: int = DEFAULT_DEFINITION,
     strand: str | None = None,
     ambiguous: str | None = None,
     device: str = "auto",
@@ -117,7 +117,7 @@ def cluster(
     """
     checked_choice("method", method, METHODS)
     if order is not None:
-        checked_choice("order", order, ORDERS)
+        checked_choice("order", order, CLUSTERING_ORDERS)
     if strand is not None and isinstance(seqs, Matrix):
         raise InputError("strand is for sequences; found a matrix, whose alignments are done")
     if ambiguous is not None and isinstance(seqs, Matrix):

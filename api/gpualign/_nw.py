@@ -24,8 +24,8 @@ from gpualign._output import checked_output, filled_values
 from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
-from gpualign.core.alignment.ambiguity import Rule
-from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.ambiguity import AmbiguityRule
+from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail, EndGaps
 from gpualign.core.common.errors import InputError
 from gpualign.core.output.matrix import MatrixSink
@@ -55,7 +55,7 @@ def nw(
     value: str = "score",
     end_gaps: str = "penalised",
     strand: str | None = None,
-    identity_def: int = DEFAULT,
+    identity_def: int = DEFAULT_DEFINITION,
     ambiguous: str | None = None,
     out: Path | None = None,
     device: str = "auto",
@@ -125,7 +125,7 @@ def pairs(
     within: bool = False,
     end_gaps: str = "penalised",
     strand: str | None = None,
-    identity_def: int = DEFAULT,
+    identity_def: int = DEFAULT_DEFINITION,
     ambiguous: str | None = None,
     device: str = "auto",
     threads: int | None = None,
@@ -201,7 +201,7 @@ def iter_pairs(
     within: bool = False,
     end_gaps: str = "penalised",
     strand: str | None = None,
-    identity_def: int = DEFAULT,
+    identity_def: int = DEFAULT_DEFINITION,
     ambiguous: str | None = None,
     device: str = "auto",
     threads: int | None = None,
@@ -284,7 +284,7 @@ def nw_options(*, identity_def: int, strand: str | None, ambiguous: str | None, 
     if strand is not None:
         checked_choice("strand", strand, (PLUS, BOTH))
     if ambiguous is not None:
-        checked_choice("ambiguous", ambiguous, (one.value for one in Rule))
+        checked_choice("ambiguous", ambiguous, (one.value for one in AmbiguityRule))
     definition = checked_definition(identity_def)
     return NwOptions(identity_def=definition, strand=strand, ambiguous=ambiguous, end_gaps=end_gaps, **others)
 

@@ -26,7 +26,7 @@ from gpualign._index import Index
 from gpualign._results import Hits, join_columns
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of, translated_inputs_of
-from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.errors import InputError, parameter
@@ -67,7 +67,7 @@ def sw(
     traceback: bool = True,
     with_self: bool = False,
     fields: Sequence[str] | None = None,
-    identity_def: int = DEFAULT,
+    identity_def: int = DEFAULT_DEFINITION,
     device: str = "auto",
     threads: int | None = None,
     memory: int | None = None,

@@ -152,5 +152,5 @@ def cluster(
         if alignments is not None:
             messages.run_summary.resolve(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
             pairs["pairs"] = alignments.pairs
-        messages.run_summary.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near, **clustering.figures})
+        messages.run_summary.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near, **clustering.summary})
     messages.cluster_summary(clustering.sizes.tolist(), near, engine and engine[0])

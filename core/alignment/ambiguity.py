@@ -11,7 +11,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alignment.recount import MATCH, MISMATCH, NOTHING, CountsAs, same_letters
+from gpualign.core.alignment.recount import MATCH, MISMATCH, NOTHING, ColumnKinds, identical_letter_kinds
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
@@ -19,7 +19,7 @@ from gpualign.core.sequences.alphabet import DNA, Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 
-class Rule(Enum):
+class AmbiguityRule(Enum):
     """How to count a column that contains an ambiguity letter.
 
     UNEQUAL: count a match only if both letters are the same
@@ -37,7 +37,7 @@ class Rule(Enum):
         return parameter("ambiguous", self.value)
 
 
-_STANDS_FOR = {
+_POSSIBLE_LETTERS = {
     "dna": {
         **{"R": "AG", "Y": "CT", "K": "GT", "M": "AC", "S": "CG", "W": "AT"},
         **{"B": "CGT", "D": "AGT", "H": "ACT", "V": "ACG", "N": "ACGT"},
@@ -46,98 +46,98 @@ _STANDS_FOR = {
 }
 """IUPAC ambiguity codes and the letters they may stand for."""
 
-_AT_ONCE = 16 << 20
+_CHUNK_LETTERS = 16 << 20
 """Number of letters searched per step."""
 
-_OF_COLUMNS = (1, 2, 4)
+_COLUMN_DEFINITIONS = (1, 2, 4)
 """Identity definitions that divide by the number of columns. Columns can be skipped only under these definitions."""
 
 
 @dataclass(frozen=True)
-class Ambiguous:
+class AmbiguityCounts:
     """A rule, and the counts of ambiguity letters to which it applies.
 
-    queries, targets: number of ambiguity letters in each record, int64[records]
+    query_counts, target_counts: number of ambiguity letters in each record, int64[records]
     max_letters: maximum number of ambiguity letters in any pair
     """
 
-    rule: Rule
-    queries: Integers = field(repr=False)
-    targets: Integers = field(repr=False)
+    rule: AmbiguityRule
+    query_counts: Integers = field(repr=False)
+    target_counts: Integers = field(repr=False)
     max_letters: int
 
-    def counts_as(self, alphabet: Alphabet) -> CountsAs:
+    def column_kinds(self, alphabet: Alphabet) -> ColumnKinds:
         """Return what each pair of letters counts as: uint8[32][32], indexed by code."""
-        table = same_letters(alphabet)
-        stand_for = _masks(alphabet)
+        table = identical_letter_kinds(alphabet)
+        stand_for = _possibility_masks(alphabet)
         size = len(alphabet)
-        if self.rule is Rule.COMPATIBLE:
+        if self.rule is AmbiguityRule.COMPATIBLE:
             table[:size, :size] = np.where(stand_for[:, None] & stand_for[None, :], MATCH, MISMATCH)
-        if self.rule is Rule.SKIP:
-            unclear = _is_ambiguous(alphabet)
+        if self.rule is AmbiguityRule.SKIP:
+            unclear = _ambiguity_mask(alphabet)
             table[:size, :size][unclear[:, None] | unclear[None, :]] = NOTHING
         return table
 
-    def of_strands(self) -> Ambiguous:
+    def for_both_strands(self) -> AmbiguityCounts:
         """Return the rule for a task whose queries are both strands of each original query, consecutively."""
-        return Ambiguous(self.rule, np.repeat(self.queries, 2), self.targets, self.max_letters)
+        return AmbiguityCounts(self.rule, np.repeat(self.query_counts, 2), self.target_counts, self.max_letters)
 
-    def select(self, queries: Integers, targets: Integers) -> Ambiguous:
+    def select(self, queries: Integers, targets: Integers) -> AmbiguityCounts:
         """Return the rule for a subset of the records."""
-        return Ambiguous(self.rule, self.queries[queries], self.targets[targets], self.max_letters)
+        return AmbiguityCounts(self.rule, self.query_counts[queries], self.target_counts[targets], self.max_letters)
 
     @property
     def mean_letters(self) -> int:
         """Average number of ambiguity letters per pair."""
-        return int(self.queries.mean() + self.targets.mean())
+        return int(self.query_counts.mean() + self.target_counts.mean())
 
 
-def default_rule(alphabet: Alphabet) -> Rule:
+def default_rule(alphabet: Alphabet) -> AmbiguityRule:
     """Return the default rule for an alphabet: vsearch's rule for DNA, BLAST's rule for proteins."""
-    return Rule.COMPATIBLE if alphabet is DNA else Rule.UNEQUAL
+    return AmbiguityRule.COMPATIBLE if alphabet is DNA else AmbiguityRule.UNEQUAL
 
 
-def check_rule(rule: Rule | None, definition: int) -> None:
+def check_rule(rule: AmbiguityRule | None, definition: int) -> None:
     """Raise `InputError` if the rule is incompatible with the identity definition.
 
     definition: identity definition number, see core/alignment/identity.py
     """
-    if rule is Rule.SKIP and definition not in _OF_COLUMNS:
+    if rule is AmbiguityRule.SKIP and definition not in _COLUMN_DEFINITIONS:
         raise InputError(
             f"{rule.option} leaves columns out, and {parameter('identity_def', definition)} divides by whole sequences:"
-            f" choose one of {', '.join(map(str, _OF_COLUMNS))}"
+            f" choose one of {', '.join(map(str, _COLUMN_DEFINITIONS))}"
         )
 
 
-def find_ambiguous(rule: Rule, alphabet: Alphabet, queries: SequenceSet, targets: SequenceSet) -> Ambiguous | None:
+def count_ambiguity(rule: AmbiguityRule, alphabet: Alphabet, queries: SequenceSet, targets: SequenceSet) -> AmbiguityCounts | None:
     """Count the ambiguity letters in the records. Return None if there are none, or if the rule does not change how they count."""
-    if rule is Rule.UNEQUAL:
+    if rule is AmbiguityRule.UNEQUAL:
         return None
-    unclear = np.flatnonzero(_is_ambiguous(alphabet))
+    unclear = np.flatnonzero(_ambiguity_mask(alphabet))
     if not any(np.isin(unclear, one.used_codes).any() for one in (queries, targets)):
         return None
-    of_queries = _count(queries, alphabet)
-    of_targets = of_queries if targets is queries else _count(targets, alphabet)
-    return Ambiguous(rule, of_queries, of_targets, int(of_queries.max() + of_targets.max()))
+    of_queries = _ambiguity_letter_counts(queries, alphabet)
+    of_targets = of_queries if targets is queries else _ambiguity_letter_counts(targets, alphabet)
+    return AmbiguityCounts(rule, of_queries, of_targets, int(of_queries.max() + of_targets.max()))
 
 
-def _count(sequences: SequenceSet, alphabet: Alphabet) -> Integers:
+def _ambiguity_letter_counts(sequences: SequenceSet, alphabet: Alphabet) -> Integers:
     """Count the ambiguity letters in each record: int64[records]."""
     unclear = np.zeros(256, dtype=np.bool_)
-    unclear[: len(alphabet)] = _is_ambiguous(alphabet)
+    unclear[: len(alphabet)] = _ambiguity_mask(alphabet)
     counts = np.zeros(len(sequences), dtype=np.int64)
-    for start in range(0, len(sequences.codes), _AT_ONCE):
-        places = np.flatnonzero(unclear[sequences.codes[start : start + _AT_ONCE]]) + start
+    for start in range(0, len(sequences.codes), _CHUNK_LETTERS):
+        places = np.flatnonzero(unclear[sequences.codes[start : start + _CHUNK_LETTERS]]) + start
         counts += np.bincount(np.searchsorted(sequences.offsets, places, side="right") - 1, minlength=len(sequences))
     return counts
 
 
-def _masks(alphabet: Alphabet) -> npt.NDArray[np.int64]:
+def _possibility_masks(alphabet: Alphabet) -> npt.NDArray[np.int64]:
     """Return a bit mask for each letter, with a bit set for each letter it may stand for: int64[letters]."""
-    stand_for = _STANDS_FOR[alphabet.name]
+    stand_for = _POSSIBLE_LETTERS[alphabet.name]
     return np.array([sum(1 << alphabet.letters.index(one) for one in stand_for.get(letter, letter)) for letter in alphabet.letters])
 
 
-def _is_ambiguous(alphabet: Alphabet) -> npt.NDArray[np.bool_]:
+def _ambiguity_mask(alphabet: Alphabet) -> npt.NDArray[np.bool_]:
     """Return a mask of the letters that may stand for more than one letter: bool[letters]."""
-    return np.array([letter in _STANDS_FOR[alphabet.name] for letter in alphabet.letters])
+    return np.array([letter in _POSSIBLE_LETTERS[alphabet.name] for letter in alphabet.letters])

@@ -36,11 +36,11 @@ class HitBatch:
     """Hits for the next query records.
 
     hits: hits for all strands of these records
-    records: all records before this number are complete once this batch is included
+    record_stop: all records before this number are complete once this batch is included
     """
 
     hits: Hits
-    records: int
+    record_stop: int
 
 
 NO_HITS = Hits(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
@@ -60,9 +60,9 @@ class BestTargets:
     scores, targets: [queries][top], best first; targets are record numbers; unused entries have a score of 0
     """
 
-    def __init__(self, queries: int, top: int, dtype: np.dtype[np.signedinteger], ranks: Integers) -> None:
-        self.scores: npt.NDArray[np.signedinteger] = np.zeros((queries, top), dtype=dtype)
-        self.targets: Integers = np.zeros((queries, top), dtype=np.int64)
+    def __init__(self, query_count: int, top: int, dtype: np.dtype[np.signedinteger], ranks: Integers) -> None:
+        self.scores: npt.NDArray[np.signedinteger] = np.zeros((query_count, top), dtype=dtype)
+        self.targets: Integers = np.zeros((query_count, top), dtype=np.int64)
         self._ranks = ranks
 
     def add(self, rows: slice | Integers, scores: npt.NDArray[np.signedinteger], targets: Integers) -> None:

@@ -20,16 +20,16 @@ from gpualign.core.alignment.tile_results import Statistics
 from gpualign.core.common.arrays import Integers
 
 DEFINITIONS = (0, 1, 2, 3, 4)
-DEFAULT = 2
+DEFAULT_DEFINITION = 2
 
 
-def columns(statistics: Statistics) -> Integers:
+def column_counts(statistics: Statistics) -> Integers:
     """Return the number of columns in each alignment: int64 with the shape of `statistics`."""
     total: Integers = statistics["matches"].astype(np.int64) + statistics["mismatches"] + statistics["gaps"]
     return total
 
 
-def identity(statistics: Statistics, query_lengths: Integers, target_lengths: Integers, definition: int) -> tuple[Integers, Integers]:
+def identity_ratio(statistics: Statistics, query_lengths: Integers, target_lengths: Integers, definition: int) -> tuple[Integers, Integers]:
     """Return the numerators and denominators of identities: int64 with the shape of `statistics`.
 
     query_lengths, target_lengths: int64 with shapes that broadcast to the shape of `statistics`
@@ -40,13 +40,13 @@ def identity(statistics: Statistics, query_lengths: Integers, target_lengths: In
     if definition == 0:
         return matches, np.minimum(query_lengths, target_lengths)
     if definition in (1, 4):
-        return matches, columns(statistics)
+        return matches, column_counts(statistics)
     if definition == 2:
-        return matches, columns(statistics) - statistics["end_gaps"]
+        return matches, column_counts(statistics) - statistics["end_gaps"]
     longer = np.maximum(query_lengths, target_lengths)
     # Definition 3 counts differences, and an alignment without columns has none.
     alike = np.maximum(longer - statistics["mismatches"] - statistics["gap_opens"], 0)
-    return np.where(columns(statistics) > 0, alike, 0), longer
+    return np.where(column_counts(statistics) > 0, alike, 0), longer
 
 
 def distance(num: Integers, den: Integers) -> npt.NDArray[np.float64]:

@@ -11,20 +11,20 @@ from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics
 from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
-_LETTERS = 32
+_TABLE_SIZE = 32
 """Number of codes in the extension's tables."""
 
 MATCH, MISMATCH, NOTHING = 0, 1, 2
 """Values that a pair of letters can count as. A letter that counts as nothing when paired with itself is never counted, not even in
 gaps."""
 
-CountsAs = npt.NDArray[np.uint8]
+ColumnKinds = npt.NDArray[np.uint8]
 """Table of what each pair of letters counts as: uint8[32][32], indexed by code."""
 
 
-def same_letters(alphabet: Alphabet) -> CountsAs:
+def identical_letter_kinds(alphabet: Alphabet) -> ColumnKinds:
     """Return the table that counts only pairs of identical letters as matches."""
-    table = np.full((_LETTERS, _LETTERS), MISMATCH, dtype=np.uint8)
+    table = np.full((_TABLE_SIZE, _TABLE_SIZE), MISMATCH, dtype=np.uint8)
     np.fill_diagonal(table[: len(alphabet), : len(alphabet)], MATCH)
     return table
 
@@ -35,14 +35,14 @@ def recount(
     records: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
     statistics: Statistics,
     runs: Runs,
-    counts_as: CountsAs,
+    column_kinds: ColumnKinds,
 ) -> Statistics:
-    """Recount the statistics of listed pairs, `STATISTICS`[pairs], according to `counts_as`.
+    """Recount the statistics of listed pairs, `STATISTICS`[pairs], according to `column_kinds`.
 
     records: query and target record of each pair, int64[pairs] each
     statistics, runs: alignment results with shape [pairs]
     """
-    return _recount(queries, targets, records, statistics, runs, counts_as, with_runs=False)[0]
+    return _recount(queries, targets, records, statistics, runs, column_kinds, with_runs=False)[0]
 
 
 def relabel(
@@ -57,7 +57,7 @@ def relabel(
 
     Parameters are the same as for `recount`.
     """
-    return _recount(queries, targets, records, statistics, runs, same_letters(alphabet), with_runs=True)
+    return _recount(queries, targets, records, statistics, runs, identical_letter_kinds(alphabet), with_runs=True)
 
 
 def _recount(
@@ -66,7 +66,7 @@ def _recount(
     records: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
     statistics: Statistics,
     runs: Runs,
-    counts_as: CountsAs,
+    column_kinds: ColumnKinds,
     with_runs: bool,
 ) -> tuple[Statistics, Runs]:
     from gpualign.core.alignment._walks import recount as recount_paths
@@ -79,6 +79,6 @@ def _recount(
     sets = queries.codes, queries.offsets, targets.codes, targets.offsets
     pairs = np.ascontiguousarray(np.stack(records, axis=1), dtype=np.int64)
     numbers = counted.view(np.int32).reshape(len(counted), STATISTICS.itemsize // 4)
-    recounted = recount_paths(*sets, pairs, runs.pieces, paths, np.ascontiguousarray(runs.sizes), counts_as, with_runs, numbers)
+    recounted = recount_paths(*sets, pairs, runs.pieces, paths, np.ascontiguousarray(runs.sizes), column_kinds, with_runs, numbers)
     data, starts, lengths = cast("tuple[Any, Any, Any]", recounted)
     return counted, Runs([data], starts, lengths)

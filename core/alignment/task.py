@@ -16,7 +16,7 @@ from gpualign.core.sequences.alphabet import DNA, Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 if TYPE_CHECKING:
-    from gpualign.core.alignment.ambiguity import Ambiguous
+    from gpualign.core.alignment.ambiguity import AmbiguityCounts
     from gpualign.core.scoring.edit_bounds import EditBound
     from gpualign.core.sequences.strands_frames import FrameSet
 
@@ -63,12 +63,12 @@ class Task:
     """Everything about a run that an engine needs, except the tiles. If a set is compared with itself, `targets is queries`.
 
     top: search only: number of best-scoring targets to keep for each query in a tile
-    within: bound on the edit distance: only pairs within the bound are computed, with their edit distances (`TilePairs`). If the bound
+    edit_bound: bound on the edit distance: only pairs within the bound are computed, with their edit distances (`TilePairs`). If the bound
         has a coverage, pairs that differ in more q-grams than the bound allows may be missing. The scoring is edit distance, and end
         gaps count
     both_strands: report the better strand for each pair, computed by core/execution/both_strands.py. DNA only
-    ambiguous: rule for counting ambiguity letters in statistics, if different from the engines' rule. Blocks recount the paths, so the
-        detail must include paths. `within` then allows for the maximum number of ambiguity letters in any pair
+    ambiguity: rule for counting ambiguity letters in statistics, if different from the engines' rule. Blocks recount the paths, so the
+        detail must include paths. `edit_bound` then allows for the maximum number of ambiguity letters in any pair
     """
 
     queries: SequenceSet
@@ -79,9 +79,9 @@ class Task:
     end_gaps: EndGaps = EndGaps.PENALISED
     alphabet: Alphabet = DNA
     top: int | None = None
-    within: EditBound | None = None
+    edit_bound: EditBound | None = None
     both_strands: bool = False
-    ambiguous: Ambiguous | None = None
+    ambiguity: AmbiguityCounts | None = None
 
     @cached_property
     def strands(self) -> FrameSet:
@@ -90,23 +90,23 @@ class Task:
 
         return make_strands(self.queries, self.alphabet, BOTH)
 
-    def within_for(self, letters: int) -> EditBound:
-        """Return `within` for pairs with `letters` ambiguity letters."""
-        assert self.within is not None
-        return self.within.with_ambiguous(letters, self._shortest) if self.bounds_by_pair else self.within
+    def edit_bound_for(self, ambiguity_letters: int) -> EditBound:
+        """Return `edit_bound` for pairs with `ambiguity_letters` ambiguity letters."""
+        assert self.edit_bound is not None
+        return self.edit_bound.with_ambiguous(ambiguity_letters, self._shortest_length) if self.edit_bound_varies else self.edit_bound
 
     @property
-    def bounds_by_pair(self) -> bool:
-        """True if `within` depends on a pair's ambiguity letters, and their number is known."""
-        return self.ambiguous is not None and self.within is not None and self.within.ambiguous > 0
+    def edit_bound_varies(self) -> bool:
+        """True if `edit_bound` depends on a pair's ambiguity letters, and their number is known."""
+        return self.ambiguity is not None and self.edit_bound is not None and self.edit_bound.ambiguous > 0
 
     @property
-    def mean_within(self) -> EditBound:
-        """`within` for pairs with the average number of ambiguity letters."""
-        return self.within_for(0 if self.ambiguous is None else self.ambiguous.mean_letters)
+    def mean_edit_bound(self) -> EditBound:
+        """`edit_bound` for pairs with the average number of ambiguity letters."""
+        return self.edit_bound_for(0 if self.ambiguity is None else self.ambiguity.mean_letters)
 
     @cached_property
-    def _shortest(self) -> int:
+    def _shortest_length(self) -> int:
         """Length of the shortest record."""
         return int(min(self.queries.lengths.min(), self.targets.lengths.min()))
 
@@ -117,9 +117,9 @@ class Task:
 
     @property
     def item_bytes(self) -> int:
-        """Memory for the result of one pair, excluding runs, bytes. 0 in a search, which stores nothing per pair, and with `within`, for
-        which no memory is planned because few pairs are expected."""
-        if self.top is not None or self.within is not None:
+        """Memory for the result of one pair, excluding runs, bytes. 0 in a search, which stores nothing per pair, and with `edit_bound`,
+        for which no memory is planned because few pairs are expected."""
+        if self.top is not None or self.edit_bound is not None:
             return 0
         runs = 12 if self.detail is Detail.PATH else 0
         return self.dtype.itemsize + (STATISTICS.itemsize if self.detail is not Detail.SCORE else 0) + runs
@@ -132,21 +132,21 @@ class Task:
     @property
     def cost(self) -> Cost:
         """Cost model for computing pairs."""
-        one: Cost = WHOLE_MATRIX if self.within is None else ONE_PER_PAIR
+        one: Cost = WHOLE_MATRIX if self.edit_bound is None else ONE_PER_PAIR
         return BothStrandsCost(one) if self.both_strands else one
 
     @property
-    def letter_bytes(self) -> int:
+    def path_bytes_per_letter(self) -> int:
         """Maximum bytes of runs per letter of a pair."""
         return 1 if self.detail is Detail.PATH else 0
 
     @property
-    def approximate_pairs(self) -> float:
+    def approximate_pair_count(self) -> float:
         """Approximate number of query-target pairs. If a set is compared with itself, each pair counts once."""
         return len(self.queries) * len(self.targets) / (2 if self.targets is self.queries else 1)
 
     @property
-    def approximate_cells(self) -> float:
+    def approximate_cell_count(self) -> float:
         """Approximate number of DP cells in these pairs' full matrices."""
         return float(self.queries.offsets[-1]) * float(self.targets.offsets[-1]) / (2 if self.targets is self.queries else 1)
 

@@ -8,14 +8,16 @@ import numpy as np
 
 from gpualign.core.alignment.task import Task
 
-VERSION = 4
+PLAN_VERSION = 4
 """Version of the rules for splitting records into tiles under given limits. A worker must build the same tiles as the calling process."""
 
 
 def fingerprint(task: Task) -> str:
     """Return the SHA-256, in hexadecimal, of everything that results depend on: records and their ids, scoring, and task options."""
     sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
-    digest = hashlib.sha256(f"{len(sets)} {task.mode.value} {task.detail.value} {task.end_gaps.value} {task.top} {task.within}".encode())
+    digest = hashlib.sha256(
+        f"{len(sets)} {task.mode.value} {task.detail.value} {task.end_gaps.value} {task.top} {task.edit_bound}".encode()
+    )
     if task.both_strands:
         digest.update(b" both strands")
     scoring = task.scoring

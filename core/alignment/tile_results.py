@@ -114,15 +114,15 @@ class TileHits:
 
 @dataclass(frozen=True)
 class TilePairs:
-    """Pairs in a tile that are within the bound `Task.within`, in any order.
+    """Pairs in a tile that are within the bound `Task.edit_bound`, in any order.
 
-    survivors: number of pairs that remain after each of the engine's filter steps, keyed by the step's human-readable name. The steps are
-        listed in execution order and are the same in every tile
+    survivor_counts: number of pairs that remain after each of the engine's filter steps, keyed by the step's human-readable name. The steps
+        are listed in execution order and are the same in every tile
     """
 
     tile: Tile
     pairs: NearPairs
-    survivors: Mapping[str, int]
+    survivor_counts: Mapping[str, int]
 
 
 TileResult: TypeAlias = TileScores | TileAlignments | TileHits | TilePairs

@@ -23,9 +23,9 @@ PAIR_BYTES = 16
 _CHUNK_PAIRS = 1 << 18
 """Number of pairs processed at a time: temporary arrays for these pairs take about twenty megabytes."""
 
-_FIRST_BYTES = 1 << 20
-_GROWTH = 1.125
-_ADVISED = 2.2
+_INITIAL_BYTES = 1 << 20
+_GROWTH_FACTOR = 1.125
+_ADVISED_MEMORY_FACTOR = 2.2
 """Ratio of the advised memory to the estimated memory for pairs: sequences take memory too."""
 
 
@@ -33,12 +33,12 @@ _ADVISED = 2.2
 class Edges:
     """Record pairs with distances, each pair once and in any order: near pairs, or all known pairs.
 
-    count: number of records
+    record_count: number of records
     i, j: int32 or int64[pairs], 0 <= i < j < count
     distance: float64[pairs], not negative
     """
 
-    count: int
+    record_count: int
     i: Indices = field(repr=False)
     j: Indices = field(repr=False)
     distance: Reals = field(repr=False)
@@ -56,24 +56,24 @@ class Edges:
             chunk = slice(start, start + _CHUNK_PAIRS)
             yield self.i[chunk], self.j[chunk], self.distance[chunk]
 
-    def standing_for(self, copies: Integers) -> int:
-        """Return the number of near pairs if each record has `copies` copies (int64[count]), which are near each other."""
-        within = int((copies * (copies - 1) // 2).sum())
-        return within + sum(int((copies[i] * copies[j]).sum()) for i, j, _ in self.chunks())
+    def near_pair_count(self, copy_counts: Integers) -> int:
+        """Return the number of near pairs if each record has `copy_counts` copies (int64[count]), which are near each other."""
+        within = int((copy_counts * (copy_counts - 1) // 2).sum())
+        return within + sum(int((copy_counts[i] * copy_counts[j]).sum()) for i, j, _ in self.chunks())
 
     @cached_property
-    def _by_pair(self) -> tuple[Integers, Integers]:
+    def _sorted_keys(self) -> tuple[Integers, Integers]:
         """(keys of the pairs, ascending; the index of each pair in the list)."""
-        keys = self.i.astype(np.int64) * self.count + self.j
+        keys = self.i.astype(np.int64) * self.record_count + self.j
         order = np.argsort(keys)
         return keys[order], order
 
-    def between(self, a: Integers, b: Integers) -> Reals:
+    def distances_between(self, a: Integers, b: Integers) -> Reals:
         """Return the distances of record pairs: float64[pairs]; 0 between a record and itself, nan if a pair is not in the list."""
         distances = np.where(a == b, 0.0, np.nan)
-        keys, order = self._by_pair
+        keys, order = self._sorted_keys
         if len(keys):
-            requested = np.minimum(a, b) * self.count + np.maximum(a, b)
+            requested = np.minimum(a, b) * self.record_count + np.maximum(a, b)
             at = np.minimum(np.searchsorted(keys, requested), len(keys) - 1)
             listed = keys[at] == requested
             distances[listed] = self.distance[order[at[listed]]]
@@ -87,44 +87,44 @@ class GrowingEdges:
     max_bytes: maximum memory for the pairs; None for no limit
     """
 
-    def __init__(self, count: int, max_bytes: int | None) -> None:
-        self._count = count
+    def __init__(self, record_count: int, max_bytes: int | None) -> None:
+        self._record_count = record_count
         self._max_pairs = (sys.maxsize if max_bytes is None else max_bytes) // PAIR_BYTES
-        self._size = 0
+        self._pair_count = 0
         self._i, self._j = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
         self._distance = np.empty(0, dtype=np.float64)
 
     def add(self, i: Integers, j: Integers, distance: Reals) -> None:
         """Add pairs. If there are too many, raises `TooLittleMemory` with an estimate of the memory needed for all pairs."""
-        size = self._size + len(i)
+        size = self._pair_count + len(i)
         if size > self._max_pairs:
-            left = (self._count - 1 - int(i[-1])) / max(1, self._count)  # fraction of records whose pairs are still to come
+            left = (self._record_count - 1 - int(i[-1])) / max(1, self._record_count)  # fraction of records whose pairs are still to come
             needed = int(PAIR_BYTES * size / max(1 - left**2, 1e-9))
-            advised = int(_ADVISED * needed)
+            advised = int(_ADVISED_MEMORY_FACTOR * needed)
             raise TooLittleMemory(
-                f"too many pairs of {self._count:,} records are near: they take about {format_bytes(needed)} of memory, {PAIR_BYTES} bytes"
-                f" each, and may take half of the budget, {format_bytes(PAIR_BYTES * self._max_pairs)} here",
+                f"too many pairs of {self._record_count:,} records are near: they take about {format_bytes(needed)} of memory,"
+                f" {PAIR_BYTES} bytes each, and may take half of the budget, {format_bytes(PAIR_BYTES * self._max_pairs)} here",
                 advised,
                 f"choose a nearer threshold, or raise {parameter('memory')} to {format_bytes(advised)} or more",
             )
         if size > len(self._i):
-            capacity = min(self._max_pairs, max(size, int(_GROWTH * size), _FIRST_BYTES // PAIR_BYTES))
+            capacity = min(self._max_pairs, max(size, int(_GROWTH_FACTOR * size), _INITIAL_BYTES // PAIR_BYTES))
             self._resize(capacity)
-        place = slice(self._size, size)
+        place = slice(self._pair_count, size)
         self._i[place], self._j[place], self._distance[place] = i, j, distance
-        self._size = size
+        self._pair_count = size
 
-    def done(self) -> Edges:
+    def finish(self) -> Edges:
         """Return all pairs. No pairs can be added afterwards."""
-        self._resize(self._size)
-        return Edges(self._count, self._i, self._j, self._distance)
+        self._resize(self._pair_count)
+        return Edges(self._record_count, self._i, self._j, self._distance)
 
-    def _resize(self, pairs: int) -> None:
+    def _resize(self, pair_count: int) -> None:
         for array in (self._i, self._j, self._distance):
-            array.resize(pairs, refcheck=False)  # large ones are not copied
+            array.resize(pair_count, refcheck=False)  # large ones are not copied
 
 
-def unique_edges(count: int, a: Indices, b: Indices, distance: Reals) -> tuple[Edges, tuple[int, int] | None]:
+def unique_edges(record_count: int, a: Indices, b: Indices, distance: Reals) -> tuple[Edges, tuple[int, int] | None]:
     """Return the distinct pairs in a list.
 
     a, b: the records of each pair, in either order; pairs may be repeated, or pair a record with itself
@@ -133,10 +133,10 @@ def unique_edges(count: int, a: Indices, b: Indices, distance: Reals) -> tuple[E
     Returns (the pairs; the indices of two equal pairs with different distances, or None).
     """
     keys = np.minimum(a, b).astype(np.int64)
-    keys *= count
+    keys *= record_count
     keys += np.maximum(a, b)
     if (a < b).all() and (keys[1:] > keys[:-1]).all():
-        return Edges(count, a, b, distance), None  # the order in which this program writes lists
+        return Edges(record_count, a, b, distance), None  # the order in which this program writes lists
     i, j = np.minimum(a, b), np.maximum(a, b)
     others = np.flatnonzero(i != j)
     order = np.argsort(keys[others], kind="stable")
@@ -149,4 +149,4 @@ def unique_edges(count: int, a: Indices, b: Indices, distance: Reals) -> tuple[E
     equal = (distance[places] == distance[of]) | (np.isnan(distance[places]) & np.isnan(distance[of]))
     wrong = np.flatnonzero(~equal)
     contradiction = None if not len(wrong) else (int(of[wrong[0]]), int(places[wrong[0]]))
-    return Edges(count, i[leaders], j[leaders], distance[leaders]), contradiction
+    return Edges(record_count, i[leaders], j[leaders], distance[leaders]), contradiction

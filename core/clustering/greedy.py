@@ -15,21 +15,21 @@ from gpualign.core.clustering.edges import Edges
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.errors import InputError, parameter
 
-ORDERS = ("length", "size", "input")
+CLUSTERING_ORDERS = ("length", "size", "input")
 
-_SORTED, _PASSES = 1 << 18, 16
+_MIN_SORTED_PAIRS, _PASS_COUNT = 1 << 18, 16
 """Minimum number of pairs sorted at a time, and number of passes over a long list."""
 
-_SIZE = re.compile(r"(?:^|;)size=(\d+)(?:;|$)")
+_SIZE_ANNOTATION = re.compile(r"(?:^|;)size=(\d+)(?:;|$)")
 
 
 def abundances(ids: Sequence[str]) -> list[int] | None:
     """Return the abundance in each id (`;size=`), 1 for an id without an abundance; None if no id has one."""
-    matches = [_SIZE.search(name) for name in ids]
+    matches = [_SIZE_ANNOTATION.search(name) for name in ids]
     return [int(match[1]) if match else 1 for match in matches] if any(matches) else None
 
 
-def ranked(order: str, ids: Sequence[str], lengths: Integers | None) -> Integers:
+def clustering_order(order: str, ids: Sequence[str], lengths: Integers | None) -> Integers:
     """Return the records in clustering order: int64[count].
 
     order: "length" (longest first, ties by abundance), "size" (most abundant first), or "input" (input order); remaining ties are broken by
@@ -52,28 +52,28 @@ def ranked(order: str, ids: Sequence[str], lengths: Integers | None) -> Integers
     return np.array(sorted(range(len(ids)), key=lambda k: (-first[k], -known[k], names[k], k)), dtype=np.int64)
 
 
-def first_copies(order: Integers, of: Integers) -> tuple[Integers, Integers]:
+def first_copies(order: Integers, record_of_copy: Integers) -> tuple[Integers, Integers]:
     """Return (order of the records, first copy of each record) for copies clustered in this order.
 
     order: the copies, in order
-    of: int64[copies], the record that each copy duplicates; every record has at least one copy
+    record_of_copy: int64[copies], the record that each copy duplicates; every record has at least one copy
     """
-    _, first = np.unique(of[order], return_index=True)
-    return of[order[np.sort(first)]], order[first]
+    _, first = np.unique(record_of_copy[order], return_index=True)
+    return record_of_copy[order[np.sort(first)]], order[first]
 
 
-def greedy(edges: Edges, order: Integers) -> Integers:
+def greedy_centroids(edges: Edges, order: Integers) -> Integers:
     """Return the centroid of each record, int64[count]; a centroid's centroid is itself.
 
     Records are processed in this order (a permutation, int64[count]). Each record joins the nearest existing centroid within the threshold
     (the earliest if tied). If there is none, the record becomes a centroid.
     """
-    count = edges.count
+    count = edges.record_count
     rank = np.empty(count, dtype=np.int64)
     rank[order] = np.arange(count)
     chosen = np.arange(count)
     is_centroid = np.ones(count, dtype=bool)
-    for later, earlier in _by_choice(edges, rank):
+    for later, earlier in _earlier_near_records(edges, rank):
         starts = np.flatnonzero(np.concatenate(([True], later[1:] != later[:-1])))
         for one, candidates in zip(later[starts].tolist(), np.split(earlier, starts[1:]), strict=True):
             eligible = is_centroid[candidates]
@@ -85,14 +85,14 @@ def greedy(edges: Edges, order: Integers) -> Integers:
     return centroids
 
 
-def _by_choice(edges: Edges, rank: Integers) -> Iterator[tuple[Integers, Integers]]:
+def _earlier_near_records(edges: Edges, rank: Integers) -> Iterator[tuple[Integers, Integers]]:
     """Yield (ranks of records, ascending; ranks of earlier records near each record, nearest first). Pairs are returned for a few records
     at a time, so that they take little memory in addition to the list."""
-    pairs = np.zeros(edges.count, dtype=np.int64)
+    pairs = np.zeros(edges.record_count, dtype=np.int64)
     for i, j, _ in edges.chunks():
-        pairs += np.bincount(np.maximum(rank[i], rank[j]), minlength=edges.count)
+        pairs += np.bincount(np.maximum(rank[i], rank[j]), minlength=edges.record_count)
     before = np.concatenate(([0], np.cumsum(pairs)))
-    start, max_pairs = 0, max(_SORTED, len(edges) // _PASSES)
+    start, max_pairs = 0, max(_MIN_SORTED_PAIRS, len(edges) // _PASS_COUNT)
     while before[start] < before[-1]:
         stop = max(start + 1, int(np.searchsorted(before, before[start] + max_pairs, side="right")) - 1)
         pieces = []

@@ -17,91 +17,97 @@ import numpy.typing as npt
 from gpualign.core.clustering.edges import Edges
 from gpualign.core.common.arrays import Integers, Reals
 
-DistancesAmong = Callable[[Integers], Reals]
+SubsetDistances = Callable[[Integers], Reals]
 """Returns all distances among given records (ascending int64[members]) in scipy's condensed form: float64[members * (members - 1) / 2]."""
 
-_FAR = float(np.finfo(np.float64).max)
-_PASSES = 16
+_FAR_DISTANCE = float(np.finfo(np.float64).max)
+_PASS_COUNT = 16
 """Number of passes over the near-pair list, so that only part of the list is sorted at a time."""
-_ORDERED_BYTES = 96
+_SORTED_PAIR_BYTES = 96
 """Memory per near pair in a component that is cut, in addition to the list: copies sorted by component, record numbers within the
 component, and indices into the condensed distances."""
 _ROUNDING = 1e-12
 """Relative tolerance at the cut: rounding may raise a mean distance that equals the cut above the cut, but by no more than this."""
 
 
-def single(edges: Edges) -> Integers:
+def single_linkage(edges: Edges) -> Integers:
     """Return the connected components: a label for each record, int64[count]."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    labels = np.arange(edges.count, dtype=np.int64)
+    labels = np.arange(edges.record_count, dtype=np.int64)
     for i, j, _ in edges.chunks():
         one, other = labels[i], labels[j]
         apart = one != other
         one, other = one[apart], other[apart]
         if len(one):
-            graph = coo_array((np.ones(len(one), dtype=np.int8), (one, other)), shape=(edges.count, edges.count))
+            graph = coo_array((np.ones(len(one), dtype=np.int8), (one, other)), shape=(edges.record_count, edges.record_count))
             labels = connected_components(graph, directed=False)[1].astype(np.int64)[labels]
     return labels
 
 
-def complete(edges: Edges, of: Integers | None = None) -> Integers:
+def complete_linkage(edges: Edges, record_of_copy: Integers | None = None) -> Integers:
     """Return complete-linkage clusters, in which all pairs are near: a label for each record, int64[count].
 
     Unlisted pairs count as farther apart than any listed pair. Ties aside, this does not change the result: the distance between two
     clusters with an unlisted pair is above the cut either way, and all other distances are unchanged. Ties are broken as in scipy, within
     each component.
 
-    of: as in `average`
+    record_of_copy: as in `average_linkage`
     """
 
     def cut(members: Integers, own: Edges) -> tuple[Reals, float]:
-        condensed = np.full(_pairs(len(members)), _FAR)
-        condensed[_places(own)] = own.distance
+        condensed = np.full(_pair_count(len(members)), _FAR_DISTANCE)
+        condensed[_condensed_indices(own)] = own.distance
         return condensed, float(own.distance.max())
 
-    return _by_component(edges, of, "complete", cut)
+    return _cluster_components(edges, record_of_copy, "complete", cut)
 
 
-def average(edges: Edges, cut: float, among: DistancesAmong, of: Integers | None = None) -> Integers:
-    """Return UPGMA clusters, cut at the distance `cut`: a label for each record, int64[count].
+def average_linkage(
+    edges: Edges, max_distance: float, subset_distances: SubsetDistances, record_of_copy: Integers | None = None
+) -> Integers:
+    """Return UPGMA clusters, cut at the distance `max_distance`: a label for each record, int64[count].
 
-    edges: all pairs with a distance of at most `cut`
-    among: returns all distances among given records; called for each component that also contains pairs not in `edges`
-    of: int64[copies], if records have several copies: the record that each copy duplicates. Records are in order of their first copies, and
-        get the clusters of these. Copies are linked as separate records, at distance 0
+    edges: all pairs with a distance of at most `max_distance`
+    subset_distances: returns all distances among given records; called for each component that also contains pairs not in `edges`
+    record_of_copy: int64[copies], if records have several copies: the record that each copy duplicates. Records are in order of their first
+        copies, and get the clusters of these. Copies are linked as separate records, at distance 0
 
-    Propagates errors from `among`.
+    Propagates errors from `subset_distances`.
     """
-    return _by_component(edges, of, "average", lambda members, _: (among(members), cut + _ROUNDING * cut))
+    return _cluster_components(
+        edges, record_of_copy, "average", lambda members, _: (subset_distances(members), max_distance + _ROUNDING * max_distance)
+    )
 
 
-def largest_linked(edges: Edges, of: Integers | None = None) -> int:
-    """Return the number of records (including copies, as in `average`) in the largest component that complete and average linkage must cut;
-    0 if there is none."""
-    copies = np.ones(edges.count, dtype=np.int64) if of is None else np.bincount(of, minlength=edges.count)
-    components = single(edges)
+def largest_linked_count(edges: Edges, record_of_copy: Integers | None = None) -> int:
+    """Return the number of records (including copies, as in `average_linkage`) in the largest component that complete and average linkage
+    must cut; 0 if there is none."""
+    copies = (
+        np.ones(edges.record_count, dtype=np.int64) if record_of_copy is None else np.bincount(record_of_copy, minlength=edges.record_count)
+    )
+    components = single_linkage(edges)
     sizes = np.bincount(components, copies).astype(np.int64)
-    return int(sizes[_is_cut(edges, components)].max(initial=0))
+    return int(sizes[_has_far_pairs(edges, components)].max(initial=0))
 
 
-def linkage_bytes(members: int, edges: Edges) -> int:
-    """Return the memory needed for linkage if the largest component has `members` records: the component's distances, scipy's working copy,
-    the near pairs, and the near pairs sorted by component."""
-    return 2 * 8 * _pairs(members) + edges.nbytes + _ORDERED_BYTES * min(len(edges), _pairs(members))
+def linkage_bytes(member_count: int, edges: Edges) -> int:
+    """Return the memory needed for linkage if the largest component has `member_count` records: the component's distances, scipy's working
+    copy, the near pairs, and the near pairs sorted by component."""
+    return 2 * 8 * _pair_count(member_count) + edges.nbytes + _SORTED_PAIR_BYTES * min(len(edges), _pair_count(member_count))
 
 
-def _pairs(members: int) -> int:
-    return members * (members - 1) // 2
+def _pair_count(member_count: int) -> int:
+    return member_count * (member_count - 1) // 2
 
 
-def _places(edges: Edges) -> Integers:
+def _condensed_indices(edges: Edges) -> Integers:
     """Return the indices of pairs in the condensed distance matrix of all records."""
-    return edges.i * (2 * edges.count - edges.i - 1) // 2 + edges.j - edges.i - 1
+    return edges.i * (2 * edges.record_count - edges.i - 1) // 2 + edges.j - edges.i - 1
 
 
-def _is_cut(edges: Edges, components: Integers) -> npt.NDArray[np.bool_]:
+def _has_far_pairs(edges: Edges, components: Integers) -> npt.NDArray[np.bool_]:
     """Return whether each component has pairs that are not near: bool[components]. Both linkages turn a component without such pairs into
     one cluster, because all its distances are within the cut."""
     number = int(components.max(initial=-1)) + 1
@@ -110,53 +116,55 @@ def _is_cut(edges: Edges, components: Integers) -> npt.NDArray[np.bool_]:
     return np.asarray(pairs != sizes * (sizes - 1) // 2)
 
 
-def _by_component(edges: Edges, of: Integers | None, method: str, distances: Callable[[Integers, Edges], tuple[Reals, float]]) -> Integers:
+def _cluster_components(
+    edges: Edges, record_of_copy: Integers | None, method: str, distances: Callable[[Integers, Edges], tuple[Reals, float]]
+) -> Integers:
     """Return cluster labels. distances: returns the condensed distances in a component, and the maximum near distance."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
-    components = single(edges)
-    of = np.arange(edges.count, dtype=np.int64) if of is None else of
-    by_component = np.argsort(components[of], kind="stable")
-    starts = np.searchsorted(components[of][by_component], np.arange(int(components.max(initial=-1)) + 2))
+    components = single_linkage(edges)
+    record_of_copy = np.arange(edges.record_count, dtype=np.int64) if record_of_copy is None else record_of_copy
+    by_component = np.argsort(components[record_of_copy], kind="stable")
+    starts = np.searchsorted(components[record_of_copy][by_component], np.arange(int(components.max(initial=-1)) + 2))
     labels: Integers = components.copy()  # of components that stay whole; clusters of the others get the numbers after these
     following = int(components.max(initial=-1)) + 1
-    for members, own in _components(edges, components):
+    for members, own in _components_with_far_pairs(edges, components):
         condensed, cut = distances(members, own)
         component = int(components[members[0]])
-        places = np.searchsorted(members, of[by_component[starts[component] : starts[component + 1]]])
-        clusters = np.asarray(fcluster(linkage(_of_copies(condensed, len(members), places), method), cut, "distance"), dtype=np.int64)
+        places = np.searchsorted(members, record_of_copy[by_component[starts[component] : starts[component + 1]]])
+        clusters = np.asarray(fcluster(linkage(_expand_copies(condensed, len(members), places), method), cut, "distance"), dtype=np.int64)
         labels[members] = following + clusters[np.unique(places, return_index=True)[1]]
         following += int(clusters.max()) + 1
     return labels
 
 
-def _of_copies(condensed: Reals, count: int, places: Integers) -> Reals:
-    """Expand the condensed distances of `count` records to their copies. places: the record of each copy."""
-    if len(places) == count:
+def _expand_copies(condensed: Reals, record_count: int, record_of_copy: Integers) -> Reals:
+    """Expand the condensed distances of `record_count` records to their copies. record_of_copy: the record of each copy."""
+    if len(record_of_copy) == record_count:
         return condensed
     rows = []
-    for k, one in enumerate(places.tolist()):
-        others = places[k + 1 :]
+    for k, one in enumerate(record_of_copy.tolist()):
+        others = record_of_copy[k + 1 :]
         low, high = np.minimum(one, others), np.maximum(one, others)
-        row = condensed[low * (2 * count - low - 1) // 2 + high - low - 1]
+        row = condensed[low * (2 * record_count - low - 1) // 2 + high - low - 1]
         row[others == one] = 0
         rows.append(row)
     return np.concatenate(rows)
 
 
-def _components(edges: Edges, components: Integers) -> Iterator[tuple[Integers, Edges]]:
+def _components_with_far_pairs(edges: Edges, components: Integers) -> Iterator[tuple[Integers, Edges]]:
     """Yield (the records, ascending; the near pairs, as indices into these records) for each component that must be cut."""
-    cut = _is_cut(edges, components)
+    cut = _has_far_pairs(edges, components)
     records = np.argsort(components, kind="stable").astype(np.int64)
     starts = np.searchsorted(components[records], np.arange(len(cut) + 1))
     place = np.empty_like(records)
-    place[records] = np.arange(edges.count) - starts[components[records]]
+    place[records] = np.arange(edges.record_count) - starts[components[records]]
     pairs = np.zeros(len(cut), dtype=np.int64)
     for i, _, _ in edges.chunks():
         pairs += np.bincount(components[i], minlength=len(cut))
     selected = np.flatnonzero(cut)
     before = np.concatenate(([0], np.cumsum(pairs[selected])))
-    start, max_pairs = 0, len(edges) // _PASSES
+    start, max_pairs = 0, len(edges) // _PASS_COUNT
     while start < len(selected):
         stop = max(start + 1, int(np.searchsorted(before, before[start] + max_pairs, side="right")) - 1)
         batch = np.zeros(len(cut), dtype=np.bool_)

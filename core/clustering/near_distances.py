@@ -20,9 +20,9 @@ class ClusteringSink:
     scratch: opens the scratch file for clustering
     """
 
-    def __init__(self, sink: AnySink, whole: bool, scratch: MakeScratch) -> None:
+    def __init__(self, sink: AnySink, are_counts: bool, scratch: MakeScratch) -> None:
         self._sink = sink
-        self._decimals = 0 if whole else DECIMALS
+        self._decimals = 0 if are_counts else DECIMALS
         self._scratch = scratch
 
     def begin(self, samples: Samples) -> None:

@@ -20,7 +20,7 @@ _ROUNDING = 2.0**-52
 if their denominators exceed 10^7."""
 
 
-_WITHOUT_THEM = (
+_NO_VALUE_REMEDY = (
     f"make the matrix without such records, as gpualign dist does with {parameter('min_called', '0.5')} or {parameter('exclude', 'ID')}"
 )
 
@@ -31,28 +31,28 @@ class Threshold:
 
     max_distance: maximum distance of near pairs; None with min_identity
     min_identity: minimum identity of near pairs; None with max_distance
-    of_identities: whether values are identities (distance = 1 - identity)
+    on_identities: whether values are identities (distance = 1 - identity)
     """
 
     max_distance: float | None
     min_identity: float | None
-    of_identities: bool
+    on_identities: bool
 
-    def keeps(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def near_mask(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Return a mask of the near values, which may have any numeric type; nan (no value) is not near.
 
         A value that differs from the threshold by no more than the rounding error of its type, or of 1 - identity, is near.
         """
-        if self.min_identity is not None or self.of_identities:
+        if self.min_identity is not None or self.on_identities:
             min_identity = self.min_identity if self.min_identity is not None else float(1 - Fraction(str(self.max_distance)))
-            return values >= min(min_identity, _rounded(min_identity, values.dtype))
+            return values >= min(min_identity, _rounded_limit(min_identity, values.dtype))
         max_distance = self.max_distance or 0.0
         fractional = _ROUNDING if 0 < max_distance < 1 else 0.0
-        return values <= max(max_distance + fractional, _rounded(max_distance, values.dtype))
+        return values <= max(max_distance + fractional, _rounded_limit(max_distance, values.dtype))
 
     def distances(self, values: Reals) -> Reals:
         """Convert values to distances."""
-        return 1 - values if self.of_identities else values
+        return 1 - values if self.on_identities else values
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class ListedPairs:
     pairs: Edges
 
     @property
-    def known(self) -> int:
+    def known_pair_count(self) -> int:
         """Number of pairs with a value."""
         return int(np.count_nonzero(~np.isnan(self.pairs.distance)))
 
@@ -76,17 +76,17 @@ class ListedPairs:
         """True if all values are between 0 and 1, and some are neither 0 nor 1."""
         return _are_fractions([self.pairs.distance])
 
-    def near(self, threshold: Threshold, memory: int | None = None) -> Edges:
+    def near_pairs(self, threshold: Threshold, memory: int | None = None) -> Edges:
         """Return the near pairs. Raises `TooLittleMemory` if the pairs take more than `memory` bytes; None: no limit."""
         edges = GrowingEdges(len(self.ids), memory)
         for i, j, values in self.pairs.chunks():
-            mask = threshold.keeps(values)
+            mask = threshold.near_mask(values)
             if mask.any():
                 edges.add(i[mask], j[mask], threshold.distances(values[mask]))
-        return edges.done()
+        return edges.finish()
 
-    def condensed_among(self, members: Integers, why: str) -> Reals:
-        """Return the condensed values for all pairs of `members`. Raises `InputError`, quoting `why`, if a pair is missing from the
+    def condensed_values_of(self, members: Integers, problem: str) -> Reals:
+        """Return the condensed values for all pairs of `members`. Raises `InputError`, quoting `problem`, if a pair is missing from the
         list."""
         place = np.full(len(self.ids), -1, dtype=np.int64)
         place[members] = np.arange(len(members))
@@ -96,7 +96,7 @@ class ListedPairs:
             inside = (i >= 0) & (j >= 0)
             i, j = i[inside], j[inside]
             condensed[i * (2 * len(members) - i - 1) // 2 + j - i - 1] = values[inside]
-        return _complete(condensed, self.ids, members, why, "write all pairs, without a threshold")
+        return _require_complete(condensed, self.ids, members, problem, "write all pairs, without a threshold")
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class MatrixOfPairs:
     values: npt.NDArray[Any] = field(repr=False)
 
     @property
-    def known(self) -> int:
+    def known_pair_count(self) -> int:
         """Number of pairs with a value."""
         return sum(int(np.count_nonzero(~np.isnan(self._row(k)))) for k in range(len(self.ids)))
 
@@ -122,9 +122,9 @@ class MatrixOfPairs:
 
     def _row(self, k: int) -> Reals:
         """Return the values between record k and each later record."""
-        return np.asarray(self._values_of(k), dtype=np.float64)
+        return np.asarray(self._original_row(k), dtype=np.float64)
 
-    def _values_of(self, k: int) -> npt.NDArray[Any]:
+    def _original_row(self, k: int) -> npt.NDArray[Any]:
         """Return the values between record k and each later record, in the original type."""
         if self.values.ndim == 2:
             return self.values[k, k + 1 :]
@@ -132,26 +132,26 @@ class MatrixOfPairs:
         start = k * (2 * count - k - 1) // 2
         return self.values[start : start + count - k - 1]
 
-    def near(self, threshold: Threshold, memory: int | None = None) -> Edges:
+    def near_pairs(self, threshold: Threshold, memory: int | None = None) -> Edges:
         """Return the near pairs. Raises `TooLittleMemory` if the pairs take more than `memory` bytes; None: no limit."""
         edges = GrowingEdges(len(self.ids), memory)
         for k in range(len(self.ids)):
-            places = np.flatnonzero(threshold.keeps(self._values_of(k)))
+            places = np.flatnonzero(threshold.near_mask(self._original_row(k)))
             if len(places):
                 edges.add(np.full(len(places), k), places + k + 1, threshold.distances(self._row(k)[places]))
-        return edges.done()
+        return edges.finish()
 
-    def every(self) -> Reals:
+    def condensed_values(self) -> Reals:
         """Return the condensed values for all pairs; nan for a pair without a value."""
         return np.concatenate([self._row(k) for k in range(len(self.ids))])
 
-    def condensed_among(self, members: Integers, why: str) -> Reals:
-        """Return the condensed values for all pairs of `members`. Raises `InputError`, quoting `why`, if a pair has no value."""
+    def condensed_values_of(self, members: Integers, problem: str) -> Reals:
+        """Return the condensed values for all pairs of `members`. Raises `InputError`, quoting `problem`, if a pair has no value."""
         rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
-        return _complete(np.concatenate(rows), self.ids, members, why, _WITHOUT_THEM)
+        return _require_complete(np.concatenate(rows), self.ids, members, problem, _NO_VALUE_REMEDY)
 
 
-def _rounded(limit: float, dtype: np.dtype[Any]) -> float:
+def _rounded_limit(limit: float, dtype: np.dtype[Any]) -> float:
     """Return the limit rounded to this type; for example, float32(0.18) is larger than 0.18."""
     return float(dtype.type(limit)) if dtype.kind == "f" else limit
 
@@ -165,11 +165,11 @@ def _are_fractions(chunks: Iterable[Reals]) -> bool:
     return has_fractions
 
 
-def _complete(condensed: Reals, ids: Sequence[str], members: Integers, why: str, remedy: str) -> Reals:
+def _require_complete(condensed: Reals, ids: Sequence[str], members: Integers, problem: str, remedy: str) -> Reals:
     missing = np.isnan(condensed)
     if missing.any():
         i, j = np.triu_indices(len(members), 1)
         at = int(missing.argmax())
         one, other = ids[members[i[at]]], ids[members[j[at]]]
-        raise InputError(f"{why}, and {one!r} and {other!r} have none: {remedy}")
+        raise InputError(f"{problem}, and {one!r} and {other!r} have none: {remedy}")
     return condensed

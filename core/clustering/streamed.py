@@ -7,65 +7,65 @@ from typing import BinaryIO
 
 import numpy as np
 
-from gpualign.core.clustering.clusters import Clustering, measured, numbered, representatives
+from gpualign.core.clustering.clusters import Clustering, measured_clustering, renumber_labels, representatives
 from gpualign.core.clustering.edges import Edges, Indices
-from gpualign.core.clustering.linkage import single
+from gpualign.core.clustering.linkage import single_linkage
 from gpualign.core.common.arrays import Integers, Reals
 
-_PAIRS = 1 << 20
+_PAIRS_PER_BLOCK = 1 << 20
 """Number of pairs joined, written or read at a time."""
 
-_PAIR = np.dtype([("i", np.int32), ("j", np.int32), ("distance", np.float64)])
+_PAIR_DTYPE = np.dtype([("i", np.int32), ("j", np.int32), ("distance", np.float64)])
 
 
 class StreamedClusters:
     """Single-linkage clusters of `count` records. Holds a few numbers per record and up to about a million pairs. All pairs go to a scratch
     file; once the representatives are known, the distances to them are read from this file."""
 
-    def __init__(self, count: int, scratch: BinaryIO) -> None:
+    def __init__(self, record_count: int, scratch: BinaryIO) -> None:
         self._scratch = scratch
-        self._labels = np.arange(count, dtype=np.int64)
-        self._near = np.zeros(count, dtype=np.int64)
-        self._sums = np.zeros(count, dtype=np.float64)
-        self._waiting: list[np.ndarray[tuple[int], np.dtype[np.void]]] = []
-        self._held = 0
+        self._labels = np.arange(record_count, dtype=np.int64)
+        self._near_counts = np.zeros(record_count, dtype=np.int64)
+        self._distance_sums = np.zeros(record_count, dtype=np.float64)
+        self._pending: list[np.ndarray[tuple[int], np.dtype[np.void]]] = []
+        self._pending_count = 0
         self.pairs = 0
 
     def add(self, i: Integers, j: Integers, distance: Reals) -> None:
         """Add near pairs, each pair once and i < j: int64[pairs], int64[pairs], float64[pairs]."""
-        pairs = np.empty(len(i), dtype=_PAIR)
+        pairs = np.empty(len(i), dtype=_PAIR_DTYPE)
         pairs["i"], pairs["j"], pairs["distance"] = i, j, distance
-        self._waiting.append(pairs)
-        self._held += len(pairs)
-        if self._held >= _PAIRS:
-            self._join()
+        self._pending.append(pairs)
+        self._pending_count += len(pairs)
+        if self._pending_count >= _PAIRS_PER_BLOCK:
+            self._join_pending()
 
     def finish(self) -> Clustering:
-        """Return the same clustering as `linkage.single` and `clusters.of_labels` for all pairs."""
-        self._join()
-        labels = numbered(self._labels)
-        chosen = representatives(labels, self._near, self._sums)
-        return measured(labels, chosen, self._written())
+        """Return the same clustering as `linkage.single_linkage` and `clusters.clustering_from_labels` for all pairs."""
+        self._join_pending()
+        labels = renumber_labels(self._labels)
+        chosen = representatives(labels, self._near_counts, self._distance_sums)
+        return measured_clustering(labels, chosen, self._stored_pairs())
 
-    def _written(self) -> Iterator[tuple[Indices, Indices, Reals]]:
+    def _stored_pairs(self) -> Iterator[tuple[Indices, Indices, Reals]]:
         """Yield (i, j, distance) of all pairs, a block at a time."""
         self._scratch.seek(0)
-        while block := self._scratch.read(_PAIRS * _PAIR.itemsize):
-            pairs = np.frombuffer(block, dtype=_PAIR)
+        while block := self._scratch.read(_PAIRS_PER_BLOCK * _PAIR_DTYPE.itemsize):
+            pairs = np.frombuffer(block, dtype=_PAIR_DTYPE)
             yield pairs["i"], pairs["j"], pairs["distance"]
 
-    def _join(self) -> None:
+    def _join_pending(self) -> None:
         """Join clusters using the pending pairs."""
-        if not self._held:
+        if not self._pending_count:
             return
-        pairs = np.concatenate(self._waiting)
-        self._waiting.clear()
-        self._held = 0
+        pairs = np.concatenate(self._pending)
+        self._pending.clear()
+        self._pending_count = 0
         self.pairs += len(pairs)
         self._scratch.write(pairs.tobytes())
         count = len(self._labels)
         ends = np.concatenate((pairs["i"], pairs["j"]))
-        self._near += np.bincount(ends, minlength=count)
-        self._sums += np.bincount(ends, np.tile(pairs["distance"], 2), minlength=count)
-        joined = single(Edges(count, self._labels[pairs["i"]], self._labels[pairs["j"]], pairs["distance"]))
+        self._near_counts += np.bincount(ends, minlength=count)
+        self._distance_sums += np.bincount(ends, np.tile(pairs["distance"], 2), minlength=count)
+        joined = single_linkage(Edges(count, self._labels[pairs["i"]], self._labels[pairs["j"]], pairs["distance"]))
         self._labels = joined[self._labels]

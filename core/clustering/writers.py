@@ -15,14 +15,14 @@ from gpualign.core.sequences.ids import Names
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
 
-_LINES = 10_000
+_LINES_PER_WRITE = 10_000
 
 
-def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, whole: bool, separator: str = "\t") -> None:
+def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, are_counts: bool, separator: str = "\t") -> None:
     """Write one row per record, in input order: id, cluster (from 1), cluster size, representative, distance to the representative (nan:
     unknown).
 
-    whole: whether distances are counts; otherwise they have six decimals
+    are_counts: whether distances are counts; otherwise they have six decimals
     separator: column separator; with a comma, ids are quoted
     """
     if separator == ",":
@@ -33,16 +33,16 @@ def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, 
     def rows() -> Iterator[str]:
         yield separator.join(("id", "cluster", "size", "representative", "distance")) + "\n"
         for name, label, distance in zip(ids, labels, distances, strict=True):
-            text = f"{distance:.0f}" if whole else f"{distance:.6f}"
+            text = f"{distance:.0f}" if are_counts else f"{distance:.6f}"
             yield separator.join((name, str(label + 1), str(sizes[label]), ids[of[label]], text)) + "\n"
 
-    _write(stream, rows())
+    _write_lines(stream, rows())
 
 
-def write_typed(stream: ByteWriter, container: str, ids: Sequence[str], clustering: Clustering, whole: bool) -> None:
+def write_typed(stream: ByteWriter, container: str, ids: Sequence[str], clustering: Clustering, are_counts: bool) -> None:
     """Write the table of `write_table` as typed columns, through pyarrow.
 
-    Distances are int32 if `whole`, else float64, and null if unknown.
+    Distances are int32 if `are_counts`, else float64, and null if unknown.
 
     container: a container from core/output/arrow.py
     """
@@ -50,7 +50,7 @@ def write_typed(stream: ByteWriter, container: str, ids: Sequence[str], clusteri
 
     names, labels = Names(list(ids)), clustering.labels
     counts = TypedColumn("cluster", np.dtype(np.int32)), TypedColumn("size", np.dtype(np.int32))
-    distance = TypedColumn("distance", np.dtype(np.int32 if whole else np.float64))
+    distance = TypedColumn("distance", np.dtype(np.int32 if are_counts else np.float64))
     table = TableWriter(stream, container, [TypedColumn("id", ids=names), *counts, TypedColumn("representative", ids=names), distance])
     table.begin()
     records = np.arange(len(labels), dtype=np.int64)
@@ -99,7 +99,7 @@ def write_uc(
         for cluster, seed in enumerate(of):
             yield f"C\t{cluster}\t{sizes[cluster]}\t*\t*\t*\t*\t*\t{ids[seed]}\t*\n"
 
-    _write(stream, rows())
+    _write_lines(stream, rows())
 
 
 def write_representatives(stream: ByteWriter, sequences: SequenceSet, alphabet: Alphabet, clustering: Clustering) -> None:
@@ -112,14 +112,14 @@ def write_representatives(stream: ByteWriter, sequences: SequenceSet, alphabet: 
             codes = chosen.codes[chosen.offsets[k] : chosen.offsets[k + 1]]
             yield f">{name}{' ' if description else ''}{description}\n{alphabet.decoding[codes].tobytes().decode()}\n"
 
-    _write(stream, rows())
+    _write_lines(stream, rows())
 
 
-def _write(stream: ByteWriter, rows: Iterator[str]) -> None:
+def _write_lines(stream: ByteWriter, rows: Iterator[str]) -> None:
     held: list[str] = []
     for row in rows:
         held.append(row)
-        if len(held) == _LINES:
+        if len(held) == _LINES_PER_WRITE:
             stream.write("".join(held).encode("utf-8", "surrogateescape"))
             held.clear()
     stream.write("".join(held).encode("utf-8", "surrogateescape"))

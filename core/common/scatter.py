@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Integers
 
-Lines: TypeAlias = "slice | Integers"
+AxisIndices: TypeAlias = "slice | Integers"
 """Rows or columns of an array: a range with a start and a stop, or numbers in any order."""
 
 _FEW_BYTES = 1 << 20
 """Numbers smaller than this are copied with NumPy, because loading the compiled module would take as long."""
 
 
-def put(array: npt.NDArray[Any], rows: Lines, columns: Lines, values: npt.NDArray[Any], threads: int = 1) -> None:
+def put(array: npt.NDArray[Any], rows: AxisIndices, columns: AxisIndices, values: npt.NDArray[Any], threads: int = 1) -> None:
     """Set row rows[r], column columns[c] of `array` to values[r, c]. array: contiguous
 
     Structured arrays are copied as bytes: NumPy copies them field by field, which takes ten times as long. It also copies numbers with one
@@ -39,13 +39,13 @@ def put(array: npt.NDArray[Any], rows: Lines, columns: Lines, values: npt.NDArra
         array[np.ix_(rows, columns)] = values
 
 
-def as_range(lines: Lines) -> Lines:
+def as_range(indices: AxisIndices) -> AxisIndices:
     """Return consecutive numbers as a range, because ranges are copied several times as fast; anything else unchanged."""
-    if isinstance(lines, slice) or not len(lines):
-        return lines
-    first, stop = int(lines[0]), int(lines[-1]) + 1
-    if stop - first != len(lines) or not np.array_equal(lines, np.arange(first, stop)):
-        return lines
+    if isinstance(indices, slice) or not len(indices):
+        return indices
+    first, stop = int(indices[0]), int(indices[-1]) + 1
+    if stop - first != len(indices) or not np.array_equal(indices, np.arange(first, stop)):
+        return indices
     return slice(first, stop)
 
 

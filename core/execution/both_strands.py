@@ -45,8 +45,8 @@ class BothStrandsEngine:
 
     def prepare(self, task: Task, budget: Budget) -> BothStrandsPrepared:
         """Prepare the inner engine for both strands. Raises the same `RunError` as the inner engine."""
-        ambiguous = None if task.ambiguous is None else task.ambiguous.of_strands()
-        one = replace(task, queries=task.strands.sequences, both_strands=False, ambiguous=ambiguous)
+        ambiguous = None if task.ambiguity is None else task.ambiguity.for_both_strands()
+        one = replace(task, queries=task.strands.sequences, both_strands=False, ambiguity=ambiguous)
         inner = self.inner.prepare(one, budget)
         limits = inner.limits
         outer = replace(
@@ -85,7 +85,7 @@ class BothStrandsPrepared:
 
     def _split(self, tile: Tile, first: int, index: int) -> SplitTile:
         """Return a tile in rectangles whose pairs are all selected, with both strands of each query; see `retile`."""
-        rectangles = [_whole(tile)] if self.task.within is not None else list(_rectangles(self.task, self.limits, tile))
+        rectangles = [_whole(tile)] if self.task.edit_bound is not None else list(_rectangles(self.task, self.limits, tile))
         left = max(0, tile.left - tile.cells) + sum(rectangle.cells for rectangle in rectangles) if tile.left else 0
         pieces: list[Piece] = []
         for number, rectangle in enumerate(rectangles, first):
@@ -179,7 +179,7 @@ def _better_pairs(tile: Tile, result: TilePairs) -> TilePairs:
         pairs = pairs.sorted()  # the better strand of a pair first
         first = (np.diff(pairs.queries, prepend=-1) != 0) | (np.diff(pairs.targets, prepend=-1) != 0)
         pairs = pairs.select(first)
-    return TilePairs(tile, pairs, result.survivors)
+    return TilePairs(tile, pairs, result.survivor_counts)
 
 
 def decode_distances(distances: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:

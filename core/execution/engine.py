@@ -38,7 +38,7 @@ class Capabilities:
             return f"it computes only scores of {task.mode.value} alignments"
         if task.needs_paths and not self.paths:
             return "it computes neither paths nor free end gaps"
-        if task.within is not None and not self.near:
+        if task.edit_bound is not None and not self.near:
             return "it cannot select pairs within a bound"
         if task.both_strands and not self.strands:
             return "it aligns only one strand"

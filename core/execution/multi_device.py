@@ -67,7 +67,7 @@ class MultiDevicePrepared:
         first, *others = self.prepared
         workers = [_worker(first.run), *(_worker(partial(run_resplit, other)) for other in others)]
         waiting = (_WAITING if self.task.top is None else _WAITING_HITS) * len(workers)
-        sharing = LoadBalancing([self.task.approximate_cells / one.seconds for one in self.prepared], self._bands(tile))
+        sharing = LoadBalancing([self.task.approximate_cell_count / one.seconds for one in self.prepared], self._bands(tile))
         results = run_workers(
             chain([tile], tiles), workers, waiting, "gpualign-engine", on_worker_failure=self.on_engine_failure, load_balancing=sharing
         )
@@ -99,7 +99,7 @@ class MultiDeviceEngine:
     detail: receives notes on engines that are not worth using
 
     As long as other engines remain, an engine is left out if it would take longer for one tile than the first engine for everything, has
-    too little memory, or fails. Near pairs (`Task.within`) are computed by a single engine, because joins need whole bands.
+    too little memory, or fails. Near pairs (`Task.edit_bound`) are computed by a single engine, because joins need whole bands.
     """
 
     def __init__(self, engines: Sequence[TimedEngine], note: Callable[[str], None], detail: Callable[[str], None]) -> None:
@@ -123,7 +123,7 @@ class MultiDeviceEngine:
         able = [engine for engine in self._engines if not engine.capabilities.refusal(task)]
         if not able:
             raise RunError(f"no device can do this: {self._engines[0].capabilities.refusal(task)}")
-        if task.within is not None or len(able) == 1:
+        if task.edit_bound is not None or len(able) == 1:
             return _first_of(able, task, budget)
         planner = budget.scratch // _PLANNER
         shares = [planner] + [(budget.scratch - planner) // (len(able) - 1)] * (len(able) - 1)
@@ -147,7 +147,7 @@ class MultiDeviceEngine:
             sharing_workers=first.limits.sharing_workers + len(others),
             scratch_bytes=budget.scratch,
         )
-        tile = limits.cells_of_tile(int(task.approximate_cells)) / max(1.0, task.approximate_cells)
+        tile = limits.cells_of_tile(int(task.approximate_cell_count)) / max(1.0, task.approximate_cell_count)
         used: list[Timed] = []
         for _, other in others:
             if ESTIMATE_SAFETY_FACTOR * tile * other.seconds <= first.seconds:

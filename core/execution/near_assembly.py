@@ -35,7 +35,7 @@ class NearAssembly:
     def add(self, result: TileResult) -> None:
         assert isinstance(result, TilePairs)
         self._pairs.append(result.pairs)
-        self._survivors.update(result.survivors)
+        self._survivors.update(result.survivor_counts)
 
     def finish(self) -> NearBand:
         return NearBand(self._band, join_pairs(self._pairs), self._survivors)

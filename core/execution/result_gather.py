@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpualign.core.alignment.path_builder import RunsBuilder
+from gpualign.core.alignment.path_builder import PathBuilder
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import (
     STATISTICS,
@@ -15,7 +15,7 @@ from gpualign.core.alignment.tile_results import (
     TileScores,
 )
 from gpualign.core.common.arrays import Booleans, Scores
-from gpualign.core.common.scatter import Lines, as_range, put
+from gpualign.core.common.scatter import AxisIndices, as_range, put
 from gpualign.core.planning.tile_plan import Tile
 
 
@@ -31,7 +31,7 @@ class ResultGather:
         self._threads = threads
         self._dtype = task.dtype
         self._scores: Scores | None = None
-        self._runs = RunsBuilder(shape) if task.detail is Detail.PATH else None
+        self._runs = PathBuilder(shape) if task.detail is Detail.PATH else None
         self.statistics: Statistics | None = None if task.detail is Detail.SCORE else np.zeros(shape, dtype=STATISTICS)
         self.is_reverse_complement: Booleans | None = np.zeros(shape, dtype=np.bool_) if task.both_strands else None
 
@@ -45,7 +45,7 @@ class ResultGather:
     def runs(self) -> Runs | None:
         return None if self._runs is None else self._runs.build()
 
-    def add(self, rows: Lines, columns: Lines, result: TileResult) -> None:
+    def add(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:
         assert isinstance(result, TileScores | TileAlignments)
         columns = as_range(columns)
         in_order = isinstance(rows, slice) and isinstance(columns, slice)

@@ -14,7 +14,7 @@ from typing import cast
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.scatter import Lines
+from gpualign.core.common.scatter import AxisIndices
 from gpualign.core.execution.engine import Prepared
 from gpualign.core.execution.pipeline import Closable
 from gpualign.core.execution.tile_gather import empty_gather
@@ -30,8 +30,8 @@ class Piece:
     """
 
     tile: Tile
-    rows: Lines
-    columns: Lines
+    rows: AxisIndices
+    columns: AxisIndices
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Protocol
 from gpualign.core.alignment.hits import BestTargets
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits, TilePairs, TileResult
-from gpualign.core.common.scatter import Lines
+from gpualign.core.common.scatter import AxisIndices
 from gpualign.core.execution.near_assembly import NearAssembly
 from gpualign.core.execution.result_gather import ResultGather
 from gpualign.core.planning.tile_plan import Tile
@@ -16,7 +16,7 @@ from gpualign.core.planning.tile_plan import Tile
 class TileGather(Protocol):
     """Gathers the results for one tile from those of its pieces."""
 
-    def add(self, rows: Lines, columns: Lines, result: TileResult) -> None:
+    def add(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:
         """Add the result for these rows and columns of the tile."""
 
     def tile_result(self, tile: Tile) -> TileResult:
@@ -25,7 +25,7 @@ class TileGather(Protocol):
 
 def empty_gather(task: Task, tile: Tile) -> TileGather:
     """Return a gather for the kind of results that the task asks for."""
-    if task.within is not None:
+    if task.edit_bound is not None:
         return PairGather(tile)
     return ResultGather(task, tile.shape) if task.top is None else HitGather(task, tile)
 
@@ -38,7 +38,7 @@ class HitGather:
         self._columns = slice(min(task.top, tile.shape[1]))  # the columns beyond the number of the tile's targets are empty
         self._best = BestTargets(tile.shape[0], task.top, task.dtype, task.targets.ranks)
 
-    def add(self, rows: Lines, columns: Lines, result: TileResult) -> None:
+    def add(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:
         assert isinstance(result, TileHits)
         assert isinstance(rows, slice)
         self._best.add(rows, result.scores, result.targets)
@@ -48,12 +48,12 @@ class HitGather:
 
 
 class PairGather:
-    """Gathers near pairs (`Task.within`)."""
+    """Gathers near pairs (`Task.edit_bound`)."""
 
     def __init__(self, tile: Tile) -> None:
         self._assembly = NearAssembly(tile.band)
 
-    def add(self, rows: Lines, columns: Lines, result: TileResult) -> None:
+    def add(self, rows: AxisIndices, columns: AxisIndices, result: TileResult) -> None:
         self._assembly.add(result)
 
     def tile_result(self, tile: Tile) -> TilePairs:

@@ -44,10 +44,10 @@ def _identity_bounds(identity: float, coverage: float | None, definition: int, f
         bounds.append(columns_bound(identity))
     if coverage is not None and COVERED in kinds:
         bounds.append(covered_bound(identity, coverage))
-    if task.ambiguous is None:
+    if task.ambiguity is None:
         return bounds
     shortest = int(min(task.queries.lengths.min(), task.targets.lengths.min()))
-    return [one.with_ambiguous(task.ambiguous.max_letters, shortest) for one in bounds]
+    return [one.with_ambiguous(task.ambiguity.max_letters, shortest) for one in bounds]
 
 
 def advice_on_bounds(filter: Filter, task: Task, definition: int) -> str | None:

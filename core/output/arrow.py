@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
@@ -249,7 +249,7 @@ class ArrowSink(PairsSink):
         container: str,
         fields: Sequence[Field],
         filter: Filter | None = None,
-        identity_definition: int = DEFAULT,
+        identity_definition: int = DEFAULT_DEFINITION,
     ) -> None:
         super().__init__(stream, task, filter, identity_definition)
         self._fields = fields

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.results.blocks import Block, PairBlock
@@ -60,7 +60,7 @@ class MatrixValue:
         return block.identity_fraction if self.name == "identity" else block.distance_fraction
 
 
-SCORES = MatrixValue("score", DEFAULT)
+SCORES = MatrixValue("score", DEFAULT_DEFINITION)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from gpualign.core.alignment.band_results import BandResults
-from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
@@ -122,8 +122,8 @@ def _of_better_strands(
     from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated
 
     sides = QueryTargetFrames(task.strands, untranslated(task.targets))
-    ambiguous = None if task.ambiguous is None else task.ambiguous.of_strands()
-    strands = replace(task, queries=task.strands.sequences, both_strands=False, ambiguous=ambiguous)
+    ambiguous = None if task.ambiguity is None else task.ambiguity.for_both_strands()
+    strands = replace(task, queries=task.strands.sequences, both_strands=False, ambiguity=ambiguous)
 
     def block(queries: Integers, targets: Integers, aligned: PairAlignments) -> Block:
         assert aligned.is_reverse_complement is not None
@@ -169,7 +169,7 @@ class PairsSink:
     block_runs = _BLOCK_RUNS
     """Bytes of CIGAR runs that each of these threads formats."""
 
-    def __init__(self, stream: ByteWriter, task: Task, filter: Filter | None = None, identity_definition: int = DEFAULT) -> None:
+    def __init__(self, stream: ByteWriter, task: Task, filter: Filter | None = None, identity_definition: int = DEFAULT_DEFINITION) -> None:
         self.stream = stream
         self.task = task
         self._filter = filter or Filter()

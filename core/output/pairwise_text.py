@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.output.pairs import PairsSink
@@ -27,7 +27,7 @@ class BlocksSink(PairsSink):
     """
 
     def __init__(
-        self, stream: ByteWriter, task: Task, width: int, filter: Filter | None = None, identity_definition: int = DEFAULT
+        self, stream: ByteWriter, task: Task, width: int, filter: Filter | None = None, identity_definition: int = DEFAULT_DEFINITION
     ) -> None:
         super().__init__(stream, task, filter, identity_definition)
         self._width = width

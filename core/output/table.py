@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from gpualign.core.alignment.band_results import BandResults
-from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.threads import ThreadPool
@@ -44,7 +44,7 @@ class TableSink(PairsSink):
         task: Task,
         format: RowFormat,
         filter: Filter | None = None,
-        identity_definition: int = DEFAULT,
+        identity_definition: int = DEFAULT_DEFINITION,
         threads: int = 1,
     ) -> None:
         super().__init__(stream, task, filter, identity_definition)

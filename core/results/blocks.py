@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alignment.band_results import BandResults
-from gpualign.core.alignment.identity import distance, fraction, identity
+from gpualign.core.alignment.identity import distance, fraction, identity_ratio
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import Runs, Statistics
 from gpualign.core.common.arrays import Booleans, Integers, Scores
@@ -22,7 +22,7 @@ from gpualign.core.sequences.string_column import StringColumn
 
 if TYPE_CHECKING:
     from gpualign.core.alignment.aligned_pairs import PairAlignments
-    from gpualign.core.alignment.ambiguity import Ambiguous
+    from gpualign.core.alignment.ambiguity import AmbiguityCounts
     from gpualign.core.alignment.pair_list import NearPairs
 
 
@@ -64,11 +64,11 @@ class Block(ABC):
     @property
     def _by_rule(self) -> Statistics:
         """Statistics under the task's rule for ambiguity letters; `engine_statistics` if the task has no such rule."""
-        ambiguous = self.task.ambiguous
+        ambiguous = self.task.ambiguity
         return self.engine_statistics if ambiguous is None else self._recount(ambiguous)
 
     @abstractmethod
-    def _recount(self, ambiguous: Ambiguous) -> Statistics:
+    def _recount(self, ambiguous: AmbiguityCounts) -> Statistics:
         """Recount the statistics under the rule `ambiguous`."""
 
     @property
@@ -185,7 +185,7 @@ class Block(ABC):
     @cached_property
     def identity(self) -> tuple[Integers, Integers]:
         """Numerators and denominators of the identities, under `identity_definition`."""
-        return identity(self.statistics, *self.lengths, self.identity_definition)
+        return identity_ratio(self.statistics, *self.lengths, self.identity_definition)
 
     @cached_property
     def identity_fraction(self) -> npt.NDArray[np.float64]:
@@ -244,9 +244,9 @@ class PairBlock(Block):
         assert self.results.statistics is not None  # the detail of every column is requested
         return self.results.statistics
 
-    def _recount(self, ambiguous: Ambiguous) -> Statistics:
+    def _recount(self, ambiguous: AmbiguityCounts) -> Statistics:
         assert self.results.runs is not None  # likewise
-        unclear = (ambiguous.queries[self._queries, None] > 0) | (ambiguous.targets[None, self._targets] > 0)
+        unclear = (ambiguous.query_counts[self._queries, None] > 0) | (ambiguous.target_counts[None, self._targets] > 0)
         which = np.nonzero(self.selected(unclear))
         recounted: Statistics = self.engine_statistics.copy()
         records = which[0] + self._queries.start, which[1] + self._targets.start
@@ -343,10 +343,10 @@ class ListBlock(Block):
     def _paths(self) -> tuple[Statistics, Runs]:
         """Statistics and paths for the sequences as aligned."""
 
-    def _recount(self, ambiguous: Ambiguous) -> Statistics:
+    def _recount(self, ambiguous: AmbiguityCounts) -> Statistics:
         queries, targets = self.listed
         counted, runs = self._paths
-        which = np.flatnonzero((ambiguous.queries[queries] > 0) | (ambiguous.targets[targets] > 0))
+        which = np.flatnonzero((ambiguous.query_counts[queries] > 0) | (ambiguous.target_counts[targets] > 0))
         recounted: Statistics = counted.copy()
         recounted[which] = _recount_pairs(ambiguous, self.task, (queries[which], targets[which]), counted[which], runs.select(which))
         return recounted
@@ -433,7 +433,9 @@ class NearBlock(ListBlock):
         return self.engine_statistics, self.results.runs
 
 
-def _recount_pairs(ambiguous: Ambiguous, task: Task, records: tuple[Integers, Integers], statistics: Statistics, runs: Runs) -> Statistics:
+def _recount_pairs(
+    ambiguous: AmbiguityCounts, task: Task, records: tuple[Integers, Integers], statistics: Statistics, runs: Runs
+) -> Statistics:
     """Recount the statistics of listed pairs under the rule `ambiguous`.
 
     records: record numbers in `task.queries` and in `task.targets`, int64[pairs] each
@@ -441,7 +443,7 @@ def _recount_pairs(ambiguous: Ambiguous, task: Task, records: tuple[Integers, In
     """
     from gpualign.core.alignment.recount import recount
 
-    return recount(task.queries, task.targets, records, statistics, runs, ambiguous.counts_as(task.alphabet))
+    return recount(task.queries, task.targets, records, statistics, runs, ambiguous.column_kinds(task.alphabet))
 
 
 def text_column(texts: StringColumn) -> Column:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alignment.identity import columns, fraction
+from gpualign.core.alignment.identity import column_counts, fraction
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.dataclass import dataclass
@@ -72,7 +72,7 @@ def statistic(name: str, add: int = 0) -> Callable[[Block], Column]:
 
 def lengths(block: Block) -> Column:
     """Return the column of alignment lengths, in alignment columns."""
-    return block.numbers(columns(block.statistics))
+    return block.numbers(column_counts(block.statistics))
 
 
 def identities(factor: int, decimals: int) -> Callable[[Block], Column]:
@@ -212,7 +212,7 @@ FIELDS: dict[str, Field] = {
         ),
         _count("matches", "columns with equal letters", counted("matches")),
         _count("mismatches", "columns with unequal letters", counted("mismatches")),
-        _count("length", "columns of the alignment", lambda b: columns(b.statistics), _INT64),
+        _count("length", "columns of the alignment", lambda b: column_counts(b.statistics), _INT64),
         _count("gap_opens", "gaps", counted("gap_opens")),
         _count("gaps", "letters in gaps", counted("gaps")),
         Field("cigar", "runs of = (equal), X (unequal), I (query only), D (target only)", path("cigar"), _PATH),

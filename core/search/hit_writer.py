@@ -8,7 +8,7 @@ from dataclasses import field
 import numpy as np
 
 from gpualign.core.alignment.hits import HitBatch, Hits
-from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import Runs, Statistics
 from gpualign.core.common.arrays import Integers, distinct
@@ -86,7 +86,7 @@ class HitsWriter:
         filter: HitFilter,
         space: SearchSpace | None,
         trace: Trace | None,
-        identity_definition: int = DEFAULT,
+        identity_definition: int = DEFAULT_DEFINITION,
     ) -> None:
         self._sink = sink
         self._task = task

@@ -112,7 +112,7 @@ def run_search(
     space: search space for E-values; required if the filter has an E-value threshold
     """
     start, counted = time.perf_counter(), _Counted(progress)
-    run_pipeline(search.plan, find_hits(search, space, engine, counted), sink, lambda batch: batch.records, checkpoints)
+    run_pipeline(search.plan, find_hits(search, space, engine, counted), sink, lambda batch: batch.record_stop, checkpoints)
     return Totals(search.plan.pairs, counted.work, time.perf_counter() - start)
 
 

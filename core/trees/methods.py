@@ -118,5 +118,5 @@ def spanning(ids: Sequence[str], edges: Edges) -> Tree:
         nodes, before = breadth_first_order(chosen, root, directed=False)
         parents[nodes[1:]] = before[nodes[1:]]
     others = np.flatnonzero(parents >= 0)
-    lengths[others] = edges.between(others, parents[others])
+    lengths[others] = edges.distances_between(others, parents[others])
     return Tree(ids, parents, lengths)

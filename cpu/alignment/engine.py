@@ -125,7 +125,7 @@ class CpuEngine:
     def prepare(self, task: Task, budget: Budget) -> CpuPrepared:
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the CPU engine cannot do this: {refusal}")
-        if task.within is not None:
+        if task.edit_bound is not None:
             return self._prepare_near(task, budget)
         if task.mode is Mode.LOCAL:
             return self._prepare_local(task, budget)
@@ -135,14 +135,14 @@ class CpuEngine:
         self, task: Task, limits: TileLimits, kernel: str, threads: int, rate: float, begin: Callable[[], Compute]
     ) -> CpuPrepared:
         seconds = self._seconds(task, threads, rate)
-        if task.within is None:
+        if task.edit_bound is None:
             rows = int(_BAND_SECONDS * len(task.queries) / max(seconds, 1e-9))
             limits = replace(limits, band_rows=min(limits.band_rows, max(MIN_BAND_ROWS, rows)))
         return CpuPrepared(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, seconds, begin)
 
     def _seconds(self, task: Task, threads: int, rate: float) -> float:
         """Return the estimated time for a task. rate: cells per second on a core with AVX2, or pairs per second if cost is per pair."""
-        work = task.approximate_cells if task.within is None else task.approximate_pairs
+        work = task.approximate_cell_count if task.edit_bound is None else task.approximate_pair_count
         return work / (threads * rate * self.instruction_set.vector_bytes / 32)
 
     def _fit_threads(self, needed: Callable[[int], int], memory: int, what: str) -> int:
@@ -217,7 +217,9 @@ class CpuEngine:
         lanes = recipe.lanes(self.instruction_set.vector_bytes)
         cells = _tile_cells(task, threads, _TILE_CELLS_SLICED_PATHS if recipe.sliced else _TILE_CELLS_PATHS)
         scratch = min(budget.scratch, threads * block)
-        limits = TileLimits(budget.results, scratch, task.item_bytes, lanes, cells, first_rows=_FIRST_ROWS, letter_bytes=task.letter_bytes)
+        limits = TileLimits(
+            budget.results, scratch, task.item_bytes, lanes, cells, first_rows=_FIRST_ROWS, letter_bytes=task.path_bytes_per_letter
+        )
         native = native_paths(recipe, budget.scratch // threads)
         rate = _RATE_SLICED_PATHS if recipe.sliced else _RATE_PATHS
         return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalPaths(task, self.instruction_set.name, native))
@@ -230,7 +232,7 @@ class CpuEngine:
         letters, name = letters_in_use(task), near_instruction_set(self._instruction_set_requested)
         whole = None
         with suppress(RunError):  # too little memory for this, but perhaps enough for other steps
-            whole = self._prepare_scores(replace(task, within=None), budget)
+            whole = self._prepare_scores(replace(task, edit_bound=None), budget)
         recipe = make_near_recipe(task, letters, name, budget.scratch, whole is not None)
         limits = near_limits(task, recipe, budget, letters, self.threads)
         if recipe.steps.whole and (all_pairs := whole):

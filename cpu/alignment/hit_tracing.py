@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from gpualign.core.alignment.hits import Hits
-from gpualign.core.alignment.path_builder import RunsBuilder
+from gpualign.core.alignment.path_builder import PathBuilder
 from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics
 from gpualign.core.common.arrays import Integers
@@ -99,7 +99,7 @@ class HitTracer:
     def trace(self, hits: Hits) -> tuple[Statistics, Runs]:
         """Return STATISTICS[hits] and the hits' CIGAR runs, with starts and sizes [hits]. Raises `TooLittleMemory` if a pair needs more
         memory."""
-        statistics, runs = np.zeros(len(hits), dtype=STATISTICS), RunsBuilder((len(hits),))
+        statistics, runs = np.zeros(len(hits), dtype=STATISTICS), PathBuilder((len(hits),))
         places = sorted(cut_hits(hits.queries, self._threads), key=lambda call: -self._longest_pass(hits.select(call)))
         self._cells += float(self._pair_cells(hits).sum())
         for place, (counts, paths) in zip(places, self._traced(map(hits.select, places)), strict=True):

@@ -78,7 +78,7 @@ def near_instruction_set(requested: str | None) -> str:
 
 
 def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int, whole: bool) -> NearRecipe:
-    """Choose steps for a task with `Task.within`.
+    """Choose steps for a task with `Task.edit_bound`.
 
     letters: one more than the largest code in use
     memory: memory for the data that steps keep for all records, bytes
@@ -86,7 +86,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
 
     Raises `TooLittleMemory` if even the records do not fit in memory.
     """
-    bound = task.mean_within
+    bound = task.mean_edit_bound
     queries, targets = sample(task.queries, task.targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
     max_edits = max(0, int(bound.max_edits(*lengths)[0]))
@@ -138,9 +138,9 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
 
 def _joined(task: Task, memory: int) -> NearRecipe | None:
     """Return the recipe for a join, or None if a join is impossible or does not fit in memory."""
-    assert task.within is not None
+    assert task.edit_bound is not None
     sets = [task.queries.lengths] if task.targets is task.queries else [task.queries.lengths, task.targets.lengths]
-    if not (deletions := joined_deletions(np.concatenate(sets), task.within)):
+    if not (deletions := joined_deletions(np.concatenate(sets), task.edit_bound)):
         return None
     entries, pairs = join_entries(task, deletions), len(task.queries) * len(task.targets)
     if entries * _ENTRY_BYTES > memory:

@@ -28,7 +28,7 @@ class ChosenScores:
     def __init__(self, task: Task, whole: Compute) -> None:
         self._task = task
         self._whole = whole
-        self._bound, self._ambiguous = task.within_for(0), task.ambiguous if task.bounds_by_pair else None
+        self._bound, self._ambiguous = task.edit_bound_for(0), task.ambiguity if task.edit_bound_varies else None
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
         result = self._whole(tile, cancel)
@@ -39,7 +39,7 @@ class ChosenScores:
         selected = targets[None, :] >= tile.pairing.first_targets(queries)[:, None]
         max_distances = self._bound.max_edits(self._task.queries.lengths[queries][:, None], self._task.targets.lengths[targets][None, :])
         if self._ambiguous is not None:
-            max_distances += self._ambiguous.queries[queries][:, None] + self._ambiguous.targets[targets][None, :]
+            max_distances += self._ambiguous.query_counts[queries][:, None] + self._ambiguous.target_counts[targets][None, :]
         rows, columns = np.nonzero(selected & (result.scores <= max_distances))
         pairs = NearPairs(queries[rows], targets[columns], result.scores[rows, columns].astype(np.int64))
         return TilePairs(tile, pairs, {"pairs": int(selected.sum()), "edit distance": len(pairs)})
@@ -76,14 +76,14 @@ class NearTiles:
     def _pieces(self, queries: Integers, firsts: Integers, targets: Integers) -> Iterator[tuple[Integers, Integers, Integers, EditBound]]:
         """Yield pieces of a tile: (queries, first target of each query, targets, bound). Records in a piece have similar numbers of
         ambiguity letters."""
-        ambiguous = self._task.ambiguous
-        if ambiguous is None or not self._task.bounds_by_pair:
-            yield queries, firsts, targets, self._task.within_for(0)
+        ambiguous = self._task.ambiguity
+        if ambiguous is None or not self._task.edit_bound_varies:
+            yield queries, firsts, targets, self._task.edit_bound_for(0)
             return
-        for some in _by_similar_count(ambiguous.queries[queries]):
-            for others in _by_similar_count(ambiguous.targets[targets]):
-                letters = ambiguous.queries[queries[some]].max() + ambiguous.targets[targets[others]].max()
-                yield queries[some], firsts[some], targets[others], self._task.within_for(int(letters))
+        for some in _by_similar_count(ambiguous.query_counts[queries]):
+            for others in _by_similar_count(ambiguous.target_counts[targets]):
+                letters = ambiguous.query_counts[queries[some]].max() + ambiguous.target_counts[targets[others]].max()
+                yield queries[some], firsts[some], targets[others], self._task.edit_bound_for(int(letters))
 
     def _find(
         self, queries: Integers, firsts: Integers, targets: Integers, bound: EditBound, cancel: Cancel

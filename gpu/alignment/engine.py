@@ -113,7 +113,7 @@ class CudaEngine:
             raise RunError(f"the CUDA engine cannot do this: {refusal}")
         count = f"{len(self._devices)} x " if len(self._devices) > 1 else ""
         description = f"cuda ({count}{self._devices[0].name})"
-        if task.within is not None:
+        if task.edit_bound is not None:
             return prepare_near(task, budget, self._devices, description, self._process, on_device_failure=self._on_device_failure)
         hardware = self._devices[0].hardware
         recipe = make_recipe(task, self._host_traceback, packed_cell(device.arch for device in self._devices))
@@ -135,13 +135,13 @@ class CudaEngine:
             _LANES,
             cells,
             rows,
-            letter_bytes=task.letter_bytes,
+            letter_bytes=task.path_bytes_per_letter,
             query_bytes=task.query_bytes,
             sharing_workers=devices,
-            diagonal_bands=variant.diagonal_bands(task.approximate_cells, int(targets[-1]), hardware),
+            diagonal_bands=variant.diagonal_bands(task.approximate_cell_count, int(targets[-1]), hardware),
             diagonal_group=variant.diagonal_group(),
         )
-        seconds = task.approximate_cells / (rate * devices)
+        seconds = task.approximate_cell_count / (rate * devices)
         tools = self._devices, self._pool, self._log, self._on_device_failure, self._process
         return CudaPrepared(task, limits, variant.title, description, seconds, recipe, *tools)
 

@@ -80,7 +80,7 @@ def prepare_near(
     screen: Screen | None = None,
     on_device_failure: OnDeviceFailure | None = None,
 ) -> CudaNearPrepared:
-    """Prepare a task with `Task.within`.
+    """Prepare a task with `Task.edit_bound`.
 
     hardware: human-readable name of the devices; process: id of the process that uses the devices; log: called with every finished
     rectangle; screen: sketch screen to use instead of the fastest; on_device_failure: called with a failed device whose work the
@@ -93,7 +93,7 @@ def prepare_near(
     kernel = recipe.steps.describe() + (f" ({selected[0].title})" if recipe.steps.q else "")
     kernel += f"; {recipe.survivors.describe(recipe.steps)}" if recipe.survivors else ""
     max_results = int(np.clip(budget.results // (4 * len(devices) * _PAIR_BYTES), 1, _MAX_RESULTS))
-    seconds = task.approximate_pairs * recipe.nanoseconds / (1e9 * len(devices))
+    seconds = task.approximate_pair_count * recipe.nanoseconds / (1e9 * len(devices))
     return CudaNearPrepared(
         task, limits, kernel, hardware, seconds, recipe, devices, selected, max_results, log, on_device_failure, process
     )

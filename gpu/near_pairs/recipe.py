@@ -61,9 +61,9 @@ class NearRecipe:
 
 
 def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
-    """Return the recipe for a task with `Task.within`. The same task always gives the same recipe."""
-    assert task.within is not None
-    bound = task.within
+    """Return the recipe for a task with `Task.edit_bound`. The same task always gives the same recipe."""
+    assert task.edit_bound is not None
+    bound = task.edit_bound
     used = np.union1d(task.queries.used_codes, task.targets.used_codes)
     ranks = np.zeros(256, dtype=np.uint8)
     ranks[used] = np.arange(len(used))

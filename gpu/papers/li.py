@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alignment._walks import walk_scores
-from gpualign.core.alignment.path_builder import RunsBuilder
+from gpualign.core.alignment.path_builder import PathBuilder
 from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, TileAlignments, TileResult, TileScores
 from gpualign.core.common.arrays import Integers
@@ -115,7 +115,7 @@ class LiEngine(OneDevice):
         left = budget.scratch // self._in_flight
         if largest > left:
             raise TooLittleMemory(f"the memory budget is too small: a matrix takes {largest:,} bytes, {left:,} are left", largest)
-        limits = TileLimits(budget.results, budget.scratch, task.item_bytes, 1, _TILE_CELLS, letter_bytes=task.letter_bytes)
+        limits = TileLimits(budget.results, budget.scratch, task.item_bytes, 1, _TILE_CELLS, letter_bytes=task.path_bytes_per_letter)
         kernel = f"Li 2014, {self._method}, {self._transfer.value} transfer"
         return PaperPrepared(task, limits, kernel, self.describe(), partial(self._run, task, budget.scratch))
 
@@ -236,7 +236,7 @@ class _Tile:
         shape = tile.shape
         self._scores = np.zeros(shape, dtype=np.int32)
         self._statistics = np.zeros(shape, dtype=STATISTICS) if self._task.detail is not Detail.SCORE else None
-        self._runs = RunsBuilder(shape)
+        self._runs = PathBuilder(shape)
 
     def result(self) -> TileResult:
         places = np.argwhere(_selected(self._tile))

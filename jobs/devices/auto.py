@@ -44,9 +44,9 @@ def cuda_seconds(task: Task, started: bool) -> float:
     started: whether CUDA has started or is starting
     """
     start = CUDA_START - _LATE if started else CUDA_START + _LATE
-    if task.within is not None:
-        return start + _RECORDS + task.approximate_pairs / _CUDA_SCREENED
-    return start + task.approximate_cells / (_CUDA_EDIT_CELLS if task.scoring.edit else _CUDA_CELLS)
+    if task.edit_bound is not None:
+        return start + _RECORDS + task.approximate_pair_count / _CUDA_SCREENED
+    return start + task.approximate_cell_count / (_CUDA_EDIT_CELLS if task.scoring.edit else _CUDA_CELLS)
 
 
 def _has_started() -> bool:

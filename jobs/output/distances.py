@@ -259,7 +259,7 @@ def write_distances(
                 totals = written.run(messages.stages.timed(clustering or sink), progress, session.checkpoints)
         if write_clusters is not None and clustering is not None:
             write_clusters(Clustered(written.samples.queries.ids, clustering.clustering, None, None, False))
-            figures |= clustering.clustering.figures
+            figures |= clustering.clustering.summary
     if picture is not None:
         from gpualign.jobs.plotting.heatmap import heatmap_of_distances
         from gpualign.jobs.plotting.output import write_plot

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
@@ -130,7 +130,7 @@ def opened_rows(
     rows: Rows | None,
     width: Callable[[Path | None], int],
     filter: Filter | None = None,
-    identity_definition: int = DEFAULT,
+    identity_definition: int = DEFAULT_DEFINITION,
     threads: int = 1,
 ) -> Iterator[PairsSink]:
     """Yield a sink that writes pairs to an output.
@@ -157,7 +157,7 @@ def rows_sink(
     path: Path | None,
     width: Callable[[Path | None], int],
     filter: Filter | None = None,
-    identity_definition: int = DEFAULT,
+    identity_definition: int = DEFAULT_DEFINITION,
     threads: int = 1,
 ) -> PairsSink:
     """Return a sink that writes pairs to a stream. path: output path; remaining parameters as for `opened_rows`."""

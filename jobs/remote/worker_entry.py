@@ -68,10 +68,12 @@ def _here(requested: Resources) -> Resources:
 
 def _open_task(task: Task, resources: Resources) -> TaskServer:
     prepared = pick_own_engine(resources, SILENT).prepare(task, Budget.of(memory_left(task, resources.memory)))
-    rate = (task.approximate_cells if task.within is None else task.approximate_pairs) / max(prepared.seconds, 1e-9)
+    rate = (task.approximate_cell_count if task.edit_bound is None else task.approximate_pair_count) / max(prepared.seconds, 1e-9)
     if isinstance(prepared, CpuPrepared):
         compute = prepared.begin()  # once for all runs, since it may read all records
-        limits = prepared.limits if task.within is not None else replace(prepared.limits, sharing_workers=prepared.threads)  # ends of runs
+        limits = (
+            prepared.limits if task.edit_bound is not None else replace(prepared.limits, sharing_workers=prepared.threads)
+        )  # ends of runs
         prepared = replace(prepared, limits=limits, begin=lambda: compute)
     return TaskServer(prepared, rate)
 

@@ -131,7 +131,7 @@ def test_bands_take_some_seconds_at_most(rng, detail, pairing):
         prepared = CpuEngine(2).prepare(task, Budget.of(4 << 30))
         plan = plan_task(prepared, pairing)
         band = plan.band_rows * count * length * length
-        rate = task.approximate_cells / prepared.seconds
+        rate = task.approximate_cell_count / prepared.seconds
         assert band <= 21 * rate or plan.band_rows <= MIN_BAND_ROWS
 
 
@@ -168,7 +168,7 @@ def test_the_extension_checks_what_it_is_given(change):
 def test_bands_hold_the_near_pairs_that_are_to_be_expected(rng, most):
     """By edit distances of unrelated records: at most 2 has none, at most 60 all."""
     sequences = sequence_set(list(rng.integers(0, 4, (3000, 60))))
-    task = Task(sequences, sequences, edit(4), within=distance_bound(most))
+    task = Task(sequences, sequences, edit(4), edit_bound=distance_bound(most))
     budget = Budget.of(32 << 20)
     prepared = CpuEngine(2).prepare(task, budget)
     plan = plan_task(prepared, Pairing.ABOVE)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpualign.core.alignment.identity import DEFINITIONS, fraction, identity
+from gpualign.core.alignment.identity import DEFINITIONS, fraction, identity_ratio
 from gpualign.core.alignment.tile_results import STATISTICS
 
 SHORT, LONG = 10, 12
@@ -13,7 +13,7 @@ def fractions(definition, **counts):
     statistics = np.zeros((1, 1), dtype=STATISTICS)
     for name, value in counts.items():
         statistics[name] = value
-    return fraction(*identity(statistics, np.array([[SHORT]]), np.array([[LONG]]), definition))[0, 0]
+    return fraction(*identity_ratio(statistics, np.array([[SHORT]]), np.array([[LONG]]), definition))[0, 0]
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)

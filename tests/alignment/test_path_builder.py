@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpualign.core.alignment.path_builder import RunsBuilder
+from gpualign.core.alignment.path_builder import PathBuilder
 from gpualign.core.alignment.tile_results import Runs
 
 
@@ -19,9 +19,9 @@ def paths(runs):
 
 @pytest.mark.parametrize("large", [1, 50, 10**6])
 def test_parts_in_any_order(rng, monkeypatch, large):
-    monkeypatch.setattr("gpualign.core.alignment.path_builder._LARGE", large)
+    monkeypatch.setattr("gpualign.core.alignment.path_builder._MIN_LARGE_BYTES", large)
     places = np.array_split(rng.permutation(60), 9)
-    builder, expected = RunsBuilder((60,)), [b""] * 60
+    builder, expected = PathBuilder((60,)), [b""] * 60
     for place in places:
         part = some_runs(rng, len(place), 20)
         builder.add(place, part)
@@ -34,8 +34,8 @@ def test_parts_in_any_order(rng, monkeypatch, large):
 
 
 def test_large_pieces_are_not_copied(rng, monkeypatch):
-    monkeypatch.setattr("gpualign.core.alignment.path_builder._LARGE", 100)
-    builder = RunsBuilder((5, 12))
+    monkeypatch.setattr("gpualign.core.alignment.path_builder._MIN_LARGE_BYTES", 100)
+    builder = PathBuilder((5, 12))
     parts = [some_runs(rng, 12, most) for most in (3, 3, 60, 60, 3)]
     for row, part in enumerate(parts):
         builder.put(slice(row, row + 1), np.arange(12), Runs(part.pieces, part.starts[None], part.sizes[None]), 1)
@@ -44,4 +44,4 @@ def test_large_pieces_are_not_copied(rng, monkeypatch):
 
 
 def test_no_parts():
-    assert RunsBuilder((0,)).build().data.size == 0
+    assert PathBuilder((0,)).build().data.size == 0

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.clustering import streamed
-from gpualign.core.clustering.clusters import of_labels
+from gpualign.core.clustering.clusters import clustering_from_labels
 from gpualign.core.clustering.edges import Edges
-from gpualign.core.clustering.linkage import single
+from gpualign.core.clustering.linkage import single_linkage
 
 pytest.importorskip("scipy")
 
@@ -25,10 +25,10 @@ def test_pairs_in_parts_are_clusters_of_all_of_them(count, share, step, seed):
     i, j = np.triu_indices(count, 1)
     keep = rng.random(len(i)) < share
     edges = Edges(count, i[keep], j[keep], rng.integers(0, 4, int(keep.sum())) / 2)
-    expected = of_labels(single(edges), edges)
+    expected = clustering_from_labels(single_linkage(edges), edges)
     clusters = streamed.StreamedClusters(count, io.BytesIO())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streamed, "_PAIRS", 7)
+        patch.setattr(streamed, "_PAIRS_PER_BLOCK", 7)
         for start in range(0, len(edges), step):
             some = slice(start, start + step)
             clusters.add(edges.i[some], edges.j[some], edges.distance[some])

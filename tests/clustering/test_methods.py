@@ -15,10 +15,10 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 import gpualign
-from gpualign.core.clustering.clusters import numbered, of_centroids, of_labels
+from gpualign.core.clustering.clusters import clustering_from_centroids, clustering_from_labels, renumber_labels
 from gpualign.core.clustering.edges import Edges, unique_edges
-from gpualign.core.clustering.greedy import abundances, first_copies, greedy, ranked
-from gpualign.core.clustering.linkage import average, complete, largest_linked, single
+from gpualign.core.clustering.greedy import abundances, clustering_order, first_copies, greedy_centroids
+from gpualign.core.clustering.linkage import average_linkage, complete_linkage, largest_linked_count, single_linkage
 from gpualign.core.common.errors import InputError
 
 
@@ -35,8 +35,8 @@ def condensed_of(matrix):
 def labels_by(method, matrix, most):
     edges = near(matrix, most)
     if method == "average":
-        return average(edges, most, condensed_of(matrix))
-    return {"single": single, "complete": complete}[method](edges)
+        return average_linkage(edges, most, condensed_of(matrix))
+    return {"single": single_linkage, "complete": complete_linkage}[method](edges)
 
 
 def symmetric(values):
@@ -52,7 +52,7 @@ def matrices(draw, most=9):
 
 
 def same(found, expected):
-    assert numbered(found).tolist() == numbered(np.asarray(expected)).tolist()
+    assert renumber_labels(found).tolist() == renumber_labels(np.asarray(expected)).tolist()
 
 
 # ---- linkage
@@ -73,13 +73,13 @@ def test_single_linkage_reaches_what_is_connected(matrix, most):
     reach = (matrix <= most) | np.eye(count, dtype=bool)
     for k in range(count):
         reach |= reach[:, [k]] & reach[[k], :]
-    same(single(near(matrix, most)), [int(row.argmax()) for row in reach])
+    same(single_linkage(near(matrix, most)), [int(row.argmax()) for row in reach])
 
 
 @given(matrices(), st.integers(0, 9))
 def test_complete_linkage_with_ties(matrix, most):
     """Whatever the order of equal distances: all pairs of a cluster are near, and no two clusters could be joined."""
-    labels = complete(near(matrix, most))
+    labels = complete_linkage(near(matrix, most))
     groups = [np.flatnonzero(labels == one) for one in np.unique(labels)]
     assert all(matrix[np.ix_(group, group)].max() <= most for group in groups)
     assert all(matrix[np.ix_(one, other)].max() > most for one, other in itertools.combinations(groups, 2))
@@ -89,10 +89,10 @@ def test_complete_linkage_with_ties(matrix, most):
 def test_average_linkage_with_ties(matrix, most):
     """No two clusters could be joined, and what is joined is connected."""
     edges = near(matrix, most)
-    labels = average(edges, most, condensed_of(matrix))
+    labels = average_linkage(edges, most, condensed_of(matrix))
     groups = [np.flatnonzero(labels == one) for one in np.unique(labels)]
     assert all(matrix[np.ix_(one, other)].mean() > most for one, other in itertools.combinations(groups, 2))
-    components = single(edges)
+    components = single_linkage(edges)
     assert all(len(set(components[group])) == 1 for group in groups)
 
 
@@ -117,10 +117,10 @@ def test_only_components_that_are_no_cliques_are_linked():
     matrix = np.full((6, 6), 9)
     matrix[:3, :3] = 1
     edges = near(matrix, 1)
-    assert largest_linked(edges) == 0
-    same(average(edges, 1, None), [0, 0, 0, 1, 2, 3])  # nobody is asked for distances
+    assert largest_linked_count(edges) == 0
+    same(average_linkage(edges, 1, None), [0, 0, 0, 1, 2, 3])  # nobody is asked for distances
     matrix[2, 3] = matrix[3, 2] = 1
-    assert largest_linked(near(matrix, 1)) == 4
+    assert largest_linked_count(near(matrix, 1)) == 4
 
 
 # ---- greedy centroids
@@ -142,7 +142,7 @@ def plain_greedy(matrix, most, order):
 def test_greedy_is_the_plain_loop(matrix, most, shuffler):
     order = list(range(len(matrix)))
     shuffler.shuffle(order)
-    assert greedy(near(matrix, most), np.array(order)).tolist() == plain_greedy(matrix, most, order)
+    assert greedy_centroids(near(matrix, most), np.array(order)).tolist() == plain_greedy(matrix, most, order)
 
 
 def test_orders():
@@ -150,13 +150,13 @@ def test_orders():
     assert abundances(ids) == [1, 2, 2, 1, 30, 1]
     assert abundances(["a", "resize=3"]) is None
     lengths = np.array([5, 4, 4, 5, 4, 5])
-    assert ranked("input", ids, None).tolist() == [0, 1, 2, 3, 4, 5]
-    assert ranked("length", ids, lengths).tolist() == [5, 0, 3, 4, 1, 2]
-    assert ranked("size", ids, None).tolist() == [4, 1, 2, 5, 0, 3]
+    assert clustering_order("input", ids, None).tolist() == [0, 1, 2, 3, 4, 5]
+    assert clustering_order("length", ids, lengths).tolist() == [5, 0, 3, 4, 1, 2]
+    assert clustering_order("size", ids, None).tolist() == [4, 1, 2, 5, 0, 3]
     with pytest.raises(InputError, match="order='size': no id has an abundance"):
-        ranked("size", ["a", "b"], None)
+        clustering_order("size", ["a", "b"], None)
     with pytest.raises(InputError, match="order='length': the lengths are not known"):
-        ranked("length", ids, None)
+        clustering_order("length", ids, None)
 
 
 @pytest.mark.parametrize("order", ["length", "size"])
@@ -185,7 +185,7 @@ def test_vsearch_without_its_filter_chooses_the_same_centroids(rng, tmp_path, or
     weights = gpualign.Scoring(match=2, mismatch=-4, gap_open=22, gap_extend=2)
     found = gpualign.pairs(gpualign.Sequences(texts, ids), scoring=weights, min_identity=0.97)
     edges = Edges(len(ids), found.i, found.j, 1 - found.value)
-    centroids = greedy(edges, ranked(order, ids, np.array([len(text) for text in texts])))
+    centroids = greedy_centroids(edges, clustering_order(order, ids, np.array([len(text) for text in texts])))
     assert {ids[k]: ids[centroid] for k, centroid in enumerate(centroids)} == expected
     assert 4 < len(set(expected.values())) < 60
 
@@ -217,7 +217,7 @@ def test_copies_join_what_their_first_copy_in_the_order_joins(given, most, shuff
     assert order.tolist() == list(dict.fromkeys(of[looked_at].tolist()))
     expected = plain_greedy(matrix, most, order.tolist())
     edges = near(matrix, most)
-    found = of_centroids(greedy(edges, order), edges).of_copies(of, leaders)
+    found = clustering_from_centroids(greedy_centroids(edges, order), edges).expand_copies(of, leaders)
     first = {one: next(k for k in looked_at if of[k] == one) for one in of.tolist()}
     assert found.representatives[found.labels].tolist() == [first[expected[one]] for one in of.tolist()]
     assert found.distances.tolist() == [matrix[one, expected[one]] for one in of.tolist()]
@@ -229,8 +229,10 @@ def test_single_linkage_and_representatives_of_copies(given, most):
     matrix, of = given
     every = near(matrix[np.ix_(of, of)], most)
     edges, copies, firsts = near(matrix, most), np.bincount(of), np.unique(of, return_index=True)[1]
-    assert edges.standing_for(copies) == len(every)
-    assert told(of_labels(single(edges), edges, copies).of_copies(of, firsts)) == told(of_labels(single(every), every))
+    assert edges.near_pair_count(copies) == len(every)
+    assert told(clustering_from_labels(single_linkage(edges), edges, copies).expand_copies(of, firsts)) == told(
+        clustering_from_labels(single_linkage(every), every)
+    )
 
 
 @pytest.mark.parametrize("method", ["complete", "average"])
@@ -244,13 +246,13 @@ def test_linkage_counts_copies(rng, method, most):
         matrix, of = matrix[np.ix_(firsts, firsts)], np.array([firsts.index(one) for one in of])
         whole = matrix[np.ix_(of, of)]
         edges = near(matrix, most)
-        labels = complete(edges, of) if method == "complete" else average(edges, most, condensed_of(matrix), of)
+        labels = complete_linkage(edges, of) if method == "complete" else average_linkage(edges, most, condensed_of(matrix), of)
         expected = fcluster(linkage(squareform(whole), method), most, "distance")
         same(labels[of], expected)
         every = near(whole, most)
-        assert largest_linked(edges, of) == largest_linked(every)
-        found = of_labels(labels, edges, np.bincount(of)).of_copies(of, np.unique(of, return_index=True)[1])
-        assert told(found) == told(of_labels(expected, every))
+        assert largest_linked_count(edges, of) == largest_linked_count(every)
+        found = clustering_from_labels(labels, edges, np.bincount(of)).expand_copies(of, np.unique(of, return_index=True)[1])
+        assert told(found) == told(clustering_from_labels(expected, every))
 
 
 # ---- representatives
@@ -259,7 +261,7 @@ def test_linkage_counts_copies(rng, method, most):
 def test_the_medoid_represents_records_that_are_all_near():
     matrix = symmetric(np.array([[0, 3, 2, 9], [0, 0, 2, 9], [0, 0, 0, 9], [0, 0, 0, 0]]))
     edges = near(matrix, 4)
-    found = of_labels(complete(edges), edges)
+    found = clustering_from_labels(complete_linkage(edges), edges)
     assert found.labels.tolist() == [0, 0, 0, 1]
     assert found.representatives.tolist() == [2, 3]
     assert found.distances.tolist() == [2, 2, 0, 0]
@@ -271,21 +273,21 @@ def test_of_equal_sums_the_first_record_represents(scale):
     """Whatever the order in which distances are added: 1 + 2 + 3 and 3 + 2 + 1."""
     i, j = np.array([0, 0, 0, 1, 1, 1]), np.array([2, 3, 4, 2, 3, 4])
     star = Edges(5, i, j, np.array([1, 2, 3, 3, 2, 1]) * scale)
-    assert of_labels(single(star), star).representatives.tolist() == [0]
+    assert clustering_from_labels(single_linkage(star), star).representatives.tolist() == [0]
     turned = Edges(5, i, j, np.array([3, 2, 1.01, 3, 2, 1]) * scale)
-    assert of_labels(single(turned), turned).representatives.tolist() == [1]
+    assert clustering_from_labels(single_linkage(turned), turned).representatives.tolist() == [1]
 
 
 def test_the_hub_represents_a_chain():
     chain = Edges(5, np.arange(4), np.arange(1, 5), np.array([1.0, 2, 1, 1]))
-    found = of_labels(single(chain), chain)
+    found = clustering_from_labels(single_linkage(chain), chain)
     assert found.representatives.tolist() == [3]  # two near records, as 1 and 2 have, but at 2 in all
     assert np.isnan(found.distances).tolist() == [True, True, False, False, False]
 
 
 def test_clusters_are_numbered_by_their_first_records():
     edges = Edges(4, np.array([0, 1]), np.array([3, 2]), np.array([1.0, 1.0]))
-    found = of_centroids(greedy(edges, np.array([3, 2, 1, 0])), edges)
+    found = clustering_from_centroids(greedy_centroids(edges, np.array([3, 2, 1, 0])), edges)
     assert found.labels.tolist() == [0, 1, 1, 0]
     assert found.representatives.tolist() == [3, 2]
 
@@ -303,7 +305,7 @@ def test_a_list_in_any_order_gives_each_pair_once(rng):
         assert set(zip(edges.i.tolist(), edges.j.tolist(), strict=True)) == {
             (min(p), max(p)) for p in zip(a, b, strict=True) if p[0] != p[1]
         }
-        assert (edges.between(a, b) == matrix[a, b]).all()
+        assert (edges.distances_between(a, b) == matrix[a, b]).all()
     wrong, contradiction = unique_edges(3, np.array([0, 1, 2, 1]), np.array([1, 2, 2, 0]), np.array([1.0, 2, 0, 5]))
     assert contradiction == (0, 3)
-    assert np.isnan(wrong.between(np.array([0]), np.array([2]))).all()
+    assert np.isnan(wrong.distances_between(np.array([0]), np.array([2]))).all()

@@ -73,7 +73,7 @@ def test_cuda_that_has_started_is_taken_for_less_work(small, monkeypatch, begun,
     monkeypatch.setattr(start, "_started", {0} if begun else set())
     monkeypatch.setattr(
         "gpualign.cpu.alignment.engine._RATE_DIFFERENCE",
-        small.approximate_cells / (CUDA_START * CpuEngine(1).instruction_set.vector_bytes / 32),
+        small.approximate_cell_count / (CUDA_START * CpuEngine(1).instruction_set.vector_bytes / 32),
     )
     prepared = AutoDeviceEngine(CpuEngine(1), Cuda, SILENT).prepare(small, BUDGET)
     assert (prepared if prepared == "cuda" else "cpu") == taken
@@ -95,13 +95,13 @@ def test_near_pairs_cost_by_pairs(rng):
     """A join of many short records is the CPU's, however many pairs there are."""
     records = sequence_set(list(rng.integers(0, 4, (3000, 14), dtype=np.uint8)))
     edit = make_scoring(DNA, ScoringOptions(edit=True))
-    near = Task(records, records, edit, alphabet=DNA, within=distance_bound(1))
+    near = Task(records, records, edit, alphabet=DNA, edit_bound=distance_bound(1))
     prepared = CpuEngine(1).prepare(near, BUDGET)
     assert prepared.kernel.startswith("joined")
     assert prepared.seconds < cuda_seconds(near, started=True) < CUDA_START < cuda_seconds(near, started=False)
     every = Task(records, records, edit, alphabet=DNA)
-    assert near.approximate_pairs == every.approximate_pairs == 3000 * 3000 / 2
-    assert every.approximate_cells == 14 * 14 * every.approximate_pairs
+    assert near.approximate_pair_count == every.approximate_pair_count == 3000 * 3000 / 2
+    assert every.approximate_cell_count == 14 * 14 * every.approximate_pair_count
 
 
 def test_distances():

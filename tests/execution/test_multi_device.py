@@ -40,7 +40,7 @@ class Small:
 
     def prepare(self, task, budget):
         prepared = self._engine.prepare(task, budget)
-        if task.within is not None:
+        if task.edit_bound is not None:
             return prepared
         limits = replace(prepared.limits, lanes=3, tile_cells=5000, band_rows=4)
         begin = self._watched(prepared.begin)
@@ -170,7 +170,7 @@ def test_one_alone_may_have_the_memory(task, expected, told):
 
 def test_near_pairs_are_one_engines(rng, told):
     records = relatives(rng, 60, 50, LETTERS)
-    task = Task(records, records, edit(LETTERS), within=distance_bound(12))
+    task = Task(records, records, edit(LETTERS), edit_bound=distance_bound(12))
     prepared = told.engine(Small(), Small()).prepare(task, BUDGET)
     assert type(prepared) is type(CpuEngine(1).prepare(task, BUDGET))
 

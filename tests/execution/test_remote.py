@@ -97,7 +97,7 @@ def test_results_are_those_of_one_process(sets, pairing, detail):
 
 def test_searches_and_near_pairs_are_those_of_one_process(sets):
     search = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1), Mode.LOCAL, top=4)
-    near = Task(sets[1], sets[1], edit(LETTERS), within=distance_bound(20))
+    near = Task(sets[1], sets[1], edit(LETTERS), edit_bound=distance_bound(20))
 
     def results(engine, task, pairing, tile_cells):
         prepared = engine.prepare(task, Budget.of(MEMORY))
@@ -120,7 +120,7 @@ def test_searches_and_near_pairs_are_those_of_one_process(sets):
     ]
     assert lists[0] == lists[1]
     assert len(lists[0]) > 10
-    assert sum(one.survivors["pairs"] for one in found.values()) == sum(one.survivors["pairs"] for one in expected.values())
+    assert sum(one.survivor_counts["pairs"] for one in found.values()) == sum(one.survivor_counts["pairs"] for one in expected.values())
 
 
 def test_targets_travel_once_for_several_tasks(sets):
@@ -292,7 +292,7 @@ def test_tiles_fit_the_memory(sets, rng):
                 ahead = 4 * workers
                 limits = remote_limits(each, facts, workers, ahead, Budget(results, results))
                 plan = plan_task(_Planned(each, limits), Pairing.ALL)
-                pair = each.item_bytes + each.letter_bytes * 120
+                pair = each.item_bytes + each.path_bytes_per_letter * 120
                 largest = max(tile.shape[0] * tile.shape[1] for tile in plan.tiles())
                 assert largest * pair * ahead <= results or largest <= limits.lanes, "or one query with what shares a vector"
 

@@ -69,7 +69,7 @@ def test_best_targets_of_a_search_are_those_of_the_whole(sets):
 
 def test_near_pairs_are_those_of_the_whole(rng):
     records = relatives(rng, 60, 50, LETTERS)
-    task = Task(records, records, edit(LETTERS), within=distance_bound(12))
+    task = Task(records, records, edit(LETTERS), edit_bound=distance_bound(12))
     engine = CpuEngine(1)
     prepared = engine.prepare(task, Budget.of(MEMORY))
 
@@ -77,7 +77,7 @@ def test_near_pairs_are_those_of_the_whole(rng):
         tiles = make_plan(records.lengths, records.lengths, Pairing.ABOVE, replace(prepared.limits, lanes=2, tile_cells=300), task.cost)
         results = list(prepared.run(tiles.tiles()))
         pairs = sorted(p for r in results for p in zip(r.pairs.queries, r.pairs.targets, r.pairs.distances, strict=True))
-        return pairs, sum(r.survivors["pairs"] for r in results)
+        return pairs, sum(r.survivor_counts["pairs"] for r in results)
 
     expected = found(prepared)
     assert len(expected[0]) > 10

@@ -124,7 +124,7 @@ def test_engines_side_by_side_serve_as_one(task):
 
 def test_near_pairs_are_served_in_one_run(rng):
     records = relatives(rng, 40, 60, LETTERS)
-    task = Task(records, records, edit(LETTERS), within=distance_bound(20))
+    task = Task(records, records, edit(LETTERS), edit_bound=distance_bound(20))
     prepared = CpuEngine(2).prepare(task, BUDGET)
     limits = replace(prepared.limits, band_rows=7)
     tiles = list(make_plan(records.lengths, records.lengths, Pairing.ABOVE, limits, task.cost).tiles())

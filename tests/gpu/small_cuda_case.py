@@ -85,7 +85,7 @@ def near(rng):
     ):
         near_recipe.choose = lambda *_, steps=steps: (steps, 1.0, Survivors(1, 1, 1, 1))
         for screen in screens(CudaDevice(0).arch) if steps.q else [LENGTHS]:
-            task = Task(few, few, edit(6), within=distance_bound(most))
+            task = Task(few, few, edit(6), edit_bound=distance_bound(most))
             prepared = prepare_near(task, Budget.of(1 << 30), [CudaDevice(0)], "cuda", os.getpid(), screen=screen)
             (pairs,) = (result.pairs for result in prepared.run(plan_task(prepared, Pairing.ALL).tiles()))
             found = np.full_like(scores, -1)

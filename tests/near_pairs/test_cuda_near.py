@@ -51,7 +51,7 @@ def plain_pairs(queries, targets, bound, pairing):
 
 def near_pairs(queries, targets, bound, pairing, devices, cells=None):
     """The same by the engine, and what its steps left."""
-    task = Task(queries, targets, edit(27), within=bound)
+    task = Task(queries, targets, edit(27), edit_bound=bound)
     prepared = CudaEngine(devices).prepare(task, Budget.of(1 << 26))
     plan = plan_task(prepared, pairing)
     found, left = {}, {}
@@ -59,7 +59,7 @@ def near_pairs(queries, targets, bound, pairing, devices, cells=None):
         for i, j, d in zip(result.pairs.queries.tolist(), result.pairs.targets.tolist(), result.pairs.distances.tolist(), strict=True):
             assert (i, j) not in found
             found[i, j] = d
-        for name, count in result.survivors.items():
+        for name, count in result.survivor_counts.items():
             left[name] = left.get(name, 0) + count
     return found, left
 
@@ -274,12 +274,12 @@ def genes(rng, count):
 @on_the_host
 def test_a_sample_chooses_sketches_and_is_the_same_each_time(rng):
     many = genes(rng, 600)
-    task = Task(many, many, edit(4), within=distance_bound(15))
+    task = Task(many, many, edit(4), edit_bound=distance_bound(15))
     one, other = (recipe_module.make_near_recipe(task, True) for _ in range(2))
     assert one.steps == other.steps
     assert one.steps.q > 0
     assert one.steps.bits % 1024 == 0
-    wide = recipe_module.make_near_recipe(Task(many, many, edit(4), within=distance_bound(149)), True)
+    wide = recipe_module.make_near_recipe(Task(many, many, edit(4), edit_bound=distance_bound(149)), True)
     assert wide.steps == FilterCascade()
 
 
@@ -331,7 +331,7 @@ def test_stopping_early_frees_everything(rng, use, monkeypatch):
     monkeypatch.setattr(prepared_module, "_TILE_PAIRS", (100, 100))
     many = clusters(rng, 60, 60, 4)
     device = HostDevice()
-    prepared = CudaEngine([device]).prepare(Task(many, many, edit(4), within=distance_bound(4)), Budget.of(1 << 26))
+    prepared = CudaEngine([device]).prepare(Task(many, many, edit(4), edit_bound=distance_bound(4)), Budget.of(1 << 26))
     results = prepared.run(plan_task(prepared, Pairing.ABOVE).tiles())
     next(results)
     results.close()

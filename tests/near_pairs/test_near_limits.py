@@ -19,7 +19,7 @@ SKETCHED = NearRecipe(FilterCascade(q=4, bits=256), nanoseconds=1.5, near=1e-5)
 def task_of(count):
     codes = np.zeros(count * 4, dtype=np.uint8)
     records = SequenceSet("made up", [f"r{k}" for k in range(count)], codes, np.arange(count + 1) * 4)
-    return Task(records, records, make_scoring(DNA, ScoringOptions(edit=True)), within=EditBound(0.0, 0.0, 1.0))
+    return Task(records, records, make_scoring(DNA, ScoringOptions(edit=True)), edit_bound=EditBound(0.0, 0.0, 1.0))
 
 
 def limits_of(recipe=SKETCHED, count=100_000, memory=1 << 30, threads=2):

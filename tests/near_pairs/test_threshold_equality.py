@@ -117,8 +117,8 @@ def test_distances_are_the_nearest_numbers(columns, matches, parts):
     near = Fraction(columns - matches, columns) <= Fraction(str(limit))
     assert (found <= limit) == near
     for values in (np.array([found]), np.array([1 - matches / columns])):
-        assert Threshold(limit, None, False).keeps(values)[0] == near
-    assert Threshold(limit, None, True).keeps(np.array([matches / columns]))[0] == near
+        assert Threshold(limit, None, False).near_mask(values)[0] == near
+    assert Threshold(limit, None, True).near_mask(np.array([matches / columns]))[0] == near
 
 
 def test_average_linkage_of_edits_with_a_coverage(tmp_path):

@@ -9,7 +9,7 @@ from path_cases import SCHEMES
 from relatives import relatives
 from work import sequence_set, two_valued
 
-from gpualign.core.alignment.identity import identity
+from gpualign.core.alignment.identity import identity_ratio
 from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.alignment.tile_results import STATISTICS
 from gpualign.core.near_pairs.filter_cascade import Costs, FilterCascade, Survivors, candidates, choose, effective_letters
@@ -40,7 +40,7 @@ def test_bounds_of_identities_and_scores(query, target, scoring, end_gaps):
     paired = int(found["matches"][0] + found["mismatches"][0])
     coverage = min(paired / len(query), paired / len(target))
     for definition in (0, 1, 2, 4):
-        num, den = identity(found, *lengths, definition)
+        num, den = identity_ratio(found, *lengths, definition)
         value = float(num[0] / den[0]) if den[0] else 0.0
         if definition == 0:
             assert edits <= most(matches_bound(value), query, target)
@@ -82,7 +82,7 @@ def test_grams_of_covered_pairs(pair, scoring, end_gaps):
     lengths = np.array([len(query)]), np.array([len(target)])
     coverage = int(found["matches"][0] + found["mismatches"][0]) / max(len(query), len(target))
     for definition in (1, 2, 4):
-        num, den = identity(found, *lengths, definition)
+        num, den = identity_ratio(found, *lengths, definition)
         bound = covered_bound(float(num[0] / den[0]) if den[0] else 0.0, coverage)
         for q in (1, 2, 3, 6):
             assert alone(query, target, q) <= int(bound.max_different_grams(q, *lengths)[0])

@@ -25,7 +25,7 @@ _MAX_CACHED_SETS = 3
 """Maximum number of sequence sets cached for the next task: a search aligns successive parts of its queries with the same targets."""
 
 _SETS = ("queries", "targets")
-_BLOCK_FIELDS = ("ambiguous",)
+_BLOCK_FIELDS = ("ambiguity",)
 
 
 @dataclass(frozen=True)

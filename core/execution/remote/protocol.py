@@ -11,7 +11,7 @@ import socket
 from typing import Any, TypeAlias
 
 from gpualign import __version__
-from gpualign.core.alignment.task_fingerprint import VERSION
+from gpualign.core.alignment.task_fingerprint import PLAN_VERSION
 from gpualign.core.common.dataclass import dataclass
 
 
@@ -66,7 +66,7 @@ Answer: TypeAlias = Done | MissingArguments | Failed
 
 def software() -> str:
     """Software version, which must be the same on the coordinator and all workers of a run."""
-    return f"gpualign {__version__} (plans of version {VERSION})"
+    return f"gpualign {__version__} (plans of version {PLAN_VERSION})"
 
 
 def this_worker() -> str:

@@ -76,7 +76,7 @@ def pack_result(result: TileResult) -> Packed:
     """Pack a result for `unpack_result` with the same task."""
     if isinstance(result, TilePairs):
         pairs = result.pairs
-        return narrow(pairs.queries), narrow(pairs.targets), narrow(pairs.distances), dict(result.survivors)
+        return narrow(pairs.queries), narrow(pairs.targets), narrow(pairs.distances), dict(result.survivor_counts)
     if isinstance(result, TileHits):
         return narrow(result.scores), narrow(result.targets)
     if isinstance(result, TileScores):
@@ -89,7 +89,7 @@ def pack_result(result: TileResult) -> Packed:
 
 def unpack_result(task: Task, tile: Tile, packed: Packed) -> TileResult:
     """Unpack the result for a tile. task: a task of the same kind."""
-    if task.within is not None:
+    if task.edit_bound is not None:
         queries, targets, distances, survivors = packed
         return TilePairs(tile, NearPairs(*(column.astype(np.int64) for column in (queries, targets, distances))), survivors)
     scores = packed[0].astype(task.dtype)

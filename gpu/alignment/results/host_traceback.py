@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alignment._walks import walk_matrices
-from gpualign.core.alignment.path_builder import RunsBuilder
+from gpualign.core.alignment.path_builder import PathBuilder
 from gpualign.core.alignment.task import Detail
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
 from gpualign.core.scoring.recurrence_forms import usable_pairs
@@ -78,7 +78,7 @@ class BatchMatrices(BatchPaths):
 
         step = max(1, -(-len(pairs) // host.threads))
         slices = [slice(k, k + step) for k in range(0, len(pairs), step)]
-        runs = RunsBuilder(self.shape)
+        runs = PathBuilder(self.shape)
         for some, walked in zip(slices, host.pool.map(walk, slices), strict=True):
             if task.detail is Detail.PATH:
                 runs.add((rows[some], columns[some]), Runs([walked[0]], *walked[1:]))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alignment.path_builder import RunsBuilder
+from gpualign.core.alignment.path_builder import PathBuilder
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics, TileAlignments, TileScores
 from gpualign.core.common.arrays import Scores
@@ -189,7 +189,7 @@ class PathsOfTile:
         self._tile = tile
         self._scores = np.zeros(tile.shape, dtype=task.dtype)
         self._statistics = None if task.detail is Detail.SCORE else np.zeros(tile.shape, dtype=STATISTICS)
-        self._runs = RunsBuilder(tile.shape)
+        self._runs = PathBuilder(tile.shape)
 
     def result_bytes(self, batch: Batch) -> int:
         return _bytes_of(_places(self._task, batch.pairs))
