@@ -111,7 +111,7 @@ def test_chunks_of_a_file_give_the_calls_of_a_plain_reading(scratch, rows, sites
     text = as_text(rng, letters, width)
     ids, codes = read_plainly(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fasta, "_CHUNK", chunk)
+        patch.setattr(fasta, "_CHUNK_BYTES", chunk)
         found = read_file(text, scratch, threads, 30 * sites if spill else 1 << 20)
     for source in (found, read_stream(text, scratch)):
         assert source.samples.queries.ids == ids
@@ -172,7 +172,7 @@ def test_the_first_error_of_a_file_is_the_one_of_a_stream(scratch, what, count, 
     with pytest.raises(InputError) as expected:
         read_stream(text, scratch)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fasta, "_CHUNK", chunk)
+        patch.setattr(fasta, "_CHUNK_BYTES", chunk)
         with pytest.raises(InputError) as found:
             read_file(text, scratch, threads)
     assert str(found.value) == str(expected.value)
@@ -182,7 +182,7 @@ def test_the_first_error_of_a_file_is_the_one_of_a_stream(scratch, what, count, 
 @pytest.mark.parametrize("text", [b"", b"\n\n", b"\n\n\nACGT\n>a\nACGT\n", b">a", b">\nA\n", b">a\n>b\nA\n", b">a\nA\n>b\nA\n>a\nA\n"])
 @pytest.mark.parametrize("chunk", [1, 2, 1000])
 def test_what_is_no_alignment(monkeypatch, scratch, text, chunk):
-    monkeypatch.setattr(fasta, "_CHUNK", chunk)
+    monkeypatch.setattr(fasta, "_CHUNK_BYTES", chunk)
     with pytest.raises(InputError) as expected:
         read_stream(text, scratch)
     with pytest.raises(InputError) as found:
@@ -191,7 +191,7 @@ def test_what_is_no_alignment(monkeypatch, scratch, text, chunk):
 
 
 def test_two_files_are_read_by_the_same_threads(monkeypatch, rng, scratch):
-    monkeypatch.setattr(fasta, "_CHUNK", 100)
+    monkeypatch.setattr(fasta, "_CHUNK_BYTES", 100)
     letters = rows_of_letters(rng, 30, 120, 0.05, 1.0)
     texts = [b"".join(b">r%d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(part)) for part in (letters[:20], letters[20:])]
     with tempfile.TemporaryFile() as one, tempfile.TemporaryFile() as other:

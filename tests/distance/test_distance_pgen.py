@@ -38,7 +38,7 @@ def test_calls_are_those_that_were_written(tmp_path, rng, monkeypatch, samples, 
     codes = calls(rng, samples, sites)
     write_pgen(tmp_path / "x.pgen", codes)
     np.testing.assert_array_equal(read(tmp_path / "x.pgen"), codes)
-    monkeypatch.setattr(pgen, "_CELLS", 700)  # many pieces
+    monkeypatch.setattr(pgen, "_CALLS_PER_READ", 700)  # many pieces
     np.testing.assert_array_equal(read(tmp_path / "x.pgen", panel_bytes=512 * samples), codes)
 
 

@@ -353,12 +353,12 @@ def test_two_tables_have_the_same_sites(scratch):
 
 @pytest.mark.parametrize("limit", [0, 3000, 1 << 20])
 def test_rows_beyond_memory_go_to_a_file(scratch, rng, limit, monkeypatch):
-    monkeypatch.setattr(RowStore, "_CHUNK", 500)
+    monkeypatch.setattr(RowStore, "_CHUNK_BYTES", 500)
     rows = rng.integers(0, 255, (97, 70), dtype=np.uint8)
     store = RowStore(70, limit, scratch)
     for row in rows:
         store.new_row()[:] = row
-    store.done()
+    store.finish()
     np.testing.assert_array_equal(store.columns(0, 70), rows)
     np.testing.assert_array_equal(store.columns(13, 50), rows[:, 13:50])
     for start, stop in pairwise([0, 1, 40, 97]):

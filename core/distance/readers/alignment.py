@@ -29,10 +29,10 @@ from gpualign.core.files.decompression import PlainText
 from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import Names, unique_ids, unique_in_files
 
-_PIECE = 4 << 20
+_FEED_BYTES = 4 << 20
 """Bytes read from a stream at a time."""
 
-_CHUNK = 1 << 20
+_CHUNK_BYTES = 1 << 20
 """Bytes of a file that a thread reads at a time."""
 
 _AMINO_ACIDS = b"EFILPQefilpq"
@@ -91,21 +91,21 @@ class AlignmentSource:
         if self._record_mask is None:
             self._scanner.count_calls(called)
         else:
-            lacking = self._find(varying=True, constant=True, missing=True, complete=False)
-            for some, codes in self._filled(lacking, True, panel_bytes, workers):
+            lacking = self._find_sites(varying=True, constant=True, missing=True, complete=False)
+            for some, codes in self._read_calls_at(lacking, True, panel_bytes, workers):
                 called[some] = count_sites(codes, self.kind, False, workers).called
         if not minor:
-            return SiteCounts.of(self.kind, self._of_chosen(called), None)
+            return SiteCounts.of(self.kind, self._at_selected_sites(called), None)
         # A site at which all calls are equal has one allele.
         rarer = np.zeros(len(called), dtype=np.int64)
-        varying = self._find(varying=True, constant=False, missing=True, complete=True)
-        for some, codes in self._filled(varying, False, panel_bytes, workers):
+        varying = self._find_sites(varying=True, constant=False, missing=True, complete=True)
+        for some, codes in self._read_calls_at(varying, False, panel_bytes, workers):
             of_some = count_sites(codes, self.kind, True, workers).minor
             assert of_some is not None
             rarer[some] = of_some
-        return SiteCounts.of(self.kind, self._of_chosen(called), self._of_chosen(rarer))
+        return SiteCounts.of(self.kind, self._at_selected_sites(called), self._at_selected_sites(rarer))
 
-    def _of_chosen(self, values: npt.NDArray[Any]) -> CountArray:
+    def _at_selected_sites(self, values: npt.NDArray[Any]) -> CountArray:
         return (values if self._site_mask is None else values[self._site_mask.view(bool)]).astype(np.int64)
 
     def select_sites(self, mask: npt.NDArray[np.bool_]) -> AlignmentSource:
@@ -118,7 +118,7 @@ class AlignmentSource:
         record_mask = combined_mask(self._record_mask, mask)
         return AlignmentSource(self._scanner, self.samples.select(mask), self.kind, self._source, self._site_mask, record_mask)
 
-    def _find(self, varying: bool, constant: bool, missing: bool, complete: bool) -> npt.NDArray[np.uint32]:
+    def _find_sites(self, varying: bool, constant: bool, missing: bool, complete: bool) -> npt.NDArray[np.uint32]:
         """Return the source's sites that the scanner finds for these arguments."""
         sites = self._scanner.sites(varying, constant, missing, complete)
         return sites if self._site_mask is None else sites[self._site_mask[sites].view(bool)]
@@ -135,19 +135,21 @@ class AlignmentSource:
         incomplete = not selection.complete
         everything = selection.need is Need.CALLS
         # At sites where all calls are equal, it can only matter which samples have a call; if all have one, nothing does.
-        differing = self._find(varying=True, constant=everything and incomplete, missing=incomplete, complete=True)
-        equal = self._find(varying=False, constant=True, missing=False, complete=True)
+        differing = self._find_sites(varying=True, constant=everything and incomplete, missing=incomplete, complete=True)
+        equal = self._find_sites(varying=False, constant=True, missing=False, complete=True)
         if everything and incomplete:
             differing = np.setdiff1d(differing, equal, assume_unique=True)
         omitted.sites_by_code = {code: count for code, count in enumerate(self._scanner.reference(equal)) if count}
-        yield from self._fill(differing, False, panel_bytes, workers)
+        yield from self._read_panels(differing, False, panel_bytes, workers)
         if selection.need is Need.COMPARED and incomplete:
-            yield from self._fill(self._find(varying=False, constant=True, missing=True, complete=False), True, panel_bytes, workers)
+            yield from self._read_panels(
+                self._find_sites(varying=False, constant=True, missing=True, complete=False), True, panel_bytes, workers
+            )
 
-    def _fill(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ThreadPool) -> Iterator[Codes]:
-        return (codes for _, codes in self._filled(sites, calls_only, panel_bytes, workers))
+    def _read_panels(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ThreadPool) -> Iterator[Codes]:
+        return (codes for _, codes in self._read_calls_at(sites, calls_only, panel_bytes, workers))
 
-    def _filled(
+    def _read_calls_at(
         self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: ThreadPool
     ) -> Iterator[tuple[npt.NDArray[np.uint32], Codes]]:
         """Yield (some of the sites, the samples' calls at these sites), covering all sites. calls_only: code every call as 0."""
@@ -174,13 +176,13 @@ class AlignmentText:
     stream: text of the input
     source: name for messages
     plain: location of the text in a file; None if the text is not in a file
-    joins: as in `CallFile`
+    joins_previous: as in `CallFile`
     """
 
     stream: BinaryIO
     source: str
     plain: PlainText | None = None
-    joins: bool = False
+    joins_previous: bool = False
 
 
 def read_alignments(
@@ -202,7 +204,7 @@ def read_alignments(
             if text.plain is not None:
                 _read_file(scanner, text.plain, threads)
             else:
-                while data := text.stream.read(_PIECE):
+                while data := text.stream.read(_FEED_BYTES):
                     scanner.feed(data)
             scanner.finish()
         except InputError:
@@ -211,7 +213,7 @@ def read_alignments(
             raise InputError(f"{source}: {error}") from None
         if scanner.records == before:
             raise InputError(f"{source}: no records")
-        files.append(_File(source, before, scanner.records, text.joins))
+        files.append(_File(source, before, scanner.records, text.joins_previous))
     sets = _names_of_sets(scanner.ids, files, allow_duplicates)
     if not all_letters:
         sampled = sum(scanner.letters(byte) for byte in range(256) if chr(byte).isalpha())
@@ -227,20 +229,20 @@ class _File:
     """Records [start, stop), numbered over all files, that came from one file.
 
     source: name of the file
-    joins: as in `CallFile`
+    joins_previous: as in `CallFile`
     """
 
     source: str
     start: int
     stop: int
-    joins: bool
+    joins_previous: bool
 
 
 def _names_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: bool) -> list[Names]:
     """Return the names in each set, with unique ids. Raises `InputError` if two records in a set have the same id, naming both files."""
     sets: list[list[_File]] = []
     for file in files:
-        if file.joins:
+        if file.joins_previous:
             sets[-1].append(file)
         else:
             sets.append([file])
@@ -254,6 +256,6 @@ def _names_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: boo
 
 
 def _read_file(scanner: _sites.AlignmentScanner, text: PlainText, threads: int) -> None:
-    readers = scanner.begin(text.descriptor, text.start, text.stop, _CHUNK, threads)
+    readers = scanner.begin(text.descriptor, text.start, text.stop, _CHUNK_BYTES, threads)
     with closing(ThreadPool(readers)) as workers:
         workers.repeat(scanner.read_some)

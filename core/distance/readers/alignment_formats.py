@@ -12,13 +12,13 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.files.kinds import FileKind
 from gpualign.core.files.scratch import MakeScratch
 
-_FORMATS = {FileKind.CLUSTAL: ("clustal",), FileKind.PHYLIP: ("phylip-relaxed", "phylip", "phylip-sequential")}
+_PARSER_NAMES = {FileKind.CLUSTAL: ("clustal",), FileKind.PHYLIP: ("phylip-relaxed", "phylip", "phylip-sequential")}
 """Format names in Biopython. PHYLIP ids end at a blank or after ten letters, and rows may be split into blocks in two ways."""
 
 _LAYOUT = re.compile(r"(\s*\d+[ \t]+\d+)[ \t]+[IS][ \t]*(?=[\r\n])")
 """First line of PHYLIP with the letter for interleaved or sequential rows, which Biopython does not recognise. Both are tried anyway."""
 
-_ENDS = 10
+_MAX_READS_AT_END = 10
 """A parser that reads past the end of a file more often than this is stuck in a loop."""
 
 Rows = list[tuple[str, str]]
@@ -30,10 +30,10 @@ def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: MakeScratch
     Raises `InputError` if no variant of the format can read the text, or if two variants read it differently.
     """
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape").read()
-    text = _LAYOUT.sub(r"\1", text, count=1) if kind is FileKind.PHYLIP else _without_marks(text)
+    text = _LAYOUT.sub(r"\1", text, count=1) if kind is FileKind.PHYLIP else _strip_column_marks(text)
     variants: list[Rows] = []
     reason = ""
-    for name in _FORMATS[kind]:
+    for name in _PARSER_NAMES[kind]:
         try:
             rows = _parse(text, name)
         except (ValueError, IndexError, AssertionError) as error:
@@ -41,12 +41,14 @@ def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: MakeScratch
             continue
         if rows not in variants:
             variants.append(rows)
-    sequential = _sequential(text) if kind is FileKind.PHYLIP else None
+    sequential = _sequential_rows(text) if kind is FileKind.PHYLIP else None
     if sequential is not None and sequential not in variants:
         variants.append(sequential)
     if not variants:
         expected = (
-            "expected {:,} rows of {:,} letters each".format(*_counts(text)) if kind is FileKind.PHYLIP else reason or "its rows differ"
+            "expected {:,} rows of {:,} letters each".format(*_stated_counts(text))
+            if kind is FileKind.PHYLIP
+            else reason or "its rows differ"
         )
         raise InputError(f"{source} is {kind.value} that cannot be read ({expected}); write it as FASTA")
     if any("." in letters for _, letters in variants[0]):
@@ -68,7 +70,7 @@ def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: MakeScratch
     return out
 
 
-def _without_marks(text: str) -> str:
+def _strip_column_marks(text: str) -> str:
     """Return CLUSTAL text without the column marks below each block: if an editor has stripped blanks there, Biopython miscounts lines."""
     lines = (line if line[:1].strip() else "" for line in text.split("\n"))
     return "\n".join([*lines, ""]).lstrip()
@@ -83,7 +85,7 @@ class _Text(io.StringIO):
     def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # in later Pythons None is a size too
         line = super().readline(size)
         self._ends += not line
-        if self._ends > _ENDS:
+        if self._ends > _MAX_READS_AT_END:
             raise ValueError("it ends too early")
         return line
 
@@ -107,7 +109,7 @@ def _parse(text: str, name: str) -> Rows:
     return rows
 
 
-def _counts(text: str) -> tuple[int, int]:
+def _stated_counts(text: str) -> tuple[int, int]:
     """Return (number of rows, letters per row) from PHYLIP's first line."""
     rows, letters = text.split(None, 2)[:2]
     return int(rows), int(letters)
@@ -115,7 +117,7 @@ def _counts(text: str) -> tuple[int, int]:
 
 def _check_counts(text: str, rows: Rows) -> None:
     """Raise `ValueError` if the rows do not match the counts in PHYLIP's first line, or if more text follows the rows."""
-    count, sites = _counts(text)
+    count, sites = _stated_counts(text)
     characters = sum(len("".join(name.split())) + len(letters) for name, letters in rows)
     if len("".join(text.split()[2:])) != characters and len(rows) == count:
         raise ValueError(f"there is more than the {count:,} rows that the first line says")
@@ -126,10 +128,10 @@ def _check_counts(text: str, rows: Rows) -> None:
         raise ValueError(f"{len(rows):,} rows, the first line says {count:,}")
 
 
-def _sequential(text: str) -> Rows | None:
+def _sequential_rows(text: str) -> Rows | None:
     """Return the rows of sequential relaxed PHYLIP, as written by RAxML and PhyML, each spanning as many lines as needed; else None."""
     lines = [line for line in text.splitlines() if line.strip()]
-    sites = _counts(text)[1]
+    sites = _stated_counts(text)[1]
     rows: Rows = []
     at = 1
     while at < len(lines):

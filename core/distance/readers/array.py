@@ -16,8 +16,8 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, Kind, make_samples
 from gpualign.core.distance.readers.base import Block, DenseSource
-from gpualign.core.distance.tables.codings import letter_coding, number_coding, raw_letters, raw_numbers
-from gpualign.core.distance.tables.matrices import ROWS_LOOKED_AT, MatrixEvidence, matrix_evidence
+from gpualign.core.distance.tables.codings import letter_coding, number_coding, raw_letter_codes, raw_number_codes
+from gpualign.core.distance.tables.matrices import EXAMINED_ROWS, MatrixEvidence, matrix_evidence
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.titles import is_metadata, serial_stems, stem
 from gpualign.core.sequences.ids import unique_ids
@@ -25,11 +25,11 @@ from gpualign.core.sequences.ids import unique_ids
 Warn = Callable[[str], None]
 
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-.*?~"
-_NO_CALL = (-1, -9)
+_MISSING_NUMBERS = (-1, -9)
 _NUMBER = re.compile("-?[0-9]{1,18}")
-_LOOKED_AT = 1 << 20
+_EXAMINED_CALLS = 1 << 20
 """Number of cells whose codes are examined at a time."""
-_WORDS = {
+_EXPECTED_CELLS = {
     "numbers": f"0, 1, 2, or for a missing call -1 or -9 (255 in unsigned bytes, nan in floats) or what {parameter('missing_code')} names",
     "digits": "0, 1, 2, or for a missing call empty, ., -, ? or N",
     "letters": "letters, or for a missing call empty, ., -, ? or N",
@@ -82,7 +82,7 @@ def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: Warn) -
     for array in inputs:
         _check_shape(array)
         _check_titles(array, inputs[0])
-    readings = [_reading(array, options, _codes_of_numbers(inputs, options), warn) for array in inputs]
+    readings = [_reading(array, options, _decide_number_coding(inputs, options), warn) for array in inputs]
     first, sites = inputs[0], inputs[0].calls.shape[1]
     for array, reading in zip(inputs[1:], readings[1:], strict=True):
         if reading.kind is not readings[0].kind:
@@ -127,7 +127,7 @@ def _check_titles(array: CallArray, first: CallArray) -> None:
         place = next((k for k, (one, other) in enumerate(zip(titles, first.titles, strict=False)) if one != other), None)
         names = "other sites" if place is None else f"site {place + 1} is {titles[place]!r}, in samples it is {first.titles[place]!r}"
         raise InputError(f"others: {names}; sites must be the same, in the same order")
-    count = min(*array.calls.shape, ROWS_LOOKED_AT)
+    count = min(*array.calls.shape, EXAMINED_ROWS)
     if array.ids is not None and array.calls.shape[0] == array.calls.shape[1] and array.calls.dtype.kind in "iuf":
         numbers = np.nan_to_num(array.calls[:count, :count]).astype(np.int64)
         if matrix_evidence(numbers, list(map(str, array.ids)), titles) is MatrixEvidence.BY_IDS:
@@ -141,18 +141,18 @@ def _check_options(options: CallOptions) -> None:
     of_files = {"no_header": options.no_header, "columns": options.columns is not None, "ignore_columns": options.ignore_columns}
     for name, is_set in of_files.items():
         if is_set:
-            raise InputError(_of_files(name))
+            raise InputError(_files_only_message(name))
     if options.type is TableType.ALLELES:
-        raise InputError(_of_files("type", options.type.value))
+        raise InputError(_files_only_message("type", options.type.value))
     options.check()
 
 
-def _of_files(name: str, value: str | None = None) -> str:
+def _files_only_message(name: str, value: str | None = None) -> str:
     return f"{parameter(name, value)} is for tables in files; arrays hold genotypes or letters"
 
 
 @dataclass(frozen=True)
-class _Numbers:
+class _NumberCoding:
     """Meaning of numbers.
 
     codes: code for each number that is a call
@@ -165,11 +165,11 @@ class _Numbers:
     kind: Kind
 
 
-def _codes_of_numbers(inputs: Sequence[CallArray], options: CallOptions) -> _Numbers:
+def _decide_number_coding(inputs: Sequence[CallArray], options: CallOptions) -> _NumberCoding:
     """Decide the meaning of numbers in all the arrays. Raises `InputError` if -1 could be either a genotype or a missing call."""
     missing = tuple(int(code) for code in options.missing_codes if _NUMBER.fullmatch(code))
     if options.type is TableType.CENTRED:
-        return _Numbers({-1: 0, 0: 1, 1: 2}, (-9, *missing), Kind.GENOTYPE)
+        return _NumberCoding({-1: 0, 0: 1, 1: 2}, (-9, *missing), Kind.GENOTYPE)
     codes = {0: 0, 1: 1, 2: 2}
     if options.ploidy is not None:
         codes = {0: 0, 1: 2} if options.ploidy == 1 else {dosage: dosage for dosage in range(options.ploidy + 1)}
@@ -179,10 +179,10 @@ def _codes_of_numbers(inputs: Sequence[CallArray], options: CallOptions) -> _Num
         if any(np.any(array.calls == -1) for array in numbers) and not any(np.any(array.calls == 2) for array in inputs):
             centred, code = parameter("type", TableType.CENTRED.value), parameter("missing_code", "-1")
             raise InputError(f"{inputs[0].source}: -1 without a 2 may be a genotype ({centred}) or a missing call ({code}); say which")
-    return _Numbers(codes, (*_NO_CALL, *missing), kind)
+    return _NumberCoding(codes, (*_MISSING_NUMBERS, *missing), kind)
 
 
-def _reading(array: CallArray, options: CallOptions, numbers: _Numbers, warn: Warn) -> _Reading:
+def _reading(array: CallArray, options: CallOptions, numbers: _NumberCoding, warn: Warn) -> _Reading:
     """Decide how to read an array. Raises `InputError` for types and letters that are not calls, and for ambiguous letters."""
     calls = np.ma.getdata(array.calls)
     text = calls.dtype.kind in "SU" and calls.dtype.itemsize == np.dtype(f"{calls.dtype.kind}1").itemsize
@@ -192,27 +192,27 @@ def _reading(array: CallArray, options: CallOptions, numbers: _Numbers, warn: Wa
             f"{array.source}: an array of type {calls.dtype}; expected numbers (0, 1, 2), or letters of type S1, U1 or unsigned bytes"
         )
     if not text and not letters:
-        _check_of_numbers(array, options)
-        return _Reading(numbers.kind, "numbers", lambda block: _of_numbers(block, numbers))
+        _check_number_options(array, options)
+        return _Reading(numbers.kind, "numbers", lambda block: _decode_numbers(block, numbers))
     digits = text and not _has_letters(calls)
-    raw = raw_numbers(options.missing_codes) if digits else raw_letters(options.all_letters, options.missing_codes)
+    raw = raw_number_codes(options.missing_codes) if digits else raw_letter_codes(options.all_letters, options.missing_codes)
     if text:
         raw[0] = MISSING  # an empty cell
     if options.all_letters and not digits:
         return _Reading(Kind.LETTER, "letters", lambda block: raw[_bytes(block)])
-    seen = _seen(calls, raw)
+    seen = _seen_codes(calls, raw)
     coding = number_coding(seen, options, reads_alleles=False) if digits else letter_coding(seen, options)
     if coding.ambiguity is not None:
         raise InputError(f"{array.source}: {coding.ambiguity}")
     if coding.kind is Kind.ALLELE:
         raise InputError(f"{array.source}: numbers from 1 to 9 are not genotypes; expected 0, 1, 2")
-    if coding.assumed is not None:
-        warn(f"{array.source}: {coding.assumed}")
+    if coding.assumption is not None:
+        warn(f"{array.source}: {coding.assumption}")
     table = coding.codes[raw]
     return _Reading(coding.kind, "digits" if digits else "letters", lambda block: table[_bytes(block)])
 
 
-def _check_of_numbers(array: CallArray, options: CallOptions) -> None:
+def _check_number_options(array: CallArray, options: CallOptions) -> None:
     """Raise `InputError` for options that apply only to letters, including missing codes that are not numbers."""
     for name, is_set in (
         (parameter("all_letters"), options.all_letters),
@@ -225,10 +225,10 @@ def _check_of_numbers(array: CallArray, options: CallOptions) -> None:
             raise InputError(f"{array.source}: {parameter('missing_code')} {code!r} is not a number, but the calls are numbers")
 
 
-def _seen(calls: npt.NDArray[Any], raw: Codes) -> npt.NDArray[np.int64]:
+def _seen_codes(calls: npt.NDArray[Any], raw: Codes) -> npt.NDArray[np.int64]:
     """Return 1 for each raw code that occurs, 0 for the rest: int64[256]."""
     seen = np.zeros(256, dtype=bool)
-    rows = max(1, _LOOKED_AT // calls.shape[1])
+    rows = max(1, _EXAMINED_CALLS // calls.shape[1])
     for start in range(0, len(calls), rows):
         seen |= _sites.seen_codes(raw[_bytes(calls[start : start + rows])])
     return seen.astype(np.int64)
@@ -254,7 +254,7 @@ def _bytes(text: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     return text.view(np.uint8)
 
 
-def _of_numbers(block: npt.NDArray[Any], numbers: _Numbers) -> Codes:
+def _decode_numbers(block: npt.NDArray[Any], numbers: _NumberCoding) -> Codes:
     codes: Codes = np.full(block.shape, _sites.BAD, dtype=np.uint8)
     for value, code in numbers.codes.items():
         codes[block == value] = code
@@ -278,7 +278,7 @@ def _block(array: CallArray, reading: _Reading, ids: list[str]) -> Block:
             cell = calls[sample, start + site]
             raise InputError(
                 f"{array.source}: sample {sample + 1} ({ids[sample]!r}), site {start + site + 1}: {cell.item()!r} in an array of "
-                f"{reading.kind.value}; expected {_WORDS[reading.cells]}"
+                f"{reading.kind.value}; expected {_EXPECTED_CELLS[reading.cells]}"
             )
         return np.ascontiguousarray(codes)
 

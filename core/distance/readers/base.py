@@ -102,7 +102,7 @@ def combined_mask(before: npt.NDArray[np.bool_] | None, mask: npt.NDArray[np.boo
 class RowStore:
     """Stores rows of equal width: up to `limit` bytes in memory, the rest in a scratch file."""
 
-    _CHUNK = 1 << 20
+    _CHUNK_BYTES = 1 << 20
 
     def __init__(self, width: int, limit: int, scratch: MakeScratch) -> None:
         self.width = width
@@ -110,39 +110,39 @@ class RowStore:
         self._limit = limit
         self._scratch = scratch
         self._chunks: list[Codes] = []
-        self._filled = 0
+        self._filled_rows = 0
         self._file: BinaryIO | None = None
 
     def new_row(self) -> Codes:
         """Return a buffer for the next row, to be filled before the following row is requested."""
-        if not self._chunks or self._filled == len(self._chunks[-1]):
+        if not self._chunks or self._filled_rows == len(self._chunks[-1]):
             if self._file is not None:
                 self._flush()
             else:
-                rows = max(1, self._CHUNK // max(1, self.width))
+                rows = max(1, self._CHUNK_BYTES // max(1, self.width))
                 if self.nbytes + rows * self.width > self._limit and self._chunks:
                     self._file = self._scratch()
                     self._flush()
                 else:
                     self._chunks.append(np.empty((rows, self.width), dtype=np.uint8))
                     self.nbytes += rows * self.width
-            self._filled = 0
-        self._filled += 1
-        row: Codes = self._chunks[-1][self._filled - 1]
+            self._filled_rows = 0
+        self._filled_rows += 1
+        row: Codes = self._chunks[-1][self._filled_rows - 1]
         return row
 
     def _flush(self) -> None:
         """Write the chunks to the file, keeping the last chunk for reuse."""
         assert self._file is not None
         for number, chunk in enumerate(self._chunks):
-            self._file.write(chunk[: self._filled if number == len(self._chunks) - 1 else len(chunk)].tobytes())
+            self._file.write(chunk[: self._filled_rows if number == len(self._chunks) - 1 else len(chunk)].tobytes())
         del self._chunks[:-1]
         self.nbytes = self._chunks[-1].nbytes
 
-    def done(self) -> None:
+    def finish(self) -> None:
         """Finish the store after the last row."""
         if self._chunks:
-            self._chunks[-1] = self._chunks[-1][: self._filled]
+            self._chunks[-1] = self._chunks[-1][: self._filled_rows]
         if self._file is not None:
             self._flush()
             self._file.flush()

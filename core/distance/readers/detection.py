@@ -31,13 +31,13 @@ class CallFile:
     stream: bytes of the input
     source: name for messages
     path: path of the file; None if there is none, as for standard input
-    joins: whether the samples belong to the same set as the samples of the previous file
+    joins_previous: whether the samples belong to the same set as the samples of the previous file
     """
 
     stream: BinaryIO
     source: str
     path: str | None = None
-    joins: bool = False
+    joins_previous: bool = False
 
 
 class InputKind(Enum):
@@ -51,7 +51,7 @@ class InputKind(Enum):
 
 
 @dataclass(frozen=True)
-class _Known:
+class _DetectedInput:
     """An input whose kind is known.
 
     path: path of the file; None for standard input and open files
@@ -59,7 +59,7 @@ class _Known:
     kind: decides how the input is read
     format: file format detected from the content; None for a table
     stream: the decompressed file
-    joins: whether the input belongs to the same set as the previous one
+    joins_previous: whether the input belongs to the same set as the previous one
     plain: where a file holds the same bytes; None if the input had to be decompressed
     """
 
@@ -68,7 +68,7 @@ class _Known:
     kind: InputKind
     format: FileKind | None
     stream: BinaryIO
-    joins: bool
+    joins_previous: bool
     plain: PlainText | None
 
 
@@ -110,19 +110,19 @@ def _kind(first: bytes, source: str) -> tuple[FileKind | None, InputKind]:
     return None, InputKind.TABLE
 
 
-_TABLES = {".bim": ".bed", ".fam": ".bed", ".pvar": ".pgen", ".pvar.zst": ".pgen", ".psam": ".pgen"}
+_FILESET_SUFFIXES = {".bim": ".bed", ".fam": ".bed", ".pvar": ".pgen", ".pvar.zst": ".pgen", ".psam": ".pgen"}
 """Suffixes of the tables in PLINK filesets, each mapped to the suffix of the calls file that the table belongs to."""
 
 
 def fileset_path(path: str) -> str:
     """Return the .bed or .pgen of a PLINK fileset given as a prefix or as one of its other files. Any other path is returned unchanged."""
-    for table, calls in _TABLES.items():
+    for table, calls in _FILESET_SUFFIXES.items():
         if path.endswith(table):
             candidate = path.removesuffix(table) + calls
             return candidate if Path(candidate).is_file() else path
     if Path(path).exists() and not Path(path).is_dir():
         return path
-    return next((path + calls for calls in dict.fromkeys(_TABLES.values()) if Path(path + calls).is_file()), path)
+    return next((path + calls for calls in dict.fromkeys(_FILESET_SUFFIXES.values()) if Path(path + calls).is_file()), path)
 
 
 def fileset_files(path: str) -> list[str]:
@@ -136,7 +136,7 @@ def fileset_files(path: str) -> list[str]:
     return [path, calls, *map(str, tables)]
 
 
-def _look(file: CallFile) -> _Known:
+def _detect(file: CallFile) -> _DetectedInput:
     plain = plain_text(file.stream)
     first, unpacked = open_decompressed(file.stream, file.source)
     format, kind = _kind(first, file.source)
@@ -147,7 +147,7 @@ def _look(file: CallFile) -> _Known:
         with open(file.path, "rb") as raw:
             if raw.read(len(PLINK_MAGIC)) != PLINK_MAGIC:
                 raise InputError(f"{file.source}: a compressed {calls}; unpack it first")
-    return _Known(file.path, file.source, kind, format, unpacked, file.joins, plain)
+    return _DetectedInput(file.path, file.source, kind, format, unpacked, file.joins_previous, plain)
 
 
 def read_calls(
@@ -168,11 +168,11 @@ def read_calls(
     threads: threads for inputs that can be read in parallel
     """
     opened = iter(inputs)
-    first = _look(next(opened))
+    first = _detect(next(opened))
     _check_options(options, first)
-    others = (_alike(_look(file), first) for file in opened)
+    others = (_require_alike(_detect(file), first) for file in opened)
     if first.kind is InputKind.ALIGNMENT:
-        texts = (_alignment(known, files, warn) for known in chain([first], others))
+        texts = (_as_alignment(known, files, warn) for known in chain([first], others))
         return read_alignments(texts, options.all_letters, options.allow_duplicates, memory, files.scratch, threads)
     known = [first, *others]
     if first.kind is InputKind.FILESET:
@@ -182,31 +182,31 @@ def read_calls(
     if first.kind is InputKind.VARIANTS:
         from gpualign.core.distance.readers.vcf import read_variants
 
-        return read_variants([(_named(k, files), k.source) for k in known], options.allow_duplicates, memory, files.scratch)
+        return read_variants([(_path_for_library(k, files), k.source) for k in known], options.allow_duplicates, memory, files.scratch)
     return read_tables([(k.stream, k.source) for k in known], options, memory, files.scratch, warn)
 
 
-def _alignment(known: _Known, files: ScratchFiles, warn: Callable[[str], None]) -> AlignmentText:
+def _as_alignment(known: _DetectedInput, files: ScratchFiles, warn: Callable[[str], None]) -> AlignmentText:
     """Return an alignment in any format as FASTA text."""
     if known.format is FileKind.FASTA:
-        return AlignmentText(known.stream, known.source, known.plain, known.joins)
+        return AlignmentText(known.stream, known.source, known.plain, known.joins_previous)
     from gpualign.core.distance.readers.alignment_formats import as_fasta
 
     assert known.format is not None
-    return AlignmentText(as_fasta(known.stream, known.format, known.source, files.scratch, warn), known.source, None, known.joins)
+    return AlignmentText(as_fasta(known.stream, known.format, known.source, files.scratch, warn), known.source, None, known.joins_previous)
 
 
-def _alike(other: _Known, first: _Known) -> _Known:
+def _require_alike(other: _DetectedInput, first: _DetectedInput) -> _DetectedInput:
     """Return `other`. Raises `InputError` for inputs that cannot be read together."""
-    inputs = "files of a list" if other.joins else "two inputs"
+    inputs = "files of a list" if other.joins_previous else "two inputs"
     if other.kind is not first.kind:
         raise InputError(f"{other.source} is {other.kind.value}, {first.source} is {first.kind.value}; {inputs} must be of one kind")
-    if other.joins and other.kind is not InputKind.ALIGNMENT:
+    if other.joins_previous and other.kind is not InputKind.ALIGNMENT:
         raise InputError(f"{other.source} is {other.kind.value}; a list of several files can only name alignments: join other files first")
     return other
 
 
-def _check_options(options: CallOptions, file: _Known) -> None:
+def _check_options(options: CallOptions, file: _DetectedInput) -> None:
     """Raise `InputError` for options that do not apply to this kind of input, or that contradict each other."""
     types = {one: parameter("type", one.value) for one in (TableType.ALLELES, TableType.CENTRED, TableType.ABH)}
     for_tables = {
@@ -230,7 +230,7 @@ def _check_options(options: CallOptions, file: _Known) -> None:
     options.check()
 
 
-def _named(known: _Known, files: ScratchFiles) -> str:
+def _path_for_library(known: _DetectedInput, files: ScratchFiles) -> str:
     """Return a path for a library that opens files itself and handles only gzip. Input compressed any other way, or readable only once, is
     first copied to a scratch file."""
     path = known.path

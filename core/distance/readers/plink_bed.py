@@ -23,20 +23,20 @@ from gpualign.core.distance.readers.base import Block, DenseSource
 from gpualign.core.distance.readers.plink_fileset import (
     SITE_MAJOR,
     Site,
+    mark_founders,
     names_of,
     positions_of,
     split_at_blanks,
     swap_back,
     swapped_sites,
-    with_founders,
 )
 from gpualign.core.sequences.ids import unique_ids
 
-_SAMPLES = 4  # samples per byte
+_SAMPLES_PER_BYTE = 4  # samples per byte
 
 
-_COLUMNS = 6
-_TITLES = frozenset(("FID", "IID", "FAMILY", "CHR", "CHROM", "CHROMOSOME"))
+_COLUMN_COUNT = 6
+_HEADER_TITLES = frozenset(("FID", "IID", "FAMILY", "CHR", "CHROM", "CHROMOSOME"))
 
 
 def _columns(path: Path) -> list[list[str]]:
@@ -51,11 +51,11 @@ def _columns(path: Path) -> list[list[str]]:
                 cells = split_at_blanks(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
                 if not cells:
                     continue
-                if cells[0].startswith("#") or cells[0].upper() in _TITLES:
+                if cells[0].startswith("#") or cells[0].upper() in _HEADER_TITLES:
                     raise InputError(f"{path}: line {number} begins with {cells[0]!r}; this file has neither titles nor comments")
-                if len(cells) != _COLUMNS and not _is_person(cells):
-                    raise InputError(f"{path}: line {number} has {len(cells)} columns; expected {_COLUMNS}")
-                rows.append(cells[:_COLUMNS])
+                if len(cells) != _COLUMN_COUNT and not _is_person(cells):
+                    raise InputError(f"{path}: line {number} has {len(cells)} columns; expected {_COLUMN_COUNT}")
+                rows.append(cells[:_COLUMN_COUNT])
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; it belongs to {path.with_suffix('.bed')}") from None
     return rows
@@ -63,7 +63,7 @@ def _columns(path: Path) -> list[list[str]]:
 
 def _is_person(cells: Sequence[str]) -> bool:
     """Return whether a .fam line describes an individual with no phenotype or several: no parents are named, and the sex is valid."""
-    return len(cells) >= _COLUMNS - 1 and cells[1] != "0" and cells[2:4] == ["0", "0"] and cells[4] in ("0", "1", "2")
+    return len(cells) >= _COLUMN_COUNT - 1 and cells[1] != "0" and cells[2:4] == ["0", "0"] and cells[4] in ("0", "1", "2")
 
 
 class _Fileset:
@@ -101,12 +101,12 @@ class _Fileset:
         def read(start: int, stop: int, workers: ThreadPool) -> Codes:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
             packed = np.ascontiguousarray(self._packed[start:stop])
-            if (used := len(codes) % _SAMPLES) and (packed[:, -1] >> 2 * used).any():
+            if (used := len(codes) % _SAMPLES_PER_BYTE) and (packed[:, -1] >> 2 * used).any():
                 raise InputError(f"{self.path}: calls after those of the last of {len(codes):,} samples; its .fam has too few lines")
-            samples = -(-len(codes) // (_SAMPLES * workers.threads)) * _SAMPLES
+            samples = -(-len(codes) // (_SAMPLES_PER_BYTE * workers.threads)) * _SAMPLES_PER_BYTE
 
             def decode(first: int) -> None:
-                _sites.decode_bed(packed, first // _SAMPLES, codes[first : first + samples])
+                _sites.decode_bed(packed, first // _SAMPLES_PER_BYTE, codes[first : first + samples])
 
             workers.map(decode, range(0, len(codes), samples))
             if swapped is not None:
@@ -127,5 +127,5 @@ def read_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bo
     ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]
     blocks = [f.block(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
     first = filesets[0]
-    samples = make_samples(*ids) if nonfounders else with_founders(make_samples(*ids), [f.parents for f in filesets])
+    samples = make_samples(*ids) if nonfounders else mark_founders(make_samples(*ids), [f.parents for f in filesets])
     return DenseSource(samples, Kind.GENOTYPE, len(first.sites), blocks, positions=first.positions)

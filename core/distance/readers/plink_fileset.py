@@ -21,10 +21,10 @@ SITE_MAJOR = 1
 
 _POSITION = re.compile("-?[0-9]{1,18}")
 
-_UNKNOWN = frozenset("0.")
+_UNKNOWN_ALLELES = frozenset("0.")
 """Names for an allele that no sample has."""
 
-_NO_PARENT = frozenset(("", "0"))
+_NO_PARENT_IDS = frozenset(("", "0"))
 
 Site: TypeAlias = tuple[str, ...]
 """Chromosome, position, alleles."""
@@ -54,12 +54,12 @@ def names_of(people: Sequence[tuple[str, str]]) -> list[str]:
     )
 
 
-def with_founders(samples: Samples, parents: Sequence[Sequence[tuple[str, str]]]) -> Samples:
+def mark_founders(samples: Samples, parents: Sequence[Sequence[tuple[str, str]]]) -> Samples:
     """Return the samples with founders marked as in PLINK: a founder has neither parent named, whether or not the parents are in the file.
 
     parents: for each fileset, (father, mother) for each sample; "0" or "" if unknown
     """
-    founders = np.array([all(parent in _NO_PARENT for parent in both) for some in parents for both in some], dtype=np.bool_)
+    founders = np.array([all(parent in _NO_PARENT_IDS for parent in both) for some in parents for both in some], dtype=np.bool_)
     return samples if founders.all() else replace(samples, founders=founders)
 
 
@@ -85,9 +85,9 @@ def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
         raise InputError(f"{other.path}: {len(other.sites):,} sites, {one.path} has {len(one.sites):,}; sites must be the same")
     out = np.zeros(len(one.sites), dtype=bool)
     for k, (a, b) in enumerate(zip(one.sites, other.sites, strict=True)):
-        if a == b or (a[:2] == b[:2] and len(a) == len(b) == 4 and _fit(a[2:], b[2:])):
+        if a == b or (a[:2] == b[:2] and len(a) == len(b) == 4 and _are_same_alleles(a[2:], b[2:])):
             continue
-        if a[:2] != b[:2] or not len(a) == len(b) == 4 or not _fit(a[2:], b[:1:-1]):
+        if a[:2] != b[:2] or not len(a) == len(b) == 4 or not _are_same_alleles(a[2:], b[:1:-1]):
             raise InputError(
                 f"{other.path}: site {k + 1} is {' '.join(b)}, in {one.path} it is {' '.join(a)}; sites and alleles must be the same"
             )
@@ -95,10 +95,14 @@ def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
     return out if out.any() else None
 
 
-def _fit(some: Site, others: Site) -> bool:
+def _are_same_alleles(some: Site, others: Site) -> bool:
     """Return whether two allele pairs can be the same in this order. An unknown allele may be any but the other allele in its pair."""
-    merged = [b if a in _UNKNOWN else a for a, b in zip(some, others, strict=True) if a == b or a in _UNKNOWN or b in _UNKNOWN]
-    known = [allele for allele in merged if allele not in _UNKNOWN]
+    merged = [
+        b if a in _UNKNOWN_ALLELES else a
+        for a, b in zip(some, others, strict=True)
+        if a == b or a in _UNKNOWN_ALLELES or b in _UNKNOWN_ALLELES
+    ]
+    known = [allele for allele in merged if allele not in _UNKNOWN_ALLELES]
     return len(merged) == len(some) and len(set(known)) == len(known)
 
 

@@ -23,19 +23,19 @@ from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.readers.base import Block, DenseSource
 from gpualign.core.distance.readers.plink_fileset import (
     Site,
+    mark_founders,
     names_of,
     positions_of,
     split_at_blanks,
     swap_back,
     swapped_sites,
-    with_founders,
 )
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.sequences.ids import unique_ids
 
 _HEADER = struct.Struct("<3xII")  # the mode, variants and samples
-_OPTIONAL = ("FID", "PAT", "MAT")
-_CELLS = 1 << 20
+_OPTIONAL_COLUMNS = ("FID", "PAT", "MAT")
+_CALLS_PER_READ = 1 << 20
 """Number of calls read at a time, so that they are still in cache when they are transposed into sample rows."""
 
 
@@ -68,7 +68,7 @@ def _columns(path: Path, pgen: Path, selected: Sequence[str], unnamed: dict[int,
             names = split_at_blanks(line[1:])
             places = [names.index(name) if name in names else -1 for name in selected]
             min_cells = max(places) + 1
-            lacking = [name for name, place in zip(selected, places, strict=True) if place < 0 and name not in _OPTIONAL]
+            lacking = [name for name, place in zip(selected, places, strict=True) if place < 0 and name not in _OPTIONAL_COLUMNS]
             if lacking:
                 raise InputError(f"{path}: line {number} has no column {lacking[0]}; the columns are {', '.join(names)}")
             continue
@@ -140,7 +140,7 @@ class _Fileset:
 
         def read(start: int, stop: int, workers: ThreadPool) -> Codes:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
-            step = max(1, _CELLS // len(self.ids))
+            step = max(1, _CALLS_PER_READ // len(self.ids))
             # A reader belongs to one thread, so each thread opens the file itself.
             shares = [(first, min(stop, first + step)) for first in range(start, stop, step)]
             lots = [shares[k :: workers.threads] for k in range(workers.threads)]
@@ -187,5 +187,5 @@ def read_pgen_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounder
     ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]
     blocks = [f.block(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
     first = filesets[0]
-    samples = make_samples(*ids) if nonfounders else with_founders(make_samples(*ids), [f.parents for f in filesets])
+    samples = make_samples(*ids) if nonfounders else mark_founders(make_samples(*ids), [f.parents for f in filesets])
     return DenseSource(samples, Kind.GENOTYPE, len(first.sites), blocks, positions=first.positions)

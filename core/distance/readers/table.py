@@ -16,10 +16,17 @@ from gpualign.core.distance.readers.base import Block, DenseSource
 from gpualign.core.distance.readers.table_cells import CellType, Storage, numbers_of_codes
 from gpualign.core.distance.readers.table_rows import TableReader, TableRows
 from gpualign.core.distance.tables.alleles import CELL_BYTES, AlleleCells, advise_missing, describe_genotypes
-from gpualign.core.distance.tables.codings import MINUS_ONE, Coding, alleles_assumed, describe_ambiguous, letter_coding, number_coding
-from gpualign.core.distance.tables.columns import describe_left_out, describe_rows_left_out
+from gpualign.core.distance.tables.codings import (
+    MINUS_ONE,
+    Coding,
+    assumed_alleles_note,
+    describe_ambiguity_letters,
+    letter_coding,
+    number_coding,
+)
+from gpualign.core.distance.tables.columns import describe_columns_left_out, describe_rows_left_out
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.distance.tables.outliers import ROWS_LOOKED_AT, describe_outliers
+from gpualign.core.distance.tables.outliers import EXAMINED_ROWS, describe_outliers
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.sequences.ids import unique_ids
@@ -41,16 +48,16 @@ def read_tables(inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, me
     alleles = AlleleCells(options.missing_codes)
     readers = [TableReader(open_delimited(stream, source), options, alleles) for stream, source in inputs]
     automatic = options.type is TableType.AUTO and not options.all_letters and options.ploidy is None
-    of_alleles = options.type is TableType.ALLELES or (automatic and any(reader.is_of_alleles for reader in readers))
+    holds_alleles = options.type is TableType.ALLELES or (automatic and any(reader.holds_alleles for reader in readers))
     storage = Storage(memory // len(inputs), scratch)
-    tables = [reader.read(of_alleles, storage) for reader in readers]
+    tables = [reader.read(holds_alleles, storage) for reader in readers]
     transpose = any(table.plan.options.transpose for table in tables)
     _check_sites(tables, transpose)
     kind, decode = _meaning(tables, alleles, warn)
     for table in tables:
-        _report(table, warn)
-        if kind is Kind.ALLELE and table.cells is CellType.ALLELES:
-            _report_outliers(table, transpose, warn)
+        _warn_about_ignored_parts(table, warn)
+        if kind is Kind.ALLELE and table.cell_type is CellType.ALLELES:
+            _warn_about_outliers(table, transpose, warn)
     ids = [unique_ids(t.column_ids if transpose else t.row_ids, t.source, options.allow_duplicates) for t in tables]
     blocks = [_block(table, kind, decode, transpose) for table in tables]
     held = sum(table.store.nbytes for table in tables)
@@ -74,17 +81,17 @@ def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> t
 
     Raises `InputError` if the tables do not determine the meaning.
     """
-    known = [table for table in tables if table.cells is not None]
+    known = [table for table in tables if table.cell_type is not None]
     for table in known[1:]:
-        if (table.cells is CellType.LETTERS) is not (known[0].cells is CellType.LETTERS):
-            raise InputError(f"{table.source} holds {_name(table)}, {known[0].source} {_name(known[0])}")
-    options = next((table.plan.options for table in tables if table.plan.export), tables[0].plan.options)
-    if any(table.cells is CellType.ALLELES for table in known):
+        if (table.cell_type is CellType.LETTERS) is not (known[0].cell_type is CellType.LETTERS):
+            raise InputError(f"{table.source} holds {_cell_type_name(table)}, {known[0].source} {_cell_type_name(known[0])}")
+    options = next((table.plan.options for table in tables if table.plan.export_suffix), tables[0].plan.options)
+    if any(table.cell_type is CellType.ALLELES for table in known):
         _check_alleles(known, options, alleles, any(table.plan.options.transpose for table in tables))
         if options.type is TableType.AUTO:
-            warn(f"{tables[0].source}: {alleles_assumed()}")
+            warn(f"{tables[0].source}: {assumed_alleles_note()}")
         return Kind.ALLELE, None
-    letters = any(table.cells is CellType.LETTERS for table in known)
+    letters = any(table.cell_type is CellType.LETTERS for table in known)
     if letters and options.all_letters:
         return Kind.LETTER, None
 
@@ -99,29 +106,33 @@ def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> t
     if coding.ambiguity is not None:
         at_fault = next((table for table in tables if coding_of([table]).ambiguity == coding.ambiguity), tables[0])
         raise InputError(f"{at_fault.source}: {coding.ambiguity}")
-    _refuse_others(tables, coding, options)
-    if coding.assumed is not None:
-        reason = next((table for table in tables if coding_of([table]).assumed == coding.assumed), tables[0])
-        warn(f"{reason.source}: {coding.assumed}")
+    _refuse_non_calls(tables, coding, options)
+    if coding.assumption is not None:
+        reason = next((table for table in tables if coding_of([table]).assumption == coding.assumption), tables[0])
+        warn(f"{reason.source}: {coding.assumption}")
     for table in tables:
-        if coding.kind is Kind.NUCLEOTIDE and options.type is TableType.AUTO and (report := describe_ambiguous(table.counts)) is not None:
+        if (
+            coding.kind is Kind.NUCLEOTIDE
+            and options.type is TableType.AUTO
+            and (report := describe_ambiguity_letters(table.counts)) is not None
+        ):
             warn(f"{table.source}: {report}")
     seen = np.flatnonzero(sum(table.counts for table in tables))
     return coding.kind, None if (coding.codes[seen] == seen).all() else coding.codes
 
 
-def _name(table: TableRows) -> str:
+def _cell_type_name(table: TableRows) -> str:
     """Return the name of a table's cells, for use in messages."""
-    assert table.cells is not None
-    return table.cells.value
+    assert table.cell_type is not None
+    return table.cell_type.value
 
 
 def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: AlleleCells, transpose: bool) -> None:
     """Raise `InputError` if numbers might not be alleles."""
     if options.type is TableType.ALLELES or any(table.is_typing_scheme for table in tables):
         return
-    first = next((table.first[0] for table in tables if table.cells is CellType.ALLELES and table.first), None)
-    if alleles.are_rare and first is not None:
+    first = next((table.first_places[0] for table in tables if table.cell_type is CellType.ALLELES and table.first_places), None)
+    if alleles.above_2_are_rare and first is not None:
         say, leave, number = parameter("type", TableType.ALLELES.value), parameter("ignore_columns"), first.rsplit("'", 2)[1]
         raise InputError(
             f"{first} in a table of genotypes; expected 0, 1, 2; {advise_missing(number)}; {leave} leaves out columns that are not sites;"
@@ -129,54 +140,54 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
         )
     if alleles.ambiguity is not None:
         raise InputError(f"{tables[0].source}: {alleles.ambiguity}")
-    if alleles.zeros and not alleles.has_allele_spelling:
-        for table in (one for one in tables if one.cells is CellType.ALLELES):
+    if alleles.zero_count and not alleles.has_allele_spelling:
+        for table in (one for one in tables if one.cell_type is CellType.ALLELES):
             if (problem := describe_genotypes(*_some_loci(table, transpose), transpose)) is not None:
                 raise InputError(f"{table.source}: {problem}")
 
 
-def _refuse_others(tables: Sequence[TableRows], coding: Coding, options: CallOptions) -> None:
+def _refuse_non_calls(tables: Sequence[TableRows], coding: Coding, options: CallOptions) -> None:
     """Raise `InputError` for the first cell that is not a call under this coding."""
     for table in tables:
         bad = [raw for raw in np.flatnonzero(table.counts).tolist() if coding.codes[raw] == _sites.BAD]
         if not bad:
             continue
-        raw, numbers = bad[0], table.cells is CellType.NUMBERS
-        shown = _spelled(raw, numbers)
-        allowed = [_spelled(one, True) for one in (MINUS_ONE, *range(10)) if coding.codes[one] not in (_sites.BAD, MISSING)]
+        raw, numbers = bad[0], table.cell_type is CellType.NUMBERS
+        shown = _spelling(raw, numbers)
+        allowed = [_spelling(one, True) for one in (MINUS_ONE, *range(10)) if coding.codes[one] not in (_sites.BAD, MISSING)]
         expected = ", ".join(allowed) if numbers else "A, H, B"
         says = options.type is not TableType.AUTO or options.ploidy is not None
         others = f"; alleles are read with {parameter('type', 'alleles')}, dosages of polyploids with {parameter('ploidy')}"
         advice = f"; {advise_missing(shown)}{'' if says or not numbers else others}"
-        place = table.first.get(raw, table.source)
+        place = table.first_places.get(raw, table.source)
         what = f"{shown!r} in a table of {coding.kind.value}"
         raise InputError(f"{place}: {what}; expected {expected}{advice}")
 
 
-def _spelled(raw: int, number: bool) -> str:
+def _spelling(raw: int, number: bool) -> str:
     """Return a raw code as written in cells."""
     if number:
         return "-1" if raw == MINUS_ONE else str(raw)
     return NUCLEOTIDES[raw] if raw < len(NUCLEOTIDES) else chr(raw)
 
 
-def _report(table: TableRows, warn: Warn) -> None:
+def _warn_about_ignored_parts(table: TableRows, warn: Warn) -> None:
     """Warn about the parts of a table that are not read."""
     columns, corner = table.plan.columns, table.plan.corner
     if corner:
         transpose = parameter("transpose")
         warn(f"{table.source}: rows are read as samples, although the first cell is {corner!r}; {transpose} reads columns as samples")
-    if columns.left_out:
-        warn(f"{table.source}: {describe_left_out(columns.left_out, table.plan.options.transpose)}")
-    if table.rows_left_out:
-        warn(f"{table.source}: {describe_rows_left_out(table.rows_left_out)}")
-    empty = [(columns.untitled, "column"), (table.empty_rows, "row")]
+    if columns.ignored_titles:
+        warn(f"{table.source}: {describe_columns_left_out(columns.ignored_titles, table.plan.options.transpose)}")
+    if table.ignored_row_titles:
+        warn(f"{table.source}: {describe_rows_left_out(table.ignored_row_titles)}")
+    empty = [(columns.untitled_count, "column"), (table.empty_row_count, "row")]
     if any(count for count, _ in empty):
         counted = " and ".join(f"{count:,} empty {what}{'s'[: count != 1]}" for count, what in empty if count)
         warn(f"{table.source}: {counted} left out")
 
 
-def _report_outliers(table: TableRows, transpose: bool, warn: Warn) -> None:
+def _warn_about_outliers(table: TableRows, transpose: bool, warn: Warn) -> None:
     """Warn about loci that are unlike the rest."""
     numbers, titles = _some_loci(table, transpose)
     if (report := describe_outliers(numbers, titles, transpose)) is not None:
@@ -186,14 +197,14 @@ def _report_outliers(table: TableRows, transpose: bool, warn: Warn) -> None:
 def _some_loci(table: TableRows, transpose: bool) -> tuple[npt.NDArray[np.uint32], Sequence[str]]:
     """Return the allele numbers for the first samples, uint32[samples][loci], and the locus names."""
     if transpose:
-        loci, samples = len(table.row_ids), min(len(table.column_ids), ROWS_LOOKED_AT)
+        loci, samples = len(table.row_ids), min(len(table.column_ids), EXAMINED_ROWS)
         return table.store.columns(0, CELL_BYTES * samples).view(np.uint32)[:loci].T, table.row_ids
-    return table.store.rows(0, ROWS_LOOKED_AT).view(np.uint32), table.column_ids
+    return table.store.rows(0, EXAMINED_ROWS).view(np.uint32), table.column_ids
 
 
 def _block(table: TableRows, kind: Kind, decode: Codes | None, transpose: bool) -> Block:
     store = table.store
-    of_numbers = table.cells is CellType.ALLELES
+    of_numbers = table.cell_type is CellType.ALLELES
     dtype: np.dtype[Any] = np.dtype(np.uint32 if of_numbers else np.uint8)
 
     def read(start: int, stop: int, _: object) -> Calls:

@@ -19,18 +19,25 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.readers.base import RowStore
-from gpualign.core.distance.tables.alleles import CELL_BYTES, NO_ALLELE, AlleleCells, advise_missing, describe_no_allele, look_for_alleles
-from gpualign.core.distance.tables.codings import MINUS_ONE, raw_letters, raw_numbers
+from gpualign.core.distance.tables.alleles import (
+    CELL_BYTES,
+    NO_ALLELE,
+    AlleleCells,
+    advise_missing,
+    describe_no_allele,
+    find_allele_evidence,
+)
+from gpualign.core.distance.tables.codings import MINUS_ONE, raw_letter_codes, raw_number_codes
 from gpualign.core.distance.tables.columns import Columns
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.files.quoting import text_of
 from gpualign.core.files.scratch import MakeScratch
 
-_GENOTYPE = r"[0-9]+[/|][0-9]+|[A-Za-z][/|][A-Za-z]|[ACGT]{2,8}|[AB]{2}|[lmnphk]{2}x?[lmnphk]{0,2}"
+_LONG_GENOTYPE = r"[0-9]+[/|][0-9]+|[A-Za-z][/|][A-Za-z]|[ACGT]{2,8}|[AB]{2}|[lmnphk]{2}x?[lmnphk]{0,2}"
 """Genotypes with several letters or numbers, as written by HapMap, GWASpoly and JoinMap."""
 _MISSING_WORDS = "empty, ., -, ?, N, NA, -1 or -9"
-_CELLS_SHOWN = 20
-_LOOKED_AT = 1 << 20
+_MAX_CELL_CHARS = 20
+_EXAMINED_BYTES = 1 << 20
 """Bytes of rows examined at a time."""
 
 
@@ -51,10 +58,10 @@ class TablePlan:
     first_line: number of the first line with cells
     columns: plan for the columns
     options: how the table is read; for PLINK exports, as their format requires
-    headed: whether the first line is certainly a header
+    has_header: whether the first line is certainly a header
     is_typing_scheme: whether the titles belong to a typing scheme, whose tables hold alleles
-    beyond: whether the first lines have numbers that no genotype has
-    export: ".raw" or ".traw" if PLINK wrote the table, else None
+    has_numbers_above_2: whether the first lines have numbers that no genotype has
+    export_suffix: ".raw" or ".traw" if PLINK wrote the table, else None
     corner: first cell of the table if it suggests that rows are sites although they are read as samples; else empty
     """
 
@@ -63,19 +70,19 @@ class TablePlan:
     first_line: int
     columns: Columns
     options: CallOptions
-    headed: bool
+    has_header: bool
     is_typing_scheme: bool = False
-    beyond: bool = False
-    export: str | None = None
+    has_numbers_above_2: bool = False
+    export_suffix: str | None = None
     corner: str = ""
 
     @property
-    def row(self) -> str:
+    def row_word(self) -> str:
         """Word for a row in messages."""
         return "site" if self.options.transpose else "sample"
 
     @property
-    def column(self) -> str:
+    def column_word(self) -> str:
         """Word for a column in messages."""
         return "sample" if self.options.transpose else "site"
 
@@ -91,7 +98,7 @@ class Storage:
     limit: int
     scratch: MakeScratch
 
-    def rows_of(self, width: int) -> RowStore:
+    def make_store(self, width: int) -> RowStore:
         """Return a store for rows of `width` bytes each."""
         return RowStore(width, self.limit, self.scratch)
 
@@ -99,16 +106,16 @@ class Storage:
 class TableCells:
     """Reads the cells of one table.
 
-    cells: type of the cells; None until a call reveals the type
+    cell_type: type of the cells; None until a call reveals the type
     store: one row of raw codes or allele numbers per table row
-    first: where each raw code first occurs, for messages; for alleles, key 0 locates the first number that no genotype has
+    first_places: where each raw code first occurs, for messages; for alleles, key 0 locates the first number that no genotype has
     """
 
-    def __init__(self, plan: TablePlan, alleles: AlleleCells, of_alleles: bool, storage: Storage) -> None:
+    def __init__(self, plan: TablePlan, alleles: AlleleCells, holds_alleles: bool, storage: Storage) -> None:
         """Take the table's plan.
 
         alleles: reads cells that are alleles
-        of_alleles: whether all cells are alleles
+        holds_alleles: whether all cells are alleles
         storage: creates row stores
         """
         self._plan = plan
@@ -117,32 +124,32 @@ class TableCells:
         self._alleles = alleles
         self._storage = storage
         self._width = len(plan.columns.actions) or len(plan.columns.titles)
-        self._rows = 0
-        self._calls: _sites.CallParser | None = None
-        self._parser: _sites.AlleleParser | None = None
+        self._row_count = 0
+        self._call_parser: _sites.CallParser | None = None
+        self._allele_parser: _sites.AlleleParser | None = None
         self._decimals: list[_sites.Decimals] = []
-        if of_alleles:
+        if holds_alleles:
             self._read_alleles()
-        self.cells: CellType | None = CellType.ALLELES if of_alleles else None
-        self.store = storage.rows_of(len(plan.columns.titles) * (CELL_BYTES if of_alleles else 1))
-        self.first: dict[int, str] = {}
+        self.cell_type: CellType | None = CellType.ALLELES if holds_alleles else None
+        self.store = storage.make_store(len(plan.columns.titles) * (CELL_BYTES if holds_alleles else 1))
+        self.first_places: dict[int, str] = {}
 
     @property
     def counts(self) -> npt.NDArray[np.int64]:
         """Number of occurrences of each raw code, int64[256]."""
-        return np.array(self._calls.counts if self._calls else [0] * 256, dtype=np.int64)
+        return np.array(self._call_parser.counts if self._call_parser else [0] * 256, dtype=np.int64)
 
     def numbers(self, rows: int) -> npt.NDArray[np.uint32]:
         """Return the numbers in the first rows, uint32[rows][columns]; 0 for cells that are not numbers."""
-        if self.cells is CellType.ALLELES:
+        if self.cell_type is CellType.ALLELES:
             numbers = self.store.rows(0, rows).view(np.uint32)
             return np.where(numbers == NO_ALLELE, 0, numbers)
         codes = self.store.rows(0, rows)
         return np.where(codes > 9, 0, codes).astype(np.uint32)
 
-    def decide(self, cells: Sequence[str]) -> None:
+    def decide_type(self, cells: Sequence[str]) -> None:
         """If not yet known, decide from the first call among the cells after an id whether the table holds numbers or letters."""
-        if self.cells is not None:
+        if self.cell_type is not None:
             return
         actions, missing = self._columns.actions, self._options.missing_codes
         for column, cell in enumerate(cells):
@@ -150,85 +157,85 @@ class TableCells:
                 continue
             if re.fullmatch(r"(?:[0-9]|-1)(?:[.,]00?)?", cell):
                 if self._options.all_letters:
-                    raise self._no_letters()
-                self.cells = CellType.NUMBERS
-            elif len(cell) == 1 and cell.isalpha() and cell not in ("NnXxIi" if self._plan.beyond else "Nn"):
-                self.cells = CellType.LETTERS
-            if self.cells is not None:
-                self._calls = self._call_parser()
+                    raise self._no_letters_error()
+                self.cell_type = CellType.NUMBERS
+            elif len(cell) == 1 and cell.isalpha() and cell not in ("NnXxIi" if self._plan.has_numbers_above_2 else "Nn"):
+                self.cell_type = CellType.LETTERS
+            if self.cell_type is not None:
+                self._call_parser = self._make_call_parser()
                 return
 
-    def _call_parser(self) -> _sites.CallParser:
+    def _make_call_parser(self) -> _sites.CallParser:
         options = self._options
-        letters = self.cells is CellType.LETTERS
-        table = raw_letters(options.all_letters, options.missing_codes) if letters else raw_numbers(options.missing_codes)
+        letters = self.cell_type is CellType.LETTERS
+        table = raw_letter_codes(options.all_letters, options.missing_codes) if letters else raw_number_codes(options.missing_codes)
         parser = _sites.CallParser(self._plan.delimiter, table, self._columns.actions, list(options.missing_codes))
         self._decimals.append(parser.decimals)
         return parser
 
     def _read_alleles(self) -> None:
-        self._parser = self._alleles.parser(self._plan.delimiter, self._columns.actions)
-        self._decimals.append(self._parser.decimals)
+        self._allele_parser = self._alleles.make_parser(self._plan.delimiter, self._columns.actions)
+        self._decimals.append(self._allele_parser.decimals)
 
-    def add(self, line: bytes, start: int, number: int, name: str) -> None:
+    def add(self, line: bytes, start: int, line_number: int, name: str) -> None:
         """Read the cells of a line after its first delimiter.
 
         Raises `InputError` for ragged rows and for cells that are not calls.
 
         start: offset of the first delimiter, bytes; -1 if there is none
-        number: line number, for messages
+        line_number: line number, for messages
         name: row id, for messages
         """
-        self._rows += 1
-        if self.cells is None and start >= 0:
-            self.decide(cells_of(line[start + 1 :], self._plan.delimiter))
-        if self.cells is CellType.ALLELES:
-            self._add_alleles(line, start, number, name)
+        self._row_count += 1
+        if self.cell_type is None and start >= 0:
+            self.decide_type(cells_of(line[start + 1 :], self._plan.delimiter))
+        if self.cell_type is CellType.ALLELES:
+            self._add_alleles(line, start, line_number, name)
             return
         row = self.store.new_row()
-        if self._calls is None:
-            self._calls = self._call_parser()
-        cells, bad, fresh = self._calls.parse(line, start + 1, row) if start >= 0 else (0, -1, False)
+        if self._call_parser is None:
+            self._call_parser = self._make_call_parser()
+        cells, bad, fresh = self._call_parser.parse(line, start + 1, row) if start >= 0 else (0, -1, False)
         if cells == self._width and bad < 0 and not fresh:
             return
         if bad >= 0 and self._is_allele(line, bad):
             self._become_alleles()
-            self._add_alleles(line, start, number, name)
+            self._add_alleles(line, start, line_number, name)
             return
-        self._check(line, number, name, cells, bad)
-        for code in np.flatnonzero(self._calls.counts).tolist():
-            if code not in self.first:
-                self.first[code] = self._place(number, name, int(np.flatnonzero(row == code)[0]))
+        self._check(line, line_number, name, cells, bad)
+        for code in np.flatnonzero(self._call_parser.counts).tolist():
+            if code not in self.first_places:
+                self.first_places[code] = self._describe_place(line_number, name, int(np.flatnonzero(row == code)[0]))
 
-    def _add_alleles(self, line: bytes, start: int, number: int, name: str) -> None:
+    def _add_alleles(self, line: bytes, start: int, line_number: int, name: str) -> None:
         row, columns = self.store.new_row().view(np.uint32), self._columns
-        assert self._parser is not None
-        cells, bad, place = 0, -1, -1
+        assert self._allele_parser is not None
+        cells, bad, index = 0, -1, -1
         if start >= 0:
-            cells, bad, place = self._alleles.parse(self._parser, line, start + 1, self._plan.delimiter, columns.actions, row)
-        self._check(line, number, name, cells, bad if place < 0 else columns.number_of(place))
-        if not self.first:
-            places = np.flatnonzero((row > 2) & (row != NO_ALLELE))
-            if len(places):
-                self.first[0] = f"{self._place(number, name, int(places[0]))}: {str(row[places[0]])!r}"
+            cells, bad, index = self._alleles.parse(self._allele_parser, line, start + 1, self._plan.delimiter, columns.actions, row)
+        self._check(line, line_number, name, cells, bad if index < 0 else columns.column_number(index))
+        if not self.first_places:
+            indices = np.flatnonzero((row > 2) & (row != NO_ALLELE))
+            if len(indices):
+                self.first_places[0] = f"{self._describe_place(line_number, name, int(indices[0]))}: {str(row[indices[0]])!r}"
 
     def _is_allele(self, line: bytes, column: int) -> bool:
         """Return whether a cell that is not a call shows that the table holds alleles."""
         options = self._options
-        if self.cells is CellType.LETTERS or options.type is not TableType.AUTO or options.ploidy is not None or options.all_letters:
+        if self.cell_type is CellType.LETTERS or options.type is not TableType.AUTO or options.ploidy is not None or options.all_letters:
             return False
         cell = cells_of(line, self._plan.delimiter)[column + 1]
-        if (self._plan.is_typing_scheme or self._plan.beyond) and self._alleles.could_be_allele(cell):
+        if (self._plan.is_typing_scheme or self._plan.has_numbers_above_2) and self._alleles.could_be_allele(cell):
             return True
-        look = look_for_alleles([[cell]])
-        self._alleles.has_allele_spelling = self._alleles.has_allele_spelling or look.has_allele_spelling
-        return look.proven
+        evidence = find_allele_evidence([[cell]])
+        self._alleles.has_allele_spelling = self._alleles.has_allele_spelling or evidence.has_allele_spelling
+        return evidence.is_proof
 
     def _become_alleles(self) -> None:
         """Convert the rows read so far, except the last, to allele numbers: 0 and -1 become missing alleles."""
-        store, rows = self.store, self._rows - 1
-        store.done()
-        out = self._storage.rows_of(store.width * CELL_BYTES)
+        store, rows = self.store, self._row_count - 1
+        store.finish()
+        out = self._storage.make_store(store.width * CELL_BYTES)
         step = max(1, (1 << 20) // max(1, store.width))
         for start in range(0, rows, step):
             for codes in store.rows(start, min(rows, start + step)):
@@ -236,9 +243,9 @@ class TableCells:
                 zeros, beyond = int(np.count_nonzero(codes == 0)), int(np.count_nonzero((codes > 2) & (codes < 10)))
                 self._alleles.count(numbers, zeros + int(np.count_nonzero(numbers != NO_ALLELE)), beyond, zeros)
                 out.new_row().view(np.uint32)[:] = numbers
-        large = next((code for code in self.first if 2 < code < 10), None)
-        self.first = {} if large is None else {0: f"{self.first[large]}: {str(large)!r}"}
-        self.store, self.cells, self._calls = out, CellType.ALLELES, None
+        large = next((code for code in self.first_places if 2 < code < 10), None)
+        self.first_places = {} if large is None else {0: f"{self.first_places[large]}: {str(large)!r}"}
+        self.store, self.cell_type, self._call_parser = out, CellType.ALLELES, None
         self._read_alleles()
 
     # ---- cells that are not calls
@@ -255,43 +262,42 @@ class TableCells:
             return
         with_comma = np.sum(commas, axis=0)
         numbers = np.zeros_like(with_comma)
-        step = max(1, _LOOKED_AT // self.store.width)
-        for start in range(0, self._rows, step):
-            block = self.store.rows(start, min(self._rows, start + step))
-            numbers += self._are_numbers(block.view(np.uint32) if self.cells is CellType.ALLELES else block).sum(axis=0)
+        step = max(1, _EXAMINED_BYTES // self.store.width)
+        for start in range(0, self._row_count, step):
+            block = self.store.rows(start, min(self._row_count, start + step))
+            numbers += self._are_numbers(block.view(np.uint32) if self.cell_type is CellType.ALLELES else block).sum(axis=0)
         unlike = np.flatnonzero((with_comma > 0) & (points | (with_comma < numbers)))
         if len(unlike):
-            place = int(unlike[0])
-            column, beside = self._columns.number_of(place) + 2, "decimal points" if points else "whole numbers in it"
-            where = f"{self._plan.source}: column {column} ({self._columns.titles[place]!r})"
+            index = int(unlike[0])
+            column, beside = self._columns.column_number(index) + 2, "decimal points" if points else "whole numbers in it"
+            where = f"{self._plan.source}: column {column} ({self._columns.titles[index]!r})"
             raise InputError(f"{where} has cells such as '7,0' beside {beside}: each may be a decimal or two numbers; write whole numbers")
 
     def _are_numbers(self, cells: npt.NDArray[np.uint8] | npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
         """Return a mask of the cells that hold nonzero numbers: bool, same shape."""
-        missing = NO_ALLELE if self.cells is CellType.ALLELES else MISSING
+        missing = NO_ALLELE if self.cell_type is CellType.ALLELES else MISSING
         numbers: npt.NDArray[np.bool_] = (cells != 0) & (cells != missing)
         return numbers
 
-    def _place(self, number: int, name: str, place: int) -> str:
-        column, title = self._columns.number_of(place) + 2, self._columns.titles[place]
-        return f"{self._plan.source}: line {number} ({name!r}), column {column} ({title!r})"
+    def _describe_place(self, line_number: int, name: str, index: int) -> str:
+        column, title = self._columns.column_number(index) + 2, self._columns.titles[index]
+        return f"{self._plan.source}: line {line_number} ({name!r}), column {column} ({title!r})"
 
-    def _check(self, line: bytes, number: int, name: str, cells: int, bad: int) -> None:
+    def _check(self, line: bytes, line_number: int, name: str, cells: int, bad: int) -> None:
         """Raise `InputError` if a row has the wrong number of cells, or a cell that is not a call, in column `bad` (-1: none)."""
         if cells != self._width:
-            raise InputError(
-                f"{self._plan.source}: line {number} ({name!r}) has {cells + 1} cell{'s'[: cells > 0]}, the header has {self._width + 1}"
-            )
+            line_name = f"{self._plan.source}: line {line_number} ({name!r})"
+            raise InputError(f"{line_name} has {cells + 1} cell{'s'[: cells > 0]}, the header has {self._width + 1}")
         if bad < 0:
             return
         cell, columns = cells_of(line, self._plan.delimiter)[bad + 1], self._columns
         if len(columns.actions) and columns.actions[bad] == _sites.EMPTY:
-            where = f"{self._plan.source}: line {number} ({name!r}), column {bad + 2}"
-            raise InputError(f"{where}: {cell[:_CELLS_SHOWN]!r} in a column without a title; give the column one, or empty it")
-        where = self._place(number, name, columns.place_of(bad))
-        options, letters = self._options, self.cells is CellType.LETTERS
+            where = f"{self._plan.source}: line {line_number} ({name!r}), column {bad + 2}"
+            raise InputError(f"{where}: {cell[:_MAX_CELL_CHARS]!r} in a column without a title; give the column one, or empty it")
+        where = self._describe_place(line_number, name, columns.read_index(bad))
+        options, letters = self._options, self.cell_type is CellType.LETTERS
         undecided = options.type is TableType.AUTO and options.ploidy is None and not options.all_letters
-        if self.cells is CellType.ALLELES or (self._plan.beyond and undecided and not letters):
+        if self.cell_type is CellType.ALLELES or (self._plan.has_numbers_above_2 and undecided and not letters):
             raise InputError(f"{where}: {describe_no_allele(cell, self._options.transpose)}")
         kind, expected = ("letters", "A, C, G, T") if letters else ("genotypes", "0, 1, 2")
         if letters and options.all_letters:
@@ -299,18 +305,18 @@ class TableCells:
         advice = f"; {missing}" if (missing := advise_missing(cell)) and not options.all_letters else ""
         if not options.transpose and len(cell) > 1:
             advice += f"; a table whose rows are sites is read with {parameter('transpose')}"
-        if number == self._plan.first_line:
+        if line_number == self._plan.first_line:
             advice = f"; if the first line is a header, leave out {parameter('no_header')}"
-        elif re.fullmatch(_GENOTYPE, cell):
+        elif re.fullmatch(_LONG_GENOTYPE, cell):
             advice = "; write genotypes as the number of alleles that are not the reference: 0, 1 or 2"
-        elif not letters and look_for_alleles([[cell]]).proven:
+        elif not letters and find_allele_evidence([[cell]]).is_proof:
             if options.all_letters:
-                raise self._no_letters()
+                raise self._no_letters_error()
             advice = f"; alleles are read with {parameter('type', 'alleles')}"
-        shown = f"{cell[:_CELLS_SHOWN]!r} in a table of {kind}"
+        shown = f"{cell[:_MAX_CELL_CHARS]!r} in a table of {kind}"
         raise InputError(f"{where}: {shown}; expected {expected}, or for a missing call {_MISSING_WORDS}{advice}")
 
-    def _no_letters(self) -> InputError:
+    def _no_letters_error(self) -> InputError:
         every = parameter("all_letters")
         return InputError(f"{every} is for alignments and tables of letters; {self._plan.source} is a table of genotypes or alleles")
 

@@ -18,22 +18,22 @@ from gpualign.core.distance.calls import cell_table, number_table
 from gpualign.core.distance.readers.base import RowStore
 from gpualign.core.distance.readers.plink_fileset import names_of
 from gpualign.core.distance.readers.table_cells import CellType, Storage, TableCells, TablePlan, cells_of
-from gpualign.core.distance.tables.alleles import AlleleCells, look_for_alleles
-from gpualign.core.distance.tables.codings import with_missing
-from gpualign.core.distance.tables.columns import Columns, plan_columns, plink_export
+from gpualign.core.distance.tables.alleles import AlleleCells, find_allele_evidence
+from gpualign.core.distance.tables.codings import set_missing_codes
+from gpualign.core.distance.tables.columns import Columns, plan_columns, plink_export_suffix
 from gpualign.core.distance.tables.headers import could_be_alleles, could_be_calls
-from gpualign.core.distance.tables.matrices import ROWS_LOOKED_AT, MatrixEvidence, SquareOfIds, are_distances, matrix_evidence
+from gpualign.core.distance.tables.matrices import EXAMINED_ROWS, MatrixEvidence, SquareIdCheck, are_distances, matrix_evidence
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.distance.tables.titles import NAME_OF_SITE, NAMES_OF_SITES, is_metadata, serial_stems, stem
+from gpualign.core.distance.tables.titles import SITE_NAME, SITE_TITLES, is_metadata, serial_stems, stem
 from gpualign.core.files.delimited import DelimitedText
 from gpualign.core.files.quoting import text_of
 from gpualign.core.files.square_matrices import parse_numbers
 from gpualign.core.sequences.ids import is_id_title, is_title_of_ids
 
-_LOOKED_AT = 1 << 16
+_EXAMINED_BYTES = 1 << 16
 """Bytes of a table, in whole lines, examined to decide whether the table holds alleles; at least one line of data."""
 _NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHVX"
-_EMPTY_LINE = b'\t,; "\r\n'
+_EMPTY_LINE_BYTES = b'\t,; "\r\n'
 
 
 @dataclass
@@ -42,22 +42,22 @@ class TableRows:
 
     plan: how the table was read
     row_ids: ids of the rows
-    cells: type of the cells; None if no call revealed the type
+    cell_type: type of the cells; None if no call revealed the type
     store: one row of raw codes or allele numbers per table row
     counts: number of occurrences of each raw code, int64[256]
-    first: where cells first occur, as in `TableCells`
-    rows_left_out: metadata titles of the rows that were not read
-    empty_rows: number of empty rows
+    first_places: where cells first occur, as in `TableCells`
+    ignored_row_titles: metadata titles of the rows that were not read
+    empty_row_count: number of empty rows
     """
 
     plan: TablePlan
     row_ids: list[str]
-    cells: CellType | None
+    cell_type: CellType | None
     store: RowStore
     counts: npt.NDArray[np.int64]
-    first: dict[int, str]
-    rows_left_out: list[str]
-    empty_rows: int
+    first_places: dict[int, str]
+    ignored_row_titles: list[str]
+    empty_row_count: int
 
     @property
     def source(self) -> str:
@@ -86,30 +86,30 @@ class TableReader:
     def __init__(self, text: DelimitedText, options: CallOptions, alleles: AlleleCells) -> None:
         self._source = text.source
         self._delimiter = text.delimiter
-        self._mark = text.delimiter.encode()
-        self._first = text.first
+        self._delimiter_bytes = text.delimiter.encode()
+        self._first_line_number = text.first
         self._alleles = alleles
         self._lines = text.plain_lines()
-        self._head: list[bytes] = []
-        self._of_alleles = False
-        self._serial: frozenset[str] = frozenset()
-        self._begin()
-        self.plan, self._of_alleles = self._make_plan(options)
+        self._first_lines: list[bytes] = []
+        self._holds_alleles = False
+        self._serial_stems: frozenset[str] = frozenset()
+        self._read_first_lines()
+        self.plan, self._holds_alleles = self._make_plan(options)
 
     @property
-    def is_of_alleles(self) -> bool:
+    def holds_alleles(self) -> bool:
         """True if the first lines prove that the table holds alleles."""
-        return self._of_alleles
+        return self._holds_alleles
 
-    def _begin(self) -> None:
+    def _read_first_lines(self) -> None:
         """Read the first lines. Raises `InputError` if the text is empty."""
         size = 0
         for line in self._lines:
-            self._head.append(line)
+            self._first_lines.append(line)
             size += len(line)
-            if size > _LOOKED_AT and len(self._head) > 1:
+            if size > _EXAMINED_BYTES and len(self._first_lines) > 1:
                 break
-        if not self._head:
+        if not self._first_lines:
             raise InputError(f"{self._source}: empty file; expected a table, an alignment, a VCF or a .bed file")
 
     def _make_plan(self, options: CallOptions) -> tuple[TablePlan, bool]:
@@ -117,106 +117,116 @@ class TableReader:
 
         Raises `InputError` if the table has no rows.
         """
-        header = self._head[0]
-        export = None if options.no_header else plink_export(cells_of(header, self._delimiter))
+        header = self._first_lines[0]
+        export = None if options.no_header else plink_export_suffix(cells_of(header, self._delimiter))
         if export is not None:
             options = _options_of_export(options, export, self._source)
-        body = self._head[not options.no_header :]
+        body = self._first_lines[not options.no_header :]
         row = next((line for line in body if not _is_empty(line)), None)
         if row is None:
-            plan = TablePlan(self._source, self._delimiter, self._first, Columns([], np.empty(0, np.uint8)), options, options.no_header)
+            plan = TablePlan(
+                self._source, self._delimiter, self._first_line_number, Columns([], np.empty(0, np.uint8)), options, options.no_header
+            )
             self._refuse_data(header, None, plan)
-            raise InputError(f"{self._source}: no {plan.row}s: the table ends after its header")
+            raise InputError(f"{self._source}: no {plan.row_word}s: the table ends after its header")
         columns, headed = self._plan_columns(header, row, options)
-        scheme = any(map(_is_scheme, columns.left_out)) or text_of(header.split(self._mark, 1)[0]) == "FILE"
+        scheme = any(map(_is_typing_scheme_title, columns.ignored_titles)) or text_of(header.split(self._delimiter_bytes, 1)[0]) == "FILE"
         is_typing_scheme = scheme and not options.transpose
         corner = cells_of(header, self._delimiter)[0]
-        if options.transpose or options.no_header or corner.strip("# ").lower() not in NAMES_OF_SITES:
+        if options.transpose or options.no_header or corner.strip("# ").lower() not in SITE_TITLES:
             corner = ""
         plan = TablePlan(
-            self._source, self._delimiter, self._first, columns, options, headed, is_typing_scheme, export=export, corner=corner
+            self._source,
+            self._delimiter,
+            self._first_line_number,
+            columns,
+            options,
+            headed,
+            is_typing_scheme,
+            export_suffix=export,
+            corner=corner,
         )
         if export is not None:
             return plan, False
         read = np.flatnonzero(columns.actions == _sites.READ).tolist()
         samples = []
         rows = [cells_of(line, self._delimiter) for line in body]
-        others = {name for name, *_ in rows if is_metadata(name)} if _looks_at_titles(options) else set()
-        self._serial = serial_stems(others, (name for name, *_ in rows))
+        others = {name for name, *_ in rows if is_metadata(name)} if _checks_row_titles(options) else set()
+        self._serial_stems = serial_stems(others, (name for name, *_ in rows))
         for name, *cells in rows:
-            if name not in others or stem(name) in self._serial:
+            if name not in others or stem(name) in self._serial_stems:
                 samples.append([cells[k] for k in read if k < len(cells)] if read else cells)
-        look = look_for_alleles(samples, options.missing_codes)
-        self._alleles.has_allele_spelling = self._alleles.has_allele_spelling or look.has_allele_spelling
-        return replace(plan, beyond=look.beyond), look.proven
+        evidence = find_allele_evidence(samples, options.missing_codes)
+        self._alleles.has_allele_spelling = self._alleles.has_allele_spelling or evidence.has_allele_spelling
+        return replace(plan, has_numbers_above_2=evidence.has_numbers_above_2), evidence.is_proof
 
-    def read(self, of_alleles: bool, storage: Storage) -> TableRows:
+    def read(self, holds_alleles: bool, storage: Storage) -> TableRows:
         """Read all rows. Raises `InputError` naming the line and column.
 
-        of_alleles: whether the cells are alleles
+        holds_alleles: whether the cells are alleles
         storage: where rows are stored
         """
         plan = self.plan
-        header = self._head[0]
-        lines = chain(self._head[not plan.options.no_header :], self._lines)
-        cells = TableCells(plan, self._alleles, of_alleles, storage)
-        if not plan.headed:
-            row = next(line for line in self._head[1:] if not _is_empty(line))
-            cells.decide(cells_of(row, self._delimiter)[1:])
-            self._refuse_data(header, cells.cells, plan)
-        rows = self._read_rows(lines, self._first + (not plan.options.no_header), cells)
+        header = self._first_lines[0]
+        lines = chain(self._first_lines[not plan.options.no_header :], self._lines)
+        cells = TableCells(plan, self._alleles, holds_alleles, storage)
+        if not plan.has_header:
+            row = next(line for line in self._first_lines[1:] if not _is_empty(line))
+            cells.decide_type(cells_of(row, self._delimiter)[1:])
+            self._refuse_data(header, cells.cell_type, plan)
+        rows = self._read_rows(lines, self._first_line_number + (not plan.options.no_header), cells)
         cells.check_decimals()
         return TableRows(
             plan=plan,
             row_ids=rows.ids,
-            cells=cells.cells,
+            cell_type=cells.cell_type,
             store=cells.store,
             counts=cells.counts,
-            first=cells.first,
-            rows_left_out=rows.left_out,
-            empty_rows=rows.empty,
+            first_places=cells.first_places,
+            ignored_row_titles=rows.ignored_titles,
+            empty_row_count=rows.empty_count,
         )
 
     def _read_rows(self, lines: Iterable[bytes], first: int, cells: TableCells) -> _RowIds:
         """Pass the cells of each line to `cells`, and return the ids. first: number of the first line."""
         rows = _RowIds()
         people: list[tuple[str, str]] = []
-        columns, mark = self.plan.columns, self._mark
-        looks_at_titles = _looks_at_titles(self.plan.options)
-        square = SquareOfIds(columns.titles, not len(columns.actions) and not self.plan.options.no_header)
+        columns, delimiter = self.plan.columns, self._delimiter_bytes
+        looks_at_titles = _checks_row_titles(self.plan.options)
+        square = SquareIdCheck(columns.titles, not len(columns.actions) and not self.plan.options.no_header)
         of_people = columns.id_cells != (0,)
-        names_site = NAME_OF_SITE.match
+        names_site = SITE_NAME.match
         add, ids = cells.add, rows.ids
         for number, line in enumerate(lines, first):
             line = line.rstrip(b"\r\n")
-            if line[:1] in _EMPTY_LINE and _is_empty(line):
-                rows.empty += _has_cells(line)
+            if line[:1] in _EMPTY_LINE_BYTES and _is_empty(line):
+                rows.empty_count += _has_cells(line)
                 continue
-            start = line.find(mark)
+            start = line.find(delimiter)
             cell = line if start < 0 else line[:start]
             name = text_of(cell) if b'"' in cell else cell.decode("utf-8", "surrogateescape").strip()
             if of_people:
-                own = cells_of(mark.join(line.split(mark, 2)[:2]), self._delimiter)
+                own = cells_of(delimiter.join(line.split(delimiter, 2)[:2]), self._delimiter)
                 people.append((own[0], own[-1]) if len(columns.id_cells) > 1 else ("", own[-1]))
                 name = own[-1]
-            elif looks_at_titles and not names_site(name) and is_metadata(name) and stem(name) not in self._serial:
-                rows.left_out.append(name)
+            elif looks_at_titles and not names_site(name) and is_metadata(name) and stem(name) not in self._serial_stems:
+                rows.ignored_titles.append(name)
                 continue
             if not name:
-                which = f"{self._source}: {self.plan.row} {len(ids) + 1} has an empty id (line {number})"
+                which = f"{self._source}: {self.plan.row_word} {len(ids) + 1} has an empty id (line {number})"
                 raise InputError(f"{which}; give it an id, or delete the line, such as those of chromosomes and positions in R/qtl's files")
-            if square.rows >= 0:
-                square.look(name, cells_of(line, self._delimiter)[1:] if name.isdecimal() else ())
+            if square.matched_rows >= 0:
+                square.add_row(name, cells_of(line, self._delimiter)[1:] if name.isdecimal() else ())
             try:
                 add(line, start, number, name)
             except InputError:
-                if square.rows > 0 and are_distances(cells_of(line, self._delimiter)[1:]):
-                    raise self._matrix() from None
+                if square.matched_rows > 0 and are_distances(cells_of(line, self._delimiter)[1:]):
+                    raise self._matrix_error() from None
                 raise
             ids.append(name)
-        cells.store.done()
-        if square.is_whole(rows.ids):
-            raise self._matrix()
+        cells.store.finish()
+        if square.has_same_ids(rows.ids):
+            raise self._matrix_error()
         if people:
             rows.ids = names_of(people)
         else:
@@ -226,9 +236,9 @@ class TableReader:
     def _refuse_symmetric(self, ids: Sequence[str], cells: TableCells) -> None:
         """Raise `InputError` if the cells form a distance matrix, whatever the ids."""
         titles, options = self.plan.columns.titles, self.plan.options
-        if len(ids) - len(titles) not in (0, 1) or options.no_header or cells.cells is CellType.LETTERS:
+        if len(ids) - len(titles) not in (0, 1) or options.no_header or cells.cell_type is CellType.LETTERS:
             return
-        count = min(len(ids), ROWS_LOOKED_AT)
+        count = min(len(ids), EXAMINED_ROWS)
         numbers = cells.numbers(count)[:, :count].astype(np.int64)
         names: Sequence[str] = titles
         if len(ids) > len(titles):  # the first cells of rows may be the first column of a matrix without ids
@@ -238,7 +248,7 @@ class TableReader:
             numbers, names = np.column_stack([first.astype(np.int64), numbers])[:, :count], []
         likely = matrix_evidence(numbers, ids, names)
         if likely is MatrixEvidence.BY_IDS:
-            raise self._matrix()
+            raise self._matrix_error()
         if likely is MatrixEvidence.BY_VALUES and options.type is TableType.AUTO and options.ploidy is None:
             calls, alleles = parameter("type", TableType.CALLS.value), parameter("type", TableType.ALLELES.value)
             raise InputError(
@@ -246,7 +256,7 @@ class TableReader:
                 f" ({calls}, or {alleles}); say which"
             )
 
-    def _matrix(self) -> InputError:
+    def _matrix_error(self) -> InputError:
         return InputError(
             f"{self._source}: this is a matrix (its rows and columns have the same ids); expected calls of samples at sites. gpualign tree"
             f" makes a tree of it, gpualign cluster with {parameter('distances')} clusters"
@@ -264,11 +274,13 @@ class TableReader:
         headed = options.no_header
         if options.no_header:
             titles = [titles[0], *map(str, range(1, len(titles)))]
-            if len(titles) > 2 and all(line.rstrip(b"\r\n").endswith(self._mark) for line in self._head if not _is_empty(line)):
+            if len(titles) > 2 and all(
+                line.rstrip(b"\r\n").endswith(self._delimiter_bytes) for line in self._first_lines if not _is_empty(line)
+            ):
                 titles[-1] = ""  # there is no cell after the last delimiter of a row
         elif len(cells) == len(titles) + 1:  # R writes no title above the names of rows
-            rows = [line.rstrip(b"\r\n") for line in self._head[1:] if not _is_empty(line)]
-            if is_title_of_ids(titles[0]) or all(line.endswith(self._mark) for line in rows):
+            rows = [line.rstrip(b"\r\n") for line in self._first_lines[1:] if not _is_empty(line)]
+            if is_title_of_ids(titles[0]) or all(line.endswith(self._delimiter_bytes) for line in rows):
                 raise InputError(
                     f"{self._source}: the first row has one cell more than the header, which may lack a title above the ids, as R writes"
                     f" it, or a {self._delimiter!r} at its end; give both lines the same number of cells"
@@ -279,7 +291,7 @@ class TableReader:
         except InputError as error:
             raise InputError(f"{self._source}: {error.message}") from None
         # A row of calls has no words of metadata, unless an option declares them missing calls.
-        return columns, headed or not set(columns.left_out) <= set(options.missing_codes)
+        return columns, headed or not set(columns.ignored_titles) <= set(options.missing_codes)
 
     def _refuse_data(self, header: bytes, cells: CellType | None, plan: TablePlan) -> None:
         """Raise `InputError` if the first line could be a row of this table.
@@ -287,29 +299,29 @@ class TableReader:
         cells: type of the cells in the table's rows; None if no call revealed the type
         """
         line = header.rstrip(b"\r\n")
-        start = line.find(self._mark) + 1
+        start = line.find(self._delimiter_bytes) + 1
         first, *titles = cells_of(line, self._delimiter)
         missing = plan.options.missing_codes
         named = [title for title in titles if title]
-        of_sites = plan.options.transpose and first.strip("# ").lower() in NAMES_OF_SITES
+        of_sites = plan.options.transpose and first.strip("# ").lower() in SITE_TITLES
         if not start or ((is_id_title(first) or of_sites) and len(set(named)) == len(named)):
             return
         undecided = plan.options.type in (TableType.AUTO, TableType.ALLELES) and plan.options.ploidy is None
-        if cells is CellType.ALLELES or (plan.beyond and undecided):
+        if cells is CellType.ALLELES or (plan.has_numbers_above_2 and undecided):
             data = could_be_alleles(titles, missing)
         else:
-            numbers = with_missing(_numbers_of_data(plan.options.ploidy), missing)
+            numbers = set_missing_codes(_data_number_codes(plan.options.ploidy), missing)
             data = cells is not CellType.LETTERS and could_be_calls(line, start, self._delimiter, numbers, cells is None, missing)
-            letters = with_missing(_letters_of_data(plan.options.all_letters), missing)
+            letters = set_missing_codes(_data_letter_codes(plan.options.all_letters), missing)
             data = data or (cells is not CellType.NUMBERS and could_be_calls(line, start, self._delimiter, letters, True, missing))
         if data:
-            square = SquareOfIds(titles, True)
-            for name, *row in (cells_of(line, self._delimiter) for line in self._head[1 : len(titles) + 1]):
-                square.look(name, row)
-            if square.rows == len(titles) > 1:
-                raise self._matrix()
+            square = SquareIdCheck(titles, True)
+            for name, *row in (cells_of(line, self._delimiter) for line in self._first_lines[1 : len(titles) + 1]):
+                square.add_row(name, row)
+            if square.matched_rows == len(titles) > 1:
+                raise self._matrix_error()
             raise InputError(
-                f"{self._source}: the first line may be a row of calls, or a header of {plan.column} ids; use {parameter('no_header')}"
+                f"{self._source}: the first line may be a row of calls, or a header of {plan.column_word} ids; use {parameter('no_header')}"
                 " if it is a row, or write id into its first cell if it is a header"
             )
 
@@ -322,12 +334,12 @@ def _options_of_export(options: CallOptions, export: str, source: str) -> CallOp
     return replace(options, type=TableType.CALLS, transpose=options.transpose or export == ".traw")
 
 
-def _looks_at_titles(options: CallOptions) -> bool:
+def _checks_row_titles(options: CallOptions) -> bool:
     """Return whether to check the start of each row for a metadata title."""
     return options.transpose and not options.no_header
 
 
-def _numbers_of_data(ploidy: int | None) -> Codes:
+def _data_number_codes(ploidy: int | None) -> Codes:
     """Return the codes for the numbers that mark a first line as calls. The rest may be site names."""
     table = number_table()
     for digit in range(3, (ploidy or 0) + 1):
@@ -340,17 +352,17 @@ class _RowIds:
     """Table rows that were read, left out or empty.
 
     ids: ids of the rows that were read
-    left_out: metadata titles of the rows that were not read
-    empty: number of rows in which every cell is empty
+    ignored_titles: metadata titles of the rows that were not read
+    empty_count: number of rows in which every cell is empty
     """
 
     ids: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    empty: int = 0
+    ignored_titles: list[str] = field(default_factory=list)
+    empty_count: int = 0
 
 
 def _is_empty(line: bytes) -> bool:
-    return not line.strip(_EMPTY_LINE)
+    return not line.strip(_EMPTY_LINE_BYTES)
 
 
 def _has_cells(line: bytes) -> bool:
@@ -358,7 +370,7 @@ def _has_cells(line: bytes) -> bool:
     return bool(line.strip())
 
 
-def _letters_of_data(all_letters: bool) -> Codes:
+def _data_letter_codes(all_letters: bool) -> Codes:
     """Return the codes for the letters that mark a first line as calls. Letters such as E and F do not, because they occur in titles."""
     table = cell_table(all_letters)
     if not all_letters:
@@ -366,6 +378,6 @@ def _letters_of_data(all_letters: bool) -> Codes:
     return table
 
 
-def _is_scheme(title: str) -> bool:
+def _is_typing_scheme_title(title: str) -> bool:
     """Return whether only allele tables have a column with this title."""
     return re.search(r"(?<![A-Za-z])(cg|r|wg)?ST(?![a-z])|MLST|[Cc]lonal.?[Cc]omplex", title) is not None

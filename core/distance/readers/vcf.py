@@ -37,11 +37,11 @@ _PROGRAM = "import sys; sys.path[:] = {path!r}; from gpualign.core.distance.read
 """Child program, which looks for modules only where this process does, never in the working directory."""
 
 
-_REFERENCE = 3
+_ALTERNATIVE_START = 3
 """Number of fields in a site before the alternative alleles: chromosome, position and reference allele."""
 
-_BGZF_HEAD = 18
-_BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+_BGZF_HEADER_BYTES = 18
+_BGZF_EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 """SAM specification, section 4.1.2."""
 
 
@@ -65,12 +65,12 @@ class _File:
             raise
         finally:
             lines.last_record = 0
-        self.store.done()
+        self.store.finish()
         if not self.sites:
             raise InputError(f"{source}: no records")
 
     def _read(self, path: str, memory: int, scratch: MakeScratch) -> None:
-        with _reading(path) as reader:
+        with _start_reader(path) as reader:
             for kind, message in reader.messages():
                 if kind == vcf_records.IDS:
                     self.ids = json.loads(message)
@@ -78,10 +78,10 @@ class _File:
                 elif kind == vcf_records.BLOCK:
                     self._add(message)
                 elif kind == vcf_records.REFUSED:
-                    raise InputError(f"{self.source}: {json.loads(message)}{reader.last_words()}")
+                    raise InputError(f"{self.source}: {json.loads(message)}{reader.last_error()}")
                 elif kind == vcf_records.END:
                     return
-            raise self._crashed(reader)
+            raise self._crash_error(reader)
 
     def _add(self, message: bytes) -> None:
         start = vcf_records.SIZE_BYTES
@@ -91,15 +91,15 @@ class _File:
         for row in np.frombuffer(message, dtype=np.uint8, offset=stop).reshape(len(sites), len(self.ids)):
             self.store.new_row()[:] = row
 
-    def _crashed(self, reader: _Reader) -> InputError | RunError:
+    def _crash_error(self, reader: _Reader) -> InputError | RunError:
         code = reader.wait()
         if code >= 0:
-            return RunError(f"{self.source}: the process that reads it ended with {code}{reader.last_words()}")
+            return RunError(f"{self.source}: the process that reads it ended with {code}{reader.last_error()}")
         name = signal.Signals(-code).name
         if -code in (signal.SIGKILL, signal.SIGTERM):
             return RunError(f"{self.source}: the process that reads it was killed ({name}), perhaps for lack of memory")
         where = f"in or after record {len(self.sites) + 1:,}" if self.ids else "at its beginning"
-        return InputError(f"{self.source}: a damaged file: the reader crashed {where} ({name}); make or copy it again{reader.last_words()}")
+        return InputError(f"{self.source}: a damaged file: the reader crashed {where} ({name}); make or copy it again{reader.last_error()}")
 
     def block(self) -> Block:
         return lambda start, stop, _: np.ascontiguousarray(self.store.rows(start, stop).T)
@@ -129,7 +129,7 @@ class _Reader:
                 return
             yield head[:1], content
 
-    def last_words(self) -> str:
+    def last_error(self) -> str:
         """Return htslib's last error as a suffix for a message, or "". Terminates the child process."""
         self.stop()
         return f" {ascii(self._lines[0].decode('utf-8', 'replace').strip())[1:-1]}" if self._lines else ""
@@ -148,25 +148,25 @@ class _Reader:
 def _refuse_truncated(path: str, source: str) -> None:
     """Raise `InputError` if a bgzipped file does not end with an empty block: htslib only warns about it, and records would be lost."""
     with open(path, "rb") as stream:
-        first = stream.read(_BGZF_HEAD)
+        first = stream.read(_BGZF_HEADER_BYTES)
         if first[:4] != b"\x1f\x8b\x08\x04" or first[12:14] != b"BC":
             return
-        stream.seek(max(0, stream.seek(0, 2) - len(_BGZF_END)))
-        if stream.read() != _BGZF_END:
+        stream.seek(max(0, stream.seek(0, 2) - len(_BGZF_EOF_BLOCK)))
+        if stream.read() != _BGZF_EOF_BLOCK:
             raise InputError(f"{source}: a truncated file: the mark at the end of bgzipped files is missing; copy or make it again")
 
 
-def _without_site() -> list[str]:
+def _no_site_option() -> list[str]:
     """Return Python's option to skip the site module if gpualign can be imported without it, which is not so for an editable install."""
     spec = PathFinder.find_spec("gpualign", sys.path)
     return ["-S"] if spec is not None and spec.submodule_search_locations == list(gpualign.__path__) else []
 
 
 @contextmanager
-def _reading(path: str) -> Iterator[_Reader]:
+def _start_reader(path: str) -> Iterator[_Reader]:
     if find_spec("cyvcf2") is None:
         raise RunError("reading VCF and BCF needs cyvcf2: pip install 'gpualign[snp]'")
-    command = [sys.executable, "-I", *_without_site(), "-c", _PROGRAM.format(path=sys.path), path]
+    command = [sys.executable, "-I", *_no_site_option(), "-c", _PROGRAM.format(path=sys.path), path]
     pipe = subprocess.PIPE
     # A separate session: Ctrl-C reaches this process only, which ends the other one.
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
@@ -189,9 +189,10 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
     first = files[0]
     for other in files[1:]:
         for k, (a, b) in enumerate(zip(first.sites, other.sites, strict=False)):
-            if not _fit(a, b):
+            if not _are_same_site(a, b):
                 raise InputError(
-                    f"{other.source}: record {k + 1} is {_site(b)}, in {first.source} it is {_site(a)}; sites and alleles must be the same"
+                    f"{other.source}: record {k + 1} is {_format_site(b)}, in {first.source} it is {_format_site(a)};"
+                    " sites and alleles must be the same"
                 )
         if len(first.sites) != len(other.sites):
             raise InputError(
@@ -203,11 +204,11 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
     return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(first.sites), blocks, held, positions=lambda: positions)
 
 
-def _fit(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+def _are_same_site(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     """Return whether two records describe the same site. A record without alternative alleles has only reference calls."""
-    return a == b or (a[:_REFERENCE] == b[:_REFERENCE] and _REFERENCE in (len(a), len(b)))
+    return a == b or (a[:_ALTERNATIVE_START] == b[:_ALTERNATIVE_START] and _ALTERNATIVE_START in (len(a), len(b)))
 
 
-def _site(site: tuple[Any, ...]) -> str:
+def _format_site(site: tuple[Any, ...]) -> str:
     chromosome, position, *alleles = site
     return f"{chromosome}:{position} {'/'.join(alleles)}"

@@ -9,7 +9,7 @@ from math import inf
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.decompression import open_decompressed
 
-_FIXED = 9
+_FIXED_COLUMN_COUNT = 9
 """Number of columns before the sample columns."""
 
 
@@ -56,7 +56,7 @@ class VcfLines:
             records += 1
             own = line.count(b"\t")
             if own != tabs > 0 and (own := line.rstrip().count(b"\t")) != tabs:
-                counts = max(0, own + 1 - _FIXED), max(0, tabs + 1 - _FIXED)
+                counts = max(0, own + 1 - _FIXED_COLUMN_COUNT), max(0, tabs + 1 - _FIXED_COLUMN_COUNT)
                 genotypes, samples = (f"{n:,} {what}{'s'[: n != 1]}" for n, what in zip(counts, ("genotype", "sample"), strict=True))
                 raise InputError(f"{self._source}: line {number} (record {records:,}) has {genotypes}, the header names {samples}")
             if records >= self.last_record:

@@ -34,7 +34,7 @@ _PADDING = -2
 """Value that htslib stores as the second allele of a haploid call."""
 
 
-def size_bytes(size: int) -> bytes:
+def encode_size(size: int) -> bytes:
     """Return a size as encoded in messages."""
     return size.to_bytes(SIZE_BYTES, "little")
 
@@ -65,7 +65,7 @@ class _Sender:
         self._out = out
 
     def send(self, kind: bytes, *parts: bytes | memoryview) -> None:
-        self._out.write(kind + size_bytes(sum(len(part) for part in parts)))
+        self._out.write(kind + encode_size(sum(len(part) for part in parts)))
         for part in parts:
             self._out.write(part)
         self._out.flush()
@@ -74,7 +74,7 @@ class _Sender:
 def _send_records(path: str, sender: _Sender) -> None:
     import cyvcf2
 
-    with _reported("cannot be read as VCF or BCF"):
+    with _reporting_errors("cannot be read as VCF or BCF"):
         reader = cyvcf2.VCF(path)
         ids = list(reader.samples)
     sender.send(IDS, json.dumps(ids).encode())
@@ -86,16 +86,16 @@ def _send_records(path: str, sender: _Sender) -> None:
 
     def flush() -> None:
         text = json.dumps(sites).encode()
-        sender.send(BLOCK, size_bytes(len(text)), text, room[: len(sites)].reshape(-1).data)
+        sender.send(BLOCK, encode_size(len(text)), text, room[: len(sites)].reshape(-1).data)
 
     records = iter(reader)
     while True:
-        with _reported(f"record {sent + len(sites) + 1} cannot be read"):
+        with _reporting_errors(f"record {sent + len(sites) + 1} cannot be read"):
             record = next(records, None)
             if record is None:
                 break
             sites.append((record.CHROM, record.POS, record.REF, *record.ALT))
-        _codes(record, f"record {sent + len(sites)} ({record.CHROM}:{record.POS})", room[len(sites) - 1])
+        _write_codes(record, f"record {sent + len(sites)} ({record.CHROM}:{record.POS})", room[len(sites) - 1])
         if len(sites) == len(room):
             flush()
             sent += len(sites)
@@ -105,7 +105,7 @@ def _send_records(path: str, sender: _Sender) -> None:
 
 
 @contextmanager
-def _reported(what: str) -> Iterator[None]:
+def _reporting_errors(what: str) -> Iterator[None]:
     """Turn bare cyvcf2 exceptions into an `InputError` whose message begins with `what`."""
     try:
         yield
@@ -115,8 +115,8 @@ def _reported(what: str) -> Iterator[None]:
         raise InputError(f"{what} ({error})") from None
 
 
-def _codes(record: Any, name: str, out: Codes) -> None:
-    with _reported(f"{name} has no genotypes (GT)"):
+def _write_codes(record: Any, name: str, out: Codes) -> None:
+    with _reporting_errors(f"{name} has no genotypes (GT)"):
         genotype = record.genotype
     alleles = genotype.array()[:, :-1]  # the last column is the phase
     if alleles.shape[1] > 2:

@@ -26,24 +26,26 @@ CELL_BYTES = 4
 NO_ALLELE: int = _sites.NO_ALLELE
 """Number that denotes a missing allele."""
 
-_CHEWBBACA = ("LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOTSC", "NIPH", "NIPHEM", "PAMA", "ALM", "ASM")
-MISSING_WORDS = ("-", "?", ".", "N", "X", "I", "NA", "N/A", "NAN", "NONE", "NULL", *_CHEWBBACA)
+_CHEWBBACA_WORDS = ("LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOTSC", "NIPH", "NIPHEM", "PAMA", "ALM", "ASM")
+MISSING_WORDS = ("-", "?", ".", "N", "X", "I", "NA", "N/A", "NAN", "NONE", "NULL", *_CHEWBBACA_WORDS)
 """Case-insensitive words for missing alleles, in addition to an empty cell and 0."""
 
-_EXPECTED = "5, INF-5, *5 or a hash, or for a missing one 0, empty, -, ?, N, NA, LNF, NIPH, NIPHEM, PLOT3, PLOT5, LOTSC, PAMA, ASM or ALM"
+_EXPECTED_CELLS = (
+    "5, INF-5, *5 or a hash, or for a missing one 0, empty, -, ?, N, NA, LNF, NIPH, NIPHEM, PLOT3, PLOT5, LOTSC, PAMA, ASM or ALM"
+)
 
 _NUMBER = re.compile(r"(?:INF-)?\*?([0-9]+)(?:[.,]00?)?", re.IGNORECASE)
 _HASH = re.compile(r"(?:INF-)?\*?([0-9a-f]{8,128})", re.IGNORECASE)
-_INCOMPLETE = re.compile(r"-[0-9]+(?:[.,]00?)?|[~*]?[0-9]+\?|~[0-9]+")
+_INCOMPLETE_ALLELE = re.compile(r"-[0-9]+(?:[.,]00?)?|[~*]?[0-9]+\?|~[0-9]+")
 """Alleles that EnteroBase (-5) and mlst (5?, ~5) found only partially, or inexactly."""
-_SEVERAL = re.compile(r"[0-9]+(?:[;|/] ?[0-9]+)+")
+_SEVERAL_ALLELES = re.compile(r"[0-9]+(?:[;|/] ?[0-9]+)+")
 """Several alleles at one locus (PubMLST: 5;7), none of them 0."""
 
-_BEYOND = "(?=.*(?:[3-9]|[0-9]{2}))"
+_ABOVE_2 = "(?=.*(?:[3-9]|[0-9]{2}))"
 """Lookahead for a number that is not a genotype."""
-_TELLING = re.compile(
-    rf"INF-\*?[0-9a-f]+|\*[0-9]+|{'|'.join(_CHEWBBACA)}|(?=.*[0-9])(?=.*[a-f])[0-9a-f]{{8,128}}"
-    rf"|{_BEYOND}(?:[1-9][0-9]*(?:;[1-9][0-9]*)+|~[0-9]+|[~*]?[0-9]+\?)",
+_ALLELE_SPELLING = re.compile(
+    rf"INF-\*?[0-9a-f]+|\*[0-9]+|{'|'.join(_CHEWBBACA_WORDS)}|(?=.*[0-9])(?=.*[a-f])[0-9a-f]{{8,128}}"
+    rf"|{_ABOVE_2}(?:[1-9][0-9]*(?:;[1-9][0-9]*)+|~[0-9]+|[~*]?[0-9]+\?)",
     re.IGNORECASE,
 )
 """Cells that occur only in allele tables."""
@@ -54,59 +56,59 @@ _WORD = re.compile(r"[^\s,;:/|'\"][^,;:/|'\"]{0,14}")
 _FIRST_ID = 1 << 31
 _LARGEST_GENOTYPE = 2
 _LARGEST_DIGIT = 9
-_RARE = 100
-_DISTINCT = 12
+_NUMBERS_PER_TYPING_ERROR = 100
+_MAX_DISTINCT = 12
 """Number of distinct numbers to remember: more are neither dosages nor codes for missing calls."""
-_COLUMNS_PER_OTHER = 2
+_COLUMNS_PER_NON_GENOTYPE = 2
 """In a genotype table, at most one column in this many may have numbers that no genotype has."""
-_MAX_NAMED = 5
+_MAX_TITLES_IN_MESSAGE = 5
 _REPEATED_DIGIT = re.compile(r"([0-9])\1+")
 """Numbers commonly used as codes for missing calls: 99, 888."""
 
 
 @dataclass(frozen=True)
-class AlleleLook:
+class AlleleEvidence:
     """Evidence for alleles in the first cells of a table.
 
     has_allele_spelling: some cells are written in a way that only alleles are
-    beyond: some cells are numbers that no genotype has, and these numbers are not as rare as typing errors
-    proven: the table holds alleles, because some cells are telling, or are numbers with several digits
+    has_numbers_above_2: some cells are numbers that no genotype has, and these numbers are not as rare as typing errors
+    is_proof: the table holds alleles, because some cells are telling, or are numbers with several digits
     """
 
     has_allele_spelling: bool
-    beyond: bool
-    proven: bool
+    has_numbers_above_2: bool
+    is_proof: bool
 
 
-def is_slip(rare: int, numbers: int) -> bool:
+def are_typing_errors(rare_count: int, number_count: int) -> bool:
     """Return whether numbers that no genotype has are rare enough to be typing errors: fewer than one in a hundred."""
-    return rare * _RARE < numbers
+    return rare_count * _NUMBERS_PER_TYPING_ERROR < number_count
 
 
-def look_for_alleles(rows: Iterable[Sequence[str]], missing: Sequence[str] = ()) -> AlleleLook:
+def find_allele_evidence(rows: Iterable[Sequence[str]], missing: Sequence[str] = ()) -> AlleleEvidence:
     """Look for alleles in the cells of a table.
 
     rows: cells to examine in each row
     missing: cell values that denote a missing call
     """
-    numbers = beyond = 0
+    number_count = above_2_count = 0
     several = False
     for cells in rows:
         for cell in cells:
             if cell in ("0", "1", "2"):
-                numbers += 1
+                number_count += 1
                 continue
             match = _NUMBER.fullmatch(cell)
             if cell in missing or (match is not None and match[1] in missing):
                 continue
             if match is not None and cell[0].isdecimal():
-                numbers += 1
-                beyond += match[1] not in ("0", "1", "2")
+                number_count += 1
+                above_2_count += match[1] not in ("0", "1", "2")
                 several = several or len(match[1]) > 1
-            elif len(cell) > 1 and _TELLING.fullmatch(cell):
-                return AlleleLook(True, True, True)
-    often = beyond > 0 and not is_slip(beyond, numbers)
-    return AlleleLook(False, often, several and often)
+            elif len(cell) > 1 and _ALLELE_SPELLING.fullmatch(cell):
+                return AlleleEvidence(True, True, True)
+    often = above_2_count > 0 and not are_typing_errors(above_2_count, number_count)
+    return AlleleEvidence(False, often, several and often)
 
 
 class AlleleCells:
@@ -124,12 +126,12 @@ class AlleleCells:
         self._missing_words = frozenset(word.upper() for word in self._missing)
         self.has_allele_spelling = False
         """True if any cell was written in a way that only alleles are."""
-        self.numbers = self.beyond = self.zeros = 0
+        self.number_count = self.above_2_count = self.zero_count = 0
         """Number of cells that hold numbers, numbers beyond genotypes, and zeros."""
-        self.distinct: set[int] = set()
-        """Distinct numbers beyond genotypes; no more are added once there are more than `_DISTINCT`."""
+        self.distinct_above_2: set[int] = set()
+        """Distinct numbers beyond genotypes; no more are added once there are more than `_MAX_DISTINCT`."""
 
-    def parser(self, delimiter: str, actions: Codes) -> _sites.AlleleParser:
+    def make_parser(self, delimiter: str, actions: Codes) -> _sites.AlleleParser:
         """Return a parser for the rows of one table. actions: as in `columns.Columns`."""
         return _sites.AlleleParser(delimiter, actions, self._missing)
 
@@ -141,40 +143,49 @@ class AlleleCells:
         Returns (number of cells; first column that should be empty but is not, or -1; index in `row` of the first cell that is not an
         allele, or -1).
         """
-        cells, not_empty, numbers, beyond, zeros, others = parser.parse(line, start, row)
+        cells, not_empty, number_count, above_2_count, zero_count, other_cells = parser.parse(line, start, row)
         columns: Sequence[int] = range(cells)
-        if others and len(actions):
+        if other_cells and len(actions):
             columns = np.flatnonzero(actions == _sites.READ).tolist()
-        if others and len(columns) == len(row):
+        if other_cells and len(columns) == len(row):
             texts = line[start:].split(delimiter.encode())
-            for place in others:
-                cell = texts[columns[place]]
+            for index in other_cells:
+                cell = texts[columns[index]]
                 number = self._known.get(cell)
                 if number is None:
                     number = self._number(cell)
                     if number is None:
-                        return cells, not_empty, place
-                row[place] = number
-        self.count(row, numbers, beyond, zeros)
+                        return cells, not_empty, index
+                row[index] = number
+        self.count(row, number_count, above_2_count, zero_count)
         return cells, not_empty, -1
 
-    def count(self, row: npt.NDArray[np.uint32], numbers: int, beyond: int, zeros: int) -> None:
+    def count(self, row: npt.NDArray[np.uint32], number_count: int, above_2_count: int, zero_count: int) -> None:
         """Add a row's numbers to the counts.
 
         row: numbers in the row, with zeros as missing alleles
-        numbers, beyond, zeros: number of cells that hold any number, a number too large for a genotype, and zero
+        number_count, above_2_count, zero_count: number of cells that hold any number, a number too large for a genotype, and zero
         """
-        self.numbers, self.beyond, self.zeros = self.numbers + numbers, self.beyond + beyond, self.zeros + zeros
-        if len(self.distinct) <= _DISTINCT:
-            self.distinct.update(np.unique(row[(row > _LARGEST_GENOTYPE) & (row != NO_ALLELE)])[: _DISTINCT + 1].tolist())
+        self.number_count, self.above_2_count, self.zero_count = (
+            self.number_count + number_count,
+            self.above_2_count + above_2_count,
+            self.zero_count + zero_count,
+        )
+        if len(self.distinct_above_2) <= _MAX_DISTINCT:
+            self.distinct_above_2.update(np.unique(row[(row > _LARGEST_GENOTYPE) & (row != NO_ALLELE)])[: _MAX_DISTINCT + 1].tolist())
 
     @property
     def ambiguity(self) -> str | None:
         """Reason why the numbers might not be alleles, with the options that decide; None if the numbers can only be alleles."""
-        if self.has_allele_spelling or not self.zeros or self.numbers <= self.beyond or len(self.distinct) > _DISTINCT:
+        if (
+            self.has_allele_spelling
+            or not self.zero_count
+            or self.number_count <= self.above_2_count
+            or len(self.distinct_above_2) > _MAX_DISTINCT
+        ):
             return None
-        codes = sorted(number for number in self.distinct if number > _LARGEST_DIGIT)
-        dosages = sorted(self.distinct.difference(codes))
+        codes = sorted(number for number in self.distinct_above_2 if number > _LARGEST_DIGIT)
+        dosages = sorted(self.distinct_above_2.difference(codes))
         if len(codes) > 1 and not all(_REPEATED_DIGIT.fullmatch(str(number)) for number in codes):
             return None
         if dosages == [_LARGEST_DIGIT]:
@@ -192,19 +203,23 @@ class AlleleCells:
         return f"numbers from {numbers} may be alleles with 0 as a missing one ({alleles}), or dosages of a polyploid {decided}; say which"
 
     @property
-    def are_rare(self) -> bool:
+    def above_2_are_rare(self) -> bool:
         """True if numbers that no genotype has are rare enough to be typing errors, and no cell is written as only alleles are."""
-        return not self.has_allele_spelling and is_slip(self.beyond, self.numbers)
+        return not self.has_allele_spelling and are_typing_errors(self.above_2_count, self.number_count)
 
     def could_be_allele(self, text: str) -> bool:
         """Return whether a cell could be an allele or a missing allele, in a known spelling."""
-        return not text or text.upper() in self._missing_words or any(p.fullmatch(text) for p in (_NUMBER, _HASH, _INCOMPLETE, _SEVERAL))
+        return (
+            not text
+            or text.upper() in self._missing_words
+            or any(p.fullmatch(text) for p in (_NUMBER, _HASH, _INCOMPLETE_ALLELE, _SEVERAL_ALLELES))
+        )
 
     def _number(self, cell: bytes) -> int | None:
         """Return the number for a cell's allele; None if the cell is not an allele."""
         word = text_of(cell).strip()
-        self.has_allele_spelling = self.has_allele_spelling or _TELLING.fullmatch(word) is not None
-        if word.upper() in self._missing_words or _INCOMPLETE.fullmatch(word) or _are_several(word):
+        self.has_allele_spelling = self.has_allele_spelling or _ALLELE_SPELLING.fullmatch(word) is not None
+        if word.upper() in self._missing_words or _INCOMPLETE_ALLELE.fullmatch(word) or _holds_several_alleles(word):
             number = NO_ALLELE
         elif (match := _NUMBER.fullmatch(word)) is not None:
             digits = match[1].lstrip("0")
@@ -233,9 +248,11 @@ def describe_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], t
     known = numbers != NO_ALLELE
     largest = np.where(known, numbers, 0).max(axis=0, initial=0)
     others = np.flatnonzero(largest > _LARGEST_GENOTYPE)
-    if len(others) * _COLUMNS_PER_OTHER > numbers.shape[1]:
+    if len(others) * _COLUMNS_PER_NON_GENOTYPE > numbers.shape[1]:
         return None
-    named = ", ".join(repr(titles[k]) for k in others[:_MAX_NAMED].tolist()) + (", ..." if len(others) > _MAX_NAMED else "")
+    named = ", ".join(repr(titles[k]) for k in others[:_MAX_TITLES_IN_MESSAGE].tolist()) + (
+        ", ..." if len(others) > _MAX_TITLES_IN_MESSAGE else ""
+    )
     alleles, rows = parameter("type", "alleles"), "row" if transpose else "column"
     leave = "delete such rows" if transpose else f"{parameter('ignore_columns')} leaves columns out"
     return (
@@ -244,9 +261,9 @@ def describe_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], t
     )
 
 
-def _are_several(word: str) -> bool:
+def _holds_several_alleles(word: str) -> bool:
     """Return whether a cell holds several alleles, none of them 0."""
-    return _SEVERAL.fullmatch(word) is not None and all(int(part) for part in re.split("[;|/]", word))
+    return _SEVERAL_ALLELES.fullmatch(word) is not None and all(int(part) for part in re.split("[;|/]", word))
 
 
 def describe_no_allele(cell: str, transpose: bool) -> str:
@@ -262,7 +279,7 @@ def describe_no_allele(cell: str, transpose: bool) -> str:
     rows = "rows" if transpose else "columns"
     leave = f" ({parameter('ignore_columns')} leaves out columns)" if not transpose else ""
     missing = f"; {code}" if (code := advise_missing(cell)) else ""
-    return f"{shown}; expected {_EXPECTED}. Leave out {rows} that are not loci, such as isolate metadata{leave}{missing}"
+    return f"{shown}; expected {_EXPECTED_CELLS}. Leave out {rows} that are not loci, such as isolate metadata{leave}{missing}"
 
 
 def advise_missing(cell: str) -> str:

@@ -24,18 +24,18 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, Kind, cell_table, number_table
-from gpualign.core.distance.tables.alleles import is_slip
+from gpualign.core.distance.tables.alleles import are_typing_errors
 from gpualign.core.distance.tables.options import MAX_PLOIDY, CallOptions, TableType
 
 MINUS_ONE: int = _sites.MINUS_ONE
 
 _GENOTYPES = frozenset((0, 1, 2))
 _NINE = 9
-_CROSS = frozenset("ABH")
+_CROSS_GENOTYPES = frozenset("ABH")
 _CROSS_LETTERS = frozenset("ABCDH")
 """Letters used by R/qtl: A, B and H, and also C (not A) and D (not B), which are not genotypes."""
 
-_SEVERAL = "KMRSWY"
+_TWO_NUCLEOTIDE_LETTERS = "KMRSWY"
 """IUPAC codes for two nucleotides: heterozygous genotypes in some tables."""
 
 _NUCLEOTIDE_LETTERS = frozenset("ACGTUNRYSWKMBDHVX")
@@ -48,17 +48,17 @@ class Coding:
 
     kind: kind of calls
     codes: code for each raw code; MISSING for a missing call, BAD for a raw code that is not a call: uint8[256]
-    assumed: assumption made, for a note; None if there was no choice
+    assumption: assumption made, for a note; None if there was no choice
     ambiguity: reason why nothing can be assumed, with the options that decide; None if the meaning is decided
     """
 
     kind: Kind
     codes: Codes = field(repr=False)
-    assumed: str | None = None
+    assumption: str | None = None
     ambiguity: str | None = None
 
 
-def raw_numbers(missing: Sequence[str] = ()) -> Codes:
+def raw_number_codes(missing: Sequence[str] = ()) -> Codes:
     """Return the raw codes for one-character cells in a table of numbers, uint8[256].
 
     missing: cell values, of any length, that denote a missing call
@@ -66,21 +66,21 @@ def raw_numbers(missing: Sequence[str] = ()) -> Codes:
     table = number_table()
     for digit in range(10):
         table[ord(str(digit))] = digit
-    return with_missing(table, missing)
+    return set_missing_codes(table, missing)
 
 
-def raw_letters(all_letters: bool, missing: Sequence[str] = ()) -> Codes:
-    """Return the raw codes for one-character cells in a table of letters, uint8[256]. missing: as in `raw_numbers`."""
+def raw_letter_codes(all_letters: bool, missing: Sequence[str] = ()) -> Codes:
+    """Return the raw codes for one-character cells in a table of letters, uint8[256]. missing: as in `raw_number_codes`."""
     table = cell_table(all_letters)
     if not all_letters:
         for byte in range(128):
             letter = chr(byte).upper()
             if letter.isalpha() and letter not in NUCLEOTIDES and letter != "N":
                 table[byte] = ord(letter)
-    return with_missing(table, missing)
+    return set_missing_codes(table, missing)
 
 
-def with_missing(table: Codes, missing: Sequence[str]) -> Codes:
+def set_missing_codes(table: Codes, missing: Sequence[str]) -> Codes:
     """Set the table's codes for one-character missing calls (letters in either case) to MISSING, and return the table."""
     for code in missing:
         if len(code) == 1 and code.isascii():
@@ -99,104 +99,104 @@ def number_coding(
     """
     type = options.type
     if type is TableType.ABH:
-        raise _is_of(parameter("type", type.value), "letters", "numbers")
+        raise _inapplicable_option_error(parameter("type", type.value), "letters", "numbers")
     if options.all_letters:
-        raise _is_of(parameter("all_letters"), "letters", "numbers")
+        raise _inapplicable_option_error(parameter("all_letters"), "letters", "numbers")
     seen = frozenset(np.flatnonzero(counts[:10]).tolist())
-    beyond = seen - _GENOTYPES
+    above_2 = seen - _GENOTYPES
     if type is TableType.ALLELES:
-        return _alleles()
+        return _allele_coding()
     if type is TableType.CENTRED:
-        return _centred()
+        return _centred_coding()
     if options.ploidy is not None:
-        return _dosages(options.ploidy)
+        return _dosage_coding(options.ploidy)
     if type is TableType.CALLS:
-        return _genotypes()
+        return _genotype_coding()
     alleles = parameter("type", TableType.ALLELES.value) if reads_alleles else None
     if is_typing_scheme:
-        if 0 not in seen or beyond - {_NINE}:
-            return _alleles(alleles_assumed())
+        if 0 not in seen or above_2 - {_NINE}:
+            return _allele_coding(assumed_alleles_note())
         calls, centred = parameter("type", TableType.CALLS.value), parameter("type", TableType.CENTRED.value)
         types = f"{calls}, or {centred} for -1, 0 and 1" if counts[MINUS_ONE] and 2 not in seen else calls
-        return _undecided(f"0 may be a missing allele, by the titles of the table ({alleles}), or a genotype ({types}); say which")
-    if counts[MINUS_ONE] and not beyond and 2 not in seen:
-        return _with_minus_one(1 in seen)
-    if beyond == {_NINE} and seen >= _GENOTYPES:
+        return _undecided_coding(f"0 may be a missing allele, by the titles of the table ({alleles}), or a genotype ({types}); say which")
+    if counts[MINUS_ONE] and not above_2 and 2 not in seen:
+        return _minus_one_coding(1 in seen)
+    if above_2 == {_NINE} and seen >= _GENOTYPES:
         otherwise = f"; {alleles} if it is an allele" if alleles else ""
-        return _genotypes(f"9 is read as a missing call, because all other numbers are 0, 1 and 2{otherwise}", missing=_NINE)
-    if not beyond:
-        return _genotypes()
-    if beyond == {_NINE} and alleles:
-        return _undecided(f"9 may be a missing call ({parameter('missing_code', _NINE)}) or an allele ({alleles}); say which")
+        return _genotype_coding(f"9 is read as a missing call, because all other numbers are 0, 1 and 2{otherwise}", missing=_NINE)
+    if not above_2:
+        return _genotype_coding()
+    if above_2 == {_NINE} and alleles:
+        return _undecided_coding(f"9 may be a missing call ({parameter('missing_code', _NINE)}) or an allele ({alleles}); say which")
     if 0 not in seen:
-        return _alleles(alleles_assumed())
-    if is_slip(int(counts[sorted(beyond)].sum()), int(counts[:10].sum())):
-        return _genotypes()
-    return _undecided(_readings_with_zero(beyond, alleles))
+        return _allele_coding(assumed_alleles_note())
+    if are_typing_errors(int(counts[sorted(above_2)].sum()), int(counts[:10].sum())):
+        return _genotype_coding()
+    return _undecided_coding(_describe_readings(above_2, alleles))
 
 
-def _is_of(name: str, cells: str, others: str) -> InputError:
+def _inapplicable_option_error(name: str, cells: str, others: str) -> InputError:
     return InputError(f"{name} is for {cells}, but the cells are {others}")
 
 
-def _with_minus_one(with_one: bool) -> Coding:
+def _minus_one_coding(has_one: bool) -> Coding:
     centred = parameter("type", TableType.CENTRED.value)
     missing = parameter("missing_code", -1)
-    if not with_one:
-        return _undecided(f"-1 may be a genotype ({centred}) or a missing call ({missing}); say which")
-    return _centred(f"-1 is read as a genotype, because genotypes are -1, 0 and 1 and none is 2; {missing} if it is a missing call")
+    if not has_one:
+        return _undecided_coding(f"-1 may be a genotype ({centred}) or a missing call ({missing}); say which")
+    return _centred_coding(f"-1 is read as a genotype, because genotypes are -1, 0 and 1 and none is 2; {missing} if it is a missing call")
 
 
-def _readings_with_zero(beyond: frozenset[int], alleles: str | None) -> str:
-    largest = max(beyond)
-    readings = [f"alleles with 0 as a missing one ({alleles})"] if alleles else []
+def _describe_readings(above_2: frozenset[int], alleles_option: str | None) -> str:
+    largest = max(above_2)
+    readings = [f"alleles with 0 as a missing one ({alleles_option})"] if alleles_option else []
     if largest <= MAX_PLOIDY:
         readings.append(f"dosages of a polyploid ({parameter('ploidy', largest)})")
-    if len(beyond) == 1:
+    if len(above_2) == 1:
         readings.append(f"genotypes 0, 1, 2 with {largest} as a missing one ({parameter('missing_code', largest)})")
-    elif largest == _NINE and max(beyond - {_NINE}) <= MAX_PLOIDY:
-        remaining = max(beyond - {_NINE})
+    elif largest == _NINE and max(above_2 - {_NINE}) <= MAX_PLOIDY:
+        remaining = max(above_2 - {_NINE})
         readings.append(f"dosages with 9 as a missing one ({parameter('ploidy', remaining)} and {parameter('missing_code', _NINE)})")
     if not readings:
         return f"numbers from 0 to {largest} are not genotypes; expected 0, 1, 2"
     return f"numbers from 0 to {largest} may be {', or '.join(readings)}; say which"
 
 
-def _table(known: dict[int, int]) -> Codes:
+def _code_table(raw_to_code: dict[int, int]) -> Codes:
     codes: Codes = np.full(256, _sites.BAD, dtype=np.uint8)
     codes[MISSING] = MISSING
-    for raw, code in known.items():
+    for raw, code in raw_to_code.items():
         codes[raw] = code
     return codes
 
 
-def _genotypes(assumed: str | None = None, missing: int = MINUS_ONE) -> Coding:
-    return Coding(Kind.GENOTYPE, _table({0: 0, 1: 1, 2: 2, MINUS_ONE: MISSING, missing: MISSING}), assumed)
+def _genotype_coding(assumption: str | None = None, missing: int = MINUS_ONE) -> Coding:
+    return Coding(Kind.GENOTYPE, _code_table({0: 0, 1: 1, 2: 2, MINUS_ONE: MISSING, missing: MISSING}), assumption)
 
 
-def _centred(assumed: str | None = None) -> Coding:
-    return Coding(Kind.GENOTYPE, _table({MINUS_ONE: 0, 0: 1, 1: 2}), assumed)
+def _centred_coding(assumption: str | None = None) -> Coding:
+    return Coding(Kind.GENOTYPE, _code_table({MINUS_ONE: 0, 0: 1, 1: 2}), assumption)
 
 
-def _dosages(ploidy: int) -> Coding:
+def _dosage_coding(ploidy: int) -> Coding:
     """Return the coding for dosages. A haploid call counts as two copies of its allele, as in VCF."""
     codes = {0: 0, 1: 2} if ploidy == 1 else {dosage: dosage for dosage in range(ploidy + 1)}
-    return Coding(Kind.GENOTYPE if ploidy <= 2 else Kind.DOSAGE, _table({**codes, MINUS_ONE: MISSING}))
+    return Coding(Kind.GENOTYPE if ploidy <= 2 else Kind.DOSAGE, _code_table({**codes, MINUS_ONE: MISSING}))
 
 
-def _alleles(assumed: str | None = None) -> Coding:
+def _allele_coding(assumption: str | None = None) -> Coding:
     """Return the coding for allele numbers 1 to 9; 0 is a missing allele."""
-    return Coding(Kind.ALLELE, _table({0: MISSING, MINUS_ONE: MISSING, **{number: number for number in range(1, 10)}}), assumed)
+    return Coding(Kind.ALLELE, _code_table({0: MISSING, MINUS_ONE: MISSING, **{number: number for number in range(1, 10)}}), assumption)
 
 
-def alleles_assumed() -> str:
+def assumed_alleles_note() -> str:
     """Return the note saying that cells are read as alleles because they look like alleles."""
     alleles, calls = parameter("type", TableType.ALLELES.value), parameter("type", TableType.CALLS.value)
     return f"read as alleles of loci, 0 as a missing one ({alleles} confirms it, {calls} reads genotypes)"
 
 
-def _undecided(ambiguity: str) -> Coding:
-    return Coding(Kind.GENOTYPE, _table({}), None, ambiguity)
+def _undecided_coding(ambiguity: str) -> Coding:
+    return Coding(Kind.GENOTYPE, _code_table({}), None, ambiguity)
 
 
 def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding:
@@ -210,24 +210,24 @@ def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding
         (parameter("ploidy"), options.ploidy is not None),
     ):
         if is_set:
-            raise _is_of(name, "numbers", "letters")
+            raise _inapplicable_option_error(name, "numbers", "letters")
     times = {NUCLEOTIDES[raw] if raw < len(NUCLEOTIDES) else chr(raw): int(counts[raw]) for raw in np.flatnonzero(counts[:128]).tolist()}
     seen = frozenset(times)
     if type is TableType.ABH:
-        return _cross()
+        return _cross_coding()
     read = {**{code: code for code in range(len(NUCLEOTIDES))}, ord("U"): NUCLEOTIDES.index("T")}
-    nucleotides = Coding(Kind.NUCLEOTIDE, _table({**{ord(letter): MISSING for letter in _OTHERS}, **read}))
+    nucleotides = Coding(Kind.NUCLEOTIDE, _code_table({**{ord(letter): MISSING for letter in _MISSING_LETTERS}, **read}))
     if type is TableType.CALLS:
         return nucleotides
     cross, calls = parameter("type", TableType.ABH.value), parameter("type", TableType.CALLS.value)
-    if seen & {"B", "H"} and seen <= _CROSS:
-        return _cross(f"its letters are only A, B and H, read as genotypes of a cross (H: heterozygous); {calls} reads nucleotides")
+    if seen & {"B", "H"} and seen <= _CROSS_GENOTYPES:
+        return _cross_coding(f"its letters are only A, B and H, read as genotypes of a cross (H: heterozygous); {calls} reads nucleotides")
     every = parameter("all_letters")
     of_cross = sum(times.get(letter, 0) for letter in "BDH")
     if of_cross and (seen <= _CROSS_LETTERS or of_cross >= sum(times.get(letter, 0) for letter in "CGTU")):
         others = ",".join(sorted(seen - _CROSS_LETTERS))
         missing_codes = f" with {parameter('missing_code', others)}" if others else ""
-        return _undecided(
+        return _undecided_coding(
             f"the letters {', '.join(sorted(seen))} may be genotypes of a cross ({cross}{missing_codes}; C and D are missing calls),"
             f" nucleotides ({calls}; all but A, C, G, T are missing), or other codes ({every} compares every letter); say which"
         )
@@ -235,27 +235,27 @@ def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding
         listed = ", ".join(strange)
         letters = f"the letter {listed} is not a nucleotide" if len(strange) == 1 else f"the letters {listed} are not nucleotides"
         code, it = parameter("missing_code", ",".join(strange)), "it is a missing call" if len(strange) == 1 else "they are missing calls"
-        return _undecided(f"{letters}; {every} compares every letter, {code} says that {it}")
+        return _undecided_coding(f"{letters}; {every} compares every letter, {code} says that {it}")
     return nucleotides
 
 
-def describe_ambiguous(counts: npt.NDArray[np.int64]) -> str | None:
+def describe_ambiguity_letters(counts: npt.NDArray[np.int64]) -> str | None:
     """Return a note on letters for two nucleotides, which are genotypes in some tables but missing calls here; None if none occur.
 
     counts: as in `number_coding`
     """
-    several = [letter for letter in _SEVERAL if counts[ord(letter)]]
+    several = [letter for letter in _TWO_NUCLEOTIDE_LETTERS if counts[ord(letter)]]
     if not several:
         return None
     letters = f"{several[0]} is read as a missing call" if len(several) == 1 else f"{', '.join(several)} are read as missing calls"
     return f"{letters}, because each stands for two nucleotides; {parameter('all_letters')} compares every letter"
 
 
-_OTHERS = sorted(frozenset(map(chr, range(ord("A"), ord("Z") + 1))) - frozenset(NUCLEOTIDES))
+_MISSING_LETTERS = sorted(frozenset(map(chr, range(ord("A"), ord("Z") + 1))) - frozenset(NUCLEOTIDES))
 """Letters that denote missing calls in nucleotide tables."""
 
 
-def _cross(assumed: str | None = None) -> Coding:
+def _cross_coding(assumption: str | None = None) -> Coding:
     """Return the coding for a cross. A and C have the same raw codes as the nucleotides; C (not A) and D (not B) are missing calls."""
     a, c = NUCLEOTIDES.index("A"), NUCLEOTIDES.index("C")
-    return Coding(Kind.GENOTYPE, _table({a: 0, ord("H"): 1, ord("B"): 2, c: MISSING, ord("D"): MISSING}), assumed)
+    return Coding(Kind.GENOTYPE, _code_table({a: 0, ord("H"): 1, ord("B"): 2, c: MISSING, ord("D"): MISSING}), assumption)

@@ -13,14 +13,14 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.distance import _sites
 from gpualign.core.distance.tables.options import CallOptions
-from gpualign.core.distance.tables.titles import NAME_OF_SITE, annotation_width, is_metadata, serial_stems, stem
+from gpualign.core.distance.tables.titles import SITE_NAME, annotation_width, is_metadata, serial_stems, stem
 
-_MAX_NAMED = 8
-_RAW = ("FID", "IID", "PAT", "MAT", "SEX", "PHENOTYPE")
+_MAX_TITLES_IN_MESSAGE = 8
+_RAW_TITLES = ("FID", "IID", "PAT", "MAT", "SEX", "PHENOTYPE")
 """First columns of a PLINK .raw file, which has a row per sample."""
-_TRAW = ("CHR", "SNP", "(C)M", "POS", "COUNTED", "ALT")
+_TRAW_TITLES = ("CHR", "SNP", "(C)M", "POS", "COUNTED", "ALT")
 """First columns of a PLINK .traw file, which has a row per site."""
-_HETEROZYGOUS = "_HET"
+_HETEROZYGOUS_SUFFIX = "_HET"
 """Suffix of .raw titles whose columns repeat which genotypes are heterozygous."""
 
 
@@ -30,30 +30,30 @@ class Columns:
 
     titles: titles of the columns to read
     actions: READ, SKIP_COLUMN or EMPTY from `_sites` for each column after the first, uint8[columns]; if empty, all columns are read
-    left_out: titles of the columns left out because they are known not to be sites
-    untitled: number of columns without a title, in which every cell must be empty
+    ignored_titles: titles of the columns left out because they are known not to be sites
+    untitled_count: number of columns without a title, in which every cell must be empty
     id_cells: indices of the cells that form a row's id: one, or family and individual
     """
 
     titles: list[str]
     actions: npt.NDArray[np.uint8] = field(repr=False)
-    left_out: list[str] = field(default_factory=list)
-    untitled: int = 0
+    ignored_titles: list[str] = field(default_factory=list)
+    untitled_count: int = 0
     id_cells: tuple[int, ...] = (0,)
 
-    def number_of(self, place: int) -> int:
+    def column_number(self, index: int) -> int:
         """Convert an index among the columns that are read into a column number, counted after the first column."""
-        return place if not len(self.actions) else int(np.flatnonzero(self.actions == _sites.READ)[place])
+        return index if not len(self.actions) else int(np.flatnonzero(self.actions == _sites.READ)[index])
 
-    def place_of(self, column: int) -> int:
+    def read_index(self, column: int) -> int:
         """Convert a column number, counted after the first column, into an index among the columns that are read."""
         return column if not len(self.actions) else int(np.count_nonzero(self.actions[:column] == _sites.READ))
 
 
-def plink_export(header: Sequence[str]) -> str | None:
+def plink_export_suffix(header: Sequence[str]) -> str | None:
     """Return ".raw" or ".traw" if this is the header of such a PLINK file, else None."""
-    first = tuple(title.upper() for title in header[: len(_RAW)])
-    return ".raw" if first == _RAW else ".traw" if first == _TRAW else None
+    first = tuple(title.upper() for title in header[: len(_RAW_TITLES)])
+    return ".raw" if first == _RAW_TITLES else ".traw" if first == _TRAW_TITLES else None
 
 
 def plan_columns(header: Sequence[str], options: CallOptions) -> Columns:
@@ -70,17 +70,17 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> Columns:
         for title in some:
             if title not in known:
                 raise InputError(f"{parameter(name)}: there is no column {title!r}{did_you_mean(title, titles)}")
-    export = None if options.no_header else plink_export(header)
+    export = None if options.no_header else plink_export_suffix(header)
     if export is None:
         _refuse_sites_as_rows(header, options)
     id_cells = {None: (0,), ".raw": (0, 1), ".traw": (1,)}[export]
     actions = np.full(len(titles), _sites.READ, dtype=np.uint8)
-    actions[: len(_RAW) - 1 if export else 0] = _sites.SKIP_COLUMN
+    actions[: len(_RAW_TITLES) - 1 if export else 0] = _sites.SKIP_COLUMN
     if chosen is not None or ignored:
         picked, dropped = set(titles if chosen is None else chosen), set(ignored)
         actions[[title not in picked or title in dropped for title in titles]] = _sites.SKIP_COLUMN
     left_out: list[str] = []
-    for k in _places_of_others(header, options.transpose, export):
+    for k in _non_call_columns(header, options.transpose, export):
         if actions[k] == _sites.SKIP_COLUMN:
             continue
         if not titles[k]:
@@ -92,57 +92,59 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> Columns:
     if read.all():
         return Columns(list(titles), actions[:0], id_cells=id_cells)
     if not read.any():
-        raise InputError(f"none of the columns {', '.join(map(repr, titles[:_MAX_NAMED]))} is read")
+        raise InputError(f"none of the columns {', '.join(map(repr, titles[:_MAX_TITLES_IN_MESSAGE]))} is read")
     untitled = int(np.count_nonzero(actions == _sites.EMPTY))
     return Columns([titles[k] for k in np.flatnonzero(read).tolist()], actions, left_out, untitled, id_cells)
 
 
 def _refuse_sites_as_rows(header: Sequence[str], options: CallOptions) -> None:
     """Raise `InputError` if a table's titles show that its rows are sites, or if extra columns precede those of a PLINK .raw file."""
-    if set(_RAW[1:4]) <= set(header):
-        raise InputError(f"columns as in PLINK's .raw, but the first one is {header[0]!r}; delete the columns before {_RAW[0]}")
+    if set(_RAW_TITLES[1:4]) <= set(header):
+        raise InputError(f"columns as in PLINK's .raw, but the first one is {header[0]!r}; delete the columns before {_RAW_TITLES[0]}")
     width = 1 if options.transpose or options.columns is not None else annotation_width(header)
     if width > 1 and not set(header[1:width]) <= set(options.ignore_columns):
-        shown, are = _named(header[1:width])
+        shown, are = _list_titles(header[1:width])
         raise InputError(
             f"rows may be sites, as columns {shown} {are} annotation of sites ({parameter('transpose')} reads such a table), or samples"
             f" ({parameter('ignore_columns')} leaves these columns out); say which"
         )
 
 
-def _places_of_others(header: Sequence[str], transpose: bool, export: str | None) -> list[int]:
+def _non_call_columns(header: Sequence[str], transpose: bool, export: str | None) -> list[int]:
     """Return the indices, counted after the first column, of columns with no title, or with a title that does not belong to calls."""
     titles = header[1:]
     empty = [k for k, title in enumerate(titles) if not title]
     if export is not None:
-        return empty + [k for k, title in enumerate(titles) if _repeats(title, titles[k - 1], export)]
+        return empty + [k for k, title in enumerate(titles) if _repeats_previous_column(title, titles[k - 1], export)]
     if transpose:
         return empty + list(range(annotation_width(header) - 1))
-    names_site = NAME_OF_SITE.match
+    names_site = SITE_NAME.match
     metadata = [k for k, title in enumerate(titles) if title and not names_site(title) and is_metadata(title)]
     serial = serial_stems((titles[k] for k in metadata), titles)
     return sorted(empty + [k for k in metadata if stem(titles[k]) not in serial])
 
 
-def _repeats(title: str, before: str, export: str) -> bool:
+def _repeats_previous_column(title: str, previous: str, export: str) -> bool:
     """Return whether a .raw column shows which genotypes in the previous column are heterozygous (`--recode AD`)."""
-    return export == ".raw" and title.endswith(_HETEROZYGOUS) and before.rsplit("_", 1)[0] == title.removesuffix(_HETEROZYGOUS)
+    return (
+        export == ".raw" and title.endswith(_HETEROZYGOUS_SUFFIX) and previous.rsplit("_", 1)[0] == title.removesuffix(_HETEROZYGOUS_SUFFIX)
+    )
 
 
-def describe_left_out(titles: Sequence[str], transpose: bool) -> str:
+def describe_columns_left_out(titles: Sequence[str], transpose: bool) -> str:
     """Return a note on columns left out because of their titles. transpose: columns are samples."""
-    shown, are = _named(titles)
+    shown, are = _list_titles(titles)
     why = "annotation of sites" if transpose else "metadata"
     return f"column{'s'[: len(titles) != 1]} {shown} {are} left out as {why}, by title; {parameter('columns')} names the columns to read"
 
 
 def describe_rows_left_out(titles: Sequence[str]) -> str:
     """Return a note on rows left out because of their titles."""
-    shown, are = _named(titles)
+    shown, are = _list_titles(titles)
     return f"row{'s'[: len(titles) != 1]} {shown} {are} left out as metadata, by title; rename those that are sites"
 
 
-def _named(titles: Sequence[str]) -> tuple[str, str]:
+def _list_titles(titles: Sequence[str]) -> tuple[str, str]:
     """Return (list of the first titles, "is" or "are" to agree with the number of all titles)."""
-    more = f" and {len(titles) - _MAX_NAMED:,} more" if len(titles) > _MAX_NAMED else ""
-    return ", ".join(map(repr, titles[:_MAX_NAMED])) + more, "is" if len(titles) == 1 else "are"
+    more = f" and {len(titles) - _MAX_TITLES_IN_MESSAGE:,} more" if len(titles) > _MAX_TITLES_IN_MESSAGE else ""
+    return ", ".join(map(repr, titles[:_MAX_TITLES_IN_MESSAGE])) + more, "is" if len(titles) == 1 else "are"

@@ -15,15 +15,15 @@ from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.tables.alleles import AlleleCells
 
-_SHARE = 2
+_CELLS_PER_CALL = 2
 """If more than one cell in this many could be a call, the line may be data: the rest may be calls in an unknown spelling."""
 
 
-def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, whole: bool, missing: Sequence[str] = ()) -> bool:
+def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, all_cells: bool, missing: Sequence[str] = ()) -> bool:
     """Return whether the cells in a line, from byte `start`, could be calls in a call table.
 
     table: codes for one-byte cells; BAD for cells that are not calls
-    whole: whether every cell must be a call, not only most cells
+    all_cells: whether every cell must be a call, not only most cells
     missing: cell values that denote a missing call
     """
     cells = line.count(delimiter.encode(), start) + 1
@@ -32,11 +32,11 @@ def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, whole:
     parser.parse(line, start, codes)
     bad = parser.counts[_sites.BAD]
     calls = cells - bad - parser.counts[MISSING]
-    return bad == 0 or (not whole and calls > 0 and bad * _SHARE < cells)
+    return bad == 0 or (not all_cells and calls > 0 and bad * _CELLS_PER_CALL < cells)
 
 
 def could_be_alleles(cells: Sequence[str], missing: Sequence[str] = ()) -> bool:
     """Return whether more than half of the cells could be alleles, in any spelling. missing: cell values that denote a missing allele."""
     reader = AlleleCells(missing)
     known = sum(reader.could_be_allele(cell) for cell in cells)
-    return known * _SHARE > len(cells)
+    return known * _CELLS_PER_CALL > len(cells)

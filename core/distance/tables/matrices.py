@@ -12,16 +12,16 @@ import numpy.typing as npt
 
 from gpualign.core.files.square_matrices import parse_number
 
-ROWS_LOOKED_AT = 256
+EXAMINED_ROWS = 256
 """Number of rows and columns sufficient to decide."""
 
 _MIN_ROWS = 4
 _MIN_PAIRS = 4
 """With fewer values mirrored across a diagonal of zeros, calls may look like a matrix by chance."""
 
-_FILE = re.compile(r"(\.(f[a-z]{0,4}|txt|gz))+$")
-_LETTERS = re.compile(r"[^a-z0-9]+")
-_OF_R = re.compile(r"x(?=[0-9])")
+_FILE_SUFFIXES = re.compile(r"(\.(f[a-z]{0,4}|txt|gz))+$")
+_PUNCTUATION = re.compile(r"[^a-z0-9]+")
+_R_PREFIX = re.compile(r"x(?=[0-9])")
 
 
 class MatrixEvidence(Enum):
@@ -46,43 +46,43 @@ def matrix_evidence(numbers: npt.NDArray[np.int64], ids: Sequence[str], titles: 
         return MatrixEvidence.BY_IDS if (diagonal == diagonal[0]).all() else MatrixEvidence.NONE
     if diagonal.any():
         return MatrixEvidence.NONE
-    if list(map(_plain, ids)) == list(map(_plain, titles)):
+    if list(map(_normalized_id, ids)) == list(map(_normalized_id, titles)):
         return MatrixEvidence.BY_IDS
     return MatrixEvidence.BY_VALUES if len(numbers) >= _MIN_ROWS and pairs >= _MIN_PAIRS else MatrixEvidence.NONE
 
 
-def _plain(name: str) -> str:
+def _normalized_id(name: str) -> str:
     """Return an id without the parts that R and file names change: case, punctuation, an X before a digit, a suffix."""
-    return _OF_R.sub("", _LETTERS.sub("", _FILE.sub("", name.lower())), count=1)
+    return _R_PREFIX.sub("", _PUNCTUATION.sub("", _FILE_SUFFIXES.sub("", name.lower())), count=1)
 
 
-class SquareOfIds:
+class SquareIdCheck:
     """Decides whether rows and columns have the same ids, as in a distance matrix.
 
-    rows: number of rows so far, while their ids match the column ids in order; -1 after a mismatch
+    matched_rows: number of rows so far, while their ids match the column ids in order; -1 after a mismatch
     """
 
-    def __init__(self, titles: Sequence[str], whole: bool) -> None:
-        """Take the column titles. whole: all columns of the table are read, and the first line holds the column ids."""
+    def __init__(self, titles: Sequence[str], has_all_columns: bool) -> None:
+        """Take the column titles. has_all_columns: all columns of the table are read, and the first line holds the column ids."""
         self._titles = titles
-        self.rows = 0 if whole else -1
+        self.matched_rows = 0 if has_all_columns else -1
 
-    def look(self, name: str, cells: Sequence[str]) -> None:
+    def add_row(self, name: str, cells: Sequence[str]) -> None:
         """Compare the next row's id. cells: cells of the row after the id."""
-        k = self.rows
+        k = self.matched_rows
         if k >= len(self._titles) or self._titles[k] != name:
-            self.rows = -1
+            self.matched_rows = -1
             return
         # Tables of calls may number rows and columns alike; only a matrix of distances has zeros on its diagonal.
-        self.rows = -1 if name.isdecimal() and k < len(cells) and not _is_zero(cells[k]) else k + 1
+        self.matched_rows = -1 if name.isdecimal() and k < len(cells) and not _is_zero(cells[k]) else k + 1
 
-    def is_whole(self, ids: Sequence[str]) -> bool:
+    def has_same_ids(self, ids: Sequence[str]) -> bool:
         """Return whether the ids of all rows match the column ids, in any order. Returns False if all ids are numbers, because sites and
         samples may have the same numbers."""
         titles = self._titles
         if all(map(str.isdecimal, titles)):
             return False
-        return self.rows == len(titles) > 1 or (len(ids) == len(titles) > 2 and set(ids) == set(titles))
+        return self.matched_rows == len(titles) > 1 or (len(ids) == len(titles) > 2 and set(ids) == set(titles))
 
 
 def are_distances(cells: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gpualign.core.common.errors import parameter
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 
-ROWS_LOOKED_AT = 256
+EXAMINED_ROWS = 256
 """Number of samples sufficient to decide."""
 
 _MIN_ROWS = 4
@@ -21,13 +21,13 @@ _FIRST_HASH = 1 << 31
 """Allele numbers from this one up denote hashes."""
 _LARGE_ALLELE = 1000
 """If other loci have numbers this large, years do not stand out."""
-_FEW = 20
+_LOCI_PER_OUTLIER = 20
 """At most one column in this many may be unlike the rest."""
 _MIN_DISTINCT = 8
-_TIMES_DISTINCT = 3
-_TIMES_LARGE = 50
+_DISTINCT_FACTOR = 3
+_LARGE_FACTOR = 50
 """Threshold as a multiple of the upper quartile of the columns' maximum numbers."""
-_MAX_NAMED = 5
+_MAX_LOCI_IN_MESSAGE = 5
 
 
 def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], transpose: bool = False) -> str | None:
@@ -54,30 +54,30 @@ def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], tr
     usual = float(np.median(distinct))
 
     usual_largest = float(np.quantile(largest, 0.75))
-    far = (largest >= _LARGE_ALLELE) & (largest < _FIRST_HASH) & (largest > _TIMES_LARGE * usual_largest)
+    far = (largest >= _LARGE_ALLELE) & (largest < _FIRST_HASH) & (largest > _LARGE_FACTOR * usual_largest)
     reasons = {k: f"numbers up to {largest[k]:,}, other columns up to about {usual_largest:.0f}" for k in np.flatnonzero(far).tolist()}
     if samples < _MIN_ROWS:
-        return _report(reasons, titles, loci, transpose)
+        return _describe(reasons, titles, loci, transpose)
     steps = np.diff(values, axis=0)
     counting = (called == samples) & (len(steps) >= _MIN_STEPS) & (steps == steps[:1]).all(axis=0) & (steps[0] != 0)
     years = (called > 0) & (smallest >= _YEARS[0]) & (largest <= _YEARS[1]) & (distinct > 1)
     others_large = np.count_nonzero(largest >= _LARGE_ALLELE) - np.count_nonzero(years)
-    varied = (distinct >= _MIN_DISTINCT) & (10 * distinct >= 9 * called) & (distinct >= _TIMES_DISTINCT * max(usual, 1.0))
+    varied = (distinct >= _MIN_DISTINCT) & (10 * distinct >= 9 * called) & (distinct >= _DISTINCT_FACTOR * max(usual, 1.0))
     for k in np.flatnonzero(varied).tolist():
         reasons[k] = f"{distinct[k]:,} different values, other columns have about {usual:.0f}"
-    if others_large * _FEW <= loci:
+    if others_large * _LOCI_PER_OUTLIER <= loci:
         reasons |= dict.fromkeys(np.flatnonzero(years).tolist(), "values are years")
     reasons |= {k: f"values go up by {steps[0, k]} from row to row" for k in np.flatnonzero(counting).tolist()}
-    return _report(reasons, titles, loci, transpose)
+    return _describe(reasons, titles, loci, transpose)
 
 
-def _report(reasons: dict[int, str], titles: Sequence[str], loci: int, transpose: bool) -> str | None:
-    if not reasons or len(reasons) > max(1, loci // _FEW, 3) or 2 * len(reasons) > loci:
+def _describe(reasons: dict[int, str], titles: Sequence[str], loci: int, transpose: bool) -> str | None:
+    if not reasons or len(reasons) > max(1, loci // _LOCI_PER_OUTLIER, 3) or 2 * len(reasons) > loci:
         return None
-    shown = [f"{titles[k]!r} ({reason})" for k, reason in sorted(reasons.items())[:_MAX_NAMED]]
+    shown = [f"{titles[k]!r} ({reason})" for k, reason in sorted(reasons.items())[:_MAX_LOCI_IN_MESSAGE]]
     what, it = ("row" if transpose else "column"), ("it" if len(shown) == 1 else "them")
     advice = f"delete {it} from the table to leave {it} out" if transpose else f"{parameter('ignore_columns')} leaves {it} out"
     if len(shown) == 1:
         return f"{what} {shown[0]} does not look like a locus but is counted as one; {advice}"
-    more = f" and {len(reasons) - _MAX_NAMED:,} more" if len(reasons) > _MAX_NAMED else ""
+    more = f" and {len(reasons) - _MAX_LOCI_IN_MESSAGE:,} more" if len(reasons) > _MAX_LOCI_IN_MESSAGE else ""
     return f"{what}s {', '.join(shown)}{more} do not look like loci but are counted; {advice}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-_WORDS_ALONE = """
+_METADATA_WORD_LIST = """
 st sts mlst cgmlst wgmlst rmlst cgrst cgst rst wgst ct cc cg sl ebg eburst clonal clone clade subclade lineage sublineage sequencetype
 complextype clonalcomplex clonalgroup cplx profile allelicprofile lincode hiercc phylogroup pathotype serotype serogroup serovar biotype
 ribotype toxinotype pulsotype subtype genotype haplotype cluster clusters subcluster group subgroup type scheme schema barcode uberstrain
@@ -27,10 +27,10 @@ row rank number no nr
 contigs scaffolds length size coverage depth reads gc completeness contamination quality qc n50 l50 n90 l90 n75 l75 missing called
 uncalled mismatches differences score confidence percent percentage pct
 """
-_ALONE = frozenset(_WORDS_ALONE.split())
+_METADATA_WORDS = frozenset(_METADATA_WORD_LIST.split())
 """Words that form a metadata title on their own: typing schemes, time and place, people and objects, assemblies and their calls."""
 
-_WORDS_BESIDE_OTHERS = """
+_COMBINED_WORD_LIST = """
 of the in at per by for and to from not min max mean median average avg total sum perc data info detail gene genes genome core whole
 sequence seq loci locus allele alleles allelic target targets good found closest nearest assembly contig scaffold bp kb mb count counts
 code complex level lower upper original received collection collected isolation isolated sampling sampled receipt report reported
@@ -40,44 +40,46 @@ clinical public private biological room bed floor postal home travel epi outbrea
 read pair base bases content years months weeks days ratio rate fraction share threshold distance differences snv snvs match matched phred
 q30
 """
-_BESIDE_OTHERS = frozenset(_WORDS_BESIDE_OTHERS.split())
+_COMBINED_WORDS = frozenset(_COMBINED_WORD_LIST.split())
 """Words that form a metadata title only in combination with more words."""
 
-_HIERARCHICAL = re.compile(r"hc ?[0-9]+( .*)?")
+_HIERARCHICAL_CLUSTER = re.compile(r"hc ?[0-9]+( .*)?")
 """Levels of EnteroBase's HierCC."""
 
-_DATED = re.compile(r"[a-z]{3,}(date|year)")
-_CASES = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
+_DATE_WORD = re.compile(r"[a-z]{3,}(date|year)")
+_CASE_PARTS = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _TOKENS = re.compile(r"[A-Za-z0-9]+")
-NAME_OF_SITE = re.compile("(?!hc|unnamed)[^(]*[0-9]{3}", re.IGNORECASE)
+SITE_NAME = re.compile("(?!hc|unnamed)[^(]*[0-9]{3}", re.IGNORECASE)
 """Titles with longer numbers than metadata titles have: a quick test for sites."""
 
 _NUMBERS = re.compile(r"[0-9]+")
-_MIN_SERIES = 10
+_MIN_CONSECUTIVE_NUMBERS = 10
 
 _SIGNS = ("#", "%")
 """Titles without letters: # for a number, % for a percentage."""
-_WORDS_OF_SITES = """
+_SITE_COLUMN_WORD_LIST = """
 chr chrom chromosome contig scaffold pos position bp cm centimorgan morgan ref reference alt alternate alternative alleles allele a1 a2
 allele1 allele2
 callrate call rate counted qual filter info format strand maf snp snps rs rsid marker variant id assembly
 center protlsid assaylsid panellsid panel qccode
 gene locus
 """
-_OF_SITES = frozenset(_WORDS_OF_SITES.split())
+_SITE_COLUMN_WORDS = frozenset(_SITE_COLUMN_WORD_LIST.split())
 """Words in titles of columns that describe a site, next to the columns with its calls. Some are also sample names."""
 
-_OF_SITES_ALONE = frozenset(("chr", "chrom", "chromosome", "pos", "position", "cm", "centimorgan", "alleles", "strand", "qual", "filter"))
+_UNAMBIGUOUS_SITE_WORDS = frozenset(
+    ("chr", "chrom", "chromosome", "pos", "position", "cm", "centimorgan", "alleles", "strand", "qual", "filter")
+)
 """Words that are not sample names."""
 
 
-_WELLS = frozenset(("a1", "a2"))
+_WELL_WORDS = frozenset(("a1", "a2"))
 _WELL = re.compile(r"[A-Ha-h]0?[0-9]{1,2}")
-_REFERENCE = frozenset(("ref", "reference"))
-_ALTERNATIVE = frozenset(("alt", "alternate", "alternative"))
+_REFERENCE_WORDS = frozenset(("ref", "reference"))
+_ALTERNATIVE_WORDS = frozenset(("alt", "alternate", "alternative"))
 
 
-NAMES_OF_SITES = frozenset(
+SITE_TITLES = frozenset(
     ("gene", "genes", "marker", "markers", "locus", "loci", "snp", "snps", "site", "sites", "variant", "variants", "rs", "rsid", "pos")
 )
 """First cells, in lower case and without punctuation, that show that rows are sites."""
@@ -85,15 +87,15 @@ NAMES_OF_SITES = frozenset(
 
 def is_metadata(title: str) -> bool:
     """Return whether a title is known not to belong to a site or locus."""
-    if NAME_OF_SITE.match(title):
+    if SITE_NAME.match(title):
         return False
     words = _words(title)
     if not words:
         return title in _SIGNS
-    if words[0] == "unnamed" or _HIERARCHICAL.fullmatch(" ".join(words)):  # pandas writes unnamed
+    if words[0] == "unnamed" or _HIERARCHICAL_CLUSTER.fullmatch(" ".join(words)):  # pandas writes unnamed
         return True
-    metadata = [word for word in words if word in _ALONE or _DATED.fullmatch(word)]
-    combined = [word for word in words if word in _BESIDE_OTHERS]
+    metadata = [word for word in words if word in _METADATA_WORDS or _DATE_WORD.fullmatch(word)]
+    combined = [word for word in words if word in _COMBINED_WORDS]
     numbers = [word for word in words if word.isdecimal()]
     if len(metadata) + len(combined) + len(numbers) < len(words):
         return False
@@ -124,7 +126,7 @@ def serial_stems(metadata: Iterable[str], titles: Iterable[str]) -> frozenset[st
             if not is_metadata(title):
                 sites.add(own)
             numbers[own].add(int(_NUMBERS.findall(title)[-1]))
-    sites |= {own for own, some in numbers.items() if len(some) >= _MIN_SERIES and max(some) - min(some) == len(some) - 1}
+    sites |= {own for own, some in numbers.items() if len(some) >= _MIN_CONSECUTIVE_NUMBERS and max(some) - min(some) == len(some) - 1}
     return frozenset(sites)
 
 
@@ -134,21 +136,23 @@ def annotation_width(header: Sequence[str]) -> int:
     If a title can mean nothing else (`chrom`, `pos`), or if both `ref` and `alt` occur, these are all the leading columns whose titles may
     describe a site; otherwise 1. `ref` by itself is a sample.
     """
-    if len(header) < 2 or not _OF_SITES.issuperset(_words(header[1])):  # decides most tables, which may have a million titles
+    if len(header) < 2 or not _SITE_COLUMN_WORDS.issuperset(_words(header[1])):  # decides most tables, which may have a million titles
         return 1
     titles = [frozenset(_words(title)) for title in header]
-    known = _OF_SITES
-    if not any(some and some <= _ALTERNATIVE for some in titles):
-        known -= _REFERENCE
-    if any(_WELL.fullmatch(title) and title.lower() not in _WELLS for title in header):  # A1 is also a well, and so a sample
-        known -= _WELLS
+    known = _SITE_COLUMN_WORDS
+    if not any(some and some <= _ALTERNATIVE_WORDS for some in titles):
+        known -= _REFERENCE_WORDS
+    if any(_WELL.fullmatch(title) and title.lower() not in _WELL_WORDS for title in header):  # A1 is also a well, and so a sample
+        known -= _WELL_WORDS
     width, words = 1, titles[0]
     while width < len(titles) and titles[width] and titles[width] <= known:
-        if not (titles[width].isdisjoint(_REFERENCE) or words.isdisjoint(_REFERENCE)):
+        if not (titles[width].isdisjoint(_REFERENCE_WORDS) or words.isdisjoint(_REFERENCE_WORDS)):
             break  # a second reference is a sample
         words |= titles[width]
         width += 1
-    proven = not words.isdisjoint(_OF_SITES_ALONE) or not (words.isdisjoint(_REFERENCE) or words.isdisjoint(_ALTERNATIVE))
+    proven = not words.isdisjoint(_UNAMBIGUOUS_SITE_WORDS) or not (
+        words.isdisjoint(_REFERENCE_WORDS) or words.isdisjoint(_ALTERNATIVE_WORDS)
+    )
     return width if proven else 1
 
 
@@ -157,6 +161,6 @@ def _words(title: str) -> list[str]:
     words = []
     for token in _TOKENS.findall(title):
         known = token.lower()
-        whole = known in _ALONE or known in _BESIDE_OTHERS or known in _OF_SITES
-        words += [known] if whole else [word.lower() for word in _CASES.findall(token)]
+        whole = known in _METADATA_WORDS or known in _COMBINED_WORDS or known in _SITE_COLUMN_WORDS
+        words += [known] if whole else [word.lower() for word in _CASE_PARTS.findall(token)]
     return words
