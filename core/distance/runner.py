@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,12 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.band_plan import DistancePlan, plan_bands
-from gpualign.core.distance.bands import CountMatrix, SampleBand
+from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand
 from gpualign.core.distance.bit_planes import pack_panels
 from gpualign.core.distance.call_coverage import Coverage, min_site_count
 from gpualign.core.distance.calls import Kind, Samples, count_pairs
 from gpualign.core.distance.count_recipe import CountRequest, Need, agreeing_site, count_bytes, restrict_counts
-from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
+from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter, SelectedPieces
 from gpualign.core.distance.few_sites import FewSites, count_few_sites, few_sites_from_calls
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import CountArray, Counts, Metric, MissingRule, Values
@@ -278,24 +278,13 @@ def measure(
     # For near pairs, the number that lack sites may be known for all queries in advance; then none is counted later.
     known = coverage.lacking_pairs if near_by_value and coverage.decides and not coverage.suffices else 0
 
-    def matrices() -> Iterator[BandDistances]:
-        nonlocal lacking, undefined
-        # closing(): a caller that closes this iterator stops the engine's work at once.
-        with closing(prepared.counter.run(prepared.panels, prepared.plan.bands(), progress.advance)) as counted:
-            for band, counts in counted:
-                distances = _distances(prepared, band, counts)
+    def bands() -> Iterator[BandDistances | NearDistances]:
+        nonlocal lacking, undefined, chosen_pairs
+        with closing(_distances(prepared, prepared.plan.bands(), progress.advance, left_out)) as every:
+            for distances in every:
                 lacking += distances.lacking
                 undefined += distances.undefined
-                yield distances
-
-    def near() -> Iterator[NearDistances]:
-        nonlocal lacking, undefined, chosen_pairs
-        with closing(prepared.counter.near(prepared.panels, prepared.plan.bands(), prepared.rule, progress.advance)) as pieces:
-            for chosen in pieces:
-                lacking += chosen.lacking
-                undefined += chosen.undefined
-                distances = _near_distances(prepared, chosen, left_out)
-                chosen_pairs += len(distances.values)
+                chosen_pairs += len(distances.values) if near_by_value else 0
                 yield distances
 
     def counts() -> dict[str, int]:
@@ -304,14 +293,30 @@ def measure(
         return current | {"near_pairs_left_out": out}
 
     before = checkpoints.register_counts(counts)
-    bands: Iterator[Any] = near() if near_by_value else matrices()
-    run_pipeline(prepared.samples, bands, sink, lambda distances: distances.rows, checkpoints)
+    run_pipeline(prepared.samples, bands(), sink, lambda distances: distances.rows, checkpoints)
     pairs, sites = prepared.pairs, prepared.sites
     lacking, undefined, chosen_pairs, out = (count + before.get(name, 0) for name, count in counts().items())
     near_pairs = chosen_pairs if near_by_value else None
     seconds = time.perf_counter() - start
     earlier = 0 if left_out is None else out - int(left_out.sum())
     return DistanceTotals(pairs, pairs * sites, seconds, sites, lacking + known, undefined, near_pairs, left_out, earlier)
+
+
+def _distances(
+    prepared: PreparedDistances, bands: Iterable[SampleBand], on_progress: Callable[[int], None], left_out: CountArray | None = None
+) -> Generator[BandDistances | NearDistances, None, None]:
+    """Yield the distances of each band, or those of its near pairs, in one or more pieces. Closing the generator stops the engine's work at
+    once. left_out: as for `_near_distances`"""
+    with closing(_counted(prepared, prepared.panels, bands, on_progress)) as results:
+        for one in results:
+            yield _near_distances(prepared, one, left_out) if isinstance(one, SelectedPairs) else _band_distances(prepared, *one)
+
+
+def _counted(
+    prepared: PreparedDistances, panels: Sequence[Panel], bands: Iterable[SampleBand], on_progress: Callable[[int], None]
+) -> CountedBands | SelectedPieces:
+    counter = prepared.counter
+    return counter.near(panels, bands, prepared.rule, on_progress) if prepared.task.near else counter.run(panels, bands, on_progress)
 
 
 def _counts(prepared: PreparedDistances, raw: dict[str, CountMatrix], queries: CountArray, targets: CountArray) -> Counts:
@@ -327,7 +332,7 @@ def _counts(prepared: PreparedDistances, raw: dict[str, CountMatrix], queries: C
     return Counts(dict(raw), prepared.sites, of_pairs)
 
 
-def _distances(prepared: PreparedDistances, band: SampleBand, raw: dict[str, CountMatrix]) -> BandDistances:
+def _band_distances(prepared: PreparedDistances, band: SampleBand, raw: dict[str, CountMatrix]) -> BandDistances:
     task, coverage = prepared.task, prepared.coverage
     queries, targets = np.arange(band.start, band.stop)[:, None], np.arange(band.first_target, band.target_stop)[None, :]
     counts = _counts(prepared, raw, queries, targets)
@@ -368,7 +373,7 @@ def _near_distances(prepared: PreparedDistances, chosen: SelectedPairs, left_out
         near[doubted] = False
     shown = counts.compared.astype(np.int32, copy=False)[near] if task.compared else None
     targets = chosen.targets[near] - prepared.samples.first_target
-    return NearDistances(chosen.queries[near], targets, values[near], shown, chosen.rows)
+    return NearDistances(chosen.queries[near], targets, values[near], shown, chosen.rows, chosen.lacking, chosen.undefined)
 
 
 def estimate_seconds(prepared: PreparedDistances) -> float:
@@ -379,10 +384,7 @@ def estimate_seconds(prepared: PreparedDistances) -> float:
         first.start, min(first.stop, first.start + 256), first.first_target, min(first.target_stop, first.first_target + 512), False
     )
     start = time.perf_counter()
-    if prepared.task.near:
-        list(prepared.counter.near(panels, [corner], prepared.rule, lambda _: None))
-    else:
-        list(prepared.counter.run(panels, [corner], lambda _: None))
+    list(_counted(prepared, panels, [corner], lambda _: None))
     seconds = time.perf_counter() - start
     work = corner.shape[0] * corner.shape[1] * max(1, sum(panel.sites for panel in panels))
     return seconds * plan.pairs * prepared.panel_sites / work
@@ -392,7 +394,7 @@ _SAMPLED, _SAMPLED_ROWS, _SAMPLED_TARGETS = 8, 16, 64
 """Number of sampled rectangles, and the rows and targets in each."""
 
 
-def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances] | list[NearDistances], int]:
+def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances | NearDistances], int]:
     """Return the distances for pairs sampled from several rectangles (only near pairs for a near task) and the number of pairs examined."""
     samples, bands = prepared.samples, [next(prepared.plan.bands())]
     first, end, queries = samples.first_target, samples.first_target + len(samples.targets), len(samples.queries)
@@ -404,11 +406,7 @@ def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances] |
             target = low + (end - low - _SAMPLED_TARGETS) * (_SAMPLED - place) // _SAMPLED
             bands.append(SampleBand(start, start + _SAMPLED_ROWS, target, target + _SAMPLED_TARGETS, False))
     looked_at = sum(_distinct_pairs(band) for band in bands)
-    if prepared.task.near:
-        chosen = prepared.counter.near(prepared.panels, iter(bands), prepared.rule, lambda _: None)
-        return [_near_distances(prepared, one, None) for one in chosen], looked_at
-    counted = prepared.counter.run(prepared.panels, iter(bands), lambda _: None)
-    return [_distances(prepared, band, counts) for band, counts in counted], looked_at
+    return list(_distances(prepared, bands, lambda _: None)), looked_at
 
 
 def _distinct_pairs(band: SampleBand) -> int:

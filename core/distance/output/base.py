@@ -43,7 +43,7 @@ class NearDistances:
     """Distances for near pairs, in (query, target) order. Arrays are [pairs].
 
     queries, targets: indices into `Samples.queries` and `Samples.targets`, int64
-    values, compared: as in `BandDistances`
+    values, compared, lacking, undefined: as in `BandDistances`; pairs without a distance are none of these
     rows: after these pairs, all pairs of the queries before this index have been delivered; 0: unknown
     """
 
@@ -52,6 +52,8 @@ class NearDistances:
     values: Values = field(repr=False)
     compared: CountArray | None = field(repr=False)
     rows: int = 0
+    lacking: int = 0
+    undefined: int = 0
 
     def select(self, which: slice) -> NearDistances:
         """Return a slice of the pairs."""
