@@ -30,8 +30,9 @@ from gpualign.core.distance.calls import MISSING, Kind, Samples, make_samples
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import CountArray, MissingRule, metric_named
 from gpualign.core.distance.output.base import NearDistances
+from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.core.distance.readers.base import Omitted, Selection
-from gpualign.core.distance.runner import DistanceTask, measure, prepare
+from gpualign.core.distance.runner import measure
 from gpualign.jobs.devices.resources import checked_resources
 from gpualign.jobs.devices.selection import pick_distance_engine
 

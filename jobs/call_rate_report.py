@@ -8,7 +8,8 @@ import numpy as np
 
 from gpualign.core.common.errors import parameter
 from gpualign.core.distance.metrics import CountArray
-from gpualign.core.distance.runner import DistanceTotals, PreparedDistances
+from gpualign.core.distance.preparation import PreparedDistances
+from gpualign.core.distance.runner import DistanceTotals
 
 _MAX_NAMED = 5
 

@@ -17,7 +17,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.parameter_fractions import check_fraction, describe_percentage
 from gpualign.core.common.units import format_bytes
-from gpualign.core.distance import runner
+from gpualign.core.distance import preparation, runner
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.count_recipe import CountRequest, Measure
 from gpualign.core.distance.engine import DistanceEngine
@@ -25,9 +25,10 @@ from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule, metric_named
 from gpualign.core.distance.output.base import AnySink
 from gpualign.core.distance.output.names import written_samples
+from gpualign.core.distance.preparation import DistanceTask, PreparedDistances
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.readers.detection import CallFile, read_calls
-from gpualign.core.distance.runner import DistanceTask, DistanceTotals, PreparedDistances
+from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.distance.site_filters import FilterResult, SiteFilters
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress
@@ -274,7 +275,7 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     samples_left = SamplesLeft.of(read, filters, excluded, source.samples.total) if filters.any_set else None
     if engine is None:
         engine = pick_distance_engine(options.resources, reporter, comparisons=float(source.samples.pairs) * source.sites)
-    prepared = runner.prepare(source, options.task(), engine, budget, scratch)
+    prepared = preparation.prepare(source, options.task(), engine, budget, scratch)
     plan = prepared.plan
     reporter.detail(f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.count} bands of up to {plan.rows} samples")
     if options.max_distance is not None and options.max_distance > 1 and prepared.task.metric.per_site:

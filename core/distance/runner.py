@@ -1,168 +1,27 @@
-"""Distance pipeline: source -> panels of bit planes -> counts for a band or its near pairs -> distances -> sink."""
+"""Measures distances: counts for a band or its near pairs -> distances -> sink."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
-from gpualign.core.common.threads import ThreadPool
-from gpualign.core.distance.band_plan import DistancePlan, plan_bands
 from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand
-from gpualign.core.distance.bit_planes import pack_panels
-from gpualign.core.distance.call_coverage import Coverage, min_site_count
-from gpualign.core.distance.calls import Kind, Samples, count_pairs
-from gpualign.core.distance.count_recipe import CountRequest, Need, agreeing_site, count_bytes, restrict_counts
-from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter, SelectedPieces
-from gpualign.core.distance.few_sites import FewSites, count_few_sites, few_sites_from_calls
-from gpualign.core.distance.memory_budget import DistanceBudget
-from gpualign.core.distance.metrics import CountArray, Counts, Metric, MissingRule, Values
+from gpualign.core.distance.engine import Panel, SelectedPieces
+from gpualign.core.distance.metrics import CountArray, Counts, MissingRule
 from gpualign.core.distance.output.base import AnySink, BandDistances, NearDistances
-from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs
-from gpualign.core.distance.panel_store import PanelStore
-from gpualign.core.distance.readers.base import Omitted, Selection, Source
-from gpualign.core.distance.threshold_rules import kinship_rule, near_rule
+from gpualign.core.distance.pair_selection import SelectedPairs
+from gpualign.core.distance.preparation import PreparedDistances
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Totals, run_pipeline
-from gpualign.core.files.scratch import MakeScratch
-from gpualign.core.output.matrix_files import NumberType
 from gpualign.core.planning.rectangle import Rect
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from gpualign.core.execution.pipeline import Progress
-
-_MAX_SITES = (1 << 31) // 4
-"""A site adds up to 4 to a 32-bit count (count_recipe.py: two steps of weight 2)."""
-
-
-@dataclass(frozen=True)
-class DistanceTask:
-    """A task: the metric, its options and the pair thresholds.
-
-    metric: the distance formula
-    missing: how missing calls are treated
-    compared: whether the number of compared sites is written too
-    min_compared: pairs with fewer compared sites, or with less than this fraction of the sites, have no distance
-    max_distance: compute only pairs at this distance or less, each pair within one set once; None: all pairs
-    added: whether the queries of two sets are also compared with each other
-    min_kinship: compute only pairs with at least this kinship, for a kinship metric; None: no threshold
-    min_shared_fraction: leave out, but count, pairs within `max_distance` that were compared at less than this fraction of the sites; None:
-        leave out no pairs
-    """
-
-    metric: Metric
-    missing: MissingRule
-    compared: bool
-    min_compared: int | Fraction = 1
-    max_distance: float | None = None
-    added: bool = False
-    min_kinship: float | None = None
-    min_shared_fraction: Fraction | None = None
-
-    @property
-    def near(self) -> bool:
-        """True if a threshold selects pairs."""
-        return self.max_distance is not None or self.min_kinship is not None
-
-    def within_threshold(self, values: Values) -> npt.NDArray[np.bool_]:
-        """Return a mask of the pairs that meet the threshold. Pairs without a value (NaN) do not meet it."""
-        within: npt.NDArray[np.bool_] = values <= self.max_distance if self.max_distance is not None else values >= self.min_kinship
-        return within
-
-    def samples_of(self, source: Source) -> Samples:
-        """Return the samples to compare from a source."""
-        return source.samples.with_added() if self.added else source.samples
-
-    @property
-    def request(self) -> CountRequest:
-        return self.metric.count_request(self.missing, self.compared, self.near)
-
-
-@dataclass(frozen=True)
-class PreparedDistances:
-    """A task that is ready to be measured.
-
-    task: the task
-    samples: the samples to compare
-    panels: bit planes of all sites that an engine examines
-    panel_bytes: memory held by the panels, bytes
-    counter: the prepared engine
-    plan: the bands of pairs
-    sites: maximum number of compared sites
-    input_sites: number of sites in the input
-    omitted: sites that no panel contains
-    called: number of input sites with a call, int64[samples]
-    coverage: decides which pairs may share too few sites
-    dtype: type of the distances; an integer type only if the samples' calls guarantee that every pair has a distance
-    few: decides which near pairs are left out for too few compared sites; None: no pair can be left out
-    """
-
-    task: DistanceTask
-    samples: Samples
-    panels: Sequence[Panel]
-    panel_bytes: int
-    counter: PreparedCounter
-    plan: DistancePlan
-    sites: int
-    input_sites: int
-    omitted: Omitted
-    called: CountArray
-    coverage: Coverage
-    dtype: NumberType
-    few: FewSites | None = None
-
-    @property
-    def panel_sites(self) -> int:
-        """Number of sites that an engine examines."""
-        return sum(panel.sites for panel in self.panels)
-
-    @cached_property
-    def constants(self) -> dict[str, int]:
-        """Constants to add to the counts of every pair, keyed by count name.
-
-        The constants come from panels without missing calls and from sites that no panel contains.
-        """
-        added = dict.fromkeys(self.counter.names, 0)
-        for panel in self.panels:
-            for name, weight in panel.recipe.constants:
-                added[name] += weight * panel.sites
-        for code, sites in self.omitted.sites_by_code.items():
-            for name, weight in agreeing_site(self.task.metric.measure, code).items():
-                if name in added:
-                    added[name] += weight * sites
-        return added
-
-    @property
-    def pairs(self) -> int:
-        """Number of pairs whose distance is to be computed."""
-        before_end, before_start = (
-            count_pairs(row, len(self.samples.targets), self.samples.upper_triangle) for row in (self.plan.end, self.plan.start)
-        )
-        return before_end - before_start
-
-    def for_queries(self, start: int, stop: int) -> PreparedDistances:
-        """Return the same task for only the pairs of queries [start, stop)."""
-        return replace(self, plan=self.plan.for_queries(start, stop))
-
-    @property
-    def rule(self) -> PairSelectionRule:
-        """Rule that chooses the pairs that may meet the task's threshold."""
-        task = self.task
-        if task.min_kinship is not None:
-            return kinship_rule(task.metric, task.min_kinship, self.constants, self.coverage)
-        assert task.max_distance is not None
-        return near_rule(
-            task.metric, task.missing, task.max_distance, self.counter.names, self.constants, self.sites, self.called, self.coverage
-        )
 
 
 @dataclass(frozen=True)
@@ -198,71 +57,6 @@ class DistanceTotals(Totals):
         totals = {"sites": self.sites, "pairs": self.pairs, "comparisons": self.work, "seconds": round(self.seconds, 6)}
         without = {"pairs_without_distance": self.lacking + self.undefined, "pairs_with_too_few_sites": self.lacking}
         return {**totals, "comparisons_per_second": round(self.rate), **without, **near}
-
-
-def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: DistanceBudget, scratch: MakeScratch) -> PreparedDistances:
-    """Convert the source's calls to bit planes, and plan the counting.
-
-    Raises `InputError` if the metric is not defined for these calls, `RunError` if not even one row of pairs fits the budget.
-    """
-    task.metric.check_kind(source.kind)
-    if source.sites >= _MAX_SITES:
-        raise InputError(f"{source.sites:,} sites; up to {_MAX_SITES - 1:,} are counted in one run")
-    store, omitted, sites = PanelStore(budget.planes, scratch), Omitted(), 0
-    asked = replace(task.request, numbered=source.kind is Kind.ALLELE)
-    samples, called, request = task.samples_of(source), source.called, asked
-    # Counting compared sites costs planes and a product of them, so it is done only if the numbers of calls do not decide which pairs have
-    # too few. If these are known only after all panels are made, the panels are made ready for it.
-    minimums = [minimum for minimum in (task.min_compared, task.min_shared_fraction) if minimum is not None]
-    if task.missing is MissingRule.PAIRWISE and (
-        called is None or not all(_coverage(samples, task, called, source.sites, minimum).decides for minimum in minimums)
-    ):
-        request = replace(request, compared=True)
-    counter = engine.prepare(request, budget.counts)
-    selection = Selection(request.need, task.missing is MissingRule.COMPLETE)
-    with closing(ThreadPool(counter.threads)) as workers:
-        for codes in source.panels(selection, budget.panel, omitted, workers):
-            sites += codes.shape[1]
-            for panel in pack_panels(codes, counter, workers):
-                store.add(replace(panel, founders=samples.founders))
-    # If only differing sites matter, the engine does not look at sites where all calls are equal, but they count as compared.
-    counted = source.sites if not selection.complete and selection.need is Need.DIFFERENCES else sites + omitted.sites
-    if called is None:
-        assert omitted.called is not None  # a source that does not know the calls in advance reports them with its panels
-        called = omitted.called
-    coverage, panels = _coverage(samples, task, called, counted, task.min_compared), store.panels
-    few, decided = None, coverage.decides  # decided: by the numbers of calls, or by a count of a few samples
-    min_shared = task.min_shared_fraction
-    if min_shared is not None and not (doubts := _coverage(samples, task, called, counted, min_shared)).suffices:
-        few = few_sites_from_calls(called, doubts.min_sites)
-        if decided and not doubts.decides and not asked.compared:
-            counted_few = count_few_sites(called, counted, doubts.min_sites, panels, omitted.sites, counter, budget.panel)
-            few, decided = (few, False) if counted_few is None else (counted_few, True)
-    if decided and request != asked:
-        counter = replace(counter, request=asked)
-        panels = [replace(panel, recipe=restrict_counts(panel.recipe, counter.names)) for panel in panels]
-    dtype = task.metric.dtype if coverage.suffices else np.dtype(np.float64)
-    bands = _plan(samples, counter, dtype)
-    return PreparedDistances(
-        task, samples, panels, store.nbytes, counter, bands, counted, source.sites, omitted, called, coverage, dtype, few
-    )
-
-
-def _coverage(samples: Samples, task: DistanceTask, called: CountArray, sites: int, min_compared: int | Fraction) -> Coverage:
-    """Return the pair coverage.
-
-    sites: number of compared sites; unless the missing rule is pairwise, every pair is compared at all of these sites
-    min_compared: minimum number or fraction of compared sites, as in `DistanceTask`
-    """
-    of_pairs = called if task.missing is MissingRule.PAIRWISE else np.full(samples.total, sites, dtype=np.int64)
-    queries, targets = of_pairs[: len(samples.queries)], of_pairs[samples.first_target :]
-    return Coverage(queries, targets, samples.upper_triangle, sites, min_site_count(min_compared, sites))
-
-
-def _plan(samples: Samples, counter: PreparedCounter, dtype: NumberType) -> DistancePlan:
-    # In addition to its counts a band holds its distances and the values they are computed from; few, if only near pairs are selected.
-    pair_bytes = sum(count_bytes(name) for name in counter.names) + (0 if counter.request.near else 3 * dtype.itemsize)
-    return plan_bands(len(samples.queries), len(samples.targets), samples.upper_triangle, counter.band_bytes, pair_bytes)
 
 
 def measure(

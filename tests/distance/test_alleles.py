@@ -25,8 +25,9 @@ from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.multi_device import MultiDeviceDistanceEngine
 from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.distance.output.pairs import PairsSink
+from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.core.distance.readers.table import read_tables
-from gpualign.core.distance.runner import DistanceTask, measure, prepare
+from gpualign.core.distance.runner import measure
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.execution.runner import Discard

@@ -19,7 +19,7 @@ from gpualign.core.distance.engine import Panel
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.multi_device import MultiDeviceDistanceEngine
-from gpualign.core.distance.runner import DistanceTask, prepare
+from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.distance import engine as cuda_distance

@@ -12,7 +12,7 @@ from gpualign.core.distance.calls import MISSING, Kind, make_samples
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.output.names import written_samples
-from gpualign.core.distance.runner import DistanceTask, prepare
+from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 
 ENGINES = {"cpu": CpuDistanceEngine, "products": ProductsOnly}

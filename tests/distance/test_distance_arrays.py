@@ -15,10 +15,11 @@ from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.output.matrix import DistanceMatrices
+from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.core.distance.readers.array import CallArray, read_arrays
 from gpualign.core.distance.readers.detection import CallFile, read_calls
 from gpualign.core.distance.readers.table import read_tables
-from gpualign.core.distance.runner import DistanceTask, measure, prepare
+from gpualign.core.distance.runner import measure
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.runner import Discard
 from gpualign.core.files.scratch import ScratchFiles

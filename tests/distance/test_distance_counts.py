@@ -13,7 +13,7 @@ from gpualign.core.distance import bit_planes as pack
 from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.runner import DistanceTask, prepare
+from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.core.execution.runner import Discard
 from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 
@@ -171,7 +171,8 @@ def test_progress_comes_to_its_end(rng, scratch, samples, queries):
 def test_an_error_of_a_sink_stops_the_engine_at_once(rng, scratch):
     """The iterator of counts is closed before the error arrives, not when garbage is collected."""
     from gpualign.core.distance.metrics import MissingRule
-    from gpualign.core.distance.runner import DistanceTask, measure, prepare
+    from gpualign.core.distance.preparation import DistanceTask, prepare
+    from gpualign.core.distance.runner import measure
 
     ended = []
 

@@ -15,7 +15,7 @@ from gpualign.core.distance.call_coverage import Coverage, min_site_count
 from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.runner import DistanceTask, prepare
+from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 
 FAILED = goldens.FAILED.read_bytes()

@@ -16,7 +16,7 @@ from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.multi_device import MultiDeviceDistanceEngine
-from gpualign.core.distance.runner import DistanceTask, prepare
+from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.distance.engine import CudaDistanceEngine
 

@@ -18,7 +18,7 @@ from sites import alignment
 from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.runner import DistanceTask, prepare
+from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 
 HALF = Fraction(1, 2)

@@ -12,8 +12,9 @@ from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.output.matrix import DistanceMatrices
 from gpualign.core.distance.output.pairs import PairsSink
+from gpualign.core.distance.preparation import DistanceTask, prepare
 from gpualign.core.distance.readers.base import DenseSource
-from gpualign.core.distance.runner import DistanceTask, measure, prepare
+from gpualign.core.distance.runner import measure
 from gpualign.core.execution.runner import Discard
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.memory import MemoryArray

@@ -7,7 +7,7 @@ EAGER = (
     "import gpualign.jobs.output.checkpoint as r; r._WAIT = 0; r._SHARE = 0; r._PAUSE = 0; r._SYNC_PAUSE = 0.02;"
     "import dataclasses, gpualign.core.execution.runner as c; make = c.make_plan;"
     "c.make_plan = lambda q, t, p, limits, *more: make(q, t, p, dataclasses.replace(limits, band_rows=8), *more);"
-    "import gpualign.core.distance.runner as d; bands = d.plan_bands;"
+    "import gpualign.core.distance.preparation as d; bands = d.plan_bands;"
     "d.plan_bands = lambda q, t, upper, memory, size: bands(q, t, upper, min(memory, 16 * t * size), size);"
     "import os, threading; marks = []; rows_written = r.CheckpointedOutput.rows_written;"
     "kill = os.environ.get('EAGER_KILL', '0 0 9').split();\n"
