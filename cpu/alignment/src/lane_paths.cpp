@@ -47,24 +47,6 @@ void LanePaths::reserve(GridArgs& a) {
 }
 
 template <class E>
-PathEnd LanePaths::find_end(const GridArgs& a, int lane) const {
-  const int lanes = this->lanes();
-  const int64_t n = a.lengths[lane];
-  const E* v = static_cast<const E*>(a.row_v) + strips(a.rows) * a.columns * lanes + lane;
-  PathEnd corner{recipe_.left(a.rows), a.rows, n}, last_row = corner;
-  last_row.column = 0;
-  for (int64_t j = 1; j <= n; j++) {
-    corner.score += recipe_.step(v[(j - 1) * lanes]);
-    if (corner.score >= last_row.score) {
-      last_row.score = corner.score;
-      last_row.column = j;
-    }
-  }
-  const PathEnd last_column{ends_[lane].best, ends_[lane].row, n};
-  return choose_end(corner, recipe_.free_target ? &last_column : nullptr, recipe_.free_query ? &last_row : nullptr);
-}
-
-template <class E>
 void LanePaths::align_as(const uint8_t* query, int64_t rows, const int64_t* pairs, PathSink& sink) {
   const int lanes = this->lanes();
   ends_.resize(static_cast<size_t>(lanes));
@@ -98,10 +80,12 @@ void LanePaths::align_as(const uint8_t* query, int64_t rows, const int64_t* pair
     Walk walk;
   };
   std::vector<Lane> lanes_to_trace;
+  const E* last_row = static_cast<const E*>(a.row_v) + strips(rows) * a.columns * lanes;
   if (sink.want_runs()) runs_.resize(static_cast<size_t>(lanes));
   for (int k = 0; k < static_cast<int>(targets_.size()); k++) {
     if (pairs[k] < 0) continue;
-    const PathEnd end = find_end<E>(a, k);
+    const int64_t columns = a.lengths[k];
+    const PathEnd end = choose_end(recipe_, rows, columns, last_row + k, lanes, {ends_[k].best, ends_[k].row, columns});
     std::vector<uint8_t>* runs = nullptr;
     if (sink.want_runs()) {
       runs = &runs_[k];

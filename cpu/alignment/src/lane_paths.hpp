@@ -22,8 +22,6 @@ class LanePaths : public BlockPaths {
  private:
   template <class E>
   void align_as(const uint8_t* query, int64_t rows, const int64_t* pairs, PathSink& sink);
-  template <class E>
-  PathEnd find_end(const GridArgs& a, int lane) const;
   void reserve(GridArgs& a);
 
   const Kernels& kernels_;

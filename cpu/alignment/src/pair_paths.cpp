@@ -165,16 +165,6 @@ class Pairs : public PairPaths {
 
   // Returns the end of the best path.
   PathEnd find_end() {
-    PathEnd corner{recipe_.left(rows_), rows_, columns_}, last_row = corner;
-    last_row.column = 0;
-    const E* v = row_v_.data() + static_cast<int64_t>(row_starts_.size()) * stride_;
-    for (int64_t j = 1; j <= columns_; j++) {
-      corner.score += recipe_.step(v[j - 1]);
-      if (corner.score >= last_row.score) {
-        last_row.score = corner.score;
-        last_row.column = j;
-      }
-    }
     PathEnd last_column{recipe_.top(columns_), 0, columns_};
     if (recipe_.free_target) {
       const int64_t column = (columns_ - 1) / tile_ * tile_;
@@ -191,7 +181,8 @@ class Pairs : public PairPaths {
         }
       }
     }
-    return choose_end(corner, recipe_.free_target ? &last_column : nullptr, recipe_.free_query ? &last_row : nullptr);
+    const E* v = row_v_.data() + static_cast<int64_t>(row_starts_.size()) * stride_;
+    return choose_end(recipe_, rows_, columns_, v, 1, last_column);
   }
 
   const Kernels& kernels_;

@@ -45,12 +45,21 @@ struct PathRecipe {
   int packed() const { return differences.open_extra ? 2 : 4; }  // rows per element of directions
 };
 
-// Returns the best of these ends: the corner, and the best ones of the last column and the last row, each the furthest of equals, or null
-// if the gaps there are not free.
-inline PathEnd choose_end(PathEnd corner, const PathEnd* last_column, const PathEnd* last_row) {
+// Returns the best of these ends: the corner, and the best ones of the last column and the last row, each the furthest of equals, if the
+// gaps there are free. v: differences along the last row, `stride` elements apart.
+template <class E>
+PathEnd choose_end(const PathRecipe& recipe, int64_t rows, int64_t columns, const E* v, int64_t stride, const PathEnd& last_column) {
+  PathEnd corner{recipe.left(rows), rows, columns}, last_row{corner.score, rows, 0};
+  for (int64_t j = 0; j < columns; j++) {
+    corner.score += recipe.step(v[j * stride]);
+    if (corner.score >= last_row.score) {
+      last_row.score = corner.score;
+      last_row.column = j + 1;
+    }
+  }
   PathEnd best = corner;
-  if (last_column) best.prefer(*last_column);
-  if (last_row) best.prefer(*last_row);
+  if (recipe.free_target) best.prefer(last_column);
+  if (recipe.free_query) best.prefer(last_row);
   return best;
 }
 
