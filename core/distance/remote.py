@@ -17,8 +17,7 @@ from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe
 from gpualign.core.distance.engine import Bits, DistanceEngine, Panel, PreparedCounter, SelectedPieces, empty_planes
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, record_bytes
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
-from gpualign.core.execution.remote.engine import describe_pool
+from gpualign.core.execution.remote.coordinator import CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.serialization import narrow
 from gpualign.core.execution.remote.tile_sizes import TILE_SECONDS
 
@@ -187,8 +186,7 @@ class RemoteDistanceEngine:
         """Ask one worker for its properties, waiting for the first worker if there is none yet. Raises `RunError` if the executor fails."""
         pool, shared = self._pool, SharedArguments.of(CachedArgument(CounterOrder(self._settings, request)))
         properties: CounterProperties = pool.ask(shared, None)
-        in_flight = MAX_LEAD_FACTOR * CALLS_PER_WORKER * pool.count()
-        piece_bytes = max(1, min(_PIECE_BYTES, memory // (2 * in_flight)))
+        piece_bytes = max(1, min(_PIECE_BYTES, memory // (2 * pool.max_held_answers())))
 
         @cache
         def words(sites: int) -> int:
@@ -229,7 +227,7 @@ class RemoteDistanceEngine:
                     on_progress(piece.pairs * sites)
 
         # Half of the memory is for pieces in flight.
-        hardware, near = f"{describe_pool(pool)} {properties.hardware}", pick if request.near else None
+        hardware, near = pool.describe(properties.hardware), pick if request.near else None
         return PreparedCounter(
             request, properties.products_only, words, memory // 2, self._threads, properties.kernel, hardware, count, near
         )

@@ -110,6 +110,15 @@ class WorkerPoolClient:
         workers = self.workers()
         return _UNKNOWN_WORKERS if workers is None else max(1, workers)
 
+    def max_held_answers(self) -> int:
+        """Maximum number of answers that a caller holds while they wait for the oldest call in flight."""
+        return MAX_LEAD_FACTOR * CALLS_PER_WORKER * self.count()
+
+    def describe(self, hardware: str) -> str:
+        """Return a human-readable number of workers with this hardware each."""
+        workers = self.workers()
+        return ("workers, each" if workers is None else "1 worker," if workers == 1 else f"{workers} workers, each") + f" {hardware}"
+
     def ask(self, shared: SharedArguments, request: Any) -> Any:
         """Return one worker's answer to a request. Raises the same errors as `stream`."""
         return next(self.stream(shared, [request], lambda item: item, send_arguments_first=True))[1]

@@ -14,7 +14,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.execution.pipeline import Closable
-from gpualign.core.execution.remote.coordinator import CALLS_PER_WORKER, MAX_LEAD_FACTOR, CachedArgument, SharedArguments, WorkerPoolClient
+from gpualign.core.execution.remote.coordinator import CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.serialization import pack_tile, unpack_result
 from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_limits
 from gpualign.core.planning.memory_budget import Budget
@@ -89,9 +89,8 @@ class RemoteEngine:
         order = CachedArgument(TaskOrder(self._settings, other_fields, fingerprint(task)))
         shared = SharedArguments.of(order, *map(self._cached_argument, sets))
         worker: WorkerCapabilities = self._pool.ask(shared, None)
-        count = self._pool.count()
-        limits = remote_limits(task, worker, count, MAX_LEAD_FACTOR * CALLS_PER_WORKER * count, budget)
-        return RemotePrepared(task, limits, worker.kernel, f"{describe_pool(self._pool)} {worker.hardware}", self._pool, shared)
+        limits = remote_limits(task, worker, self._pool.count(), self._pool.max_held_answers(), budget)
+        return RemotePrepared(task, limits, worker.kernel, self._pool.describe(worker.hardware), self._pool, shared)
 
     def _cached_argument(self, sequences: SequenceSet) -> CachedArgument:
         for known, argument in self._cached_sets:
@@ -100,9 +99,3 @@ class RemoteEngine:
         argument = CachedArgument(sequences)
         self._cached_sets = [*self._cached_sets[1 - _MAX_CACHED_SETS :], (sequences, argument)]
         return argument
-
-
-def describe_pool(pool: WorkerPoolClient) -> str:
-    """Human-readable number of workers, to be followed by the hardware of each."""
-    workers = pool.workers()
-    return "workers, each" if workers is None else "1 worker," if workers == 1 else f"{workers} workers, each"
