@@ -28,7 +28,7 @@ from gpualign.gpu.alignment import engine
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.alignment.recipe import H16X2, U16X2, packed_cell
 from gpualign.gpu.runtime.compilers import selection as choice
-from gpualign.gpu.runtime.compilers.base import STANDARD, Source, failure
+from gpualign.gpu.runtime.compilers.base import STANDARD, Source, compile_error
 from gpualign.gpu.runtime.compilers.nvcc import Nvcc, find_nvcc
 from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
@@ -53,7 +53,7 @@ class Ptx(Nvcc):
             options = ["-ptx", "-O3", f"-std={STANDARD}", f"-arch=compute_{self._capability}", "-o", folder / "kernel.ptx"]
             done = subprocess.run([self.path, *options, *macros, folder / source.kernel.file], capture_output=True, text=True, check=False)
             if done.returncode:
-                raise failure(self, source, arch, done.stderr)
+                raise compile_error(self, source, arch, done.stderr)
             return Path(folder, "kernel.ptx").read_bytes() + b"\0"
 
 

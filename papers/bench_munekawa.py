@@ -14,8 +14,8 @@ from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.papers.munekawa import METHODS, MunekawaEngine
 from gpualign.gpu.runtime.device import Device
-from gpualign.papers.report import Ladder, Section, Step, Table, unpublished
-from gpualign.papers.tasks import align, on_cpu, random_sequences, thread_counts, today_on_cpu
+from gpualign.papers.report import MethodComparison, Section, Step, Table, without_published_values
+from gpualign.papers.tasks import align, cpu_name, random_sequences, thread_counts, today_on_cpu
 from gpualign.papers.timing import KernelClock, Timing, repeat
 
 TARGETS = {"small": 1_000, "paper": 250_143, "large": 1_000_572}
@@ -64,35 +64,35 @@ def run(device: Device | None, size: str) -> Section:
             continue
         for method in METHODS:
             engine = MunekawaEngine(device, method, log=clock)
-            timings[method, length] = repeat(_RUNS, lambda _, e=engine, task=task: clock.of(lambda: align(task, e, _MEMORY)))  # type: ignore[misc]
+            timings[method, length] = repeat(_RUNS, lambda _, e=engine, task=task: clock.measure(lambda: align(task, e, _MEMORY)))  # type: ignore[misc]
         fastest = CudaEngine([device], log=lambda batch: clock(batch.download - batch.kernels, 0))
-        timings[today, length] = repeat(_RUNS, lambda _, e=fastest, task=task: clock.of(lambda: align(task, e, _MEMORY)))  # type: ignore[misc]
+        timings[today, length] = repeat(_RUNS, lambda _, e=fastest, task=task: clock.measure(lambda: align(task, e, _MEMORY)))  # type: ignore[misc]
     letters = int(database.offsets[-1])
     return Section(
         "Munekawa 2008",
         "Munekawa, Ino, Hagihara 2008: Smith-Waterman database search",
-        [_ladder(timings, cpu, len(database), letters)],
+        [_compare_methods(timings, cpu, len(database), letters)],
         [_table(timings, [*METHODS, *cpu, today], len(database), letters)],
         [] if device is not None else ["both GPU kernels and today's (no GPU)"],
     )
 
 
-def _ladder(timings: dict[tuple[str, int], Timing], cpu: dict[str, int], targets: int, letters: int) -> Ladder:
+def _compare_methods(timings: dict[tuple[str, int], Timing], cpu: dict[str, int], targets: int, letters: int) -> MethodComparison:
     n = _LADDER_LENGTH
     steps = []
     for method, times in zip(METHODS, (_SCALAR, _VECTOR), strict=True):
         if (method, n) in timings:
             name = method.removeprefix("munekawa-")
             steps.append(Step(name, "GPU", timings[method, n], _SCALAR[n] / times[n], f"{times[n]:g} s: {_SCALAR[n] / times[n]:.1f}×"))
-    steps += [Step(name, on_cpu(threads), timings[name, n]) for name, threads in cpu.items()]
+    steps += [Step(name, cpu_name(threads), timings[name, n]) for name, threads in cpu.items()]
     if ("today, CUDA", n) in timings:
         steps.append(Step("today, CUDA", "GPU", timings["today, CUDA", n]))
     task = f"A query of {n} letters against {targets:,} made-up proteins, {letters:,} letters; 2/-1, gaps of 1; GPU: time in kernels."
     notes = (
         [f"Today's CPU engine is timed on {min(targets, _CPU_TARGETS):,} of the proteins, and scaled."] if targets > _CPU_TARGETS else []
     )
-    ladder = Ladder(f"a query of {n} letters", task, steps, "GeForce 8800 GTX", notes)
-    return ladder if targets == TARGETS["paper"] else unpublished(ladder)
+    ladder = MethodComparison(f"a query of {n} letters", task, steps, "GeForce 8800 GTX", notes)
+    return ladder if targets == TARGETS["paper"] else without_published_values(ladder)
 
 
 def _table(timings: dict[tuple[str, int], Timing], names: list[str], targets: int, letters: int) -> Table:

@@ -18,8 +18,8 @@ from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.distance.engine import CudaDistanceEngine
 from gpualign.gpu.papers.payne import METHODS, PayneEngine
 from gpualign.gpu.runtime.device import Device
-from gpualign.papers.report import Ladder, Section, Step, unpublished
-from gpualign.papers.timing import KernelClock, repeat, wall
+from gpualign.papers.report import MethodComparison, Section, Step, without_published_values
+from gpualign.papers.timing import KernelClock, repeat, wall_seconds
 
 _REQUEST = CountRequest(Measure.DIFFERENCES, compared=False)
 _PUBLISHED = {"CPU loop": 44865, "naive": 2140, "coalesced": 1766, "char": 1784, "register": 683, "shared": 26}
@@ -27,7 +27,7 @@ _PUBLISHED = {"CPU loop": 44865, "naive": 2140, "coalesced": 1766, "char": 1784,
 
 
 @dataclass(frozen=True)
-class Shape:
+class DataSize:
     """Random data sets.
 
     sets: number of data sets
@@ -39,10 +39,10 @@ class Shape:
     sites: int
 
 
-SHAPES = {"small": Shape(5, 112, 512), "paper": Shape(25, 112, 512), "large": Shape(5, 1024, 4096)}
+DATA_SIZES = {"small": DataSize(5, 112, 512), "paper": DataSize(25, 112, 512), "large": DataSize(5, 1024, 4096)}
 
 
-def _prepared(engine: DistanceEngine, codes: Codes) -> tuple[PreparedCounter, Panel]:
+def _prepare_counter(engine: DistanceEngine, codes: Codes) -> tuple[PreparedCounter, Panel]:
     """Return a counter for all pairs as a single band, and the panel that it counts."""
     counter = engine.prepare(_REQUEST, 4 * len(codes) ** 2)
     with closing(ThreadPool(1)) as workers:
@@ -54,41 +54,43 @@ def _count(counter: PreparedCounter, panel: Panel) -> object:
     return list(counter.run([panel], [SampleBand(0, samples, 0, samples, False)], lambda _: None))
 
 
-def _loop(codes: Codes) -> float:
+def _time_loop(codes: Codes) -> float:
     data = codes.astype(np.int32)
     distances = np.zeros((len(codes), len(codes)), dtype=np.int32)
-    return wall(lambda: _distance.plain_loop(data, distances))
+    return wall_seconds(lambda: _distance.plain_loop(data, distances))
 
 
 def run(device: Device | None, size: str) -> Section:
     """Run all measurements; without a device, only those on the CPU."""
-    shape = SHAPES[size]
+    shape = DATA_SIZES[size]
     rng = np.random.default_rng(2010)
     data = [rng.integers(0, 3, (shape.samples, shape.sites), dtype=np.uint8) for _ in range(shape.sets)]
-    steps = [Step("CPU loop", "CPU, 1 thread", repeat(shape.sets, lambda k: _loop(data[k])), 1.0, f"{_PUBLISHED['CPU loop']:,} ms")]
+    steps = [Step("CPU loop", "CPU, 1 thread", repeat(shape.sets, lambda k: _time_loop(data[k])), 1.0, f"{_PUBLISHED['CPU loop']:,} ms")]
     clock = KernelClock()
     if device is not None:
         for method in METHODS:
             engine = PayneEngine(device, method, 1, log=clock)
-            timing = repeat(shape.sets, lambda k, engine=engine: clock.of(lambda: _count(*_prepared(engine, data[k]))))  # type: ignore[misc]
+            timing = repeat(shape.sets, lambda k, engine=engine: clock.measure(lambda: _count(*_prepare_counter(engine, data[k]))))  # type: ignore[misc]
             published = _PUBLISHED[method]
             text = f"{published:,} ms: {_PUBLISHED['CPU loop'] / published:,.0f}×"
             steps.append(Step(method, "GPU", timing, _PUBLISHED["CPU loop"] / published, text))
-    steps.append(Step("today, CPU", "CPU, 1 thread", repeat(shape.sets, lambda k: _of_cpu(data[k]))))
+    steps.append(Step("today, CPU", "CPU, 1 thread", repeat(shape.sets, lambda k: _time_cpu_engine(data[k]))))
     if device is not None:
         today = CudaDistanceEngine(device, 1, log=clock)
         kernel = today.prepare(_REQUEST, 0).kernel
-        steps.append(Step(f"today, {kernel}", "GPU", repeat(shape.sets, lambda k: clock.of(lambda: _count(*_prepared(today, data[k]))))))
+        steps.append(
+            Step(f"today, {kernel}", "GPU", repeat(shape.sets, lambda k: clock.measure(lambda: _count(*_prepare_counter(today, data[k])))))
+        )
     task = (
         f"{shape.sets} random sets of {shape.samples:,} samples x {shape.sites:,} ternary sites, all ordered pairs; GPU: time in kernels."
     )
-    ladder = Ladder("all-pairs distance", task, steps, "GeForce 9600M GT, Core 2 Duo")
-    if (shape.samples, shape.sites) != (SHAPES["paper"].samples, SHAPES["paper"].sites):
-        ladder = unpublished(ladder)
+    ladder = MethodComparison("all-pairs distance", task, steps, "GeForce 9600M GT, Core 2 Duo")
+    if (shape.samples, shape.sites) != (DATA_SIZES["paper"].samples, DATA_SIZES["paper"].sites):
+        ladder = without_published_values(ladder)
     left_out = [] if device is not None else ["the five GPU kernels and today's (no GPU)"]
     return Section("Payne 2010", "Payne, Sinnott-Armstrong, Moore 2010: all-pairs distance", [ladder], [], left_out)
 
 
-def _of_cpu(codes: Codes) -> float:
-    counter, panel = _prepared(CpuDistanceEngine(1), codes)
-    return wall(lambda: _count(counter, panel))
+def _time_cpu_engine(codes: Codes) -> float:
+    counter, panel = _prepare_counter(CpuDistanceEngine(1), codes)
+    return wall_seconds(lambda: _count(counter, panel))

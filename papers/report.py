@@ -28,7 +28,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Ladder:
+class MethodComparison:
     """Methods for one task. All later methods are compared with the first.
 
     published: hardware on which the papers' values were measured
@@ -41,7 +41,7 @@ class Ladder:
     notes: list[str] = field(default_factory=list)
 
 
-def unpublished(ladder: Ladder) -> Ladder:
+def without_published_values(ladder: MethodComparison) -> MethodComparison:
     """Return the ladder without the papers' values, for a task of a different size."""
     steps = [replace(step, published=None, published_text="") for step in ladder.steps]
     return replace(ladder, steps=steps)
@@ -63,7 +63,7 @@ class Section:
 
     name: str
     paper: str
-    ladders: list[Ladder]
+    ladders: list[MethodComparison]
     tables: list[Table]
     left_out: list[str]
 
@@ -74,9 +74,9 @@ def milliseconds(seconds: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def speed_up(ladder: Ladder, step: Step) -> float:
+def speedup(comparison: MethodComparison, step: Step) -> float:
     """Return a step's speed-up over the first step."""
-    return ladder.steps[0].timing.median / step.timing.median
+    return comparison.steps[0].timing.median / step.timing.median
 
 
 def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -93,7 +93,7 @@ def to_markdown(sections: Sequence[Section], machine: str) -> str:
             rows, has_published = [], any(step.published_text for step in ladder.steps)
             for step in ladder.steps:
                 spread = f"{milliseconds(step.timing.lower)} to {milliseconds(step.timing.upper)}"
-                factor = speed_up(ladder, step)
+                factor = speedup(ladder, step)
                 shown = f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
                 published = [step.published_text] if has_published else []
                 rows.append([step.method, step.where, milliseconds(step.timing.median), spread, shown, *published])
@@ -128,7 +128,7 @@ def draw_charts(sections: Sequence[Section], outputs: dict[str, BinaryIO]) -> No
     figure = Figure(figsize=(9.5, sum(heights) + 0.2), layout="constrained")
     panels = figure.subplots(len(ladders), 1, squeeze=False, height_ratios=heights)[:, 0]
     for panel, (section, ladder) in zip(panels, ladders, strict=True):
-        _draw_ladder(panel, f"{section.name}: {ladder.title}", ladder)
+        _draw_comparison(panel, f"{section.name}: {ladder.title}", ladder)
     for format, stream in outputs.items():
         figure.savefig(stream, format=format, dpi=160, metadata={"Date": None} if format == "svg" else None)
 
@@ -136,8 +136,8 @@ def draw_charts(sections: Sequence[Section], outputs: dict[str, BinaryIO]) -> No
 _COLOURS = {"paper": "#4878a8", "today": "#d07a2c"}
 
 
-def _draw_ladder(panel: Any, title: str, ladder: Ladder) -> None:
-    factors = [speed_up(ladder, step) for step in ladder.steps]
+def _draw_comparison(panel: Any, title: str, ladder: MethodComparison) -> None:
+    factors = [speedup(ladder, step) for step in ladder.steps]
     places = list(range(len(factors)))
     colours = [_COLOURS["today" if step.method.startswith("today") else "paper"] for step in ladder.steps]
     low = min([*factors, 1.0]) / 2

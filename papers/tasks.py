@@ -27,14 +27,14 @@ def thread_counts() -> list[int]:
     return sorted({1, usable_cpus()})
 
 
-def on_cpu(threads: int) -> str:
+def cpu_name(threads: int) -> str:
     """Return a human-readable name for the CPU with `threads` threads."""
     return f"CPU, {threads} thread{'' if threads == 1 else 's'}"
 
 
 def today_on_cpu(threads: int) -> str:
     """Return the benchmark step name for the current CPU engine with `threads` threads."""
-    return "today, CPU" if threads == 1 else f"today, {on_cpu(threads)}"
+    return "today, CPU" if threads == 1 else f"today, {cpu_name(threads)}"
 
 
 def align(task: Task, engine: Engine, memory: int) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from gpualign.core.common.dataclass import dataclass
 
-_LONG_ENOUGH = 20.0
+_MAX_REPEAT_SECONDS = 20.0
 """Seconds after which work is not repeated again."""
 
 
@@ -42,12 +42,12 @@ def repeat(runs: int, work: Callable[[int], float]) -> Timing:
     seconds = []
     for k in range(runs):
         seconds.append(work(k))
-        if time.perf_counter() - start > _LONG_ENOUGH:
+        if time.perf_counter() - start > _MAX_REPEAT_SECONDS:
             break
     return summarise(seconds)
 
 
-def wall(action: Callable[[], object]) -> float:
+def wall_seconds(action: Callable[[], object]) -> float:
     """Return the wall-clock time of an action in seconds."""
     start = time.perf_counter()
     action()
@@ -63,7 +63,7 @@ class KernelClock:
     def __call__(self, seconds: float, work: int) -> None:
         self.seconds += seconds
 
-    def of(self, action: Callable[[], object]) -> float:
+    def measure(self, action: Callable[[], object]) -> float:
         """Return the total kernel time during an action, in seconds."""
         self.seconds = 0.0
         action()

@@ -73,7 +73,7 @@ class BatchSubmission:
         slot.fill(device_batch.queue, 0, QUEUE_BYTES)
         if layout.progress_bytes:
             slot.fill(device_batch.progress, 0, layout.progress_bytes)
-        output.clear(slot, variant.clears)
+        output.clear(slot, variant.needs_clear_scores)
         slot.mark()
         variant.launch(device_batch, slot, traceback)
         output.finish(slot, device_batch)

@@ -22,7 +22,7 @@ from gpualign.gpu.alignment.batches import Batch, whole_tile
 from gpualign.gpu.alignment.families.base import Variant
 from gpualign.gpu.alignment.kernel_selection import choose
 from gpualign.gpu.alignment.recipe import Recipe
-from gpualign.gpu.alignment.results.base import Host, TileOutput
+from gpualign.gpu.alignment.results.base import HostResources, TileOutput
 from gpualign.gpu.alignment.results.selection import output_of
 from gpualign.gpu.runtime.device import Device, OutOfMemory
 from gpualign.gpu.runtime.host_buffers import ResultPool
@@ -101,7 +101,7 @@ class Worker:
             open_pipeline(self._device, _SLOTS, _POLL_SECONDS, self._port.stopped, background=True) as self._pipeline,
         ):
             self._pipeline.resident.begin()  # time 0 of `Finished`
-            self._host = Host(copiers, _COPIERS, self._pipeline.wait)
+            self._host = HostResources(copiers, _COPIERS, self._pipeline.wait)
             self._allowance = self._pipeline.usable_memory()
             self._resident = self._upload_sequences(self._allowance * _RESIDENT_SHARE)
             for batch in self._batches():
@@ -146,7 +146,7 @@ class Worker:
 
     def _submission(self, batch: Batch, memory: int) -> BatchSubmission:
         variant, layout = self._choose(batch, memory)
-        output = self._open[batch.tile.number].output.of(batch, variant, layout)
+        output = self._open[batch.tile.number].output.make_batch_output(batch, variant, layout)
         return BatchSubmission(batch, layout, variant, self._recipe, self._resident, output)
 
     def _start(self, batch: Batch) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.pair_selection import COMPARED, PairSelectionRule, SelectedPairs
-from gpualign.gpu.kernels.argument_structs import CHOOSE, arguments
+from gpualign.gpu.kernels.argument_structs import CHOOSE_PAIRS_ARGS, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
@@ -60,7 +60,7 @@ class DeviceChooser:
         rows, columns = band.shape
         rule, buffers = self._rule, self._buffers
         filled = arguments(
-            CHOOSE,
+            CHOOSE_PAIRS_ARGS,
             counts=counts,
             offsets=self._offsets,
             records=self._records,

@@ -141,7 +141,7 @@ PACK_PLANES = _struct(
     ("plane_count", _I),
     ("together", _I),
 )
-SELECT = _struct(
+SELECT_HITS_ARGS = _struct(
     ("scores", _P),
     ("ranks", _P),
     ("hit_scores", _P),
@@ -201,7 +201,7 @@ DIFFER = _struct(("pairs", DISTANCE), ("bits", np.dtype((np.int32, MAX_BITS))), 
 MAX_COUNTS = 8
 """Maximum number of count matrices used to select pairs (kMaxCounts)."""
 
-CHOOSE = _struct(
+CHOOSE_PAIRS_ARGS = _struct(
     ("counts", _P),
     ("offsets", _P),
     ("records", _P),
@@ -281,9 +281,9 @@ STRUCTS = {
     "TraceChainArgs": TRACE_CHAIN,
     "PackLettersArgs": PACK_LETTERS,
     "PackPlanesArgs": PACK_PLANES,
-    "SelectArgs": SELECT,
+    "SelectArgs": SELECT_HITS_ARGS,
     "DistanceArgs": DISTANCE,
-    "ChooseArgs": CHOOSE,
+    "ChooseArgs": CHOOSE_PAIRS_ARGS,
     "NearRecords": NEAR_RECORDS,
     "NearBound": NEAR_BOUND,
     "NearRow": NEAR_ROW,

@@ -29,7 +29,7 @@ def session(device: Device, streams: int = 0) -> Iterator[StreamPipeline]:
 
 
 @dataclass(frozen=True)
-class PaperPrepared:
+class PreparedPaperTask:
     """Implements `gpualign.core.execution.engine.Prepared`.
 
     compute: yields the results of tiles, one at a time
@@ -45,7 +45,7 @@ class PaperPrepared:
         return self.compute(tiles)
 
 
-class OneDevice:
+class SingleDeviceEngine:
     """Base class for alignment and distance engines that run on one device."""
 
     def __init__(self, device: Device, log: KernelLog | None) -> None:

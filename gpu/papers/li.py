@@ -27,7 +27,7 @@ from gpualign.core.planning.tile_plan import Pairing, Tile, TileLimits
 from gpualign.core.scoring.recurrence_forms import usable_pairs
 from gpualign.gpu.kernels.argument_structs import LI, arguments
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.papers.base import OneDevice, PaperPrepared, session
+from gpualign.gpu.papers.base import PreparedPaperTask, SingleDeviceEngine, session
 from gpualign.gpu.runtime.device import Device
 from gpualign.gpu.runtime.kernel_timing import KernelLog, timed
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
@@ -45,7 +45,7 @@ class Transfer(Enum):
 
 
 @dataclass(frozen=True)
-class Sizes:
+class BlockSizes:
     """Block and tile sizes.
 
     tile: rows and columns per tile, and threads per block for tiles
@@ -78,7 +78,7 @@ def pick_method(device: str) -> str:
     return "tiled-dscan" if "C207" in device else "dscan"
 
 
-class LiEngine(OneDevice):
+class LiEngine(SingleDeviceEngine):
     """Implements `gpualign.core.execution.engine.Engine` for global alignments with linear gaps.
 
     method: one of METHODS
@@ -89,14 +89,19 @@ class LiEngine(OneDevice):
     capabilities = Capabilities(frozenset({Mode.GLOBAL}), paths=True)
 
     def __init__(
-        self, device: Device, method: str, transfer: Transfer = Transfer.DOUBLE, sizes: Sizes | None = None, log: KernelLog | None = None
+        self,
+        device: Device,
+        method: str,
+        transfer: Transfer = Transfer.DOUBLE,
+        sizes: BlockSizes | None = None,
+        log: KernelLog | None = None,
     ) -> None:
         super().__init__(device, log)
         self._method = method
         self._transfer = transfer
-        self._sizes = sizes or Sizes()
+        self._sizes = sizes or BlockSizes()
 
-    def prepare(self, task: Task, budget: Budget) -> PaperPrepared:
+    def prepare(self, task: Task, budget: Budget) -> PreparedPaperTask:
         """Prepare a task. The scratch memory in `budget` is for the matrices on the host.
 
         Raises `InputError` for a task that the kernels cannot compute, `TooLittleMemory` if a matrix does not fit in the scratch memory.
@@ -117,7 +122,7 @@ class LiEngine(OneDevice):
             raise TooLittleMemory(f"the memory budget is too small: a matrix takes {largest:,} bytes, {left:,} are left", largest)
         limits = TileLimits(budget.results, budget.scratch, task.item_bytes, 1, _TILE_CELLS, letter_bytes=task.path_bytes_per_letter)
         kernel = f"Li 2014, {self._method}, {self._transfer.value} transfer"
-        return PaperPrepared(task, limits, kernel, self.describe(), partial(self._run, task, budget.scratch))
+        return PreparedPaperTask(task, limits, kernel, self.describe(), partial(self._run, task, budget.scratch))
 
     @property
     def _in_flight(self) -> int:
@@ -133,7 +138,7 @@ class LiEngine(OneDevice):
             smallest = 4 * int(task.queries.lengths.min() + 1) * int(task.targets.lengths.min() + 1)
             self._allocate(pipeline, size, RECORD_BYTES * (size // smallest + 1))
             for tile in tiles:
-                yield _Tile(work, size // 4, tile).result()
+                yield _TileComputation(work, size // 4, tile).result()
 
     def _allocate(self, pipeline: StreamPipeline, size: int, records: int) -> None:
         """Allocate the memory of every stream for `size` bytes of matrices and `records` bytes of pair records.
@@ -151,7 +156,7 @@ class LiEngine(OneDevice):
 class TaskOnDevice:
     """A task's sequences and scoring on the device, shared by all batches."""
 
-    def __init__(self, pipeline: StreamPipeline, task: Task, method: str, sizes: Sizes, log: KernelLog | None) -> None:
+    def __init__(self, pipeline: StreamPipeline, task: Task, method: str, sizes: BlockSizes, log: KernelLog | None) -> None:
         self.pipeline = pipeline
         self._log = log
         self.task = task
@@ -216,7 +221,7 @@ class TaskOnDevice:
                 stream.launch(self.kernel, tiles * pairs, sizes.tile, filled)
 
 
-def kernel_of(method: str, sizes: Sizes) -> Kernel:
+def kernel_of(method: str, sizes: BlockSizes) -> Kernel:
     """Return the kernel for a method; Rodinia and TiledDScan share a kernel."""
     if method == "dscan":
         return Kernel("li_dscan.cu", "li_dscan", (("THREADS", str(sizes.dscan_threads)), ("LONGEST", str(sizes.longest))))
@@ -225,7 +230,7 @@ def kernel_of(method: str, sizes: Sizes) -> Kernel:
     return Kernel("li_tiles.cu", "li_tiles", (("TILE", str(sizes.tile)),))
 
 
-class _Tile:
+class _TileComputation:
     """Computes the selected pairs of a tile in batches. capacity: maximum number of elements of a batch's matrices."""
 
     def __init__(self, work: TaskOnDevice, capacity: int, tile: Tile) -> None:
@@ -239,7 +244,7 @@ class _Tile:
         self._runs = PathBuilder(shape)
 
     def result(self) -> TileResult:
-        places = np.argwhere(_selected(self._tile))
+        places = np.argwhere(_selected_mask(self._tile))
         pipeline = self._work.pipeline
         for batch in self._batches(places):
             records = self._records(batch)
@@ -288,7 +293,7 @@ class _Tile:
         return True
 
 
-def _selected(tile: Tile) -> npt.NDArray[np.bool_]:
+def _selected_mask(tile: Tile) -> npt.NDArray[np.bool_]:
     """Return a mask of the pairs selected by a tile's pairing: [queries][targets]."""
     queries = np.arange(tile.query_start, tile.query_stop)[:, None]
     if tile.pairing is Pairing.ALL:

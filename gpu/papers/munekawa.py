@@ -22,7 +22,7 @@ from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.kernels.argument_structs import MUNEKAWA, Arrays, arguments
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.papers.base import OneDevice, PaperPrepared, session
+from gpualign.gpu.papers.base import PreparedPaperTask, SingleDeviceEngine, session
 from gpualign.gpu.runtime.device import Device
 from gpualign.gpu.runtime.kernel_timing import KernelLog, timed
 from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
@@ -39,7 +39,7 @@ _WARP = 32
 
 
 @dataclass(frozen=True)
-class Targets:
+class TargetLayout:
     """Consecutive targets, each padded to a multiple of 4 letters."""
 
     letters: npt.NDArray[np.uint8]
@@ -47,7 +47,7 @@ class Targets:
     lengths: npt.NDArray[np.int32]
 
 
-def lay_out(sequences: SequenceSet, numbers: npt.NDArray[np.int64]) -> Targets:
+def lay_out(sequences: SequenceSet, numbers: npt.NDArray[np.int64]) -> TargetLayout:
     """Return the records `numbers` in the kernels' layout."""
     lengths = sequences.lengths[numbers]
     offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
@@ -56,10 +56,10 @@ def lay_out(sequences: SequenceSet, numbers: npt.NDArray[np.int64]) -> Targets:
     for start, length, number in zip(offsets.tolist(), lengths.tolist(), numbers.tolist(), strict=False):
         first = sequences.offsets[number]
         letters[start : start + length] = sequences.codes[first : first + length]
-    return Targets(letters, offsets[:-1], lengths.astype(np.int32))
+    return TargetLayout(letters, offsets[:-1], lengths.astype(np.int32))
 
 
-class MunekawaEngine(OneDevice):
+class MunekawaEngine(SingleDeviceEngine):
     """Implements `gpualign.core.execution.engine.Engine` for local scores.
 
     method: one of METHODS
@@ -74,7 +74,7 @@ class MunekawaEngine(OneDevice):
         self._method = method
         self._rows = rows or ROWS[method]
 
-    def prepare(self, task: Task, budget: Budget) -> PaperPrepared:
+    def prepare(self, task: Task, budget: Budget) -> PreparedPaperTask:
         """Prepare a task. The scratch memory of `budget` is for targets that are being copied.
 
         Raises `InputError` for scores beyond 32 bits, `RunError` for a task that the kernels cannot compute.
@@ -85,7 +85,7 @@ class MunekawaEngine(OneDevice):
             raise RunError(f"the kernels of Munekawa 2008 cannot do this: {refusal}")
         limits = TileLimits(budget.results, budget.scratch, task.item_bytes, 1, _TILE_CELLS, query_bytes=task.query_bytes)
         kernel = f"Munekawa 2008, {self._method.removeprefix('munekawa-')}"
-        return PaperPrepared(task, limits, kernel, self.describe(), partial(self._run, task))
+        return PreparedPaperTask(task, limits, kernel, self.describe(), partial(self._run, task))
 
     def _run(self, task: Task, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         letters = len(task.scoring.substitution)

@@ -18,7 +18,7 @@ from gpualign.core.distance.count_recipe import CountRequest, Operation
 from gpualign.core.distance.engine import WORD_BITS, Panel, PreparedCounter
 from gpualign.gpu.kernels.argument_structs import PAYNE, arguments
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.papers.base import OneDevice, session
+from gpualign.gpu.papers.base import SingleDeviceEngine, session
 from gpualign.gpu.runtime.device import Bytes, Device
 from gpualign.gpu.runtime.kernel_timing import KernelLog, timed
 from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
@@ -74,7 +74,7 @@ def lay_out(codes: Codes, method: str) -> tuple[Bytes, int]:
     return padded.reshape(-1), padded.shape[1]
 
 
-class PayneEngine(OneDevice):
+class PayneEngine(SingleDeviceEngine):
     """Implements `gpualign.core.distance.engine.DistanceEngine` for call differences only.
 
     method: one of METHODS

@@ -61,7 +61,7 @@ def detect_devices(with_remedy: bool = True) -> Inventory:
     try:
         import pycuda.driver as driver
     except ImportError as error:
-        return _without_pycuda(error, with_remedy)
+        return _inventory_without_pycuda(error, with_remedy)
     try:
         driver.init()
         version = int(driver.get_driver_version())
@@ -87,7 +87,7 @@ def detect_devices(with_remedy: bool = True) -> Inventory:
     return Inventory(devices, supports, None)
 
 
-def _without_pycuda(error: ImportError, with_remedy: bool) -> Inventory:
+def _inventory_without_pycuda(error: ImportError, with_remedy: bool) -> Inventory:
     """Return the inventory for the case that PyCUDA cannot be imported. A missing or too old driver is reported first."""
     from gpualign.gpu.runtime.install_hints import INSTALL_DRIVER, NO_DRIVER, build_command, find_driver, has_volta
 
@@ -132,7 +132,7 @@ def split_selection(text: str) -> tuple[str | None, bool]:
         else:
             raise InputError(
                 f"{parameter('device', text)}: expected auto, cpu, cuda, cuda:all, numbers as in cuda:0,1, all, or a list such as "
-                f"cpu,cuda:0; {name!r} is none of these{_meant(name, alone=name == text)}"
+                f"cpu,cuda:0; {name!r} is none of these{_suggestion(name, alone=name == text)}"
             )
     if cpus > 1 or len(whole) + bool(numbers) > 1 or len(set(numbers)) < len(numbers):
         raise InputError(f"{parameter('device', text)}: a device is named twice; name each once")
@@ -140,7 +140,7 @@ def split_selection(text: str) -> tuple[str | None, bool]:
     return whole[0] if whole else gpus, cpus == 1
 
 
-def _meant(name: str, alone: bool) -> str:
+def _suggestion(name: str, alone: bool) -> str:
     """Return a "did you mean" question, or "" if no device has a similar name. alone: whether the selection is a single name."""
     number = "".join(letter for letter in name if letter.isdecimal())
     names = ["cpu", "cuda", "cuda:all", *(["auto", "all"] if alone else []), *([f"cuda:{number}"] if number else [])]
@@ -152,7 +152,7 @@ def check_selection(text: str) -> None:
     split_selection(text)
 
 
-def _numbers(text: str) -> list[int]:
+def _device_numbers(text: str) -> list[int]:
     """Return the device numbers in a selection such as "cuda:0,2"."""
     return [int(number) for number in text.partition(":")[2].split(",")]
 
@@ -165,7 +165,7 @@ def start_selected(text: str) -> None:
     """
     gpus = None if text == "auto" else split_selection(text)[0]
     if _has_nvidia_device():
-        start_cuda([0] if gpus == "cuda" else [] if gpus in (None, "cuda:all") else _numbers(gpus))
+        start_cuda([0] if gpus == "cuda" else [] if gpus in (None, "cuda:all") else _device_numbers(gpus))
 
 
 def selected_devices(text: str, inventory: Inventory) -> list[CudaDevice]:
@@ -176,7 +176,7 @@ def selected_devices(text: str, inventory: Inventory) -> list[CudaDevice]:
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
     usable = inventory.usable
-    numbers = usable if text == "cuda:all" else usable[:1] if text == "cuda" else _numbers(text)
+    numbers = usable if text == "cuda:all" else usable[:1] if text == "cuda" else _device_numbers(text)
     for number in numbers:
         if number >= len(inventory.devices):
             raise RunError(f"there is no CUDA device {number}; this machine has {len(inventory.devices)}, numbered from 0")

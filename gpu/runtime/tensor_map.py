@@ -12,7 +12,7 @@ from gpualign.core.common.errors import RunError
 MAP_BYTES = 128
 """Size of a CUtensorMap, bytes."""
 
-_ALIGNED = 64  # bytes
+_ALIGNMENT_BYTES = 64  # bytes
 _UINT8, _NOT_INTERLEAVED, _SWIZZLE_128B, _L2_PROMOTION_256B, _ZEROS_OUTSIDE = 0, 0, 3, 3, 0
 
 
@@ -24,8 +24,8 @@ def tensor_map(address: int, shape: tuple[int, int], box: tuple[int, int]) -> np
 
     Raises `RunError` if the driver refuses, e.g. because the address or the row size is not a multiple of 16 bytes.
     """
-    buffer = np.zeros(MAP_BYTES + _ALIGNED, dtype=np.uint8)
-    first = -buffer.ctypes.data % _ALIGNED
+    buffer = np.zeros(MAP_BYTES + _ALIGNMENT_BYTES, dtype=np.uint8)
+    first = -buffer.ctypes.data % _ALIGNMENT_BYTES
     out = buffer[first : first + MAP_BYTES]
     code = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
         ctypes.c_void_p(out.ctypes.data),

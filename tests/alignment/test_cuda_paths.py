@@ -55,7 +55,7 @@ def test_paths(rng, device, force, scheme, family, end_gaps):
 def test_paths_of_chains_over_several_strips_and_tiles(rng, device, force, monkeypatch, scheme, rows, end_gaps):
     """Tiles are 256 columns, strips on the host 96 or 192 rows."""
     force(chain)
-    monkeypatch.setattr(chain, "_COLUMN", {rows: (1.0, 1.0)})
+    monkeypatch.setattr(chain, "_CLOCKS_PER_COLUMN", {rows: (1.0, 1.0)})
     ancestor = rng.integers(0, 4, 700)
 
     def changed(*parts):

@@ -9,7 +9,7 @@ import pytest
 from command import gpualign
 
 from gpualign.papers.bench_munekawa import database_lengths
-from gpualign.papers.report import Ladder, Section, Step, Table, draw_charts, to_json, to_markdown, unpublished
+from gpualign.papers.report import MethodComparison, Section, Step, Table, draw_charts, to_json, to_markdown, without_published_values
 from gpualign.papers.timing import Timing, repeat, summarise
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,11 @@ def made_up_section():
     ]
     steps.append(Step("today", "GPU", Timing(0.000004, 0.000004, 0.000005, 5)))
     return Section(
-        "P 2010", "A paper", [Ladder("distance", "some task", steps, "old card", ["A note."])], [Table("More", ["a"], [["1"]])], ["x"]
+        "P 2010",
+        "A paper",
+        [MethodComparison("distance", "some task", steps, "old card", ["A note."])],
+        [Table("More", ["a"], [["1"]])],
+        ["x"],
     )
 
 
@@ -38,7 +42,7 @@ def test_tables_and_numbers():
 
 def test_figures_of_another_size_are_left_out():
     section = made_up_section()
-    page = to_markdown([Section("P 2010", "A paper", [unpublished(section.ladders[0])], [], [])], "a machine")
+    page = to_markdown([Section("P 2010", "A paper", [without_published_values(section.ladders[0])], [], [])], "a machine")
     assert "| method | on | ms, median | quartiles | speed-up |\n" in page
     assert "| naive | GPU | 20 | 20 to 21 | 100 |\n" in page
     assert "44 s" not in page

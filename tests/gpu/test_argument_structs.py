@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from gpualign.gpu.kernels.argument_structs import DISTANCE, MAX_PLANES, SELECT, arguments
+from gpualign.gpu.kernels.argument_structs import DISTANCE, MAX_PLANES, SELECT_HITS_ARGS, arguments
 
 OF_SELECT = {"scores": 1, "ranks": 2, "hit_scores": 3, "hit_columns": 4, "rows": 5, "target_count": 6, "hits": 7}
 
 
 def test_every_field_is_given_once():
-    assert arguments(SELECT, **OF_SELECT).tolist() == (1, 2, 3, 4, 5, 6, 7)
+    assert arguments(SELECT_HITS_ARGS, **OF_SELECT).tolist() == (1, 2, 3, 4, 5, 6, 7)
     for name in OF_SELECT:
         with pytest.raises(KeyError, match=name):
-            arguments(SELECT, **{n: value for n, value in OF_SELECT.items() if n != name})
+            arguments(SELECT_HITS_ARGS, **{n: value for n, value in OF_SELECT.items() if n != name})
     with pytest.raises(ValueError, match="no such fields: hitz"):
-        arguments(SELECT, **OF_SELECT, hitz=7)
+        arguments(SELECT_HITS_ARGS, **OF_SELECT, hitz=7)
 
 
 def test_arrays_are_filled_from_their_beginning():
@@ -26,4 +26,4 @@ def test_arrays_are_filled_from_their_beginning():
     with pytest.raises(ValueError, match="left: expected at most 16 numbers, found 17"):
         arguments(DISTANCE, **others, left=range(17), right=())
     with pytest.raises(ValueError, match="hits: expected at most 0 numbers"):
-        arguments(SELECT, **{**OF_SELECT, "hits": (7,)})
+        arguments(SELECT_HITS_ARGS, **{**OF_SELECT, "hits": (7,)})

@@ -14,7 +14,7 @@ from gpualign.gpu.alignment.families.one_thread_per_pair import PACK_LETTERS
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.compilers import nvrtc
 from gpualign.gpu.runtime.compilers import selection as choice
-from gpualign.gpu.runtime.compilers.base import Source, unfit
+from gpualign.gpu.runtime.compilers.base import Source, unfit_reason
 from gpualign.gpu.runtime.compilers.nvcc import Nvcc, find_nvcc
 from gpualign.gpu.runtime.compilers.nvrtc import find_nvrtc
 from gpualign.gpu.runtime.compilers.selection import choose_compiler
@@ -164,7 +164,7 @@ def test_nvrtc_takes_headers_that_macros_name_and_has_what_hopper_alone_has(libr
 @pytest.mark.parametrize("name", ["NVRTC", "nvcc"])
 def test_both_give_the_same_results_on_a_device(monkeypatch, tmp_path, real_device, name):
     found = [compiler for compiler in choice.installed_compilers() if compiler.title.startswith(name)]
-    if all(unfit(compiler, real_device.arch, real_device.driver) for compiler in found):
+    if all(unfit_reason(compiler, real_device.arch, real_device.driver) for compiler in found):
         pytest.skip(f"needs {name}")
     monkeypatch.setattr(choice, "installed_compilers", lambda: iter(found))
     monkeypatch.setenv("GPUALIGN_CACHE", str(tmp_path))

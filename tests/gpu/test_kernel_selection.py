@@ -86,7 +86,7 @@ def test_half_floats_hold_no_more_than_infinity(query, target):
     """Larger ones are no numbers, and their order is nobody's."""
     recipe = make_recipe(task(AFFINE, [10], [10]), packed="H16x2")
     fits = recipe.form.largest(query, target + 4) <= 0x7C00
-    assert (next(threads.variants(recipe, query, target)).pairs == 2) == fits
+    assert (next(threads.variants(recipe, query, target)).pairs_per_thread == 2) == fits
 
 
 def rebased_values(form, query, target, dummies, free_query, free_target):
@@ -386,10 +386,10 @@ def test_lanes_are_those_with_a_wanted_pair(firsts, groups, heights, threads):
     last, columns = (np.array(side) for side in zip(*groups, strict=True))
     queries, heights = len(firsts), np.array(heights[-len(firsts) :])
     lanes = make_lanes(np.array(firsts, np.int32), last, columns, threads)
-    every = lanes_of(lanes.items, lanes.listed)
+    every = lanes_of(lanes.items, lanes.listed_lanes)
     wanted = {g * queries + q for g in range(len(groups)) for q in range(queries) if firsts[q] <= last[g]}
     assert sorted(every[every >= 0]) == sorted(wanted)
-    assert (every[:, 0] == lanes.first).all()
+    assert (every[:, 0] == lanes.first_lanes).all()
     long = np.where(every < 0, 0, columns[every // queries])
     assert (long[:, 0] == long.max(axis=1, initial=0)).all()
     assert (np.diff(long[:, 0]) <= 0).all()

@@ -15,9 +15,9 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.matrices import by_name
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu.papers.li import METHODS, LiEngine, Sizes, Transfer, pick_method
+from gpualign.gpu.papers.li import METHODS, BlockSizes, LiEngine, Transfer, pick_method
 
-SMALL = Sizes(tile=4, dscan_threads=8, longest=60, rscan_threads=4, section=5)
+SMALL = BlockSizes(tile=4, dscan_threads=8, longest=60, rscan_threads=4, section=5)
 SCORINGS = {
     "the paper's": (two_valued(4, 4, -5, 6, 6), 4),
     "ties": (two_valued(4, 1, -1, 1, 1), 4),

@@ -77,15 +77,15 @@ class DeviceBatch:
     def target_count(self) -> int:
         return len(self.batch.targets)
 
-    def of(self, *names: str) -> dict[str, int]:
+    def addresses(self, *names: str) -> dict[str, int]:
         """Return the addresses of the named arrays."""
         return {name: self.arrays[name] for name in names}
 
     @property
-    def shared(self) -> dict[str, int]:
+    def shared_arguments(self) -> dict[str, int]:
         """Arguments shared by all alignment kernels."""
         return {
-            **self.of("query_codes", "query_offsets", "queries", "rows"),
+            **self.addresses("query_codes", "query_offsets", "queries", "rows"),
             "carries": self.carries,
             "scores": self.scores,
             "target_count": self.target_count,
@@ -113,30 +113,30 @@ class Variant(ABC):
     """A kernel with the properties that the host needs.
 
     title: human-readable name
-    pairs: targets per thread
-    carries: values per column passed to the next strip
+    pairs_per_thread: targets per thread
+    carry_count: values per column passed to the next strip
     carry_bytes: size of one of these values
     rows: rows per strip (for one thread or lane)
     rate: cells per clock per multiprocessor at full load
     latency: clocks per row for one thread
-    clears: whether scores must be 0 before the kernel runs
-    trace: traceback kernel, if paths are requested
+    needs_clear_scores: whether scores must be 0 before the kernel runs
+    trace_kernel: traceback kernel, if paths are requested
     tile: columns between two checkpoints
-    words: words of directions in memory per column of a strip; 0 if they are in shared memory
+    direction_words: words of directions in memory per column of a strip; 0 if they are in shared memory
     """
 
     kernel: Kernel
     title: str
-    pairs: int
-    carries: int
+    pairs_per_thread: int
+    carry_count: int
     carry_bytes: int
     rows: int
     rate: float
     latency: float
-    clears: bool
-    trace: Kernel | None = None
+    needs_clear_scores: bool
+    trace_kernel: Kernel | None = None
     tile: int = 1
-    words: int = 0
+    direction_words: int = 0
 
     @abstractmethod
     def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
@@ -189,7 +189,7 @@ class Variant(ABC):
 
     def edge_values(self, columns: int) -> int:
         """Return the number of values per thread in the checkpoints at the left edges of one strip's tiles."""
-        return -(-columns // self.tile) * self.rows * self.carries
+        return -(-columns // self.tile) * self.rows * self.carry_count
 
 
 class Family(Protocol):

@@ -14,24 +14,24 @@ class Lanes:
     """Lanes of each item, numbered group * queries + query.
 
     items: int32[items], the lane of each item's first thread, where the remaining threads have the preceding lanes in descending order;
-      or -1 - k, for row k of `listed`
-    listed: int32[rows][threads], the lane of each thread; -1 for a thread without work
-    first: int64[items], the first lane of each item, which has the longest targets
+      or -1 - k, for row k of `listed_lanes`
+    listed_lanes: int32[rows][threads], the lane of each thread; -1 for a thread without work
+    first_lanes: int64[items], the first lane of each item, which has the longest targets
     """
 
     items: npt.NDArray[np.int32]
-    listed: npt.NDArray[np.int32]
-    first: Integers
+    listed_lanes: npt.NDArray[np.int32]
+    first_lanes: Integers
 
     def strips(self, heights: Integers) -> Integers:
         """Return the number of strips of each item: the maximum over the item's queries. heights: strips per query, ascending."""
         if heights[0] == heights[-1]:
             return np.full(len(self.items), heights[0])
-        queries, threads = len(heights), self.listed.shape[1]
-        row = self.first % queries
+        queries, threads = len(heights), self.listed_lanes.shape[1]
+        row = self.first_lanes % queries
         strips = heights[np.where(row >= threads - 1, row, queries - 1)]
         rows = np.flatnonzero(self.items < 0)
-        strips[rows] = heights[self.listed[-1 - self.items[rows]] % queries].max(axis=1, initial=1)
+        strips[rows] = heights[self.listed_lanes[-1 - self.items[rows]] % queries].max(axis=1, initial=1)
         return strips
 
 

@@ -11,7 +11,7 @@ from gpualign.core.scoring.recurrence_forms import UnaryForm
 from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
 from gpualign.gpu.alignment.families.base import DeviceBatch, Extent, Launcher, Traceback, Variant, best_rows
 from gpualign.gpu.alignment.families.bit_slice_lanes import make_lanes
-from gpualign.gpu.alignment.families.strip_queue import StripQueueVariant, greatest_of_each, pack, pipeline, starts
+from gpualign.gpu.alignment.families.strip_queue import StripQueueVariant, group_maxima, group_offsets, pack, pipeline
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import Arrays, arguments
@@ -29,19 +29,24 @@ SLICE_ROWS = {
 SLICE_BLOCKS = {1: 7, 2: 6, 3: 6, 4: 4}
 
 _THREADS = 64
-_COLUMNS = {1: 1, 2: 1, 3: 2, 4: 2}  # columns that are computed together, by steps
-_PAIRS = 32  # bits of a word
-_ALIGNED = 4  # words; groups of packed targets are aligned to it
-_LONGEST = 65_536
-_RATE = {1: 600.0, 2: 320.0, 3: 150.0, 4: 85.0}  # as measured (benchmarks/LOG.md), by steps; used only to select a kernel
-_LATENCY = 20.0
+_COLUMNS_TOGETHER = {1: 1, 2: 1, 3: 2, 4: 2}  # columns that are computed together, by steps
+_PAIRS_PER_WORD = 32  # bits of a word
+_ALIGNMENT_WORDS = 4  # words; groups of packed targets are aligned to it
+_MAX_TARGET_LENGTH = 65_536
+_CELLS_PER_CLOCK = {1: 600.0, 2: 320.0, 3: 150.0, 4: 85.0}  # as measured (benchmarks/LOG.md), by steps; used only to select a kernel
+_CLOCKS_PER_ROW = 20.0
 _TRACE_THREADS = 32  # one per target of a lane
-_TILE = _TRACE_THREADS  # columns between two checkpoints
+_TILE_COLUMNS = _TRACE_THREADS  # columns between two checkpoints
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
     """Yield a kernel if scores rise in few steps. Paths are supported only for edit distances."""
-    if recipe.unary is not None and (recipe.edit or not recipe.paths) and longest_target <= _LONGEST and not recipe.host_traceback:
+    if (
+        recipe.unary is not None
+        and (recipe.edit or not recipe.paths)
+        and longest_target <= _MAX_TARGET_LENGTH
+        and not recipe.host_traceback
+    ):
         yield _variant(recipe, recipe.unary)
 
 
@@ -53,30 +58,30 @@ def _variant(recipe: Recipe, unary: UnaryForm) -> Variant:
         "STEPS": steps,
         "MISMATCH": unary.mismatch_steps,
         "ROWS": rows,
-        "COLUMNS": _COLUMNS[steps],
+        "COLUMNS": _COLUMNS_TOGETHER[steps],
         "PLANES": recipe.planes,
         "LETTERS": recipe.letters,
         "THREADS": _THREADS,
         "BLOCKS": SLICE_BLOCKS[steps],
         "RESULT": recipe.c_result,
         "PATHS": int(recipe.paths),
-        "TILE": _TILE,
+        "TILE": _TILE_COLUMNS,
         "FREE_QUERY": int(recipe.free_query),
         "FREE_TARGET": int(recipe.free_target),
     }
     macros = tuple((name, str(value)) for name, value in values.items())
     return BitSlicedVariant(
         Kernel("bitsliced.cu", "align_slices", macros),
-        f"{'edit distance' if recipe.edit else 'linear gaps'}, bit-sliced in {steps} steps, {_PAIRS} pairs a thread",
-        pairs=_PAIRS,
-        carries=steps,
+        f"{'edit distance' if recipe.edit else 'linear gaps'}, bit-sliced in {steps} steps, {_PAIRS_PER_WORD} pairs a thread",
+        pairs_per_thread=_PAIRS_PER_WORD,
+        carry_count=steps,
         carry_bytes=4,
         rows=rows,
-        rate=_RATE[steps],
-        latency=_LATENCY,
-        clears=False,
-        trace=Kernel("trace_slices.cu", "trace_slices", macros) if recipe.paths else None,
-        tile=_TILE,
+        rate=_CELLS_PER_CLOCK[steps],
+        latency=_CLOCKS_PER_ROW,
+        needs_clear_scores=False,
+        trace_kernel=Kernel("trace_slices.cu", "trace_slices", macros) if recipe.paths else None,
+        tile=_TILE_COLUMNS,
     )
 
 
@@ -85,33 +90,33 @@ class BitSlicedVariant(StripQueueVariant):
     """Variant whose items are blocks of lanes, each with one query and one group of targets."""
 
     def group_size(self, lanes: int) -> int:
-        return self.pairs
+        return self.pairs_per_thread
 
     def min_threads(self, lanes: int) -> int:
         return _THREADS
 
     def diagonal_group(self) -> int:
-        return self.pairs
+        return self.pairs_per_thread
 
     def trace_threads(self, layout: Layout) -> int:
         return _TRACE_THREADS
 
     def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
-        step = _COLUMNS[self.carries]
-        columns = -(-greatest_of_each(extent.columns, self.pairs) // step) * step
+        step = _COLUMNS_TOGETHER[self.carry_count]
+        columns = -(-group_maxima(extent.columns, self.pairs_per_thread) // step) * step
         width = _words_of_column(recipe.planes)
-        words = starts(-(-columns * width // _ALIGNED) * _ALIGNED)
+        words = group_offsets(-(-columns * width // _ALIGNMENT_WORDS) * _ALIGNMENT_WORDS)
         first_targets = arrays["first_targets"].astype(np.int64)
-        lanes = make_lanes(first_targets, greatest_of_each(extent.targets, self.pairs), columns, _THREADS)
-        strips, longest = lanes.strips(extent.strips), columns[lanes.first // len(extent.strips)]
-        arrays["item_lanes"], arrays["listed_lanes"] = lanes.items, lanes.listed
+        lanes = make_lanes(first_targets, group_maxima(extent.targets, self.pairs_per_thread), columns, _THREADS)
+        strips, longest = lanes.strips(extent.strips), columns[lanes.first_lanes // len(extent.strips)]
+        arrays["item_lanes"], arrays["listed_lanes"] = lanes.items, lanes.listed_lanes
         arrays["item_strips"] = strips.astype(np.int32)
         arrays["group_planes"] = words
         arrays["group_columns"] = columns.astype(np.int32)
         max_columns = int(columns.max())
-        schedule = capacity.scheduled(strips, longest, _THREADS, max_columns * self.carries * _THREADS * self.carry_bytes)
+        schedule = capacity.scheduled(strips, longest, _THREADS, max_columns * self.carry_count * _THREADS * self.carry_bytes)
         # A lane reads on after its own targets while other lanes of the item have longer ones, and it loads columns in advance.
-        return self.in_queue(arrays, (int(words[-1]) + (max_columns + step) * width) * 4, _THREADS, max_columns, schedule)
+        return self.lay_out_queue(arrays, (int(words[-1]) + (max_columns + step) * width) * 4, _THREADS, max_columns, schedule)
 
     def launch(self, device_batch: DeviceBatch, launcher: Launcher, traceback: Traceback) -> None:
         layout, recipe = device_batch.layout, device_batch.recipe
@@ -122,21 +127,21 @@ class BitSlicedVariant(StripQueueVariant):
             PACK_PLANES,
             structs.PACK_PLANES,
             groups,
-            **device_batch.of("group_planes", "group_columns"),
+            **device_batch.addresses("group_planes", "group_columns"),
             planes=device_batch.packed,
             groups=groups,
             plane_count=recipe.planes,
-            together=_COLUMNS[self.carries],
+            together=_COLUMNS_TOGETHER[self.carry_count],
         )
         filled = arguments(
             structs.SLICES,
-            **device_batch.shared,
+            **device_batch.shared_arguments,
             planes=device_batch.packed,
             pipeline=pipeline(device_batch),
             query_count=device_batch.query_count,
             sum_factor=recipe.sum_factor,
             per_letter=recipe.per_letter,
-            **device_batch.of("item_lanes", "listed_lanes", "item_strips", "group_planes", "group_columns", "target_lengths"),
+            **device_batch.addresses("item_lanes", "listed_lanes", "item_strips", "group_planes", "group_columns", "target_lengths"),
         )
         launcher.launch(self.kernel, device_batch.grid, layout.threads, filled)
         traceback.trace(structs.TRACE_SLICES, filled, items * layout.threads, items=items)

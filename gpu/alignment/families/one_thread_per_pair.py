@@ -14,7 +14,7 @@ from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families import rebased_scores as rebased
 from gpualign.gpu.alignment.families.base import DeviceBatch, Extent, Launcher, Traceback, Variant, best_rows
-from gpualign.gpu.alignment.families.strip_queue import StripQueueVariant, greatest_of_each, pack, pipeline, selected_items, starts
+from gpualign.gpu.alignment.families.strip_queue import StripQueueVariant, group_maxima, group_offsets, pack, pipeline, selected_items
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import Arrays, arguments
@@ -24,7 +24,7 @@ PACK_LETTERS = Kernel("pack.cu", "pack_letters")
 THREADS_A_BLOCK = 64
 """Threads per block. Small blocks leave few lanes idle if there are few targets."""
 
-_TILE = 32
+_TILE_COLUMNS = 32
 """Columns between two checkpoints. All lanes of a warp recompute as many tiles as the lane with the highest number."""
 
 # Rows of a strip, by (bits of a score, affine, local), that fill the registers of a thread without spilling on compute capability 9.0 (on
@@ -41,7 +41,7 @@ WIDE_ROWS = {32: (32, 24, 16), 64: (16, 12, 8)}
 THREAD_BLOCKS = {(16, False, False): 8, (16, True, False): 6, (16, False, True): 8, (16, True, True): 6}
 
 # Cells per clock and multiprocessor, as measured (benchmarks/LOG.md), by (bits of a score, affine); used only to select a kernel.
-_RATE = {
+_CELLS_PER_CLOCK = {
     (16, False): 50.0,
     (16, True): 30.0,
     (32, False): 20.0,
@@ -49,38 +49,39 @@ _RATE = {
     (64, False): 5.0,
     (64, True): 3.0,
 }
-_LATENCY = 14.0
+_CLOCKS_PER_ROW = 14.0
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
     """Yield the kernel with the narrowest sufficient score type."""
-    for cell in rebased.usable_cells(recipe, longest_query, longest_target)[:1]:
+    for cell in rebased.usable_score_types(recipe, longest_query, longest_target)[:1]:
         yield _variant(recipe, cell)
 
 
-def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
-    kind = cell.bits, recipe.affine, recipe.local
-    rows = best_rows(recipe.query_lengths, THREAD_ROWS.get(kind) or WIDE_ROWS[cell.bits])
-    macros = rebased.macros(recipe, cell, rows, _TILE)
+def _variant(recipe: Recipe, score_type: rebased.ScoreType) -> Variant:
+    kind = score_type.bits, recipe.affine, recipe.local
+    rows = best_rows(recipe.query_lengths, THREAD_ROWS.get(kind) or WIDE_ROWS[score_type.bits])
+    macros = rebased.macros(recipe, score_type, rows, _TILE_COLUMNS)
     on_host = ("MATRICES", str(int(recipe.host_traceback)))
     forward = {
         "BLOCKS": THREAD_BLOCKS.get(kind, 1),
-        "PAIRED": int(cell.pairs == 2 and recipe.letters <= len(DNA)),  # there are few nucleotides, and most columns have no other letters
-        "DOUBLED": int(cell.pairs == 2 and rebased.doubled(recipe)),
+        # There are few nucleotides, and most columns have no other letters.
+        "PAIRED": int(score_type.pairs == 2 and recipe.letters <= len(DNA)),
+        "DOUBLED": int(score_type.pairs == 2 and rebased.doubled(recipe)),
     }
     return ThreadPerPairVariant(
         Kernel("threads.cu", "align_threads", (*macros, *((name, str(value)) for name, value in forward.items()))),
-        rebased.title(recipe, cell, "a pair a thread"),
-        pairs=cell.pairs,
-        carries=rebased.carries(recipe),
-        carry_bytes=max(4, cell.bits // 8),
+        rebased.title(recipe, score_type, "a pair a thread"),
+        pairs_per_thread=score_type.pairs,
+        carry_count=rebased.carries(recipe),
+        carry_bytes=max(4, score_type.bits // 8),
         rows=rows,
-        rate=_RATE[cell.bits, recipe.affine],
-        latency=_LATENCY,
-        clears=recipe.local,
-        trace=rebased.trace_kernel(recipe, "trace_threads.cu", "trace_threads", (*macros, on_host)),
-        tile=_TILE,
-        words=rebased.direction_words(recipe, rows),
+        rate=_CELLS_PER_CLOCK[score_type.bits, recipe.affine],
+        latency=_CLOCKS_PER_ROW,
+        needs_clear_scores=recipe.local,
+        trace_kernel=rebased.trace_kernel(recipe, "trace_threads.cu", "trace_threads", (*macros, on_host)),
+        tile=_TILE_COLUMNS,
+        direction_words=rebased.direction_words(recipe, rows),
     )
 
 
@@ -89,31 +90,35 @@ class ThreadPerPairVariant(StripQueueVariant):
     """Variant whose items each have one query and one block of targets."""
 
     def group_size(self, lanes: int) -> int:
-        return self.pairs * lanes
+        return self.pairs_per_thread * lanes
 
     def min_threads(self, lanes: int) -> int:
         return lanes
 
     def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
-        needed = -(-len(extent.targets) // self.pairs)
+        needed = -(-len(extent.targets) // self.pairs_per_thread)
         threads = min(THREADS_A_BLOCK, -(-needed // capacity.lanes) * capacity.lanes)
-        size = threads * self.pairs
-        in_word = 4 // self.pairs
-        columns = -(-greatest_of_each(extent.columns, size) // in_word) * in_word
-        words = starts(columns // in_word * threads)
+        size = threads * self.pairs_per_thread
+        in_word = 4 // self.pairs_per_thread
+        columns = -(-group_maxima(extent.columns, size) // in_word) * in_word
+        words = group_offsets(columns // in_word * threads)
         items = selected_items(arrays, extent.targets, size)
         arrays["items"] = items
         arrays["block_letters"] = words
         arrays["block_columns"] = columns.astype(np.int32)
         strips = extent.strips[items % len(extent.strips)]
         longest = int(columns.max())
-        carry_bytes = longest * self.carries * threads * self.carry_bytes
+        carry_bytes = longest * self.carry_count * threads * self.carry_bytes
         schedule = capacity.scheduled(strips, columns[items // len(extent.strips)], threads, carry_bytes)
         # The kernel loads letters one word in advance.
-        layout = self.in_queue(arrays, (int(words[-1]) + threads) * 4, threads, longest, schedule)
+        layout = self.lay_out_queue(arrays, (int(words[-1]) + threads) * 4, threads, longest, schedule)
         if not recipe.host_traceback:
             return layout
-        return replace(layout, matrices=len(items) * self.pairs, matrix_stride=layout.carry_stride // self.carries * self.words)
+        return replace(
+            layout,
+            matrices=len(items) * self.pairs_per_thread,
+            matrix_stride=layout.carry_stride // self.carry_count * self.direction_words,
+        )
 
     def launch(self, device_batch: DeviceBatch, launcher: Launcher, traceback: Traceback) -> None:
         layout = device_batch.layout
@@ -128,33 +133,33 @@ class ThreadPerPairVariant(StripQueueVariant):
             letters=device_batch.packed,
             blocks=blocks,
             threads=layout.threads,
-            pairs=self.pairs,
+            pairs=self.pairs_per_thread,
             # Beyond a target's end local scores must not rise. Global scores have been read before, so any letter is good enough.
             padding=device_batch.recipe.letters if device_batch.recipe.local else 0,
         )
         filled = arguments(
             structs.THREADS,
-            **device_batch.shared,
+            **device_batch.shared_arguments,
             letters=device_batch.packed,
             pipeline=pipeline(device_batch),
             query_count=device_batch.query_count,
             one=1,
-            **device_batch.of("items", "block_letters", "block_columns", "target_lengths", "table"),
+            **device_batch.addresses("items", "block_letters", "block_columns", "target_lengths", "table"),
         )
         launcher.launch(self.kernel, device_batch.grid, layout.threads, filled)
         # For the host the directions of all cells are written; each strip is a unit of its own.
         strips = layout.strips if device_batch.recipe.host_traceback else 1
-        traceback.trace(structs.TRACE_THREADS, filled, items * self.pairs * strips, items=items)
+        traceback.trace(structs.TRACE_THREADS, filled, items * self.pairs_per_thread * strips, items=items)
 
     def matrix_places(self, batch: Batch, layout: Layout) -> tuple[npt.NDArray[np.int64], tuple[npt.NDArray[np.int64], ...]]:
         block, query = np.divmod(layout.arrays["items"].astype(np.int64), len(batch.queries))
-        unit, half, thread = (axis.reshape(-1) for axis in np.indices((len(block), self.pairs, layout.threads)))
-        target = (block[unit] * self.pairs + half) * layout.threads + thread
+        unit, half, thread = (axis.reshape(-1) for axis in np.indices((len(block), self.pairs_per_thread, layout.threads)))
+        target = (block[unit] * self.pairs_per_thread + half) * layout.threads + thread
         valid = target < len(batch.targets)
         unit, half, thread, target = unit[valid], half[valid], thread[valid], target[valid]
         selected = batch.targets[target] >= layout.arrays["first_targets"][query[unit]]
         unit, half, thread, target = unit[selected], half[selected], thread[selected], target[selected]
-        matrix = (unit * self.pairs + half) * layout.matrix_stride
+        matrix = (unit * self.pairs_per_thread + half) * layout.matrix_stride
         columns = layout.arrays["block_columns"][block[unit]]
         places = np.stack([batch.queries[query[unit]], batch.targets[target], matrix, thread, columns], axis=1).astype(np.int64)
         return places, (layout.arrays["rows"][query[unit]].astype(np.int64), target)

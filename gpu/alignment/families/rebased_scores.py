@@ -12,29 +12,29 @@ Macros = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Cell:
+class ScoreType:
     """Score type in cuda_src/alignment/score.cuh.
 
     bits: bits per score
     pairs: number of pairs with a score in one word
-    largest: largest representable value
+    max_value: largest representable value
     """
 
     name: str
     bits: int
     pairs: int
-    largest: int
+    max_value: int
 
 
-_CELLS = (
-    Cell("U16x2", 16, 2, 2**16 - 1),
-    Cell("H16x2", 16, 2, 0x7C00),  # infinity as a half float; larger values are not numbers
-    Cell("S32", 32, 1, 2**31 - 1),
-    Cell("S64", 64, 1, 2**63 - 1),
+_SCORE_TYPES = (
+    ScoreType("U16x2", 16, 2, 2**16 - 1),
+    ScoreType("H16x2", 16, 2, 0x7C00),  # infinity as a half float; larger values are not numbers
+    ScoreType("S32", 32, 1, 2**31 - 1),
+    ScoreType("S64", 64, 1, 2**63 - 1),
 )
 
 
-def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> list[Cell]:
+def usable_score_types(recipe: Recipe, longest_query: int, longest_target: int) -> list[ScoreType]:
     """Return the types that hold all values for pairs of up to these lengths, narrowest first; none if the recipe has no rebased form.
 
     Of the types with two scores per word, only the recipe's type is returned. Raises `OverflowError` if 64 bits are not enough.
@@ -44,7 +44,7 @@ def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> lis
         return []
     largest = form.largest(longest_query, longest_target + 4)
     small = fits_profile(recipe.table())
-    cells = [c for c in _CELLS if largest <= c.largest and (c.pairs == 1 or (small and c.name == recipe.packed))]
+    cells = [c for c in _SCORE_TYPES if largest <= c.max_value and (c.pairs == 1 or (small and c.name == recipe.packed))]
     if not cells:
         raise OverflowError(f"{largest} does not fit 64 bits")
     return cells
@@ -55,12 +55,12 @@ def doubled(recipe: Recipe) -> bool:
     return fits_bytes(recipe.table(), 2)
 
 
-def macros(recipe: Recipe, cell: Cell, rows: int, tile: int) -> Macros:
+def macros(recipe: Recipe, score_type: ScoreType, rows: int, tile: int) -> Macros:
     """Return the macros for a kernel with strips of `rows` rows and checkpoints every `tile` columns."""
     form = recipe.form
     assert form is not None
     values = {
-        "CELL": cell.name,
+        "CELL": score_type.name,
         "IS_LOCAL": str(form.local).lower(),
         "IS_AFFINE": str(recipe.affine).lower(),
         "ROWS": rows,
@@ -83,12 +83,12 @@ def trace_kernel(recipe: Recipe, file: str, function: str, forward: Macros) -> K
     return Kernel(file, function, (*forward, ("SIGN", "-1" if recipe.edit else "1"))) if recipe.paths else None
 
 
-def title(recipe: Recipe, cell: Cell, how: str) -> str:
+def title(recipe: Recipe, score_type: ScoreType, how: str) -> str:
     """Return a human-readable name for a kernel. how: how pairs are assigned to threads."""
     checkpoints = ", with checkpoints" if recipe.paths else ""
     if recipe.host_traceback:
         checkpoints = ", matrices traced by the host"
-    return f"{'affine' if recipe.affine else 'linear'} gaps, {cell.bits}-bit scores{checkpoints}, {how}"
+    return f"{'affine' if recipe.affine else 'linear'} gaps, {score_type.bits}-bit scores{checkpoints}, {how}"
 
 
 def carries(recipe: Recipe) -> int:

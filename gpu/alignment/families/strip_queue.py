@@ -19,10 +19,10 @@ from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import Arrays, arguments
 from gpualign.gpu.kernels.kernel import Hardware, Kernel
 
-_CHUNK = 128  # columns by which a strip follows the one above it (cuda_src/alignment/pipeline.cuh); with waiting twice as many
-_RESIDENT = 512  # threads of a multiprocessor that work on strips (approximate)
+_CHUNK_COLUMNS = 128  # columns by which a strip follows the one above it (cuda_src/alignment/pipeline.cuh); with waiting twice as many
+_RESIDENT_THREADS = 512  # threads of a multiprocessor that work on strips (approximate)
 _STRIP_LAG = 1 / 50  # fraction of a wave by which a strip ends after the one above it, as measured (benchmarks/LOG.md)
-_PADDING = 1 / 10  # padding of groups of targets on the diagonal, for 32 neighbours among genes of 16S rRNA
+_PADDING_FRACTION = 1 / 10  # padding of groups of targets on the diagonal, for 32 neighbours among genes of 16S rRNA
 _MIN_BANDS, _MAX_BANDS = 4, 64
 _PACK_THREADS = 256
 
@@ -42,14 +42,14 @@ class StripQueueVariant(Variant):
     def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
         size = self.group_size(hardware.lanes)
         strips = -(-queries // self.rows)
-        padded = float(greatest_of_each(targets, size).sum()) * size * float(strips.sum()) * self.rows
-        columns = int(targets.max()) + int(strips.max()) * 2 * _CHUNK
+        padded = float(group_maxima(targets, size).sum()) * size * float(strips.sum()) * self.rows
+        columns = int(targets.max()) + int(strips.max()) * 2 * _CHUNK_COLUMNS
         return max(padded / (self.rate * hardware.multiprocessors), columns * self.rows * self.latency)
 
     def checkpoint_bytes(self, query: int, target: int, hardware: Hardware) -> int:
         """Return the bytes per block: the carries and checkpoints for all of the block's alignments."""
         strips, columns = -(-query // self.rows), target + 4
-        values = strips * (columns * self.carries + self.edge_values(columns))
+        values = strips * (columns * self.carry_count + self.edge_values(columns))
         return values * self.carry_bytes * self.min_threads(hardware.lanes)
 
     def diagonal_bands(self, cells: float, longest: int, hardware: Hardware) -> int:
@@ -60,19 +60,19 @@ class StripQueueVariant(Variant):
         the device idle, for longer if an item has more strips: with w waves of strips in total, c b/w is lost. The sum of both losses is
         lowest for b = sqrt(p w/c).
         """
-        wave = hardware.multiprocessors * _RESIDENT * self.pairs * self.rows * longest
+        wave = hardware.multiprocessors * _RESIDENT_THREADS * self.pairs_per_thread * self.rows * longest
         lost = longest / self.rows * _STRIP_LAG
-        lost_on_diagonal = _PADDING if self.diagonal_group() else 1
+        lost_on_diagonal = _PADDING_FRACTION if self.diagonal_group() else 1
         return min(max(_MIN_BANDS, round(math.sqrt(lost_on_diagonal * cells / wave / lost))), _MAX_BANDS)
 
     def slots(self, layout: Layout, nbytes: int) -> int:
         return layout.slots if layout.slots * layout.slot_bytes <= nbytes else 0
 
-    def in_queue(self, arrays: Arrays, packed: int, threads: int, columns: int, schedule: Schedule) -> Layout:
+    def lay_out_queue(self, arrays: Arrays, packed: int, threads: int, columns: int, schedule: Schedule) -> Layout:
         """Return the layout for items in schedule order. packed: bytes of the packed targets; columns: columns of the longest item."""
         strips = int(schedule.units[:, 1].max(initial=0)) + 1
-        stride, edges, min_slots = columns * self.carries * threads, 0, 2
-        if self.trace is not None:
+        stride, edges, min_slots = columns * self.carry_count * threads, 0, 2
+        if self.trace_kernel is not None:
             # Every item keeps its carries, `stride` values per strip, and its checkpoints.
             schedule = _own_slots(schedule)
             stride, edges, min_slots = strips * stride, strips * self.edge_values(columns) * threads, schedule.slot_count
@@ -100,12 +100,12 @@ def _own_slots(schedule: Schedule) -> Schedule:
     return replace(schedule, slots=slots, before=before, slot_count=max(1, count))
 
 
-def greatest_of_each(numbers: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+def group_maxima(numbers: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
     """Return the highest number in each group of `size` neighbours."""
     return np.maximum.reduceat(numbers, np.arange(0, len(numbers), size))
 
 
-def starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def group_offsets(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the offsets of consecutive groups with these counts, followed by the total."""
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
@@ -113,7 +113,7 @@ def starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def selected_items(arrays: Arrays, targets: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int32]:
     """Return block * queries + query for each (query, block of `size` targets) with a selected pair, longest queries and targets first."""
     first = arrays["first_targets"]
-    last = greatest_of_each(targets, size)
+    last = group_maxima(targets, size)
     # Most blocks are selected for all queries, so only the others are examined.
     partial = np.flatnonzero(last < first.max())[::-1]
     pieces, stop = [], len(last)
@@ -138,7 +138,7 @@ def pipeline(device_batch: DeviceBatch) -> np.void:
         carry_stride=layout.carry_stride,
         unit_count=layout.units,
         strips=layout.strips,
-        **device_batch.of("units", "slots", "before"),
+        **device_batch.addresses("units", "slots", "before"),
     )
 
 

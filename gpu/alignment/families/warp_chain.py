@@ -13,17 +13,18 @@ from gpualign.gpu.alignment.families.warp_chain_base import SHARED_BYTES, WarpCh
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels.kernel import Kernel
 
-_BATCH = 4  # lag of a lane, in columns: the three parts of a lane's rows have one column each, and one is on its way to the next lane
-_GAP = 64  # columns between two strips
-_TILE = 256  # columns between two checkpoints
+# Lag of a lane: the three parts of a lane's rows have one column each, and one is on its way to the next lane.
+_BATCH_COLUMNS = 4
+_GAP_COLUMNS = 64  # columns between two strips
+_TILE_COLUMNS = 256  # columns between two checkpoints
 _LANES = 32
 _WARPS = 4  # of a multiprocessor, one for each scheduler; in several blocks if the profiles of all are too large for one block
 _RING_BYTES = 2048  # rings of a warp: letters and carries
 
-_COLUMN = {12: (85.0, 135.0), 24: (125.0, 215.0)}
+_CLOCKS_PER_COLUMN = {12: (85.0, 135.0), 24: (125.0, 215.0)}
 """Clocks per column with linear and with affine gaps, keyed by rows per lane, as measured (benchmarks/LOG.md); used only to select a
 kernel."""
-_SLOWER = {"S32": 1.25, "S64": 3.0}  # factor of the clocks if scores stay in the table, by type
+_SLOWDOWN_FACTORS = {"S32": 1.25, "S64": 3.0}  # factor of the clocks if scores stay in the table, by type
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
@@ -33,37 +34,37 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
     """
     if recipe.host_traceback:
         return
-    cells = [cell for cell in rebased.usable_cells(recipe, longest_query, longest_target) if cell.pairs == 1]
+    cells = [cell for cell in rebased.usable_score_types(recipe, longest_query, longest_target) if cell.pairs == 1]
     for cell in cells[:1]:
-        for rows in _COLUMN:
+        for rows in _CLOCKS_PER_COLUMN:
             yield _variant(recipe, cell, rows)
 
 
-def _variant(recipe: Recipe, cell: rebased.Cell, rows: int) -> Variant:
+def _variant(recipe: Recipe, score_type: rebased.ScoreType, rows: int) -> Variant:
     carries, letters = rebased.carries(recipe), recipe.letters + 1
-    in_bytes = cell.name == "S32" and fits_bytes(recipe.table(), 1)
+    in_bytes = score_type.name == "S32" and fits_bytes(recipe.table(), 1)
     table = 4 * letters * letters
     warp = _RING_BYTES + (letters * rows * _LANES if in_bytes else 0)
     warps = next(warps for warps in (_WARPS, 2, 1) if warps * warp + table <= SHARED_BYTES or warps == 1)
-    macros = rebased.macros(recipe, cell, rows, _TILE)
-    column = _COLUMN[rows][recipe.affine] * (1.0 if in_bytes else _SLOWER[cell.name])
+    macros = rebased.macros(recipe, score_type, rows, _TILE_COLUMNS)
+    column = _CLOCKS_PER_COLUMN[rows][recipe.affine] * (1.0 if in_bytes else _SLOWDOWN_FACTORS[score_type.name])
     return WarpChainVariant(
         Kernel("chain.cu", "align_chain", (*macros, ("WARPS", str(warps)), ("BYTES", str(int(in_bytes))))),
-        rebased.title(recipe, cell, "warps a pair"),
-        pairs=1,
-        carries=carries,
-        carry_bytes=cell.bits // 8,
+        rebased.title(recipe, score_type, "warps a pair"),
+        pairs_per_thread=1,
+        carry_count=carries,
+        carry_bytes=score_type.bits // 8,
         rows=rows,
         rate=_WARPS * _LANES * rows / column,
         latency=column / rows,
-        clears=True,
-        trace=rebased.trace_kernel(recipe, "trace_chain.cu", "trace_chain", macros),
-        tile=_TILE,
-        words=rebased.direction_words(recipe, rows),
+        needs_clear_scores=True,
+        trace_kernel=rebased.trace_kernel(recipe, "trace_chain.cu", "trace_chain", macros),
+        tile=_TILE_COLUMNS,
+        direction_words=rebased.direction_words(recipe, rows),
         warps=warps,
         blocks=_WARPS // warps,
-        lag=_BATCH,
-        gap=_GAP,
+        lag=_BATCH_COLUMNS,
+        gap=_GAP_COLUMNS,
     )
 
 
@@ -73,7 +74,7 @@ class WarpChainVariant(WarpChainBase):
 
     def handed_down_words(self, columns: int) -> int:
         """Return the number of words for the carries, with a tag for every 32 bits."""
-        return columns * self.carries * self.carry_bytes // 4 * 2
+        return columns * self.carry_count * self.carry_bytes // 4 * 2
 
     def trace_threads(self, layout: Layout) -> int:
         """Return the number of threads in one warp."""

@@ -71,7 +71,7 @@ class WarpChainBase(Variant):
             units=pairs * strips,
             strips=strips,
             carry_stride=columns,
-            carry_bytes=stored_strips * columns * self.carries * self.carry_bytes + 4 * self.handed_down_words(columns),
+            carry_bytes=stored_strips * columns * self.carry_count * self.carry_bytes + 4 * self.handed_down_words(columns),
             slots=pairs,
             progress_bytes=0,
             edge_stride=edges,
@@ -91,8 +91,8 @@ class WarpChainBase(Variant):
                 launcher.fill(device_batch.queue, 0, QUEUE_BYTES)
             filled = arguments(
                 structs.CHAIN,
-                **device_batch.shared,
-                **device_batch.of("first_targets", "target_codes", "target_offsets", "targets", "target_numbers"),
+                **device_batch.shared_arguments,
+                **device_batch.addresses("first_targets", "target_codes", "target_offsets", "targets", "target_numbers"),
                 next_item=device_batch.queue,
                 carry_stride=layout.carry_stride,
                 table=device_batch.arrays.get("table", 0),  # edit distances have none

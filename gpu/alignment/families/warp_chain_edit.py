@@ -10,13 +10,13 @@ from gpualign.gpu.alignment.families.warp_chain_base import SHARED_BYTES, WarpCh
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels.kernel import Kernel
 
-_BITS = 32
-_BATCH = 8  # columns that strips hand down at once, and the lag of a lane
-_GAP = 48  # columns between two strips
+_WORD_BITS = 32
+_BATCH_COLUMNS = 8  # columns that strips hand down at once, and the lag of a lane
+_GAP_COLUMNS = 48  # columns between two strips
 _WARPS = 4  # of a block: one for each scheduler of a multiprocessor
 _LETTER_BYTES, _RING_BYTES = 128, 2048  # of a warp: one word for each lane; letters of 64 batches
 
-_COLUMN = {1: 40.0, 2: 56.0, 4: 94.0}
+_CLOCKS_PER_COLUMN = {1: 40.0, 2: 56.0, 4: 94.0}
 """Clocks per column, keyed by words per lane, as measured (benchmarks/LOG.md); used only to select a kernel."""
 
 
@@ -24,23 +24,23 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
     """Yield kernels with one, two and four words per lane: fewer words give more warps per pair, which do less work per step."""
     if not recipe.edit or recipe.paths:
         return
-    for words, column in _COLUMN.items():
+    for words, column in _CLOCKS_PER_COLUMN.items():
         if _WARPS * (recipe.letters * words * _LETTER_BYTES + _RING_BYTES) > SHARED_BYTES:
             continue
-        macros = (("WORDS", words), ("LETTERS", recipe.letters), ("BATCH", _BATCH), ("WARPS", _WARPS), ("RESULT", recipe.c_result))
+        macros = (("WORDS", words), ("LETTERS", recipe.letters), ("BATCH", _BATCH_COLUMNS), ("WARPS", _WARPS), ("RESULT", recipe.c_result))
         yield WarpChainEditVariant(
             Kernel("chain_edit.cu", "align_chain_edit", tuple((name, str(value)) for name, value in macros)),
             "edit distance, Myers' words, warps a pair",
-            pairs=1,
-            carries=0,  # none are kept; those that strips hand down have a tag that says when they have arrived
+            pairs_per_thread=1,
+            carry_count=0,  # none are kept; those that strips hand down have a tag that says when they have arrived
             carry_bytes=0,
-            rows=_BITS * words,
-            rate=_WARPS * _BITS * _BITS * words / column,  # a warp has as many lanes as a word has bits
-            latency=column / (_BITS * words),
-            clears=True,
+            rows=_WORD_BITS * words,
+            rate=_WARPS * _WORD_BITS * _WORD_BITS * words / column,  # a warp has as many lanes as a word has bits
+            latency=column / (_WORD_BITS * words),
+            needs_clear_scores=True,
             warps=_WARPS,
-            lag=_BATCH,
-            gap=_GAP,
+            lag=_BATCH_COLUMNS,
+            gap=_GAP_COLUMNS,
         )
 
 
@@ -50,4 +50,4 @@ class WarpChainEditVariant(WarpChainBase):
 
     def handed_down_words(self, columns: int) -> int:
         """Return the number of words handed down: one per batch of columns."""
-        return -(-columns // _BATCH)
+        return -(-columns // _BATCH_COLUMNS)

@@ -19,12 +19,12 @@ from gpualign.gpu.alignment.families.base import DeviceBatch, Traceback, Variant
 from gpualign.gpu.runtime.device import Event
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
-_COPIED = 4096
+_COPY_ROW_BYTES = 4096
 """Bytes per row when bytes are copied as rows."""
 
 
 @dataclass(frozen=True)
-class Host:
+class HostResources:
     """Host resources for collecting results.
 
     threads: number of threads in `pool`
@@ -40,8 +40,8 @@ class Host:
 
         These are not Python threads, because each Python thread would wait twice for the thread that lays out the next batch.
         """
-        whole = len(source) // _COPIED * _COPIED
-        copy_rows(target[:whole].reshape(-1, _COPIED), source[:whole].reshape(-1, _COPIED), 0, 0, self.threads)
+        whole = len(source) // _COPY_ROW_BYTES * _COPY_ROW_BYTES
+        copy_rows(target[:whole].reshape(-1, _COPY_ROW_BYTES), source[:whole].reshape(-1, _COPY_ROW_BYTES), 0, 0, self.threads)
         target[whole:] = source[whole:]
 
     def put(self, target: npt.NDArray[Any], batch: Batch, source: npt.NDArray[Any]) -> None:
@@ -88,7 +88,7 @@ class BatchOutput(ABC):
         """Queue the copies on the stream."""
 
     @abstractmethod
-    def collect(self, slot: StreamBuffers, host: Host) -> bool:
+    def collect(self, slot: StreamBuffers, host: HostResources) -> bool:
         """Merge a finished batch into its tile. Returns False if the run was stopped.
 
         Results are copied, because the next batch uses the slot's buffers.
@@ -108,7 +108,7 @@ class TileOutput(Protocol):
     def result_bytes(self, batch: Batch) -> int:
         """Return the pinned memory that a batch needs with any kernel, in bytes."""
 
-    def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
+    def make_batch_output(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
         """Return the output for a batch; `BatchOutput.collect` merges results into this tile output."""
 
     def result(self) -> TileResult:

@@ -17,14 +17,14 @@ from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
-from gpualign.gpu.alignment.results.base import BatchOutput, Host
+from gpualign.gpu.alignment.results.base import BatchOutput, HostResources
 from gpualign.gpu.alignment.results.scores import BatchScores
 from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import aligned, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
-SELECT = Kernel("select.cu", "select_hits")
+SELECT_KERNEL = Kernel("select.cu", "select_hits")
 _SELECT_THREADS = 512
 
 Int32s = npt.NDArray[np.int32]
@@ -63,7 +63,7 @@ class BatchHits(BatchOutput):
         return aligned(self.host_bytes) + aligned(self._score_bytes)
 
     def reserve(self, slot: StreamBuffers) -> int:
-        slot.load(SELECT)
+        slot.load(SELECT_KERNEL)
         slot.host("results", self.host_bytes)
         slot.address("results", self.host_bytes)
         return slot.address("scores", self._score_bytes)
@@ -75,7 +75,7 @@ class BatchHits(BatchOutput):
     def finish(self, slot: StreamBuffers, device_batch: DeviceBatch) -> None:
         results = slot.address("results", self.host_bytes)
         filled = arguments(
-            structs.SELECT,
+            structs.SELECT_HITS_ARGS,
             scores=device_batch.scores,
             ranks=device_batch.arrays["ranks"],
             hit_scores=results,
@@ -84,18 +84,18 @@ class BatchHits(BatchOutput):
             target_count=self.columns,
             hits=self.hits,
         )
-        slot.launch(SELECT, min(self.rows, 4 * slot.multiprocessors), _SELECT_THREADS, filled)
+        slot.launch(SELECT_KERNEL, min(self.rows, 4 * slot.multiprocessors), _SELECT_THREADS, filled)
 
     def download(self, slot: StreamBuffers) -> None:
         slot.download("results", self.host_bytes)
 
-    def collect(self, slot: StreamBuffers, host: Host) -> bool:
+    def collect(self, slot: StreamBuffers, host: HostResources) -> bool:
         scores, columns = slot.host("results", self.host_bytes).view(np.int32).reshape(2, self.rows, self.hits)
         self.merge(scores, columns)
         return True
 
 
-class HitsOfTile:
+class TileHitsOutput:
     """Implements `TileOutput`. The device selects the hits, except for 64-bit scores, which are all copied back for the host to select."""
 
     def __init__(self, task: Task, top: int, tile: Tile) -> None:
@@ -108,7 +108,7 @@ class HitsOfTile:
         rows, columns = len(batch.rows), len(batch.targets)
         return 8 * rows * min(self._top, columns) if self._dtype == np.int32 else 8 * rows * columns
 
-    def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
+    def make_batch_output(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
         rows, columns = len(batch.rows), len(batch.targets)
         if self._dtype != np.int32:
             return BatchScores((rows, columns), self._dtype, partial(self._add_all, batch))
@@ -117,7 +117,7 @@ class HitsOfTile:
     def _add(self, batch: Batch, scores: Int32s, columns: Int32s) -> None:
         self._best.add(np.sort(batch.rows), scores, batch.targets[columns])
 
-    def _add_all(self, batch: Batch, scores: Scores, host: Host) -> None:
+    def _add_all(self, batch: Batch, scores: Scores, host: HostResources) -> None:
         self._best.add(np.sort(batch.rows), scores, np.broadcast_to(batch.targets, scores.shape))
 
     def result(self) -> TileHits:

@@ -12,7 +12,7 @@ from gpualign.core.alignment.path_builder import PathBuilder
 from gpualign.core.alignment.task import Detail
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
 from gpualign.core.scoring.recurrence_forms import usable_pairs
-from gpualign.gpu.alignment.results.base import Host
+from gpualign.gpu.alignment.results.base import HostResources
 from gpualign.gpu.alignment.results.paths import BatchPaths, PathResults
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
@@ -43,12 +43,12 @@ class BatchMatrices(BatchPaths):
         if self.layout.matrix_bytes:
             slot.download("directions", self.layout.matrix_bytes)
 
-    def collect(self, slot: StreamBuffers, host: Host) -> bool:
+    def collect(self, slot: StreamBuffers, host: HostResources) -> bool:
         results = self.results(slot.host("results", self._result_bytes), np.zeros(0, dtype=np.uint8))
-        self.merge(self.batch, self._traced(results, slot.host("directions", self.layout.matrix_bytes).view(np.uint32), host), host)
+        self.merge(self.batch, self._trace_paths(results, slot.host("directions", self.layout.matrix_bytes).view(np.uint32), host), host)
         return True
 
-    def _traced(self, results: PathResults, matrices: npt.NDArray[np.uint32], host: Host) -> PathResults:
+    def _trace_paths(self, results: PathResults, matrices: npt.NDArray[np.uint32], host: HostResources) -> PathResults:
         task, statistics = self.task, results.statistics
         assert statistics is not None
         pairs, (rows, columns) = self.variant.matrix_places(self.batch, self.layout)

@@ -16,7 +16,7 @@ from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
-from gpualign.gpu.alignment.results.base import BatchOutput, Host
+from gpualign.gpu.alignment.results.base import BatchOutput, HostResources
 from gpualign.gpu.kernels import argument_structs as structs
 from gpualign.gpu.kernels.argument_structs import aligned, arguments
 from gpualign.gpu.kernels.kernel import Kernel
@@ -81,7 +81,7 @@ class BatchPaths(BatchOutput):
     layout: Layout
     variant: Variant
     capacity: int
-    merge: Callable[[Batch, PathResults, Host], None]
+    merge: Callable[[Batch, PathResults, HostResources], None]
     pool: ResultPool
 
     @property
@@ -89,13 +89,13 @@ class BatchPaths(BatchOutput):
         return len(self.batch.rows), len(self.batch.targets)
 
     @property
-    def places(self) -> dict[str, tuple[int, int]]:
+    def result_ranges(self) -> dict[str, tuple[int, int]]:
         """(first byte, size in bytes) for each array."""
-        return _places(self.task, self.batch.pairs)
+        return _result_ranges(self.task, self.batch.pairs)
 
     @property
     def _result_bytes(self) -> int:
-        return _bytes_of(self.places)
+        return _bytes_of(self.result_ranges)
 
     @property
     def _run_bytes(self) -> int:
@@ -120,16 +120,16 @@ class BatchPaths(BatchOutput):
 
     def direction_bytes(self, traced: int) -> int:
         """Return the bytes needed for the traceback directions of `traced` threads."""
-        return traced * self.variant.tile * self.variant.words * 4
+        return traced * self.variant.tile * self.variant.direction_words * 4
 
     def traceback(self, slot: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> TraceLaunch:
-        kernel, threads = variant.trace, variant.trace_threads(self.layout)
+        kernel, threads = variant.trace_kernel, variant.trace_threads(self.layout)
         assert kernel is not None  # variants of a recipe with paths have one
-        grid = max(1, min(slot.blocks(kernel, threads), self.layout.units * variant.pairs))
+        grid = max(1, min(slot.blocks(kernel, threads), self.layout.units * variant.pairs_per_thread))
         path = arguments(
             structs.PATH,
-            **device_batch.of("target_codes", "target_offsets", "targets", "target_numbers", "first_targets", "usable"),
-            **{name: device_batch.scores + self.places[name][0] for name in ("statistics", "starts", "sizes", "cursor")},
+            **device_batch.addresses("target_codes", "target_offsets", "targets", "target_numbers", "first_targets", "usable"),
+            **{name: device_batch.scores + self.result_ranges[name][0] for name in ("statistics", "starts", "sizes", "cursor")},
             scratch=slot.address("scratch", self._run_bytes),
             runs=slot.address("runs", self._run_bytes),
             directions=slot.address("directions", self.direction_bytes(grid * threads)),
@@ -142,7 +142,7 @@ class BatchPaths(BatchOutput):
     def download(self, slot: StreamBuffers) -> None:
         slot.download("results", self._result_bytes)
 
-    def collect(self, slot: StreamBuffers, host: Host) -> bool:
+    def collect(self, slot: StreamBuffers, host: HostResources) -> bool:
         """Merge the batch. The runs are downloaded only now, because their length was unknown before."""
         results = slot.host("results", self._result_bytes)
         used = int(self.array(results, "cursor", np.uint64)[0])
@@ -159,7 +159,7 @@ class BatchPaths(BatchOutput):
 
     def array(self, results: Bytes, name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
         """Return one of the downloaded arrays."""
-        first, size = self.places[name]
+        first, size = self.result_ranges[name]
         view: npt.NDArray[np.generic] = results[first : first + size].view(dtype)
         return view
 
@@ -176,10 +176,10 @@ class BatchPaths(BatchOutput):
         return PathResults(scores, statistics, runs)  # type: ignore[arg-type]
 
 
-MakeBatch = Callable[[Task, Batch, Layout, Variant, int, Callable[[Batch, PathResults, Host], None], ResultPool], BatchPaths]
+MakeBatch = Callable[[Task, Batch, Layout, Variant, int, Callable[[Batch, PathResults, HostResources], None], ResultPool], BatchPaths]
 
 
-class PathsOfTile:
+class TilePathsOutput:
     """Implements `TileOutput`. make: `BatchPaths` or a subclass; pool: host memory for runs."""
 
     def __init__(self, task: Task, make: MakeBatch, pool: ResultPool, tile: Tile) -> None:
@@ -192,14 +192,14 @@ class PathsOfTile:
         self._runs = PathBuilder(tile.shape)
 
     def result_bytes(self, batch: Batch) -> int:
-        return _bytes_of(_places(self._task, batch.pairs))
+        return _bytes_of(_result_ranges(self._task, batch.pairs))
 
-    def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchPaths:
+    def make_batch_output(self, batch: Batch, variant: Variant, layout: Layout) -> BatchPaths:
         lengths = self._task.queries.lengths[batch.queries].max() + self._task.targets.lengths[batch.targets].max()
         capacity = -(-int(lengths) // RUNS_PIECE) * RUNS_PIECE
         return self._make(self._task, batch, layout, variant, capacity, self._add, self._pool)
 
-    def _add(self, batch: Batch, results: PathResults, host: Host) -> None:
+    def _add(self, batch: Batch, results: PathResults, host: HostResources) -> None:
         host.put(self._scores, batch, results.scores)
         if self._statistics is not None and results.statistics is not None:
             host.put(_fields(self._statistics), batch, _fields(results.statistics))
@@ -213,7 +213,7 @@ class PathsOfTile:
         return TileAlignments(self._tile, self._scores, self._statistics, runs)
 
 
-def _places(task: Task, pairs: int) -> dict[str, tuple[int, int]]:
+def _result_ranges(task: Task, pairs: int) -> dict[str, tuple[int, int]]:
     detail = task.detail
     sizes = {
         "scores": pairs * task.dtype.itemsize,

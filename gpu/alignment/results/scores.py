@@ -17,7 +17,7 @@ from gpualign.gpu.alignment.batch_layout import Layout
 from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import Variant
 from gpualign.gpu.alignment.recipe import Recipe
-from gpualign.gpu.alignment.results.base import BatchOutput, Host
+from gpualign.gpu.alignment.results.base import BatchOutput, HostResources
 from gpualign.gpu.kernels.argument_structs import aligned
 from gpualign.gpu.runtime.host_buffers import ResultPool
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
@@ -34,7 +34,7 @@ class BatchScores(BatchOutput):
 
     shape: tuple[int, int]
     dtype: np.dtype[np.integer]
-    merge: Callable[[npt.NDArray[np.integer], Host], None]
+    merge: Callable[[npt.NDArray[np.integer], HostResources], None]
 
     @property
     def host_bytes(self) -> int:
@@ -55,28 +55,28 @@ class BatchScores(BatchOutput):
     def download(self, slot: StreamBuffers) -> None:
         slot.download("results", self.host_bytes)
 
-    def collect(self, slot: StreamBuffers, host: Host) -> bool:
+    def collect(self, slot: StreamBuffers, host: HostResources) -> bool:
         self.merge(slot.host("results", self.host_bytes).view(self.dtype).reshape(self.shape), host)
         return True
 
 
-class ScoresOfTile:
+class TileScoresOutput:
     """Implements `TileOutput`. pool: host memory for the results, which are converted to the task's score type."""
 
     def __init__(self, task: Task, recipe: Recipe, pool: ResultPool, tile: Tile) -> None:
         self._tile = tile
         self._dtype = task.dtype
-        self._narrow = recipe.result
+        self._result_dtype = recipe.result
         self._pool = pool
         self._scores: Scores | None = None  # until there are some, to save memory
 
     def result_bytes(self, batch: Batch) -> int:
-        return batch.pairs * self._narrow.itemsize
+        return batch.pairs * self._result_dtype.itemsize
 
-    def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchScores:
-        return BatchScores((len(batch.rows), len(batch.targets)), self._narrow, partial(self._add, batch))
+    def make_batch_output(self, batch: Batch, variant: Variant, layout: Layout) -> BatchScores:
+        return BatchScores((len(batch.rows), len(batch.targets)), self._result_dtype, partial(self._add, batch))
 
-    def _add(self, batch: Batch, scores: npt.NDArray[np.integer], host: Host) -> None:
+    def _add(self, batch: Batch, scores: npt.NDArray[np.integer], host: HostResources) -> None:
         if self._scores is None:
             self._scores = self._pool.take(self._tile.shape, self._dtype)
         host.put(self._scores, batch, scores)

@@ -12,7 +12,7 @@ MIN_CUDA = 12
 """Oldest supported major CUDA version: DPX functions and the architecture sm_90a are required."""
 
 STANDARD = "c++17"
-_MAX_LOG = 1500  # characters of the compiler's messages
+_MAX_LOG_CHARS = 1500  # characters of the compiler's messages
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class Compiler(Protocol):
         """Return the machine code (a cubin). Raises `RunError` with the compiler's messages."""
 
 
-def failure(compiler: Compiler, source: Source, arch: str, log: str) -> RunError:
+def compile_error(compiler: Compiler, source: Source, arch: str, log: str) -> RunError:
     """Return the error that `Compiler.compile` raises."""
     kernel = source.kernel
-    return RunError(f"{compiler.title} could not compile {kernel.function} ({kernel.file}) for {arch}:\n{log.strip()[-_MAX_LOG:]}")
+    return RunError(f"{compiler.title} could not compile {kernel.function} ({kernel.file}) for {arch}:\n{log.strip()[-_MAX_LOG_CHARS:]}")
 
 
-def unfit(compiler: Compiler, arch: str, driver: int | None) -> str | None:
+def unfit_reason(compiler: Compiler, arch: str, driver: int | None) -> str | None:
     """Return why a driver for CUDA major version `driver` (None: any) cannot use the compiler's code for an architecture; None if it can.
 
     A driver runs machine code from an older CUDA version or a newer minor version, but refuses machine code from a newer major version.
@@ -72,7 +72,7 @@ def unfit(compiler: Compiler, arch: str, driver: int | None) -> str | None:
     return None if compiler.knows(arch) else f"{compiler.title} does not know {arch}"
 
 
-def wheel(arch: str | None, driver: int | None) -> str:
+def nvrtc_wheel(arch: str | None, driver: int | None) -> str:
     """Return the NVRTC package for pip to install, given an architecture and the driver's CUDA major version (None: the current one)."""
     volta = arch is not None and (capability(arch) or 75) < 75  # CUDA 12 is the last version that knows it
     if volta or (driver or MIN_CUDA + 1) <= MIN_CUDA:

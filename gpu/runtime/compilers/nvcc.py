@@ -10,7 +10,7 @@ import tempfile
 from functools import cached_property
 from pathlib import Path
 
-from gpualign.gpu.runtime.compilers.base import STANDARD, Source, failure
+from gpualign.gpu.runtime.compilers.base import STANDARD, Source, compile_error
 
 _OPTIONS = ("-cubin", "-O3", f"-std={STANDARD}")
 
@@ -62,7 +62,7 @@ class Nvcc:
             command = [self.path, *_OPTIONS, f"-arch={arch}", *macros, "-o", str(cubin), str(folder / source.kernel.file)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
-                raise failure(self, source, arch, done.stderr or done.stdout)
+                raise compile_error(self, source, arch, done.stderr or done.stdout)
             return cubin.read_bytes()
 
     def _ask(self, option: str) -> str:

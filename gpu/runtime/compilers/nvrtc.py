@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gpualign.core.common.errors import RunError
 from gpualign.gpu.kernels.kernel import capability
-from gpualign.gpu.runtime.compilers.base import STANDARD, Source, failure
+from gpualign.gpu.runtime.compilers.base import STANDARD, Source, compile_error
 
 _MAJOR_VERSIONS = (13, 12)
 
@@ -46,7 +46,7 @@ def _libraries() -> Iterator[str]:
     spec = find_spec("nvidia")
     folders = list(spec.submodule_search_locations or ()) if spec else []
     packaged = [path for folder in folders for path in Path(folder).glob("*/lib/libnvrtc.so.*")]
-    yield from map(str, sorted(packaged, key=_major, reverse=True))
+    yield from map(str, sorted(packaged, key=_major_version, reverse=True))
     yield from (f"libnvrtc.so.{major}" for major in _MAJOR_VERSIONS)
     try:
         from cuda.pathfinder import load_nvidia_dynamic_lib
@@ -58,7 +58,7 @@ def _libraries() -> Iterator[str]:
         return
 
 
-def _major(path: Path) -> int:
+def _major_version(path: Path) -> int:
     """Return the major version in a file name: 13 for libnvrtc.so.13."""
     match = re.search(r"\.so\.(\d+)", path.name)
     return int(match[1]) if match else 0
@@ -93,14 +93,14 @@ class Nvrtc:
     def compile(self, source: Source, arch: str) -> bytes:
         """Compile in memory, while other Python threads run."""
         program = ctypes.c_void_p()
-        headers = _texts(source.headers.values()), _texts(name.encode() for name in source.headers)
+        headers = _c_string_array(source.headers.values()), _c_string_array(name.encode() for name in source.headers)
         name = source.kernel.file.encode()
         self._call("nvrtcCreateProgram", ctypes.byref(program), source.text, name, len(source.headers), *headers)
         try:
             options = [f"--gpu-architecture={arch}", f"--std={STANDARD}", *(f"-D{macro}={value}" for macro, value in source.macros)]
-            if self._library.nvrtcCompileProgram(program, len(options), _texts(option.encode() for option in options)):
+            if self._library.nvrtcCompileProgram(program, len(options), _c_string_array(option.encode() for option in options)):
                 log = self._get("ProgramLog", program).rstrip(b"\0").decode(errors="replace")
-                raise failure(self, source, arch, log)
+                raise compile_error(self, source, arch, log)
             return self._get("CUBIN", program)
         finally:
             self._library.nvrtcDestroyProgram(ctypes.byref(program))
@@ -119,7 +119,7 @@ class Nvrtc:
             raise RunError(f"NVRTC ({self.path}) failed: {function}: {self._library.nvrtcGetErrorString(status).decode()}")
 
 
-def _texts(texts: Iterable[bytes]) -> ctypes.Array[ctypes.c_char_p]:
+def _c_string_array(texts: Iterable[bytes]) -> ctypes.Array[ctypes.c_char_p]:
     """Return the texts as a C array of strings."""
     every = list(texts)
     return (ctypes.c_char_p * len(every))(*every)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualign.core.common.errors import RunError
-from gpualign.gpu.runtime.compilers.base import Compiler, unfit, wheel
+from gpualign.gpu.runtime.compilers.base import Compiler, nvrtc_wheel, unfit_reason
 from gpualign.gpu.runtime.compilers.nvcc import Nvcc, find_nvcc
 from gpualign.gpu.runtime.compilers.nvrtc import find_nvrtc
 
@@ -36,9 +36,9 @@ def choose_compiler(arch: str, driver: int | None = None) -> Compiler:
     """
     refused = []
     for compiler in installed_compilers():
-        reason = unfit(compiler, arch, driver)
+        reason = unfit_reason(compiler, arch, driver)
         if reason is None:
             return compiler
         refused.append(f"{reason} ({compiler.path})")
     reasons = "; ".join(refused) or "neither NVRTC nor nvcc was found"
-    raise NoCompiler(f"no CUDA compiler for {arch}: {reasons}", f"pip install -U '{wheel(arch, driver)}'")
+    raise NoCompiler(f"no CUDA compiler for {arch}: {reasons}", f"pip install -U '{nvrtc_wheel(arch, driver)}'")
