@@ -12,7 +12,7 @@ from typing import cast
 import click
 
 from gpualign import __version__
-from gpualign.cli.options.choice_suggestions import CommandGroup, explained
+from gpualign.cli.options.choice_suggestions import CommandGroup, explain_error
 from gpualign.cli.terminal import log_file
 from gpualign.core.common import signals
 from gpualign.core.common.errors import GpualignError, for_command_line
@@ -108,7 +108,7 @@ def _explain(error: BaseException, stdout: object) -> int:
     if isinstance(error, SystemExit) and sys.stdout is stdout:  # by Click, after it has written a completion
         raise error
     if isinstance(error, click.ClickException):
-        (explained(error, cli.commands) if isinstance(error, click.NoSuchOption) else error).show()
+        (explain_error(error, cli.commands) if isinstance(error, click.NoSuchOption) else error).show()
         return error.exit_code
     from gpualign.jobs.output.atomic_files import ClosedPipe
 

@@ -69,7 +69,7 @@ def cluster(
     from dataclasses import replace
 
     from gpualign.cli.inputs.input_streams import check_stdin, open_inputs
-    from gpualign.cli.inputs.precomputed_distances import in_order_of, read_precomputed
+    from gpualign.cli.inputs.precomputed_distances import order_sequences, read_precomputed
     from gpualign.cli.inputs.record_groups import read_ids
     from gpualign.cli.options.workers import find_resources
     from gpualign.cli.terminal.reporter import ConsoleReporter
@@ -95,10 +95,10 @@ def cluster(
     given = {**params, "matrix": matrix}
     if known is not None and (unused := [name for name in of_alignments if given[name] is not None]):
         raise InputError(f"{parameter(unused[0])} applies to alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
-    check_stdin(*read.everything, edges, distances, ids)
+    check_stdin(*read.all_paths, edges, distances, ids)
     options = from_params(ClusterOptions, params, matrix=matrices.load(matrix) if matrix else None)
     spec = cluster_spec(options, seqs is not None)
-    messages.begin([*read.everything, edges, ids, distances, matrix], spec.outputs)
+    messages.begin([*read.all_paths, edges, ids, distances, matrix], spec.outputs)
     resources = find_resources(None, options.alignment.resources, messages)
     reading = replace(options.alignment.reading, described=spec.with_sequences)
     alignment = replace(options.alignment, resources=resources, reading=reading)
@@ -134,7 +134,7 @@ def cluster(
             messages.note(
                 f"{edges} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the sequences"
             )
-        inputs, alignments, records = in_order_of(precomputed, inputs), None, list(precomputed.ids)
+        inputs, alignments, records = order_sequences(precomputed, inputs), None, list(precomputed.ids)
         job = prepare_precomputed(precomputed, of_identities, inputs.queries.lengths if inputs else None, options, messages)
     if dry_run:
         messages.plan([*job.describe(), ("output", expected_clusters(spec, records, inputs, of_identities))])

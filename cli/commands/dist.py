@@ -15,7 +15,7 @@ from gpualign.cli.options.distance import (
     site_options,
     table_options,
 )
-from gpualign.cli.options.execution import going_on_options, nodes_option, run_options
+from gpualign.cli.options.execution import long_run_options, nodes_option, run_options
 from gpualign.cli.options.headings import HeadedCommand, Heading
 
 
@@ -61,7 +61,7 @@ from gpualign.cli.options.headings import HeadedCommand, Heading
 )
 @run_options
 @nodes_option
-@going_on_options
+@long_run_options
 @distance_kernel_option
 def dist(
     samples: str,
@@ -121,7 +121,7 @@ def dist(
     from contextlib import ExitStack
     from dataclasses import replace
 
-    from gpualign.cli.inputs.genotype_files import column_files, files_of, open_calls, read_again, read_titles, samples_of
+    from gpualign.cli.inputs.genotype_files import column_files, files_of, files_to_read_again, open_calls, read_titles, samples_of
     from gpualign.cli.inputs.input_streams import check_stdin
     from gpualign.cli.inputs.samples import sample_files, sample_filters
     from gpualign.cli.inputs.site_options import interval_files, site_filters
@@ -142,7 +142,7 @@ def dist(
     messages = ConsoleReporter.of("dist", quiet, verbose, log, summary)
     if add is not None and others is not None:
         raise InputError("--add takes one file, whose samples are also compared with each other; leave it out to compare two files")
-    lists = [one.listed for one in sets if one.listed is not None]
+    lists = [one.list_path for one in sets if one.list_path is not None]
     check_stdin(*named, *lists, mask)
     options = from_params(
         DistOptions,
@@ -158,7 +158,7 @@ def dist(
     spec = distance_spec(options, one_set)
     beside = [*interval_files(regions, mask), *column_files(columns, ignore_columns), *sample_files(exclude)]
     paths = [*lists, *(file for path in named for file in files_of(path)), *beside]
-    again = read_again(named, beside)
+    again = files_to_read_again(named, beside)
     resume, shard = options.writing.resume, options.writing.shard
     if (resume or shard) and again is None:
         raise InputError(f"--{'resume' if resume else 'shard'}: input from a pipe cannot be read again; name files")

@@ -8,7 +8,7 @@ import click
 
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
-from gpualign.cli.options.execution import global_kernel_options, going_on_options, nodes_option, run_options
+from gpualign.cli.options.execution import global_kernel_options, long_run_options, nodes_option, run_options
 from gpualign.cli.options.headings import HeadedCommand, Heading
 from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option, strand_option, strict_option
 from gpualign.cli.options.output import output_options
@@ -43,7 +43,7 @@ from gpualign.cli.options.thresholds import group_options
 @Heading.PAIRS.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
 @run_options
 @nodes_option
-@going_on_options
+@long_run_options
 @global_kernel_options
 @Heading.PAPERS.option(
     "--traceback",
@@ -117,7 +117,7 @@ def nw(
         raise InputError("--add takes one file, whose sequences are also compared with each other; leave it out to compare two files")
     described = bool(fields_needing_descriptions(params["fields"]))
     options = from_params(NwOptions, params, matrix=matrices.load(matrix) if matrix else None, described=described)
-    files = [path for one in sets for path in one.everything]
+    files = [path for one in sets for path in one.all_paths]
     check_stdin(*files, groups)
     check_groups(groups is not None, options.between, options.within)
     resources = find_resources(cluster, options.resources, messages, options.kernel, options.traceback)

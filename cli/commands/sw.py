@@ -8,11 +8,11 @@ import click
 
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
-from gpualign.cli.options.execution import going_on_options, local_kernel_option, nodes_option, run_options
+from gpualign.cli.options.execution import local_kernel_option, long_run_options, nodes_option, run_options
 from gpualign.cli.options.headings import HeadedCommand, Heading
 from gpualign.cli.options.input import drop_empty_option, input_options, mask_lower_option, mask_option, strict_option
 from gpualign.cli.options.output import hit_options
-from gpualign.cli.options.param_types import WholeType
+from gpualign.cli.options.param_types import IntegerType
 from gpualign.cli.options.scoring import local_scoring_options
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     help="Translate nucleotides in all six frames and search them as proteins: the queries (like blastx), DB (tblastn) or both (tblastx).",
 )
 @Heading.INPUT.option(
-    "--genetic-code", type=WholeType(1), metavar="N", help="With --translate: NCBI number of the genetic code.  [1, the standard code]"
+    "--genetic-code", type=IntegerType(1), metavar="N", help="With --translate: NCBI number of the genetic code.  [1, the standard code]"
 )
 @Heading.INPUT.option("--strand", type=ChoiceType(["both", "plus", "minus"]), help="DNA: strands of the queries to search.  [both]")
 @mask_option
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @Heading.OUTPUT.option("--no-traceback", is_flag=True, help="Report only scores of hits, no alignments.")
 @run_options
 @nodes_option
-@going_on_options
+@long_run_options
 @local_kernel_option
 def sw(
     query: str,
@@ -99,7 +99,7 @@ def sw(
     from gpualign.jobs.sequence_loading import read_inputs, read_with_index
 
     messages = ConsoleReporter.of("sw", quiet, verbose, log, summary)
-    files = [path for one in sets for path in one.everything]
+    files = [path for one in sets for path in one.all_paths]
     check_stdin(*files)
     described = fields_needing_descriptions(params["fields"])
     options = from_params(search.SwOptions, params, matrix=matrices.load(matrix) if matrix else None, described=bool(described))

@@ -30,12 +30,12 @@ from gpualign.core.sequences.ids import refuse_control
 
 Matrix = npt.NDArray[Any]
 
-_BESIDE = ("ids", "query_ids", "target_ids", "compared")
+_OTHER_ARRAY_NAMES = ("ids", "query_ids", "target_ids", "compared")
 """Names of arrays in an .npz other than the matrix."""
 
-_PACKED = (".gz", ".bz2", ".xz", ".zst")
+_COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
-_LARGEST = 1e100
+_MAX_VALUE = 1e100
 """Maximum accepted value, so that sums of values stay finite."""
 
 
@@ -47,7 +47,7 @@ class StoredMatrix:
     rows, columns: ids; "1", "2", ... if the file has no ids
     one_set: whether rows and columns are the same records
     name: kind of values according to the file (for .npz the array name), None if unknown
-    assumed: assumption made when reading the file, None if the file was unambiguous
+    assumption: assumption made when reading the file, None if the file was unambiguous
     """
 
     values: Matrix
@@ -55,7 +55,7 @@ class StoredMatrix:
     columns: list[str]
     one_set: bool
     name: str | None
-    assumed: str | None
+    assumption: str | None
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class _Contents:
     rows: list[str] | None
     columns: list[str] | None
     name: str | None = None
-    assumed: str | None = None
+    assumption: str | None = None
 
 
 def read_matrix(path: str) -> StoredMatrix:
@@ -78,20 +78,20 @@ def read_matrix(path: str) -> StoredMatrix:
         rows, columns = _ids_beside(Path(path), values) if path != STDIO else (None, None)
         contents = _Contents(values, rows, columns)
     elif raw.startswith(NPZ_MAGIC):
-        contents = _of_npz(parse_npz(raw, source), source)
+        contents = _npz_contents(parse_npz(raw, source), source)
     else:
-        contents = _text(raw, path, source)
-    return _checked(contents, source)
+        contents = _text_contents(raw, path, source)
+    return _check_contents(contents, source)
 
 
-def _checked(contents: _Contents, source: str) -> StoredMatrix:
+def _check_contents(contents: _Contents, source: str) -> StoredMatrix:
     values = contents.values
     if values.dtype.kind not in "iuf":
         raise InputError(f"{source}: an array of {values.dtype}; expected numbers")
     if values.ndim not in (1, 2) or not values.size:
-        raise InputError(f"{source}: an array of {_by(values.shape)}; expected a matrix, or the vector of its pairs i < j")
-    if not np.all((largest := np.abs(values[np.isfinite(values)].astype(np.float64))) <= _LARGEST):
-        raise InputError(f"{source}: holds {largest.max():g}; expected values up to {_LARGEST:g}")
+        raise InputError(f"{source}: an array of {_format_shape(values.shape)}; expected a matrix, or the vector of its pairs i < j")
+    if not np.all((largest := np.abs(values[np.isfinite(values)].astype(np.float64))) <= _MAX_VALUE):
+        raise InputError(f"{source}: holds {largest.max():g}; expected values up to {_MAX_VALUE:g}")
     counts = (_records_of_vector(values, source),) * 2 if values.ndim == 1 else values.shape
     lists = []
     for what, ids, count in zip(("rows", "columns"), (contents.rows, contents.columns), counts, strict=True):
@@ -103,7 +103,7 @@ def _checked(contents: _Contents, source: str) -> StoredMatrix:
         refuse_control(name, source)
     one_set = values.ndim == 1 or (rows == columns and is_symmetric(values))
     numbered = "no ids in it or beside it; records are numbered from 1"
-    return StoredMatrix(values, rows, columns, one_set, contents.name, contents.assumed or (numbered if contents.rows is None else None))
+    return StoredMatrix(values, rows, columns, one_set, contents.name, contents.assumption or (numbered if contents.rows is None else None))
 
 
 def check_ids(ids: Sequence[str], source: str) -> None:
@@ -124,7 +124,7 @@ def _records_of_vector(values: Matrix, source: str) -> int:
     return count
 
 
-def _by(shape: Sequence[int]) -> str:
+def _format_shape(shape: Sequence[int]) -> str:
     return " x ".join(map(str, shape)) if shape else "one value"
 
 
@@ -144,8 +144,8 @@ def _ids_beside(path: Path, values: Matrix) -> tuple[list[str] | None, list[str]
     return ids, ids
 
 
-def _of_npz(arrays: dict[str, Matrix], source: str) -> _Contents:
-    names = [name for name in arrays if name not in _BESIDE]
+def _npz_contents(arrays: dict[str, Matrix], source: str) -> _Contents:
+    names = [name for name in arrays if name not in _OTHER_ARRAY_NAMES]
     if {"indices", "indptr"} <= set(names):
         raise InputError(f"{source}: a sparse matrix (csr) lacks pairs; write a full one; cluster and tree also read a list, with --edges")
     if len(names) != 1:
@@ -155,7 +155,9 @@ def _of_npz(arrays: dict[str, Matrix], source: str) -> _Contents:
         if name not in arrays:
             return None
         if arrays[name].dtype.kind != "U" or arrays[name].ndim != 1:
-            raise InputError(f"{source}: the array {name!r} is {_by(arrays[name].shape)} {arrays[name].dtype}; expected a list of text")
+            raise InputError(
+                f"{source}: the array {name!r} is {_format_shape(arrays[name].shape)} {arrays[name].dtype}; expected a list of text"
+            )
         try:
             return [str(one) for one in arrays[name]]
         except (ValueError, SystemError) as error:  # a number beyond the last code point
@@ -165,7 +167,7 @@ def _of_npz(arrays: dict[str, Matrix], source: str) -> _Contents:
     return _Contents(arrays[names[0]], rows, columns, names[0])
 
 
-def _text(raw: bytes, path: str, source: str) -> _Contents:
+def _text_contents(raw: bytes, path: str, source: str) -> _Contents:
     """Parse a text matrix. path: the file, or - for standard input."""
     name = "FILE" if path == STDIO else shlex.quote(path)
     start, unpacked = open_decompressed(io.BytesIO(raw), source)
@@ -174,7 +176,7 @@ def _text(raw: bytes, path: str, source: str) -> _Contents:
     kind = kind_of(start)
     if b"\0" in start and kind is None:
         raise InputError(f"{source}: a binary file that is neither .npy nor .npz; expected a matrix that gpualign wrote")
-    ids, beside = (None, None) if path == STDIO else _ids_of_plink(Path(path))
+    ids, beside = (None, None) if path == STDIO else _plink_ids(Path(path))
     try:
         contents = _matrix_text(unpacked.read(), source, None if ids is None else len(ids))
     except InputError:
@@ -210,9 +212,9 @@ def _matrix_text(text: bytes, source: str, count: int | None) -> TextMatrix:
         raise error
 
 
-def _ids_of_plink(path: Path) -> tuple[list[str] | None, Path | None]:
+def _plink_ids(path: Path) -> tuple[list[str] | None, Path | None]:
     """Return (ids, path) of the file FILE.id that PLINK writes next to a matrix, (None, None) if there is no such file."""
-    plain = path.with_suffix("") if path.suffix in _PACKED else path
+    plain = path.with_suffix("") if path.suffix in _COMPRESSION_SUFFIXES else path
     beside = next((one for one in (path.with_name(f"{path.name}.id"), plain.with_name(f"{plain.name}.id")) if one.is_file()), None)
     if beside is None:
         return None, None
@@ -220,7 +222,7 @@ def _ids_of_plink(path: Path) -> tuple[list[str] | None, Path | None]:
     return names_of([(cells[0] if len(cells) > 1 else "", cells[-1]) for cells in (split_at_blanks(line)[:2] for line in lines)]), beside
 
 
-_MADE_OF = {
+_ADVICE = {
     FileKind.FASTA: "gpualign nw {name} --value distance -o x.npz, or for an alignment gpualign dist {name} -o x.npz",
     FileKind.FASTQ: "gpualign nw {name} --value distance -o x.npz",
     FileKind.VCF: "gpualign dist {name} -o x.npz",
@@ -234,8 +236,8 @@ _MADE_OF = {
 
 def _refuse(kind: FileKind, source: str, name: str) -> NoReturn:
     """Raise `InputError` for the wrong kind of file. name: shell-quoted path of the file."""
-    if kind in _MADE_OF:
-        raise InputError(f"{source} is {kind.value}; make a matrix first: {_MADE_OF[kind].format(name=name)}")
+    if kind in _ADVICE:
+        raise InputError(f"{source} is {kind.value}; make a matrix first: {_ADVICE[kind].format(name=name)}")
     if kind is FileKind.PAIRS:
         raise InputError(
             f"{source} is a list of pairs; expected a matrix: write one, as by gpualign nw FILE --value distance -o x.npz; from lists,"

@@ -16,16 +16,16 @@ class InputFiles:
     """Files named by an argument.
 
     paths: the files, in order
-    listed: the list file, None if the argument is the input file itself
+    list_path: the list file, None if the argument is the input file itself
     """
 
     paths: tuple[str, ...]
-    listed: str | None = None
+    list_path: str | None = None
 
     @property
-    def everything(self) -> tuple[str, ...]:
+    def all_paths(self) -> tuple[str, ...]:
         """Return all files to be read, including the list."""
-        return self.paths if self.listed is None else (self.listed, *self.paths)
+        return self.paths if self.list_path is None else (self.list_path, *self.paths)
 
 
 def input_files(argument: str) -> InputFiles:

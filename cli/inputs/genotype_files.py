@@ -24,12 +24,12 @@ def files_of(path: str) -> list[str]:
     return [path] if path == STDIO else fileset_files(path)
 
 
-def read_again(paths: Sequence[str], beside: Sequence[str]) -> list[str] | None:
-    """Return the input files, followed by the files that select sites (`beside`). None if any of them is not a regular file and so cannot
-    be read twice."""
-    if any(path == STDIO or not os.path.isfile(path) for path in [*map(fileset_path, paths), *beside]):
+def files_to_read_again(paths: Sequence[str], site_files: Sequence[str]) -> list[str] | None:
+    """Return the input files, followed by the files that select sites (`site_files`). None if any of them is not a regular file and so
+    cannot be read twice."""
+    if any(path == STDIO or not os.path.isfile(path) for path in [*map(fileset_path, paths), *site_files]):
         return None
-    return [name for path in paths for name in files_of(path) if os.path.isfile(name)] + [*beside]
+    return [name for path in paths for name in files_of(path) if os.path.isfile(name)] + [*site_files]
 
 
 def column_files(*named: str | None) -> list[str]:

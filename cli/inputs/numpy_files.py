@@ -25,7 +25,7 @@ def parse_npy(raw: bytes, source: str) -> Array:
     raw: file content. The array is a view of `raw`; the size stated in the header is compared with the actual size.
     """
     try:
-        return _view(raw)
+        return _as_array(raw)
     # Headers are Python source that numpy evaluates. Damaged ones raise any error of a parser, MemoryError and RecursionError too.
     except Exception as error:
         raise InputError(f"{source}: damaged .npy file ({_reason(error)}); write or copy it again") from None
@@ -35,13 +35,13 @@ def parse_npz(raw: bytes, source: str) -> dict[str, Array]:
     """Return the arrays in an .npz file by name, in file order. Raises `InputError` for anything but a complete .npz file."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            return {member.filename.removesuffix(".npy"): _view(_unpacked(archive, member)) for member in archive.infolist()}
+            return {member.filename.removesuffix(".npy"): _as_array(_unpack_member(archive, member)) for member in archive.infolist()}
     # Damaged archives raise errors of zipfile, zlib and struct, NotImplementedError, RuntimeError ("encrypted") and others.
     except Exception as error:
         raise InputError(f"{source}: damaged .npz file ({_reason(error)}); write or copy it again") from None
 
 
-def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+def _unpack_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     """Return the content of a member, verifying the checksum. Memory grows with the data, not with the size stated in the archive."""
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError(f"{member.filename!r} is compressed by method {member.compress_type}; expected stored or deflated members")
@@ -54,7 +54,7 @@ def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     return raw
 
 
-def _view(raw: bytes) -> Array:
+def _as_array(raw: bytes) -> Array:
     stream = io.BytesIO(raw)
     version = np.lib.format.read_magic(stream)
     if version not in ((1, 0), (2, 0)):  # later ones differ only in names of fields, and matrices have none

@@ -22,12 +22,12 @@ from gpualign.core.files.matrix_text import Row, read_matrix_rows
 from gpualign.core.files.square_matrices import parse_number
 from gpualign.core.sequences.ids import refuse_control
 
-_ENDS = ("query", "target")
+_ID_TITLES = ("query", "target")
 
-_BEHIND_DISTANCES = re.compile(r"|[0-9]+|[^\t]+\t[0-9]+/[0-9]+")
+_CELLS_AFTER_DISTANCE = re.compile(r"|[0-9]+|[^\t]+\t[0-9]+/[0-9]+")
 """Columns that may follow the distance in a list without a header: none, the compared sites, or the last two columns of mash output."""
 
-_LOOKED_AT = 20
+_EXAMINED_ROWS = 20
 """Number of rows used to recognise the layout of a list."""
 
 _ROUNDING = 1e-9
@@ -35,7 +35,7 @@ _ROUNDING = 1e-9
 _LINE_BYTES = 96
 """Memory per pair, bytes: two record numbers, a value, a line number and the sorted keys for finding repeated pairs; or, once the list
 has been read, the list and the near pairs."""
-_LARGEST = 1e100
+_MAX_VALUE = 1e100
 """Maximum accepted value, so that sums of values stay finite."""
 
 
@@ -58,7 +58,7 @@ class _Columns:
     query, target, value: column indices of the two ids and the value
     width: number of columns
     kind: title of the value column
-    headed: whether line 1 is a header
+    has_header: whether line 1 is a header
     """
 
     query: int
@@ -66,7 +66,7 @@ class _Columns:
     value: int
     width: int
     kind: str
-    headed: bool
+    has_header: bool
 
 
 def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[str] | None = None, memory: int | None = None) -> PairList:
@@ -86,23 +86,23 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
         if first is None:
             raise InputError(f"{source}: empty file; expected a list of pairs")
         columns = _columns(first, edit, by_identity, source)
-        head = [row for row in itertools.islice(rows, _LOOKED_AT) if any(row[1])]
-        if not columns.headed:
+        head = [row for row in itertools.islice(rows, _EXAMINED_ROWS) if any(row[1])]
+        if not columns.has_header:
             head.insert(0, first)
             _refuse_matrix(head, source)
         elif head and len(head[0][1]) == len(first[1]) + 1:
             columns = _after_row_names(columns, head, first, source)
-        pairs = _parse(itertools.chain(head, rows), columns, first[1] if columns.headed else None, ids, source, memory)
+        pairs = _parse(itertools.chain(head, rows), columns, first[1] if columns.has_header else None, ids, source, memory)
     return PairList(pairs, columns.kind == "identity")
 
 
 def _refuse_matrix(rows: Sequence[Row], source: str) -> None:
     """Raise `InputError` if the first rows are ambiguous: two ids and a distance per row, or a small matrix, or rows that begin with row
     numbers. A larger matrix has more columns than a list."""
-    if len(rows) < _LOOKED_AT and len(rows[0][1]) == len(_ENDS) + 1 and _is_matrix(rows, source):
+    if len(rows) < _EXAMINED_ROWS and len(rows[0][1]) == len(_ID_TITLES) + 1 and _is_matrix(rows, source):
         raise InputError(f"{source}: line {rows[0][0]} may begin a list of pairs or a matrix; write a header: query, target, distance")
     counting = [cells[0] for _, cells in rows] == [str(k) for k in range(1, len(rows) + 1)]
-    if counting and len(rows[0][1]) == len(_ENDS) + 2:
+    if counting and len(rows[0][1]) == len(_ID_TITLES) + 2:
         raise InputError(f"{source}: its rows may begin with ids or with row numbers; write a header: query, target, distance")
 
 
@@ -127,16 +127,16 @@ def _after_row_names(columns: _Columns, rows: Sequence[Row], header: Row, source
 def _columns(first: Row, edit: bool | None, by_identity: bool, source: str) -> _Columns:
     """Return the layout according to the first line. first: line number and cells."""
     line, names = first
-    if set(_ENDS) <= set(names):
+    if set(_ID_TITLES) <= set(names):
         kind = _kind(names, edit, by_identity, source)
-        query, target, value = (names.index(name) for name in (*_ENDS, kind))
+        query, target, value = (names.index(name) for name in (*_ID_TITLES, kind))
         return _Columns(query, target, value, len(names), kind, True)
     if len(names) < 3 or _number(names[2]) is None:
         raise InputError(
             f"{source}: line {line} is {quoted(', '.join(names))}; expected a header with the columns query and target, or lines of two ids"
             " and a distance, delimited by tabs, commas, semicolons or blanks"
         )
-    if not _BEHIND_DISTANCES.fullmatch("\t".join(names[3:])):
+    if not _CELLS_AFTER_DISTANCE.fullmatch("\t".join(names[3:])):
         raise InputError(
             f"{source}: {len(names):,} columns without names; expected two ids and a distance (and with --compared the sites) in a list"
             " without a header: write one with names (nw --fields, dist --max-distance), or cut out these columns"
@@ -167,7 +167,7 @@ def _number(cell: str) -> float | None:
         value = float(cell)
     except ValueError:
         return parse_number(cell)
-    return None if abs(value) > _LARGEST or "_" in cell else value  # Python takes _ for a separator of thousands
+    return None if abs(value) > _MAX_VALUE or "_" in cell else value  # Python takes _ for a separator of thousands
 
 
 def _parse(

@@ -35,8 +35,8 @@ def read_precomputed(
         return listed.pairs, listed.of_identities
     assert distances is not None
     stored = read_matrix(distances)
-    if stored.assumed is not None:
-        warn(f"{distances}: {stored.assumed}")
+    if stored.assumption is not None:
+        warn(f"{distances}: {stored.assumption}")
     check_ids(stored.rows, distances)
     if not stored.one_set:
         raise InputError(f"{distances}: {_why_not_one_set(stored)}; expected distances within one set")
@@ -79,7 +79,7 @@ def _why_not_one_set(stored: StoredMatrix) -> str:
     return f"not symmetric: {rows[i]!r} to {rows[j]!r} is {values[i, j]:g}, the other way {values[j, i]:g}"
 
 
-def in_order_of(precomputed: PrecomputedDistances, sequences: Inputs | None) -> Inputs | None:
+def order_sequences(precomputed: PrecomputedDistances, sequences: Inputs | None) -> Inputs | None:
     """Return the sequences in record order."""
     if sequences is None or list(sequences.queries.ids) == list(precomputed.ids):
         return sequences

@@ -22,7 +22,7 @@ from gpualign.jobs.record_groups import Grouping, group_pairs, grouping, match_i
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
 
-_MAX_NAMED = 20
+_MAX_COLUMNS_IN_MESSAGE = 20
 """Maximum number of table columns named in a message."""
 
 
@@ -100,7 +100,7 @@ def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: 
     known = set(ids)
     headed = columns is not None or (lines[0][1][0] not in known and not changed_ids([lines[0][1][0]], ids))
     titles = lines[0][1][1:] if headed else [f"group {k}" if width > 2 else "group" for k in range(1, width)]
-    places = range(width - 1) if columns is None else [_place_of(name, titles, source) for name in dict.fromkeys(columns)]
+    places = range(width - 1) if columns is None else [_column_index(name, titles, source) for name in dict.fromkeys(columns)]
     records: dict[str, tuple[int, list[str]]] = {}
     for line, cells in lines[headed:]:
         if len(cells) != width:
@@ -114,13 +114,15 @@ def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: 
     return _Table([titles[k] for k in places], {name: cells for name, (_, cells) in records.items()})
 
 
-def _place_of(name: str, titles: Sequence[str], source: str) -> int:
+def _column_index(name: str, titles: Sequence[str], source: str) -> int:
     """Return the index of the column `name`. Raises `InputError` if there is no such column, or more than one."""
     if titles.count(name) == 1:
         return titles.index(name)
     if name in titles:
         raise InputError(f"{source}: {titles.count(name)} columns are called {quoted(name)}; give them different names")
-    shown = ", ".join(map(quoted, titles[:_MAX_NAMED])) + (f" and {len(titles) - _MAX_NAMED:,} more" if len(titles) > _MAX_NAMED else "")
+    shown = ", ".join(map(quoted, titles[:_MAX_COLUMNS_IN_MESSAGE])) + (
+        f" and {len(titles) - _MAX_COLUMNS_IN_MESSAGE:,} more" if len(titles) > _MAX_COLUMNS_IN_MESSAGE else ""
+    )
     raise InputError(f"{source}: no column is called {quoted(name)}; besides the ids its columns are {shown}{did_you_mean(name, titles)}")
 
 

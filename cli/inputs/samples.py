@@ -21,11 +21,11 @@ def sample_filters(exclude: Sequence[str], min_called: str | None) -> SampleFilt
     """Return the filters for --exclude and --min-called. Raises `InputError` naming the option or file."""
     named: dict[str, str] = {}
     for one in exclude:
-        named |= _listed(one) if os.path.isfile(one) else {one: "--exclude"}
+        named |= _read_listed_ids(one) if os.path.isfile(one) else {one: "--exclude"}
     return SampleFilters(named, None if min_called is None else sites_or_fraction("min_called", min_called))
 
 
-def _listed(path: str) -> dict[str, str]:
+def _read_listed_ids(path: str) -> dict[str, str]:
     """Read ids from a file, one per line, with a line reference for messages. Blank lines and lines that begin with # are skipped."""
     with open_input(path) as (stream, source):
         text = open_decompressed(stream, source)[1].read().decode("utf-8-sig", "surrogateescape")

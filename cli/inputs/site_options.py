@@ -18,12 +18,12 @@ def site_filters(regions: str | None, mask: str | None, core: str | None, maf: s
     """Return the filters for --regions, --mask, --core and --maf. Raises `InputError` naming the option, or file, line and column."""
     return SiteFilters(
         None if regions is None else read_regions(regions),
-        None if mask is None else _mask(mask),
+        None if mask is None else _read_mask(mask),
         None if core is None else exact_fraction("core", core),
         None if maf is None else exact_fraction("maf", maf, 0.5),
     )
 
 
-def _mask(path: str) -> GenomicIntervals:
+def _read_mask(path: str) -> GenomicIntervals:
     with open_input(path) as (stream, source):
         return read_bed(stream, source)

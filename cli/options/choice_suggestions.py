@@ -9,7 +9,7 @@ import click
 
 from gpualign.core.common.suggestions import did_you_mean
 
-_OF_OTHERS = {
+_FOREIGN_OPTION_ADVICE = {
     "outfmt": "--format m8 writes BLAST's columns",
     "max-hsps": "sw writes one hit of a pair, its best",
     "max-target-seqs": "--max-hits K writes the K best hits of each query",
@@ -19,9 +19,9 @@ _OF_OTHERS = {
 }
 """Options of BLAST and vsearch, and what to type instead."""
 
-_FILES = "files are named without options: gpualign sw QUERY DB"
-_OF_BLAST = {
-    **dict.fromkeys(("query", "db", "subject"), _FILES),
+_FILES_ADVICE = "files are named without options: gpualign sw QUERY DB"
+_BLAST_OPTION_ADVICE = {
+    **dict.fromkeys(("query", "db", "subject"), _FILES_ADVICE),
     "evalue": "--max-evalue E; --evalue says how E-values are made",
     "perc-identity": "--min-identity F, a fraction",
     "gapopen": "--gap-open G, which is BLAST's -gapopen and -gapextend together",
@@ -33,14 +33,14 @@ _OF_BLAST = {
 class ChoiceType(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
     """One of `choices`. of_numbers: option to suggest if the user types a number instead of a choice."""
 
-    def __init__(self, choices: Sequence[str], of_numbers: str | None = None) -> None:
+    def __init__(self, choices: Sequence[str], number_option: str | None = None) -> None:
         super().__init__(choices)
-        self._of_numbers = of_numbers
+        self._number_option = number_option
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.choices:
-            if self._of_numbers is not None and value[:1].isdigit():
-                self.fail(f"{value!r} is not one of {', '.join(self.choices)}; type {self._of_numbers} {value}", param, ctx)
+            if self._number_option is not None and value[:1].isdigit():
+                self.fail(f"{value!r} is not one of {', '.join(self.choices)}; type {self._number_option} {value}", param, ctx)
             self.fail(f"{value!r} is not one of {', '.join(self.choices)}{did_you_mean(value, self.choices)}", param, ctx)
         return value
 
@@ -51,7 +51,7 @@ class CommandGroup(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(f"No such command {name!r}{_answer(args) or did_you_mean(name, self.commands)}")
+            ctx.fail(f"No such command {name!r}{_command_advice(args) or did_you_mean(name, self.commands)}")
         resolved = super().resolve_command(ctx, args)
         if resolved[1] is not None and not ctx.resilient_parsing:
             _refuse_one_dash(resolved[1], args[1:])
@@ -65,36 +65,38 @@ def _refuse_one_dash(command: click.Command, args: Sequence[str]) -> None:
         name = word[1:].replace("_", "-")
         if len(name) < 2 or not arg.startswith("-") or arg.startswith("--"):
             continue
-        advice = {**_OF_OTHERS, **_OF_BLAST}.get(name) or (f"did you mean --{name}?" if f"--{name}" in _options(command) else None)
+        advice = {**_FOREIGN_OPTION_ADVICE, **_BLAST_OPTION_ADVICE}.get(name) or (
+            f"did you mean --{name}?" if f"--{name}" in _long_option_names(command) else None
+        )
         if advice is not None:
             raise click.UsageError(f"No such option {word!r}; {advice}")
 
 
-def _answer(args: Sequence[str]) -> str:
+def _command_advice(args: Sequence[str]) -> str:
     """Return advice for a word that is not a command, or "" if there is none."""
     if args[0] == "version":
         return "; type gpualign --version"
     return f"; type gpualign {' '.join([*args[1:2], '--help'])}" if args[0] == "help" else ""
 
 
-def explained(error: click.NoSuchOption, commands: Mapping[str, click.Command]) -> click.UsageError:
+def explain_error(error: click.NoSuchOption, commands: Mapping[str, click.Command]) -> click.UsageError:
     """Return `error`, extended with the commands that have the option, or else with the nearest option of the current command."""
     name = error.option_name
     message = f"No such option {name!r}"
-    if of_other := _OF_OTHERS.get(name.lstrip("-").replace("_", "-")):
+    if of_other := _FOREIGN_OPTION_ADVICE.get(name.lstrip("-").replace("_", "-")):
         return click.UsageError(f"{message}; {of_other}", error.ctx)
     if error.ctx is not None and name.startswith("--"):
-        others = [f"gpualign {other}" for other, command in commands.items() if name in _options(command)]
-        message += f"; it belongs to {_listed(others)}" if others else did_you_mean(name, _options(error.ctx.command))
+        others = [f"gpualign {other}" for other, command in commands.items() if name in _long_option_names(command)]
+        message += f"; it belongs to {_join_names(others)}" if others else did_you_mean(name, _long_option_names(error.ctx.command))
     return click.UsageError(message, error.ctx)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     """Return the names as "a, b and c"."""
     *before, last = names
     return f"{', '.join(before)} and {last}" if before else last
 
 
-def _options(command: click.Command) -> list[str]:
+def _long_option_names(command: click.Command) -> list[str]:
     """Return the names of the long options of a command."""
     return ["--help", *(name for one in command.params for name in one.opts if name.startswith("--"))]

@@ -28,7 +28,7 @@ def _item(value: str, kind: str = "plain") -> Item:
     return CompletionItem(value, type=kind)
 
 
-def _plain(values: Sequence[str], incomplete: str) -> Items:
+def _plain_items(values: Sequence[str], incomplete: str) -> Items:
     return [_item(value) for value in values if value.startswith(incomplete)]
 
 
@@ -60,10 +60,10 @@ class DeviceType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
         if "," not in incomplete:
-            return _plain(_DEVICES, incomplete)
+            return _plain_items(_DEVICES, incomplete)
         *before, last = incomplete.split(",")
         others = ("cuda", "cuda:0", "cuda:all") if before == ["cpu"] else () if "cpu" in before else ("cpu",)
-        return _plain([",".join([*before, name]) for name in others], ",".join([*before, last]))
+        return _plain_items([",".join([*before, name]) for name in others], ",".join([*before, last]))
 
 
 class ListType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -78,7 +78,7 @@ class ListType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
         *before, last = incomplete.split(",")
         start = "".join(f"{name}," for name in before)
-        return _plain([start + name for name in self._names if name not in before], start + last)
+        return _plain_items([start + name for name in self._names if name not in before], start + last)
 
 
 class MatrixType(NameType):
@@ -89,9 +89,9 @@ class MatrixType(NameType):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
         from gpualign.core.scoring import biopython_matrices as collection
 
-        names = _plain(collection.names(), incomplete)
+        names = _plain_items(collection.names(), incomplete)
         if not names:
             return PathType().shell_complete(ctx, param, incomplete)
         # If names are offered, shells do not add files themselves.
         files = sorted(path.name for path in Path().iterdir() if path.is_file() and not path.name.startswith("."))
-        return names + _plain(files, incomplete)
+        return names + _plain_items(files, incomplete)

@@ -8,7 +8,7 @@ from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.execution import kernel_option
 from gpualign.cli.options.headings import Heading
 from gpualign.cli.options.output import condensed_option, file_options, plot_option
-from gpualign.cli.options.param_types import FiniteType, WholeType
+from gpualign.cli.options.param_types import FiniteType, IntegerType
 from gpualign.core.output.formats.registry import Results
 
 
@@ -24,7 +24,7 @@ def table_options(function: F) -> F:
             help="Tables: alleles: numbers or hashes of alleles (MLST, cgMLST, wgMLST), 0 is missing; calls: genotypes 0, 1, 2 or"
             " nucleotides; centred: genotypes -1, 0, 1; abh: genotypes A, H, B of a cross; auto: inferred from all cells.",
         ),
-        Heading.INPUT.option("--ploidy", type=WholeType(1), metavar="P", help="Tables: genotypes are dosages from 0 to P."),
+        Heading.INPUT.option("--ploidy", type=IntegerType(1), metavar="P", help="Tables: genotypes are dosages from 0 to P."),
         Heading.INPUT.option("--missing-code", metavar="LIST", help="Tables: further values that mean a missing call, comma-separated."),
         Heading.INPUT.option(
             "--columns",

@@ -42,7 +42,7 @@ def local_kernel_option(function: F) -> F:
     return kernel_option(["munekawa-scalar", "munekawa-vector"], "Munekawa et al. 2008")(function)
 
 
-def going_on_options(function: F) -> F:
+def long_run_options(function: F) -> F:
     """Add --resume and --shard."""
     return stack(
         Heading.LONG_RUNS.option(

@@ -32,7 +32,7 @@ def file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
     )
 
 
-_FIELDS = (
+_FIELD_NAMES = (
     "query,target,score,distance, qlen,tlen, identity,matches,mismatches, length,gap_opens,gaps, qstart,qend,tstart,tend,"
     " qcov,tcov,coverage, cigar,cigar_m, qaln,taln, strand,qtitle,ttitle"
 )
@@ -51,9 +51,9 @@ def output_options(function: F) -> F:
         *file_options(Results.PAIRS),
         Heading.OUTPUT.option(
             "--fields",
-            type=ListType(_FIELDS),
+            type=ListType(_FIELD_NAMES),
             metavar="LIST",
-            help=f"Columns of tables: {_FIELDS}.  [query,target,score, or with --edit distance; with --strand both also strand; and"
+            help=f"Columns of tables: {_FIELD_NAMES}.  [query,target,score, or with --edit distance; with --strand both also strand; and"
             " the values tested by --min-identity, --min-coverage and --max-distance]",
         ),
         identity_option(),
@@ -76,9 +76,9 @@ def hit_options(function: F) -> F:
         *file_options(Results.HITS, Results.SCORES),
         Heading.OUTPUT.option(
             "--fields",
-            type=ListType(f"bits,evalue,qframe,tframe,{_FIELDS}"),
+            type=ListType(f"bits,evalue,qframe,tframe,{_FIELD_NAMES}"),
             metavar="LIST",
-            help=f"Columns of tables: bits,evalue,qframe,tframe, {_FIELDS}."
+            help=f"Columns of tables: bits,evalue,qframe,tframe, {_FIELD_NAMES}."
             "  [query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov; with --translate qframe,tframe"
             " instead of strand]",
         ),

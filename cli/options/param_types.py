@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _MAX_BYTES = 1 << 50
 
-_EXACT = 2**53
+_MAX_EXACT_INTEGER = 2**53
 """Integers up to this limit are exact in every number type used here."""
 
 
@@ -35,12 +35,12 @@ class SizeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
         return int(size)
 
 
-class WholeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
+class IntegerType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
     """An integer from `low` to `high`. (click.IntRange would show these bounds, which are only a safeguard, in every help text.)"""
 
     name = "integer"
 
-    def __init__(self, low: int = -_EXACT, high: int = _EXACT) -> None:
+    def __init__(self, low: int = -_MAX_EXACT_INTEGER, high: int = _MAX_EXACT_INTEGER) -> None:
         self._low = low
         self._high = high
 
@@ -54,7 +54,7 @@ class WholeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gen
         return number
 
 
-WEIGHTS = WholeType(-(10**10), 10**10)
+WEIGHTS = IntegerType(-(10**10), 10**10)
 """Letter scores and gap costs. Whether a kernel can represent them is checked later, once all values are known."""
 
 
@@ -67,13 +67,13 @@ class FiniteType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # ge
         try:
             number = float(str(value))
         except ValueError:
-            self.fail(f"{value!r} is not a number{_as_fraction(str(value))}", param, ctx)
-        if not math.isfinite(number) or abs(number) > _EXACT:
+            self.fail(f"{value!r} is not a number{_fraction_advice(str(value))}", param, ctx)
+        if not math.isfinite(number) or abs(number) > _MAX_EXACT_INTEGER:
             self.fail(f"expected a number from -2^53 to 2^53, found {value!r}", param, ctx)
         return number
 
 
-def _as_fraction(text: str) -> str:
+def _fraction_advice(text: str) -> str:
     """Return advice on how to write a percentage as a fraction, or "" if `text` is not a percentage."""
     try:
         return f"; {text} is {float(text[:-1]) / 100:g}" if text.endswith("%") else ""

@@ -10,7 +10,7 @@ from gpualign.cli.options import F, stack
 from gpualign.cli.options.choice_suggestions import ChoiceType
 from gpualign.cli.options.completion_types import PathType
 from gpualign.cli.options.headings import Heading
-from gpualign.cli.options.param_types import FiniteType, WholeType
+from gpualign.cli.options.param_types import FiniteType, IntegerType
 
 
 def identity_option() -> Callable[[F], F]:
@@ -54,10 +54,10 @@ def pair_thresholds() -> tuple[Callable[[F], F], ...]:
             metavar="F",
             help="Write only pairs in which at least this fraction of each sequence is aligned to letters of the other.",
         ),
-        Heading.PAIRS.option("--min-score", type=WholeType(), metavar="S", help="Write only pairs with score S or more."),
+        Heading.PAIRS.option("--min-score", type=IntegerType(), metavar="S", help="Write only pairs with score S or more."),
         Heading.PAIRS.option(
             "--nearest",
-            type=WholeType(1),
+            type=IntegerType(1),
             metavar="K",
             help="Of the pairs that pass, write only the K nearest other records of each query: by distance or identity if either has a"
             " threshold, else by score.",
@@ -70,7 +70,7 @@ def hit_thresholds() -> tuple[Callable[[F], F], ...]:
     return (
         Heading.PAIRS.option(
             "--max-hits",
-            type=WholeType(1),
+            type=IntegerType(1),
             metavar="K",
             help="Write only the K best hits of each query.  [all that pass; 25 without a threshold]",
         ),
@@ -78,10 +78,10 @@ def hit_thresholds() -> tuple[Callable[[F], F], ...]:
         Heading.PAIRS.option(
             "--min-identity", type=FiniteType(), metavar="F", help="Write all hits with this identity or more, from 0 to 1."
         ),
-        Heading.PAIRS.option("--min-score", type=WholeType(), metavar="S", help="Write all hits with score S or more."),
+        Heading.PAIRS.option("--min-score", type=IntegerType(), metavar="S", help="Write all hits with score S or more."),
         Heading.SCORING.option(
             "--evalue",
-            type=ChoiceType(["table", "estimate", "none"], of_numbers="--max-evalue"),
+            type=ChoiceType(["table", "estimate", "none"], number_option="--max-evalue"),
             help="Parameters of E-values: published for BLAST (table), or estimated from simulated sequences.  [table if it covers the"
             " scoring, else estimate]",
         ),

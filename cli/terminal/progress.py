@@ -14,7 +14,7 @@ from gpualign.core.common.units import fitting_unit
 PERIOD = 60.0
 """Seconds before the first line and between lines."""
 
-_RATES = {"cells": "CUPS", "pairs": " pairs/s", "comparisons": "/s"}
+_RATE_UNITS = {"cells": "CUPS", "pairs": " pairs/s", "comparisons": "/s"}
 """Rate unit for each unit of work."""
 
 
@@ -22,7 +22,7 @@ class ProgressBar:
     """Shows the work done (DP cells, comparisons), the rate and the time left.
 
     work: total work, 0 if not yet known
-    unit: unit of the work, one of `_RATES`
+    unit: unit of the work, one of `_RATE_UNITS`
     bar: whether to draw a bar
     report: receives a human-readable line every `PERIOD` seconds
     answer: receives the line requested with SIGUSR1; may be called at any point in the program
@@ -31,14 +31,14 @@ class ProgressBar:
     def __init__(self, work: int, unit: str, bar: bool, report: Callable[[str], None], answer: Callable[[str], None]) -> None:
         self._work = work
         self._unit = unit
-        self._shown = bar
+        self._is_bar_shown = bar
         self._report = report
         self._answer = answer
 
     def __enter__(self) -> ProgressBar:
         self._start = self._reported = time.perf_counter()
         self._done = 0
-        if self._shown:
+        if self._is_bar_shown:
             from tqdm import tqdm
 
             # Work that is not known yet is mostly billions of cells.
@@ -55,14 +55,14 @@ class ProgressBar:
     def expect(self, work: int) -> None:
         """Add `work` to the total."""
         self._work += work
-        if self._shown:
+        if self._is_bar_shown:
             self._bar.total += work / self._size
 
     def advance(self, work: int) -> None:
         self._done += work
         now = time.perf_counter()
-        if self._shown:
-            self._bar.set_postfix_str(self._rate(now - self._start), refresh=False)
+        if self._is_bar_shown:
+            self._bar.set_postfix_str(self._format_rate(now - self._start), refresh=False)
             self._bar.update(work / self._size)
         if now - self._reported >= PERIOD:
             self._reported = now
@@ -72,21 +72,21 @@ class ProgressBar:
         """Return the progress as a human-readable line."""
         seconds = time.perf_counter() - self._start
         if not self._work:
-            return f"at work for {_clock(seconds)}"
-        text = f"{min(1.0, self._done / self._work):.1%} done in {_clock(seconds)}"
+            return f"at work for {_format_duration(seconds)}"
+        text = f"{min(1.0, self._done / self._work):.1%} done in {_format_duration(seconds)}"
         if not self._done:
             return text
         left = max(0, self._work - self._done) * seconds / self._done
-        return f"{text}, {self._rate(seconds)}, {_clock(left)} left"
+        return f"{text}, {self._format_rate(seconds)}, {_format_duration(left)} left"
 
-    def _rate(self, seconds: float) -> str:
+    def _format_rate(self, seconds: float) -> str:
         rate = self._done / max(seconds, 1e-9)
         size, prefix = fitting_unit(rate)
-        return f"{rate / size:.3g} {(prefix + _RATES[self._unit]).lstrip()}"
+        return f"{rate / size:.3g} {(prefix + _RATE_UNITS[self._unit]).lstrip()}"
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         signals.set_progress_hook(None)
-        if self._shown:
+        if self._is_bar_shown:
             self._bar.close()
 
 
@@ -100,7 +100,7 @@ def write_now(text: str) -> None:
         pass  # the terminal is gone
 
 
-def _clock(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     """Return hours, minutes and seconds as H:MM:SS."""
     minutes, remaining = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{remaining:02}"

@@ -106,27 +106,29 @@ class ConsoleReporter:
         return 80
 
     def summary(
-        self, sequences: int, totals: Totals, engine: str, hits: int | None = None, passed_pairs: int | None = None, earlier: int = 0
+        self, sequences: int, totals: Totals, engine: str, hits: int | None = None, passed_pairs: int | None = None, earlier_pairs: int = 0
     ) -> None:
         """Print the summary of an alignment run.
 
         hits: number of hits, None without a search. passed_pairs: number of pairs that pass the thresholds, None without thresholds.
-        earlier: number of pairs from the earlier runs that this run resumes, included in `hits` and `passed_pairs`.
+        earlier_pairs: number of pairs from the earlier runs that this run resumes, included in `hits` and `passed_pairs`.
         """
         for note in totals.notes:
             self.note(note)
-        results = f"{passed_pairs:,} kept, " if passed_pairs is not None else "" if hits is None else f"{_count(hits, 'hit')}, "
-        self.note(f"{_count(sequences, 'sequence')}, {_pairs(totals.pairs, earlier)}, {results}{totals.speed}, {engine}")
+        results = f"{passed_pairs:,} kept, " if passed_pairs is not None else "" if hits is None else f"{_format_count(hits, 'hit')}, "
+        self.note(
+            f"{_format_count(sequences, 'sequence')}, {_format_pairs(totals.pairs, earlier_pairs)}, {results}{totals.speed}, {engine}"
+        )
 
-    def distance_summary(self, samples: int, totals: DistanceTotals, engine: str, earlier: int = 0) -> None:
+    def distance_summary(self, samples: int, totals: DistanceTotals, engine: str, earlier_pairs: int = 0) -> None:
         """Print the summary of a distance run. Parameters as for `summary`."""
-        counts = f"{_count(samples, 'sample')}, {_count(totals.sites, 'site')}, {_pairs(totals.pairs, earlier)}"
+        counts = f"{_format_count(samples, 'sample')}, {_format_count(totals.sites, 'site')}, {_format_pairs(totals.pairs, earlier_pairs)}"
         self.note(f"{counts}, {totals.speed}, {engine}")
 
     def cluster_summary(self, sizes: list[int], near: int, engine: str | None) -> None:
         self.note(
-            f"{_count(sum(sizes), 'record')}, {_count(near, 'near pair')}, {_count(len(sizes), 'cluster')}: "
-            f"{_count(sizes.count(1), 'singleton')}, the largest of {max(sizes, default=0):,}{f', {engine}' if engine else ''}"
+            f"{_format_count(sum(sizes), 'record')}, {_format_count(near, 'near pair')}, {_format_count(len(sizes), 'cluster')}: "
+            f"{_format_count(sizes.count(1), 'singleton')}, the largest of {max(sizes, default=0):,}{f', {engine}' if engine else ''}"
         )
 
     @contextmanager
@@ -155,10 +157,14 @@ class ConsoleReporter:
         self._record(text)
 
 
-def _pairs(number: int, earlier: int) -> str:
+def _format_pairs(number: int, earlier_pairs: int) -> str:
     """Format the number of pairs, noting how many belong to this run if it resumes an earlier run."""
-    return f"{_count(number + earlier, 'pair')}, {number:,} of them in this run" if earlier else _count(number, "pair")
+    return (
+        f"{_format_count(number + earlier_pairs, 'pair')}, {number:,} of them in this run"
+        if earlier_pairs
+        else _format_count(number, "pair")
+    )
 
 
-def _count(number: int, what: str) -> str:
+def _format_count(number: int, what: str) -> str:
     return f"{number:,} {what if number == 1 else what + 's'}"

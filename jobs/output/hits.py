@@ -62,4 +62,4 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReport
         messages.run_summary.resolve(scoring=job.task.scoring.name)
         earlier = session.done_before(job, rest)
         messages.run_summary.write(files, (job.hardware, job.kernel), {"sequences": job.sequences, **totals.with_earlier(*earlier)})
-    messages.summary(job.sequences, totals, job.hardware, totals.hits, earlier=earlier[0])
+    messages.summary(job.sequences, totals, job.hardware, totals.hits, earlier_pairs=earlier[0])

@@ -158,7 +158,10 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequences: int, dry_run: bo
         earlier = session.done_before(job, rest)
         messages.run_summary.write(files, (job.hardware, job.kernel), {"sequences": sequences, **kept, **totals.with_earlier(*earlier)})
     by_thresholds = replace(spec.filter, groups=None) != Filter()  # with groups alone every counted pair is kept
-    messages.summary(sequences, totals, job.hardware, passed_pairs=kept.get("pairs_kept") if by_thresholds else None, earlier=earlier[0])
+    passed_pairs = kept.get("pairs_kept") if by_thresholds else None
+    messages.summary(sequences, totals, job.hardware, passed_pairs=passed_pairs, earlier_pairs=earlier[0])
+        sequences, totals, job.hardware, passed_pairs=kept.get("pairs_kept") if by_thresholds else None, earlier_pairs=earlier[0]
+    )
 
 
 @contextmanager

@@ -44,14 +44,14 @@ class RunReporter(Reporter, Protocol):
         """Return a progress object to notify as work finishes. output: where results are written; unit: cells, pairs or comparisons."""
 
     def summary(
-        self, sequences: int, totals: Totals, engine: str, hits: int | None = None, passed_pairs: int | None = None, earlier: int = 0
+        self, sequences: int, totals: Totals, engine: str, hits: int | None = None, passed_pairs: int | None = None, earlier_pairs: int = 0
     ) -> None:
         """Report that all alignments are finished.
 
         hits: number of hits; None: the run did not search for hits
         passed_pairs: number of pairs that pass the thresholds; None: no thresholds
-        earlier: number of pairs from the earlier runs that this run resumes, included in `hits` and `passed_pairs`
+        earlier_pairs: number of pairs from the earlier runs that this run resumes, included in `hits` and `passed_pairs`
         """
 
-    def distance_summary(self, samples: int, totals: DistanceTotals, engine: str, earlier: int = 0) -> None:
+    def distance_summary(self, samples: int, totals: DistanceTotals, engine: str, earlier_pairs: int = 0) -> None:
         """Report that all distances are finished. Parameters as for `summary`."""
