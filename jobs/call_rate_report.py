@@ -11,10 +11,10 @@ from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.preparation import PreparedDistances
 from gpualign.core.distance.runner import DistanceTotals
 
-_MAX_NAMED = 5
+_MAX_SAMPLES_IN_MESSAGE = 5
 
 
-def few_calls(prepared: PreparedDistances) -> str | None:
+def describe_few_calls(prepared: PreparedDistances) -> str | None:
     """Name the samples with calls at less than half of the sites, fewest calls first; None if there are none."""
     ids, sites, called = prepared.samples.ids, prepared.input_sites, prepared.called
     few = np.flatnonzero(2 * called < sites)
@@ -22,36 +22,36 @@ def few_calls(prepared: PreparedDistances) -> str | None:
         return None
     have = "1 sample has" if len(few) == 1 else f"{len(few):,} samples have"
     leaves = f"{parameter('min_called', '0.5')} leaves {'it' if len(few) == 1 else 'them'} out"
-    return f"{have} calls at less than half of the sites: {name_poorest(ids, called, few, sites)}; {leaves}"
+    return f"{have} calls at less than half of the sites: {list_poorest_samples(ids, called, few, sites)}; {leaves}"
 
 
-def name_poorest(ids: Sequence[str], called: CountArray, which: CountArray, sites: int) -> str:
+def list_poorest_samples(ids: Sequence[str], called: CountArray, which: CountArray, sites: int) -> str:
     """Return the names of the samples with the fewest calls, fewest first, and the number of remaining samples.
 
     called: number of calls per sample
     which: indices of the samples to choose from
     sites: number of sites in the input
     """
-    worst = which[np.argsort(called[which], kind="stable")][:_MAX_NAMED]
+    worst = which[np.argsort(called[which], kind="stable")][:_MAX_SAMPLES_IN_MESSAGE]
     # Only the first one shows the number of sites.
     named = [f"{ids[k]} ({called[k]:,}{'' if number else f' of {sites:,}'})" for number, k in enumerate(worst)]
     return ", ".join(named) + (f" and {len(which) - len(worst):,} more" if len(which) > len(worst) else "")
 
 
-def pairs_without_value(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:
+def describe_undefined_pairs(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:
     """Describe how many pairs have no distance, and why; None if there are none."""
     min_compared = prepared.coverage.min_sites
     sites = "have no compared site" if min_compared == 1 else f"have fewer than {min_compared:,} compared sites"
-    reasons = (totals.lacking, sites), (totals.undefined, prepared.task.metric.undefined)
+    reasons = (totals.lacking, sites), (totals.undefined, prepared.task.metric.undefined_reason)
     return ", ".join(f"{count:,} of {totals.pairs:,} pairs {reason}" for count, reason in reasons if count) or None
 
 
-def pairs_left_out(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:
+def describe_left_out_pairs(prepared: PreparedDistances, totals: DistanceTotals) -> str | None:
     """Describe how many near pairs were left out because too few sites were compared, which samples are affected, and how to keep the
     pairs; None if none were left out."""
     if prepared.few is None or totals.left_out is None or not (count := int(totals.left_out.sum())):
         return None
-    named = name_poorest(prepared.samples.ids, prepared.called, np.flatnonzero(totals.left_out), prepared.input_sites)
+    named = list_poorest_samples(prepared.samples.ids, prepared.called, np.flatnonzero(totals.left_out), prepared.input_sites)
     pairs, are = ("1 near pair has", "is") if count == 1 else (f"{count:,} near pairs have", "are")
     why = f"for few calls of {named}; {parameter('min_compared', '1')} keeps {'it' if count == 1 else 'them'}"
     return f"{pairs} fewer than {prepared.few.min_sites:,} compared sites and {are} left out, {why}"

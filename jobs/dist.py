@@ -34,15 +34,15 @@ from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Progress
 from gpualign.core.files.scratch import MakeScratch, ScratchFiles
 from gpualign.core.output.matrix_files import NumberType
-from gpualign.jobs.call_rate_report import few_calls, pairs_left_out, pairs_without_value
+from gpualign.jobs.call_rate_report import describe_few_calls, describe_left_out_pairs, describe_undefined_pairs
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_distance_engine
 from gpualign.jobs.job import DescriptionRows, Work
 from gpualign.jobs.options import OutputOptions
 from gpualign.jobs.reporter import Reporter
-from gpualign.jobs.sample_selection import SampleFilters, SamplesLeft, check_founders, without_excluded
-from gpualign.jobs.site_selection import chosen_sites
+from gpualign.jobs.sample_selection import SampleCounts, SampleFilters, check_founders, drop_excluded
+from gpualign.jobs.site_selection import select_passing_sites
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -94,20 +94,20 @@ class DistOptions:
         max_distance, min_kinship = parameter("max_distance"), parameter("min_kinship")
         if metric.similarity and self.max_distance is not None:
             raise InputError(
-                f"{max_distance} is for distances, and {parameter('metric', metric.name)} is a {metric.value}; give {min_kinship}"
+                f"{max_distance} is for distances, and {parameter('metric', metric.name)} is a {metric.value_name}; give {min_kinship}"
             )
         if not metric.similarity and self.min_kinship is not None:
             raise InputError(f"{min_kinship} is for {_similarities()}, and {metric.name} is a distance; give {max_distance}")
-        if self.min_kinship is not None and self.min_kinship > metric.largest:
-            raise InputError(f"{min_kinship}: {metric.name} is {metric.largest:g} at most; found {self.min_kinship:g}")
-        if metric.largest == 1 and not metric.similarity:
+        if self.min_kinship is not None and self.min_kinship > metric.max_value:
+            raise InputError(f"{min_kinship}: {metric.name} is {metric.max_value:g} at most; found {self.min_kinship:g}")
+        if metric.max_value == 1 and not metric.similarity:
             check_fraction("max_distance", self.max_distance, meaning=f"a distance by {parameter('metric', metric.name)},")
         if metric.measure is Measure.RELATIONSHIP:
             r = self.resources
             if r.executor is not None or r.device not in (AUTO, "cpu"):
                 elsewhere = "workers of a cluster" if r.executor is not None else parameter("device", r.device)
                 raise InputError(f"{parameter('metric', metric.name)} is computed by the CPU of this machine, not by {elsewhere}")
-        if self.kernel != AUTO and replace(task.request, near=False) != CountRequest(Measure.DIFFERENCES, compared=False):
+        if self.kernel != AUTO and replace(task.request, selected_only=False) != CountRequest(Measure.DIFFERENCES, compared=False):
             raise InputError(
                 f"{parameter('kernel', self.kernel)} counts differing calls: {parameter('metric', 'hamming')}, without"
                 f" {parameter('compared')} and {parameter('missing', 'as-difference')}"
@@ -144,7 +144,7 @@ class DistJob:
 
     prepared: PreparedDistances
     sites_left: FilterResult | None = None
-    samples_left: SamplesLeft | None = None
+    samples_left: SampleCounts | None = None
     unit: ClassVar[str] = "comparisons"
 
     @property
@@ -224,11 +224,11 @@ class DistJob:
 
     def without_value(self, totals: DistanceTotals) -> str | None:
         """Return a human-readable count of pairs that have no distance, with the reasons; None if there are none."""
-        return pairs_without_value(self.prepared, totals)
+        return describe_undefined_pairs(self.prepared, totals)
 
     def left_out(self, totals: DistanceTotals) -> str | None:
         """Return a human-readable description of the near pairs left out because too few sites were compared; None if there are none."""
-        return pairs_left_out(self.prepared, totals)
+        return describe_left_out_pairs(self.prepared, totals)
 
 
 def _has_few_calls(prepared: PreparedDistances) -> bool:
@@ -236,7 +236,7 @@ def _has_few_calls(prepared: PreparedDistances) -> bool:
     return bool((4 * prepared.called < 3 * prepared.input_sites).any())
 
 
-def _figures(what: str, left: SamplesLeft | FilterResult) -> list[tuple[str, object]]:
+def _figures(what: str, left: SampleCounts | FilterResult) -> list[tuple[str, object]]:
     return [(f"{what}_read", left.read), (f"{what}_left_out", left.removed)]
 
 
@@ -251,7 +251,7 @@ def named_engine(options: DistOptions, reporter: Reporter) -> DistanceEngine | N
     if metric_named(options.metric).measure is Measure.RELATIONSHIP:
         from gpualign.cpu.distance.engine import CpuDistanceEngine
 
-        return CpuDistanceEngine(options.resources.threads, spare=options.resources.spare)
+        return CpuDistanceEngine(options.resources.threads, spare=options.resources.spare_threads)
     if options.resources.device == AUTO and options.kernel == AUTO:
         return None
     return pick_distance_engine(options.resources, reporter, options.kernel)
@@ -267,12 +267,12 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     """
     budget = options.budget(source.nbytes)
     read, filters = source.samples.total, options.samples
-    source = without_excluded(source, filters, reporter)
+    source = drop_excluded(source, filters, reporter)
     excluded = read - source.samples.total
-    source, sites_left = chosen_sites(source, options.sites, filters, budget.panel, options.resources.host_threads, reporter)
+    source, sites_left = select_passing_sites(source, options.sites, filters, budget.panel, options.resources.host_threads, reporter)
     if options.sites.maf is None and metric_named(options.metric).measure is Measure.RELATIONSHIP:
         check_founders(source.samples, parameter("metric", options.metric), reporter)
-    samples_left = SamplesLeft.of(read, filters, excluded, source.samples.total) if filters.any_set else None
+    samples_left = SampleCounts.of(read, filters, excluded, source.samples.total) if filters.any_set else None
     if engine is None:
         engine = pick_distance_engine(options.resources, reporter, comparisons=float(source.samples.pairs) * source.sites)
     prepared = preparation.prepare(source, options.task(), engine, budget, scratch)
@@ -280,7 +280,7 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     reporter.detail(f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.count} bands of up to {plan.rows} samples")
     if options.max_distance is not None and options.max_distance > 1 and prepared.task.metric.per_site:
         reporter.warn(f"{options.metric} is a distance per site, and {describe_percentage('max_distance', options.max_distance)}")
-    if few := few_calls(prepared):
+    if few := describe_few_calls(prepared):
         reporter.note(few)
     if options.kernel != AUTO and options.max_distance is not None and options.min_compared is None and _has_few_calls(prepared):
         reporter.note(f"{parameter('kernel', options.kernel)} does not count compared sites: near pairs with few of them are not left out")

@@ -96,14 +96,14 @@ class PairsJob:
     def sampled(self) -> SampledPairs:
         """A sample of the pairs with their alignments; takes a short time to compute."""
         from gpualign.cpu.alignment.engine import CpuEngine
-        from gpualign.jobs.pair_sample import sample_every
+        from gpualign.jobs.pair_sample import sample_all_pairs
 
         aligner: Engine = CpuEngine(self.threads)
         if self.task.both_strands:
             from gpualign.core.execution.both_strands import with_both_strands
 
             aligner = with_both_strands(aligner)
-        return sample_every(self.task, self.plan.pairing, self.groups, aligner, self.budget)
+        return sample_all_pairs(self.task, self.plan.pairing, self.groups, aligner, self.budget)
 
     @property
     def row_work(self) -> Work:

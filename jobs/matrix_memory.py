@@ -14,12 +14,12 @@ class MatrixUse:
 
     purpose: what the memory is for, for messages
     advice: alternatives, for messages
-    bytes_of_pair: peak memory per (row, column) pair, including reading; 0 if no higher than for reading
+    pair_bytes: peak memory per (row, column) pair, including reading; 0 if no higher than for reading
     """
 
     purpose: str
     advice: str
-    bytes_of_pair: int
+    pair_bytes: int
 
 
 DRAWING = MatrixUse("to draw", "draw fewer records, as one of each cluster (gpualign cluster)", 40)
@@ -40,7 +40,7 @@ def check_memory(use: MatrixUse, where: str, rows: int, columns: int, reading: i
     where: start of the message: the file, or the parameter that requests the matrix
     reading: bytes per pair needed for reading
     """
-    needed, available = rows * columns * max(use.bytes_of_pair, reading), free_memory()
+    needed, available = rows * columns * max(use.pair_bytes, reading), free_memory()
     if available is not None and needed > available:
         raise InputError(
             f"{where}: {rows:,} x {columns:,} values take about {format_bytes(needed)} of memory {use.purpose}, and this process may have"

@@ -20,9 +20,9 @@ from gpualign.core.sequences.strands_frames import MINUS, make_strands
 from gpualign.cpu.alignment.single_pair import PairAligner
 from gpualign.jobs.devices.memory import default_memory
 
-_SWAPPED = str.maketrans("ID", "DI")
+_SWAPPED_GAPS = str.maketrans("ID", "DI")
 _RUN = re.compile(r"\d*[A-Z]")
-_ONE = re.compile(r"(?<!\d)1(?=[A-Z])")
+_RUN_OF_ONE = re.compile(r"(?<!\d)1(?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,10 @@ def _align(task: Task, aligner: PairAligner, record: int, representative: int, d
     pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet, ambiguity=rule)
     block = PairBlock(pair, definition, alignment)
     identity = float(block.identity_fraction[0, 0])
-    cigar = _ONE.sub("", block.path_text((0, 0), "cigar_m"))
+    cigar = _RUN_OF_ONE.sub("", block.path_text((0, 0), "cigar_m"))
     if is_reverse_complement and np.array_equal(query.codes, target.codes):
         return identity, "=", True
     if representative > record:
-        return identity, cigar.translate(_SWAPPED), is_reverse_complement
+        return identity, cigar.translate(_SWAPPED_GAPS), is_reverse_complement
     # The representative is the query. Reversing the CIGAR turns both records, so the representative keeps its direction.
     return identity, "".join(_RUN.findall(cigar)[::-1]) if is_reverse_complement else cigar, is_reverse_complement

@@ -158,7 +158,7 @@ class NearJob:
             *([("alignment", f"{self.aligner.kernel}, of pairs that are left")] if self.aligner else []),
             ("tiles", f"{count_tiles(plan)} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
             ("memory", memory),
-            ("estimate", f"{sampled.seconds:.1f} s, measured on {sampled.records:,} of {sum(distinct[: 2 - one_set]):,} records"),
+            ("estimate", f"{sampled.seconds:.1f} s, measured on {sampled.record_count:,} of {sum(distinct[: 2 - one_set]):,} records"),
         ]
 
     @cached_property

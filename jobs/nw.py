@@ -142,7 +142,7 @@ def _start(
     scoring = o.scoring
     if isinstance(scoring, ScoringOptions):
         scoring = scoring_of(inputs, scoring)
-    reporter.note(f"{inputs.alphabet.name} ({inputs.how}), {scoring.name}")
+    reporter.note(f"{inputs.alphabet.name} ({inputs.alphabet_reason}), {scoring.name}")
     check_strand(o.strand, inputs.alphabet)
     if both := o.strand == BOTH:
         check_complements(scoring, inputs.alphabet)

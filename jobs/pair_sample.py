@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gpualign.core.planning.memory_budget import Budget
     from gpualign.jobs.devices.selection import Engines
 
-_SECONDS = 0.1
+_SAMPLE_SECONDS = 0.1
 """Seconds after which a sample of near pairs is large enough."""
 
 _TINY, _FEWEST, _GROWTH = 8, 256, 4
@@ -49,10 +49,10 @@ _MAX_LETTERS, _MAX_NEAR = 1 << 24, 1 << 16
 _QUERIES, _TARGETS = 16, 32
 """Number of records in a sample of rows: several targets per query, because rows of one query are packed together."""
 
-_ALIGNED_CELLS = 4e8
+_MAX_ALIGNED_CELLS = 4e8
 """Maximum DP cells in a sample's aligned pairs; a single pair may exceed this."""
 
-_LONGEST_CELLS = 4e9
+_MAX_MEAN_CELLS = 4e9
 """Mean DP cells per pair above which a dry run aligns no pairs."""
 
 
@@ -61,25 +61,27 @@ class SampledPairs:
     """A sample of a job's pairs, with measurements.
 
     results: pairs that represent the output, in output order; empty if a pair takes too long to align beforehand
-    looked_at: number of pairs of records in the sample; equal records count each
-    near: number of near pairs of records in the sample
-    alike: number of pairs of equal records, which are always near
+    examined_count: number of pairs of records in the sample; equal records count each
+    near_count: number of near pairs of records in the sample
+    equal_count: number of pairs of equal records, which are always near
     seconds: estimate for all pairs in the job, if measured
-    records: number of records on which `seconds` was measured
+    record_count: number of records on which `seconds` was measured
     """
 
     results: NearResults = field(repr=False)
-    looked_at: int
-    near: int
-    alike: int = 0
+    examined_count: int
+    near_count: int
+    equal_count: int = 0
     seconds: float = 0.0
-    records: int = 0
+    record_count: int = 0
 
-    def expected(self, pairs: int, passing: int) -> float:
+    def expected_pairs(self, pairs: int, passing: int) -> float:
         """Return approximately how many of `pairs` pairs pass all thresholds. passing: number of pairs in `results` that pass."""
-        if not self.near or not len(self.results.pairs):
-            return float(self.alike)
-        return self.alike + max(0, pairs - self.alike) * self.near / self.looked_at * passing / len(self.results.pairs)
+        if not self.near_count or not len(self.results.pairs):
+            return float(self.equal_count)
+        return self.equal_count + max(0, pairs - self.equal_count) * self.near_count / self.examined_count * passing / len(
+            self.results.pairs
+        )
 
 
 class NearWork(Protocol):
@@ -121,11 +123,11 @@ class NearWork(Protocol):
     def aligned(self, pairs: NearPairs, /) -> NearResults: ...
 
 
-def sample_every(task: Task, pairing: Pairing, groups: GroupPairs | None, engine: Engine, budget: Budget) -> SampledPairs:
+def sample_all_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None, engine: Engine, budget: Budget) -> SampledPairs:
     """Sample a job that computes every pair. engine: aligns listed pairs; groups: selects pairs according to their records' groups, None:
     all pairs."""
-    pairs = _aligned_within(task, _drawn_pairs(task, pairing, groups))
-    results = _of_listed(task, engine, budget, pairs)
+    pairs = _take_alignable_pairs(task, _draw_pairs(task, pairing, groups))
+    results = _align_listed(task, engine, budget, pairs)
     return SampledPairs(results, len(results.pairs), len(results.pairs))
 
 
@@ -136,7 +138,7 @@ def sample_near(job: NearWork) -> SampledPairs:
     copies = tuple(np.bincount(duplicates.of) for duplicates in job.duplicates)
     size, looked_at, weight, seconds, distinct_pairs, records, start_up = _TINY, 0, 0, 0.0, join_pairs([]), 0, math.inf
     while True:
-        rows, columns = _drawn_records(task, job.pairing, size)
+        rows, columns = _draw_records(task, job.pairing, size)
         if not len(columns):
             break
         ambiguous = task.ambiguity and task.ambiguity.select(rows, columns)
@@ -149,30 +151,30 @@ def sample_near(job: NearWork) -> SampledPairs:
         taken, start_up = max(0.0, whole - start_up), min(start_up, whole)
         looked_at, records = len(rows) * len(columns), len(rows) + len(columns)
         weight = int(copies[0][rows].sum() * copies[1][columns].sum())
-        seconds = taken * _times_longer(job, prepared, looked_at) * job.work / max(1.0, task.approximate_pair_count)
+        seconds = taken * _time_ratio(job, prepared, looked_at) * job.work / max(1.0, task.approximate_pair_count)
         distinct_pairs = NearPairs(rows[near.queries], columns[near.targets], near.distances)
         everything = len(rows) < size and len(columns) < size
         large = max(int(sample.queries.offsets[-1]), int(sample.targets.offsets[-1])) * _GROWTH > _MAX_LETTERS
-        if taken >= _SECONDS or everything or large or len(distinct_pairs) > _MAX_NEAR:
+        if taken >= _SAMPLE_SECONDS or everything or large or len(distinct_pairs) > _MAX_NEAR:
             break
         size = max(_FEWEST, size * _GROWTH)
-    pairs = _of_records(job, distinct_pairs)
+    pairs = _map_to_records(job, distinct_pairs)
     count, looked_at, weight = len(pairs), max(1, round(looked_at * share)), max(1, round(weight * share))
     near_records = int((copies[0][job.duplicates[0].of[pairs.queries]] * copies[1][job.duplicates[1].of[pairs.targets]]).sum())
     if not count:
-        drawn = _aligned_within(job.task, _drawn_pairs(job.task, job.pairing, job.groups))
-        results = _of_listed(job.task, job.engines.aligner, job.budget, drawn)
-        return SampledPairs(results, weight, 0, _alike(job), seconds, records)
-    subset = _aligned_within(job.task, pairs) if job.aligner else pairs
+        drawn = _take_alignable_pairs(job.task, _draw_pairs(job.task, job.pairing, job.groups))
+        results = _align_listed(job.task, job.engines.aligner, job.budget, drawn)
+        return SampledPairs(results, weight, 0, _count_equal_pairs(job), seconds, records)
+    subset = _take_alignable_pairs(job.task, pairs) if job.aligner else pairs
     start = time.perf_counter()
-    sampled = SampledPairs(job.aligned(subset), weight, near_records, _alike(job), seconds, records)
+    sampled = SampledPairs(job.aligned(subset), weight, near_records, _count_equal_pairs(job), seconds, records)
     if job.aligner and len(subset):
         seconds += (time.perf_counter() - start) / len(subset) * job.work * share * count / looked_at
     placed = _PLACED_AMONG_EQUAL if any(duplicates.repeated for duplicates in job.duplicates) else _PLACED
-    return replace(sampled, seconds=seconds + placed * sampled.expected(job.pairs, len(subset)))
+    return replace(sampled, seconds=seconds + placed * sampled.expected_pairs(job.pairs, len(subset)))
 
 
-def _times_longer(job: NearWork, sample: Prepared, pairs: int) -> float:
+def _time_ratio(job: NearWork, sample: Prepared, pairs: int) -> float:
     """Return the ratio of the time for all pairs to the time for a sample. pairs: number of pairs in the sample.
 
     A larger set may use different steps, which cost less per pair, so the ratio is scaled by estimates for both sets. Cluster workers
@@ -187,7 +189,7 @@ def _times_longer(job: NearWork, sample: Prepared, pairs: int) -> float:
     return job.prepared.task.approximate_pair_count / pairs
 
 
-def _of_records(job: NearWork, distinct_pairs: NearPairs) -> NearPairs:
+def _map_to_records(job: NearWork, distinct_pairs: NearPairs) -> NearPairs:
     """Map near pairs of distinct sequences to the first record with each sequence, dropping pairs that the groups exclude; in order."""
     queries, targets = job.duplicates[0].firsts[distinct_pairs.queries], job.duplicates[1].firsts[distinct_pairs.targets]
     if job.pairing is not Pairing.ALL:  # a pair belongs to its earlier record
@@ -198,7 +200,7 @@ def _of_records(job: NearWork, distinct_pairs: NearPairs) -> NearPairs:
     return pairs.sorted() if len(pairs) else pairs
 
 
-def _alike(job: NearWork) -> int:
+def _count_equal_pairs(job: NearWork) -> int:
     """Return the number of pairs of equal records that are reported without a search."""
     if job.groups is not None or (job.pairing is Pairing.ALL and job.task.targets is not job.task.queries):
         return 0
@@ -209,7 +211,7 @@ def _alike(job: NearWork) -> int:
     return int((queries * (queries - 1) // 2 + queries * (targets - queries)).sum() + selves)
 
 
-def _drawn_records(task: Task, pairing: Pairing, size: int) -> tuple[Integers, Integers]:
+def _draw_records(task: Task, pairing: Pairing, size: int) -> tuple[Integers, Integers]:
     """Return (queries, targets), ascending, up to `size` of each; within one set, targets that are not among the queries."""
     random, queries, targets = Random(0), len(task.queries), len(task.targets)
     shared = pairing is not Pairing.ALL or task.targets is task.queries
@@ -220,7 +222,7 @@ def _drawn_records(task: Task, pairing: Pairing, size: int) -> tuple[Integers, I
     return np.array(sorted(rows), dtype=np.int64), np.array(sorted(columns), dtype=np.int64)
 
 
-def _drawn_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None) -> NearPairs:
+def _draw_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None) -> NearPairs:
     """Return some of the selected pairs, in order."""
     random, drawn = Random(0), list[NearPairs]()
     for query in sorted(random.sample(range(len(task.queries)), min(_QUERIES, len(task.queries)))):
@@ -235,14 +237,14 @@ def _drawn_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None) -> Nea
     return join_pairs(drawn)
 
 
-def _aligned_within(task: Task, pairs: NearPairs) -> NearPairs:
+def _take_alignable_pairs(task: Task, pairs: NearPairs) -> NearPairs:
     """Return as many of the (sorted) pairs as can be aligned almost instantly."""
     cells = task.queries.lengths[pairs.queries] * task.targets.lengths[pairs.targets]
-    if not len(cells) or cells.mean() > _LONGEST_CELLS:
+    if not len(cells) or cells.mean() > _MAX_MEAN_CELLS:
         return pairs.select(slice(0))
     queries = np.unique(pairs.queries, return_index=True)[0].tolist()
     Random(0).shuffle(queries)
-    chosen, left = list[int](), _ALIGNED_CELLS
+    chosen, left = list[int](), _MAX_ALIGNED_CELLS
     for query in queries:  # all pairs of a query: they are aligned side by side
         start, stop = np.searchsorted(pairs.queries, (query, query + 1)).tolist()
         stop = min(stop, start + max(1, int(left / cells.mean())))
@@ -253,7 +255,7 @@ def _aligned_within(task: Task, pairs: NearPairs) -> NearPairs:
     return pairs.select(np.array(sorted(chosen), dtype=np.int64))
 
 
-def _of_listed(task: Task, engine: Engine, budget: Budget, pairs: NearPairs) -> NearResults:
+def _align_listed(task: Task, engine: Engine, budget: Budget, pairs: NearPairs) -> NearResults:
     """Return pairs with their alignments; none if the engine has too little memory for the alignments."""
     nothing = NearResults(pairs.select(slice(0)), PairAlignments(np.zeros(0, dtype=task.dtype), None, None))
     if not len(pairs):

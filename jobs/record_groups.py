@@ -14,7 +14,7 @@ from gpualign.core.sequences.ids import changed_ids, describe_changed
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
 
-_NO_GROUP = ("", "NA", "nan")
+_NO_GROUP_WORDS = ("", "NA", "nan")
 
 
 @dataclass(frozen=True)
@@ -23,25 +23,25 @@ class Grouping:
 
     title: what the groups are
     labels: group names
-    of: index of each row's label, -1 for rows without a group
+    label_indices: index of each row's label, -1 for rows without a group
     """
 
     title: str
     labels: Sequence[str]
-    of: Sequence[int]
+    label_indices: Sequence[int]
 
     def ranks(self) -> list[int]:
         """Return the index of each row's label; rows without a group come last."""
-        return [len(self.labels) if number < 0 else number for number in self.of]
+        return [len(self.labels) if number < 0 else number for number in self.label_indices]
 
 
-def grouping(title: str, cells: Iterable[str], own: Sequence[str]) -> Grouping:
-    """Return the groups for the records of a matrix. cells: all cells in the column; own: one cell per record of the matrix. Groups with no
-    records are left out."""
-    existing = set(own)
-    labels = [label for label in dict.fromkeys(cells) if label not in _NO_GROUP and label in existing]
+def grouping(title: str, cells: Iterable[str], record_cells: Sequence[str]) -> Grouping:
+    """Return the groups for the records of a matrix. cells: all cells in the column; record_cells: one cell per record of the matrix.
+    Groups with no records are left out."""
+    existing = set(record_cells)
+    labels = [label for label in dict.fromkeys(cells) if label not in _NO_GROUP_WORDS and label in existing]
     number = {label: k for k, label in enumerate(labels)}
-    return Grouping(title, labels, [number.get(label, -1) for label in own])
+    return Grouping(title, labels, [number.get(label, -1) for label in record_cells])
 
 
 def match_ids(names: Sequence[str], ids: Sequence[str], source: str, of: str, warn: Callable[[str], None]) -> dict[str, str]:
@@ -105,7 +105,7 @@ def group_pairs(
     if len(groupings) > 1:
         columns = ", ".join(repr(one.title) for one in groupings)
         raise InputError(f"{source}: {len(groupings)} columns of groups, {columns}; expected a table of an id and one group")
-    number = dict(zip(ids, groupings[0].of, strict=True))
+    number = dict(zip(ids, groupings[0].label_indices, strict=True))
     if missing := [name for name in ids if number[name] < 0]:
         raise InputError(f"{source}: {len(missing):,} of {len(ids):,} records have no group, {missing[0]!r} the first; give each one")
     own, theirs = (np.array([number[name] for name in names], dtype=np.int64) for names in sets)

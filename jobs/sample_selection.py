@@ -16,7 +16,7 @@ from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance.call_coverage import min_site_count
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.readers.base import Source
-from gpualign.jobs.call_rate_report import name_poorest
+from gpualign.jobs.call_rate_report import list_poorest_samples
 from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class SampleFilters:
 
 
 @dataclass(frozen=True)
-class SamplesLeft:
+class SampleCounts:
     """Sample counts for an input, before and after filtering.
 
     read: number of samples in the input
@@ -51,13 +51,13 @@ class SamplesLeft:
     removed: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, read: int, filters: SampleFilters, excluded: int, used: int) -> SamplesLeft:
+    def of(cls, read: int, filters: SampleFilters, excluded: int, used: int) -> SampleCounts:
         """Return the counts. read, excluded, used: number of samples in the input, excluded by id, and remaining."""
         out = {"exclude": excluded} if filters.exclude else {}
         return cls(read, out if filters.min_called is None else out | {"min_called": read - excluded - used})
 
 
-def without_excluded(source: Source, filters: SampleFilters, reporter: Reporter) -> Source:
+def drop_excluded(source: Source, filters: SampleFilters, reporter: Reporter) -> Source:
     """Return the source without the samples whose ids are excluded, from both inputs if there are two.
 
     Raises `InputError` for an id that no sample has, or if no sample is left.
@@ -70,13 +70,13 @@ def without_excluded(source: Source, filters: SampleFilters, reporter: Reporter)
         if name not in known:
             raise InputError(f"{where}: no sample {name!r}{did_you_mean(name, ids)}")
     mask = np.array([name not in filters.exclude for name in ids], dtype=np.bool_)
-    _check_left(source, mask, f"{parameter('exclude')} names all of them")
+    _require_samples(source, mask, f"{parameter('exclude')} names all of them")
     out = len(ids) - int(np.count_nonzero(mask))
     reporter.note(f"{parameter('exclude')} leaves out {out:,} of {len(ids):,} samples")
     return source.select_samples(mask)
 
 
-def with_enough_calls(source: Source, min_called: int | Fraction, panel_bytes: int, workers: ThreadPool, reporter: Reporter) -> Source:
+def drop_with_few_calls(source: Source, min_called: int | Fraction, panel_bytes: int, workers: ThreadPool, reporter: Reporter) -> Source:
     """Return the source without the samples that have calls at fewer sites than `min_called`, a number or a fraction of the sites.
 
     panel_bytes: bytes of calls to read at a time
@@ -89,13 +89,13 @@ def with_enough_calls(source: Source, min_called: int | Fraction, panel_bytes: i
     option = parameter("min_called")
     if mask.all():
         return source
-    _check_left(
+    _require_samples(
         source, mask, f"{option} asks for calls at {fewest:,} of {sites:,} sites, and the most that a sample has is {called.max():,}"
     )
     out = np.flatnonzero(~mask)
     reporter.note(
         f"{option} leaves out {len(out):,} of {len(ids):,} samples, with calls at fewer than {fewest:,} sites:"
-        f" {name_poorest(ids, called, out, sites)}"
+        f" {list_poorest_samples(ids, called, out, sites)}"
     )
     return source.select_samples(mask)
 
@@ -116,7 +116,7 @@ def check_founders(samples: Samples, user: str, reporter: Reporter) -> None:
     reporter.note(f"allele frequencies are those of {founders:,} founders of {samples.total:,} samples; {option} takes all samples")
 
 
-def _check_left(source: Source, mask: npt.NDArray[np.bool_], why: str) -> None:
+def _require_samples(source: Source, mask: npt.NDArray[np.bool_], why: str) -> None:
     """Raise `InputError` if no sample of an input is left. mask: bool[samples], samples that pass; why: reason for the message."""
     samples = source.samples
     inputs = [("", mask)]

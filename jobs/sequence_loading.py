@@ -45,7 +45,7 @@ class ReadOptions:
     alphabet: "auto", "dna" or "protein"
     allow_duplicates: number repeated ids
     degap: remove gaps
-    described: keep the text that follows ids
+    keep_descriptions: keep the text that follows ids
     mask_lower: read lower-case letters as N or X
     unknown: replace unknown letters with "n" for DNA or "x" for proteins; None: reject unknown letters
     drop_empty: leave out records without letters
@@ -55,7 +55,7 @@ class ReadOptions:
     alphabet: str = "auto"
     allow_duplicates: bool = False
     degap: bool = False
-    described: bool = False
+    keep_descriptions: bool = False
     mask_lower: bool = False
     unknown: str | None = None
     drop_empty: bool = False
@@ -76,7 +76,7 @@ class ReadOptions:
 class Inputs:
     """Sequences in one alphabet. If there is only one set, `targets is queries`.
 
-    how: human-readable reason for the alphabet
+    alphabet_reason: human-readable reason for the alphabet
     added: whether the targets are the queries followed by added records
     masked: whether lower-case letters were read as N or X
     """
@@ -84,7 +84,7 @@ class Inputs:
     queries: SequenceSet
     targets: SequenceSet
     alphabet: Alphabet
-    how: str
+    alphabet_reason: str
     added: bool = False
     masked: bool = False
 
@@ -93,7 +93,7 @@ class Inputs:
         return self.targets is self.queries
 
     @property
-    def count(self) -> int:
+    def record_count(self) -> int:
         """Number of records."""
         return len(self.targets) + (0 if self.one_set or self.added else len(self.queries))
 
@@ -149,7 +149,14 @@ def _read_file(opened: Opened, options: ReadOptions, reporter: Reporter, allow_e
     stream, source = opened
     unknown = options.unknown_letters()
     raw = read_raw(
-        stream, source, options.allow_duplicates, allow_empty, options.degap, options.described, encode_eagerly=True, unknown=unknown
+        stream,
+        source,
+        options.allow_duplicates,
+        allow_empty,
+        options.degap,
+        options.keep_descriptions,
+        encode_eagerly=True,
+        unknown=unknown,
     )
     check_end(stream, source, raw.unterminated_id, options, reporter)
     if raw.is_list:
@@ -178,7 +185,7 @@ def check_end(stream: BinaryIO, source: str, unterminated_id: str | None, option
 def add_targets(inputs: Inputs) -> Inputs:
     """Return inputs in which the queries are compared with each other as well as with the targets."""
     targets = join_sets([inputs.queries, inputs.targets])
-    return Inputs(targets.first(len(inputs.queries)), targets, inputs.alphabet, inputs.how, added=True, masked=inputs.masked)
+    return Inputs(targets.first(len(inputs.queries)), targets, inputs.alphabet, inputs.alphabet_reason, added=True, masked=inputs.masked)
 
 
 def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions, reporter: Reporter = SILENT) -> Inputs:
@@ -215,7 +222,7 @@ def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> 
     their letters.
     """
     scoring = make_scoring(inputs.alphabet, options, [inputs.queries, inputs.targets], local)
-    if inputs.how == BY_LETTERS and inputs.alphabet is DNA and options.matrix is not None and is_of_proteins(options.matrix):
+    if inputs.alphabet_reason == BY_LETTERS and inputs.alphabet is DNA and options.matrix is not None and is_of_proteins(options.matrix):
         raise InputError(
             f"matrix {options.matrix.name} is of amino acids, and the letters of {inputs.queries.source} are those of DNA: if they are "
             f"proteins, say {parameter('alphabet', 'protein')}; else leave {parameter('matrix')} out, or name one of nucleotides"

@@ -12,9 +12,9 @@ from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.site_filters import FilterResult, SiteFilters, choose_sites
 from gpualign.core.files.paths import open_file
 from gpualign.jobs.reporter import Reporter
-from gpualign.jobs.sample_selection import SampleFilters, check_founders, with_enough_calls
+from gpualign.jobs.sample_selection import SampleFilters, check_founders, drop_with_few_calls
 
-_MAX_NAMED = 5
+_MAX_NAMES_IN_MESSAGE = 5
 
 
 def names_file(regions: str) -> bool:
@@ -33,13 +33,13 @@ def read_intervals(path: str) -> GenomicIntervals:
         return read_bed(stream, path)
 
 
-def chosen_sites(
+def select_passing_sites(
     source: Source, filters: SiteFilters, samples: SampleFilters, panel_bytes: int, threads: int, reporter: Reporter
 ) -> tuple[Source, FilterResult | None]:
     """Return the source with only the sites that pass the filters, and how many sites each filter removed (None if there are no filters).
     Samples with too few calls at the sites that pass regions and mask are left out too.
 
-    Raises the same errors as `choose_sites` and `with_enough_calls`, and `InputError` if no site is left.
+    Raises the same errors as `choose_sites` and `drop_with_few_calls`, and `InputError` if no site is left.
     """
     min_called = samples.min_called
     if not filters.is_set and min_called is None:
@@ -47,7 +47,7 @@ def chosen_sites(
     with closing(ThreadPool(threads)) as workers:
         source, left = choose_sites(source, SiteFilters(filters.regions, filters.mask), panel_bytes, workers)
         if min_called is not None and left.used:
-            source = with_enough_calls(source, min_called, panel_bytes, workers, reporter)
+            source = drop_with_few_calls(source, min_called, panel_bytes, workers, reporter)
         if filters.maf is not None:
             check_founders(source.samples, parameter("maf"), reporter)
         source, of_shares = choose_sites(source, SiteFilters(core=filters.core, maf=filters.maf), panel_bytes, workers)
@@ -55,7 +55,9 @@ def chosen_sites(
     if not filters.is_set:
         return source, None
     for intervals, names in left.absent.items():
-        shown = ", ".join(names[:_MAX_NAMED]) + (f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else "")
+        shown = ", ".join(names[:_MAX_NAMES_IN_MESSAGE]) + (
+            f" and {len(names) - _MAX_NAMES_IN_MESSAGE:,} more" if len(names) > _MAX_NAMES_IN_MESSAGE else ""
+        )
         reporter.note(f"{intervals}: {len(names):,} of its chromosomes have no site of the input: {shown}")
     if not left.used:
         raise InputError(f"no site is left; {describe(filters, left)}")

@@ -126,7 +126,7 @@ def local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, reporter: Repo
     """Return the local-alignment task. Raises `InputError` if the sequences do not fit the scoring."""
     if isinstance(scoring, ScoringOptions):
         scoring = scoring_of(inputs, scoring, local=True)
-    reporter.note(f"{inputs.alphabet.name} ({inputs.how}), {scoring.name}")
+    reporter.note(f"{inputs.alphabet.name} ({inputs.alphabet_reason}), {scoring.name}")
     return Task(inputs.queries, inputs.targets, scoring, Mode.LOCAL, alphabet=inputs.alphabet)
 
 
@@ -293,9 +293,9 @@ def prepare(
         if masked.queries is not task.queries:
             unmasked = make_strands(task.queries, task.alphabet, strand).sequences
     else:
-        masked, held = mask_queries(task, method, reporter, translated.sides.queries.per_record, inputs.masked), translated.held
-        unmasked = translated.sides.queries.sequences
-        sides = replace(translated.sides, queries=replace(translated.sides.queries, sequences=masked.queries))
+        masked, held = mask_queries(task, method, reporter, translated.frames.queries.per_record, inputs.masked), translated.held_bytes
+        unmasked = translated.frames.queries.sequences
+        sides = replace(translated.frames, queries=replace(translated.frames.queries, sequences=masked.queries))
         task = replace(task, queries=translated.original.queries, targets=translated.original.targets)
     if unmasked is not sides.queries.sequences:
         held += unmasked.codes.nbytes

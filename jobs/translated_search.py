@@ -22,17 +22,17 @@ from gpualign.jobs.sequence_loading import Inputs, Opened, ReadOptions, mask_low
 
 QUERY, TARGET, BOTH = "query", "target", "both"
 
-_TRANSLATED = {QUERY: (True, False), TARGET: (False, True), BOTH: (True, True)}
+_IS_TRANSLATED = {QUERY: (True, False), TARGET: (False, True), BOTH: (True, True)}
 """Sides that each choice translates: (queries, targets)."""
 
-_SIDES = ("queries", "targets")
+_SIDE_NAMES = ("queries", "targets")
 
 
 def read_translated(
-    opened: Iterable[Iterable[Opened]], which: str, options: ReadOptions, index: str | None = None, reporter: Reporter = SILENT
+    opened: Iterable[Iterable[Opened]], translated_side: str, options: ReadOptions, index: str | None = None, reporter: Reporter = SILENT
 ) -> Inputs:
-    """Read queries and targets, or one file for both. The sides named by `which` are nucleotides, the rest proteins. Nothing is translated
-    until `translate_inputs`.
+    """Read queries and targets, or one file for both. The sides named by `translated_side` are nucleotides, the rest proteins. Nothing is
+    translated until `translate_inputs`.
 
     index: index of the targets, instead of a second file
     options: set `options.alphabet` to "dna" or "protein" to accept sequences that look different
@@ -41,122 +41,129 @@ def read_translated(
     """
     raw = []
     for side, files in enumerate(opened):
-        of_side = options.unknown == ("n" if alphabet_of(side, which) is DNA else "x")
+        of_side = options.unknown == ("n" if alphabet_of(side, translated_side) is DNA else "x")
         raw.append(read_set(files, options if of_side else replace(options, unknown=None), side > 0, reporter))
     masked = mask_lower(chain(*raw), options, reporter)
-    sets = [encode_side(one, side, which, options.alphabet, masked) for side, one in enumerate(raw)]
+    sets = [encode_side(one, side, translated_side, options.alphabet, masked) for side, one in enumerate(raw)]
     if index is not None:
-        sets.append(_indexed(index, which))
-    note_stops((one for side, one in enumerate(sets) if alphabet_of(side, which) is PROTEIN), reporter)
-    return inputs_of_sides(sets, which, masked)
+        sets.append(_database_frames(index, translated_side))
+    note_stops((one for side, one in enumerate(sets) if alphabet_of(side, translated_side) is PROTEIN), reporter)
+    return make_inputs(sets, translated_side, masked)
 
 
-def inputs_of_sides(sets: list[SequenceSet], which: str, masked: bool = False) -> Inputs:
+def make_inputs(sets: list[SequenceSet], translated_side: str, masked: bool = False) -> Inputs:
     """Return the inputs for queries and targets, or for one set. masked: as in `Inputs`.
 
     Raises `InputError` if one set would have to be both nucleotides and proteins.
     """
-    if len(sets) == 1 and which != BOTH:
-        this, both = parameter("translate", which), parameter("translate", BOTH)
+    if len(sets) == 1 and translated_side != BOTH:
+        this, both = parameter("translate", translated_side), parameter("translate", BOTH)
         raise InputError(f"{this} compares nucleotides with proteins, in two files; {both} compares one with itself")
-    return Inputs(sets[0], sets[-1], PROTEIN, parameter("translate", which), masked=masked)
+    return Inputs(sets[0], sets[-1], PROTEIN, parameter("translate", translated_side), masked=masked)
 
 
-def alphabet_of(side: int, which: str) -> Alphabet:
-    """Return the alphabet of the queries (side 0) or targets (side 1) if `which` is translated."""
-    return DNA if _TRANSLATED[which][side] else PROTEIN
+def alphabet_of(side: int, translated_side: str) -> Alphabet:
+    """Return the alphabet of the queries (side 0) or targets (side 1) if `translated_side` is translated."""
+    return DNA if _IS_TRANSLATED[translated_side][side] else PROTEIN
 
 
-def encode_side(raw: Sequence[RawRecords], side: int, which: str, alphabet: str = "auto", masked: bool = False) -> SequenceSet:
-    """Encode queries (side 0) or targets (side 1), from one or several files, in the alphabet required when `which` is translated.
+def encode_side(raw: Sequence[RawRecords], side: int, translated_side: str, alphabet: str = "auto", masked: bool = False) -> SequenceSet:
+    """Encode queries (side 0) or targets (side 1), from one or several files, in the alphabet required when `translated_side` is
+    translated.
 
     masked: read lower-case letters as N or X
 
     Raises `InputError` if the sequences appear to use a different alphabet, unless `alphabet` names the required one.
     """
     letters = count_letters(raw)
-    if alphabet_of(side, which) is DNA:
+    if alphabet_of(side, translated_side) is DNA:
         protein = letters.protein
         if protein is None and alphabet != DNA.name and letters.alphabet() is PROTEIN:
             protein = raw[0].source
         if protein is not None:
             hint = "" if letters.protein else f"; if they are nucleotides, say {parameter('alphabet', 'dna')}"
-            raise InputError(f"{protein} looks like protein, and {_other_alphabet(which, side, DNA)}{hint}")
+            raise InputError(f"{protein} looks like protein, and {_other_alphabet_message(translated_side, side, DNA)}{hint}")
         return join_sets(encode_all(raw, DNA.name, masked)[1])
     dna = letters.dna or (raw[0].source if letters.protein is None and letters.alphabet() is DNA else None)
     if dna is not None and alphabet != PROTEIN.name:
         hint = f"if they are proteins, say {parameter('alphabet', 'protein')}"
-        raise InputError(f"{dna} looks like DNA, and {_other_alphabet(which, side, PROTEIN)}; {hint}")
+        raise InputError(f"{dna} looks like DNA, and {_other_alphabet_message(translated_side, side, PROTEIN)}; {hint}")
     return join_sets(encode_all(raw, PROTEIN.name, masked)[1])
 
 
-def _other_alphabet(which: str, side: int, alphabet: Alphabet) -> str:
+def _other_alphabet_message(translated_side: str, side: int, alphabet: Alphabet) -> str:
     """Return the message for a side whose sequences appear to use an alphabet other than `alphabet`."""
-    actual = tuple(translated != (k == side) for k, translated in enumerate(_TRANSLATED[which]))
-    other = next((name for name, sides in _TRANSLATED.items() if sides == actual), None)
+    actual = tuple(translated != (k == side) for k, translated in enumerate(_IS_TRANSLATED[translated_side]))
+    other = next((name for name, sides in _IS_TRANSLATED.items() if sides == actual), None)
     hint = f"proteins are searched in proteins without {parameter('translate')}"
     if other is not None:
         hint = f"{parameter('translate', other)} is for such files"
-    return f"{parameter('translate', which)} reads the {_SIDES[side]} as {alphabet.name}: {hint}"
+    return f"{parameter('translate', translated_side)} reads the {_SIDE_NAMES[side]} as {alphabet.name}: {hint}"
 
 
-def _indexed(index: str, which: str) -> SequenceSet:
+def _database_frames(index: str, translated_side: str) -> SequenceSet:
     targets, alphabet = open_index(index)
-    expected = alphabet_of(1, which)
+    expected = alphabet_of(1, translated_side)
     if alphabet is not expected:
-        raise InputError(f"{index} is an index of {alphabet.name}, and {parameter('translate', which)} expects targets of {expected.name}")
+        raise InputError(
+            f"{index} is an index of {alphabet.name}, and {parameter('translate', translated_side)} expects targets of {expected.name}"
+        )
     return targets
 
 
 @dataclass(frozen=True)
-class Translated:
-    """Translated inputs.
+class TranslatedInputs:
+    """TranslatedInputs inputs.
 
     original: inputs as read, some of them nucleotides
     searched: the same inputs with nucleotides replaced by proteins
-    sides: frames of the queries and targets in `searched`
+    frames: frames of the queries and targets in `searched`
     """
 
     original: Inputs
     searched: Inputs
-    sides: QueryTargetFrames
+    frames: QueryTargetFrames
 
     @property
-    def held(self) -> int:
+    def held_bytes(self) -> int:
         """Bytes of nucleotides kept in addition to their translations."""
-        of_queries = self.original.queries.nbytes if self.sides.queries.translated else 0
-        return of_queries + (self.original.targets.nbytes if self.sides.targets.translated and not self.original.one_set else 0)
+        of_queries = self.original.queries.nbytes if self.frames.queries.translated else 0
+        return of_queries + (self.original.targets.nbytes if self.frames.targets.translated and not self.original.one_set else 0)
 
 
-def translate_inputs(inputs: Inputs, which: str, code: int, strand: str | None, reporter: Reporter = SILENT) -> Translated:
+def translate_inputs(inputs: Inputs, translated_side: str, code: int, strand: str | None, reporter: Reporter = SILENT) -> TranslatedInputs:
     """Translate all frames, or only the frames of one strand for queries. Targets shorter than a codon are left out.
 
     code: NCBI genetic code number
 
     Raises `InputError` for an invalid number, for a strand if the queries are proteins, and for queries shorter than a codon.
     """
-    if strand is not None and not _TRANSLATED[which][0]:
-        raise InputError(f"{parameter('strand')} is about the queries, which are proteins with {parameter('translate', which)}")
+    if strand is not None and not _IS_TRANSLATED[translated_side][0]:
+        raise InputError(f"{parameter('strand')} is about the queries, which are proteins with {parameter('translate', translated_side)}")
     table = codon_table(code)
     queries = inputs.queries
-    if _TRANSLATED[which][0] and len(short := np.flatnonzero(queries.lengths < CODON)):
+    if _IS_TRANSLATED[translated_side][0] and len(short := np.flatnonzero(queries.lengths < CODON)):
         record, letters = queries.ids[int(short[0])], int(queries.lengths[short[0]])
         raise InputError(
             f"{queries.source}: record {record!r} has {letters} of the {CODON} letters of a codon and cannot be translated; leave it out"
         )
-    original = inputs if inputs.one_set or not _TRANSLATED[which][1] else replace(inputs, targets=_long_enough(inputs.targets, reporter))
+    original = (
+        inputs
+        if inputs.one_set or not _IS_TRANSLATED[translated_side][1]
+        else replace(inputs, targets=_drop_short_targets(inputs.targets, reporter))
+    )
     of_queries, of_targets = (
         make_frames(sequences, table, of_strand) if translated else untranslated(sequences)
         for sequences, translated, of_strand in zip(
-            (original.queries, original.targets), _TRANSLATED[which], (strand or BOTH_STRANDS, BOTH_STRANDS), strict=True
+            (original.queries, original.targets), _IS_TRANSLATED[translated_side], (strand or BOTH_STRANDS, BOTH_STRANDS), strict=True
         )
     )
-    what = " and ".join(side for side, translated in zip(_SIDES, _TRANSLATED[which], strict=True) if translated)
+    what = " and ".join(side for side, translated in zip(_SIDE_NAMES, _IS_TRANSLATED[translated_side], strict=True) if translated)
     searched = Inputs(of_queries.sequences, of_targets.sequences, PROTEIN, f"{what} translated by genetic code {code}")
-    return Translated(original, searched, QueryTargetFrames(of_queries, of_targets))
+    return TranslatedInputs(original, searched, QueryTargetFrames(of_queries, of_targets))
 
 
-def _long_enough(targets: SequenceSet, reporter: Reporter) -> SequenceSet:
+def _drop_short_targets(targets: SequenceSet, reporter: Reporter) -> SequenceSet:
     """Return the targets that have at least one codon; report how many are too short."""
     long_enough = np.flatnonzero(targets.lengths >= CODON)
     short = len(targets) - len(long_enough)

@@ -148,7 +148,7 @@ def _of_matrix(matrix: Matrix, options: ClusterOptions) -> ClusterJob:
     if matrix.value == "score" and not options.alignment.scoring.edit:
         raise InputError("a matrix of scores; expected distances or identities, or scoring=gpualign.EDIT if they are edit distances")
     precomputed = pairs_of(matrix, "clusters")
-    if matrix.value in METRICS and METRICS[matrix.value].largest == 1:
+    if matrix.value in METRICS and METRICS[matrix.value].max_value == 1:
         check_fraction("max_distance", options.alignment.thresholds.max_distance, meaning=f"a distance by {matrix.value},")
     return prepare_precomputed(precomputed, matrix.value == "identity", None, options, LOG)
 
@@ -161,5 +161,5 @@ def pairs_of(matrix: Matrix, purpose: str) -> MatrixOfPairs:
     if not matrix.one_set:
         raise InputError(f"a matrix of two sets has no {purpose}; expected a matrix of a set with itself")
     if matrix.value in METRICS and METRICS[matrix.value].similarity:
-        raise InputError(f"a matrix of {METRICS[matrix.value].value}s, which are no distances; dist(..., metric='ibs') has distances")
+        raise InputError(f"a matrix of {METRICS[matrix.value].value_name}s, which are no distances; dist(..., metric='ibs') has distances")
     return MatrixOfPairs(matrix.ids, matrix.values)

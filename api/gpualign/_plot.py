@@ -105,7 +105,7 @@ def _meaning(matrix: Matrix) -> tuple[str, str]:
         found = f"{values.dtype} {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
         raise InputError(f"matrix: expected an array of numbers of shape {shape}, no dimension of it 0; found {found}")
     if matrix.value in METRICS:
-        return METRICS[matrix.value].value, DISTANCE_LABELS[matrix.value]
+        return METRICS[matrix.value].value_name, DISTANCE_LABELS[matrix.value]
     if matrix.value in ALIGNMENT_KINDS:
         return matrix.value, alignment_label(matrix.value, edit=values.dtype.kind in "iu")
     raise InputError(f"matrix: expected values of kind {', '.join([*ALIGNMENT_KINDS, *METRICS])}; found {matrix.value!r}")

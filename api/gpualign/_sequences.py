@@ -238,7 +238,7 @@ def translated_inputs_of(queries: Source, targets: Source | None, which: str) ->
 
     Raises the same errors as `inputs_of`.
     """
-    from gpualign.jobs.translated_search import alphabet_of, encode_side, inputs_of_sides
+    from gpualign.jobs.translated_search import alphabet_of, encode_side, make_inputs
 
     sources = [queries] if targets is None or targets is queries else [queries, targets]
     sets = []
@@ -251,7 +251,7 @@ def translated_inputs_of(queries: Source, targets: Source | None, which: str) ->
             raise InputError(
                 f"translate={which!r}: expected {'queries' if side == 0 else 'targets'} of the other alphabet; found {one.alphabet}"
             )
-    return inputs_of_sides(sets, which)
+    return make_inputs(sets, which)
 
 
 def _raw(source: Source) -> RawRecords:

@@ -100,7 +100,7 @@ def cluster(
     spec = cluster_spec(options, seqs is not None)
     messages.begin([*read.all_paths, edges, ids, distances, matrix], spec.outputs)
     resources = find_resources(None, options.alignment.resources, messages)
-    reading = replace(options.alignment.reading, described=spec.with_sequences)
+    reading = replace(options.alignment.reading, keep_descriptions=spec.with_sequences)
     alignment = replace(options.alignment, resources=resources, reading=reading)
     options = replace(options, alignment=alignment)
     options.check(aligned=known is None)

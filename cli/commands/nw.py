@@ -116,7 +116,7 @@ def nw(
     if add is not None and seqs2 is not None:
         raise InputError("--add takes one file, whose sequences are also compared with each other; leave it out to compare two files")
     described = bool(fields_needing_descriptions(params["fields"]))
-    options = from_params(NwOptions, params, matrix=matrices.load(matrix) if matrix else None, described=described)
+    options = from_params(NwOptions, params, matrix=matrices.load(matrix) if matrix else None, keep_descriptions=described)
     files = [path for one in sets for path in one.all_paths]
     check_stdin(*files, groups)
     check_groups(groups is not None, options.between, options.within)
@@ -141,4 +141,4 @@ def nw(
             if groups is None
             else f"no two records are of {'the same group' if options.within else 'different groups'}"
         )
-    write_every_pair(spec, job, inputs.count, dry_run, messages, resources.host_threads)
+    write_every_pair(spec, job, inputs.record_count, dry_run, messages, resources.host_threads)

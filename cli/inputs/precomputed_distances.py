@@ -85,4 +85,4 @@ def order_sequences(precomputed: PrecomputedDistances, sequences: Inputs | None)
         return sequences
     place = {name: k for k, name in enumerate(sequences.queries.ids)}
     ordered = sequences.queries.select(np.array([place[name] for name in precomputed.ids], dtype=np.int64))
-    return Inputs(ordered, ordered, sequences.alphabet, sequences.how)
+    return Inputs(ordered, ordered, sequences.alphabet, sequences.alphabet_reason)

@@ -49,10 +49,10 @@ def pack_alleles(numbers: AlleleNumbers, counter: PreparedCounter, workers: Thre
     workers.map(lambda share: _sites.code_alleles(numbers, *share, codes, alleles, lacking), workers.shares(loci))
     bits = bits_needed(alleles)
     for some in panels_of_loci(bits, counter):
-        yield _panel(codes, some, int(bits[some].max()), bool(lacking[some].any()), counter, workers)
+        yield _pack_panel(codes, some, int(bits[some].max()), bool(lacking[some].any()), counter, workers)
 
 
-def _panel(codes: AlleleNumbers, loci: Loci, bits: int, missing: bool, counter: PreparedCounter, workers: ThreadPool) -> Panel:
+def _pack_panel(codes: AlleleNumbers, loci: Loci, bits: int, missing: bool, counter: PreparedCounter, workers: ThreadPool) -> Panel:
     recipe = make_code_recipe(counter.request, bits, missing)
     called = missing and bool(recipe.terms)
     planes: Bits = empty_planes(bits + called, codes.shape[1], counter.words(len(loci)))

@@ -18,7 +18,7 @@ from gpualign.core.distance.engine import Bits, Panel, PreparedCounter, empty_pl
 
 _PLANES_AT_ONCE = 8
 
-_TWO = frozenset({0, 1})
+_BIALLELIC_CODES = frozenset({0, 1})
 """Codes for calls at a site with two different calls, whatever the calls are."""
 
 _SEARCH_SECONDS = 1e-9
@@ -67,7 +67,7 @@ class _SiteSubset:
 def pack_panels(calls: Calls, counter: PreparedCounter, workers: ThreadPool) -> Iterator[Panel]:
     """Pack codes (uint8[samples][sites]) or allele numbers (uint32) into the bit planes the counter expects, in as many panels as
     is best."""
-    if counter.request.numbered:
+    if counter.request.many_alleles:
         yield from pack_alleles(calls.view(np.uint32), counter, workers)
         return
     codes = calls.view(np.uint8)
@@ -80,18 +80,20 @@ def pack_panel(codes: Codes, used: frozenset[int], counter: PreparedCounter, wor
 
     used: codes that occur
     """
-    return _pack(codes, _whole(codes, used), counter, workers)
+    return _pack(codes, _all_sites(codes, used), counter, workers)
 
 
 def _split_sites(codes: Codes, used: frozenset[int], counter: PreparedCounter, workers: ThreadPool) -> list[_SiteSubset]:
     """Split off the sites with few different calls if two sets of planes take less memory than one set for all sites."""
-    request, whole, reference = counter.request, _whole(codes, used), None
+    request, whole, reference = counter.request, _all_sites(codes, used), None
     if request.separates_biallelic(used):
         more = np.any((codes > SECOND_ALLELE) & (codes != MISSING), axis=0)
         few = used & {*range(SECOND_ALLELE + 1), MISSING}
-    elif request.measure is Measure.DIFFERENCES and len(used - {MISSING}) > len(_TWO) and _pays(len(codes), used, counter):
+    elif (
+        request.measure is Measure.DIFFERENCES and len(used - {MISSING}) > len(_BIALLELIC_CODES) and _saves_time(len(codes), used, counter)
+    ):
         reference, more = _two_calls(codes, workers)
-        few = used & {MISSING} | _TWO
+        few = used & {MISSING} | _BIALLELIC_CODES
     else:
         return [whole]
     subsets = [subset for subset in (_SiteSubset(few, _runs(~more), reference), _SiteSubset(used, _runs(more))) if subset.sites]
@@ -102,7 +104,7 @@ def _split_sites(codes: Codes, used: frozenset[int], counter: PreparedCounter, w
     return subsets if sum(map(words, subsets)) < words(whole) else [whole]
 
 
-def _pays(samples: int, used: frozenset[int], counter: PreparedCounter) -> bool:
+def _saves_time(samples: int, used: frozenset[int], counter: PreparedCounter) -> bool:
     """Return whether finding the sites with two calls saves time: it halves the time for comparing each sample with half of all samples.
 
     If calls are missing, logic operations take hardly less time for two calls than for four, but only half of the products are needed.
@@ -111,7 +113,7 @@ def _pays(samples: int, used: frozenset[int], counter: PreparedCounter) -> bool:
     return halves and samples / 2 / counter.rate / 2 > _SEARCH_SECONDS / counter.threads
 
 
-def _whole(codes: Codes, used: frozenset[int]) -> _SiteSubset:
+def _all_sites(codes: Codes, used: frozenset[int]) -> _SiteSubset:
     return _SiteSubset(used, np.array([[0, codes.shape[1]]], dtype=np.int64))
 
 

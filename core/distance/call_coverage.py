@@ -44,14 +44,14 @@ class Coverage:
     @property
     def suffices(self) -> bool:
         """True if every pair, including a sample with itself, is certain to share at least `min_sites` sites."""
-        return self._always(self.queries, self.targets)
+        return self._always_suffices(self.queries, self.targets)
 
     @property
     def decides(self) -> bool:
         """True if `lacking` is exact, so that nothing needs to be counted."""
-        return self._always(self.queries[self.queries >= self.min_sites], self.targets[self.targets >= self.min_sites])
+        return self._always_suffices(self.queries[self.queries >= self.min_sites], self.targets[self.targets >= self.min_sites])
 
-    def lacking(self, queries: slice, targets: slice) -> npt.NDArray[np.bool_]:
+    def lacking_mask(self, queries: slice, targets: slice) -> npt.NDArray[np.bool_]:
         """Return a mask of the pairs in which either sample has fewer than `min_sites` calls: bool[queries][targets]."""
         lacking: npt.NDArray[np.bool_] = (self.queries[queries] < self.min_sites)[:, None] | (self.targets[targets] < self.min_sites)[
             None, :
@@ -59,13 +59,13 @@ class Coverage:
         return lacking
 
     @property
-    def lacking_pairs(self) -> int:
+    def lacking_count(self) -> int:
         """Number of pairs in which either sample has fewer than `min_sites` calls. For an upper triangle, pairs of a sample with itself are
         excluded."""
         queries, targets = (int(np.count_nonzero(called >= self.min_sites)) for called in (self.queries, self.targets))
         return count_pairs(len(self.queries), len(self.targets), self.upper_triangle) - count_pairs(queries, targets, self.upper_triangle)
 
-    def _always(self, queries: CountArray, targets: CountArray) -> bool:
+    def _always_suffices(self, queries: CountArray, targets: CountArray) -> bool:
         """Return whether the two samples with the fewest calls share enough sites. A sample shares all of its called sites with itself."""
         if not len(queries) or not len(targets):
             return True

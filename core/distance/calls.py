@@ -66,14 +66,14 @@ def letter_table(all_letters: bool) -> Codes:
     return table
 
 
-_NO_CALL = b".-?Nn"
+_NO_CALL_BYTES = b".-?Nn"
 
 
 def number_table() -> Codes:
     """Return the code for each byte as a one-character genotype: uint8[256]."""
     table = np.full(256, _sites.BAD, dtype=np.uint8)
     table[list(b"012")] = (0, 1, 2)
-    table[list(_NO_CALL)] = MISSING
+    table[list(_NO_CALL_BYTES)] = MISSING
     return table
 
 
@@ -82,7 +82,7 @@ def cell_table(all_letters: bool) -> Codes:
     which letters are compared."""
     table = letter_table(all_letters)
     table[table == _sites.SKIP] = _sites.BAD
-    table[list(_NO_CALL)] = MISSING
+    table[list(_NO_CALL_BYTES)] = MISSING
     return table
 
 

@@ -56,14 +56,14 @@ class CountRequest:
 
     measure: the counts for a pair
     compared: whether the sites at which both samples have calls are counted too
-    near: counts are needed only for pairs chosen by a rule (pair_selection.py)
-    numbered: a site may have any number of different calls, and planes are code bits; otherwise, a site has few different calls
+    selected_only: counts are needed only for pairs chosen by a rule (pair_selection.py)
+    many_alleles: a site may have any number of different calls, and planes are code bits; otherwise, a site has few different calls
     """
 
     measure: Measure
     compared: bool
-    near: bool = False
-    numbered: bool = False
+    selected_only: bool = False
+    many_alleles: bool = False
 
     @property
     def need(self) -> Need:
@@ -141,12 +141,12 @@ def count_bytes(name: str) -> int:
     return 16 if name in COUNTS[Measure.RELATIONSHIP] else 4
 
 
-def agreeing_site(measure: Measure, code: int) -> dict[str, int]:
+def counts_of_agreeing_site(measure: Measure, code: int) -> dict[str, int]:
     """Return the amount that a site where all samples have the call `code` adds to each count, for every pair, if a run has the count."""
     added = {"compared": 1, "matches": 1}
     if measure is Measure.SUBSTITUTIONS and (base := NUCLEOTIDES[code].lower()) in COUNTS[measure]:
         added[base] = 2  # one of each sample
-    if measure is Measure.KINSHIP and _second_alleles(code) == 1:
+    if measure is Measure.KINSHIP and _second_allele_count(code) == 1:
         added |= {"both_het": 1, "query_het": 1, "target_het": 1}
     return added
 
@@ -188,15 +188,15 @@ def make_recipe(request: CountRequest, used: frozenset[int], products_only: bool
         else:
             constants.append(("compared", 1))
     if request.measure is Measure.DIFFERENCES:
-        terms += _matches(calls, planes) if products_only else _differences(calls, missing, planes)
+        terms += _match_terms(calls, planes) if products_only else _difference_terms(calls, missing, planes)
     elif request.measure is Measure.ALLELES:
-        terms += _alleles(calls, missing, products_only, planes)
+        terms += _allele_terms(calls, missing, products_only, planes)
     elif request.measure is Measure.KINSHIP:
-        terms += _kinship(calls, planes)
+        terms += _kinship_terms(calls, planes)
     elif request.measure is Measure.RELATIONSHIP:
-        terms += _relationship(calls, missing, planes)
+        terms += _relationship_terms(calls, missing, planes)
     else:
-        terms += _substitutions(calls, planes)
+        terms += _substitution_terms(calls, planes)
     return PanelRecipe(tuple(planes.planes), tuple(terms), tuple(constants))
 
 
@@ -212,12 +212,12 @@ def make_code_recipe(request: CountRequest, bits: int, missing: bool) -> PanelRe
     return PanelRecipe((), tuple(terms), (("compared", 1),) if request.compared and not missing else ())
 
 
-def _matches(calls: list[int], planes: _Planes) -> list[Term]:
+def _match_terms(calls: list[int], planes: _Planes) -> list[Term]:
     of_codes = tuple(planes.add([code]) for code in calls)
     return [Term("matches", Operation.AND, of_codes, of_codes)]
 
 
-def _differences(calls: list[int], missing: bool, planes: _Planes) -> list[Term]:
+def _difference_terms(calls: list[int], missing: bool, planes: _Planes) -> list[Term]:
     if len(calls) == 1:
         return []
     bits = (len(calls) - 1).bit_length()  # bits of the calls' numbers, which count from 0
@@ -225,7 +225,7 @@ def _differences(calls: list[int], missing: bool, planes: _Planes) -> list[Term]
     return [Term("differences", Operation.DIFFER, of_bits, of_bits, planes.add(calls) if missing else None)]
 
 
-def _alleles(calls: list[int], missing: bool, products_only: bool, planes: _Planes) -> list[Term]:
+def _allele_terms(calls: list[int], missing: bool, products_only: bool, planes: _Planes) -> list[Term]:
     """Return terms that count differing alleles in steps: |a - b| = [a >= 1 xor b >= 1] + [a >= 2 xor b >= 2].
 
     With more than two alleles, the steps of all alleles add up to twice the number of differing alleles; with two, the steps of the second
@@ -251,7 +251,7 @@ def _alleles(calls: list[int], missing: bool, products_only: bool, planes: _Plan
     return terms
 
 
-def _substitutions(calls: list[int], planes: _Planes) -> list[Term]:
+def _substitution_terms(calls: list[int], planes: _Planes) -> list[Term]:
     """Return the terms for tn93. `a`, `c`, `g` count these bases in both samples, at sites where both have calls."""
     base = {letter: planes.add([code]) for code, letter in enumerate(NUCLEOTIDES)}
     called = planes.add(calls)
@@ -264,14 +264,14 @@ def _substitutions(calls: list[int], planes: _Planes) -> list[Term]:
     return terms
 
 
-def _second_alleles(code: int) -> int:
+def _second_allele_count(code: int) -> int:
     """Return the number of alleles in a genotype other than the first allele: all of these count as one allele, as in plink2."""
     return sum(allele > 0 for allele in alleles_of(code))
 
 
-def _kinship(calls: list[int], planes: _Planes) -> list[Term]:
+def _kinship_terms(calls: list[int], planes: _Planes) -> list[Term]:
     """Return the terms for king, at sites where both samples have calls: no common allele, both heterozygous, one sample heterozygous."""
-    of_counts = [[code for code in calls if _second_alleles(code) == count] for count in range(3)]
+    of_counts = [[code for code in calls if _second_allele_count(code) == count] for count in range(3)]
     terms: list[Term] = []
     if of_counts[0] and of_counts[2]:
         first, second = planes.add(of_counts[0]), planes.add(of_counts[2])
@@ -284,8 +284,8 @@ def _kinship(calls: list[int], planes: _Planes) -> list[Term]:
     return terms
 
 
-def _relationship(calls: list[int], missing: bool, planes: _Planes) -> list[Term]:
-    one, two = ([code for code in calls if _second_alleles(code) == count] for count in (1, 2))
+def _relationship_terms(calls: list[int], missing: bool, planes: _Planes) -> list[Term]:
+    one, two = ([code for code in calls if _second_allele_count(code) == count] for count in (1, 2))
     if not one and not two:
         return []  # all alleles are the first one
     alleles = planes.add(one), planes.add(two)

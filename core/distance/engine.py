@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import CountedBands, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe, count_names
-from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_of_bands
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_in_bands
 
 Bits: TypeAlias = npt.NDArray[np.uint64]
 
@@ -115,7 +115,7 @@ class PreparedCounter:
         """Implements `Pick`, on the host if the engine only counts."""
         if self.pick is not None:
             return self.pick(panels, bands, names, rule, on_progress)
-        return choose_of_bands(rule, self.count(panels, bands, names, on_progress))
+        return choose_in_bands(rule, self.count(panels, bands, names, on_progress))
 
 
 class DistanceEngine(Protocol):

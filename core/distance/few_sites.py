@@ -4,7 +4,7 @@ Two samples with calls at p and q of n sites share at least p + q - n sites. So 
 every pair shares at least (n + c) / 2 + (n + c) / 2 - n = c sites, and nothing needs to be counted: if c is half of the sites, calls at
 three quarters of the sites are enough. A sample with fewer than c calls shares c sites with no other sample. In the remaining pairs, both
 samples have c calls or more and p + q - n < c, so the smaller of p and q is below (n + c) / 2. It is therefore enough to count the sites
-that samples with between c and (n + c) / 2 calls share with every other sample. c is `FewSites.min_sites`.
+that samples with between c and (n + c) / 2 calls share with every other sample. c is `TooFewSitesTest.min_sites`.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from gpualign.core.distance.engine import Panel, PreparedCounter
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.pair_selection import COMPARED
 
-_SHARE = 8
+_SAMPLES_PER_COUNTED = 8
 """If more than one in this many samples must be counted against all samples, counting along with the distances is cheaper."""
 
 
 @dataclass(frozen=True)
-class FewSites:
+class TooFewSitesTest:
     """Decides which pairs share fewer than `min_sites` sites.
 
     called: number of sites at which each sample has a call, int64[samples]
     min_sites: minimum number of sites that a pair should share
-    rows: indices of the samples for which shared sites have been counted, ascending, int64[rows]
-    common: number of sites that these samples share with every sample, int32[rows][samples]
+    counted_samples: indices of the samples for which shared sites have been counted, ascending, int64[rows]
+    shared_sites: number of sites that these samples share with every sample, int32[rows][samples]
     """
 
     called: CountArray = field(repr=False)
     min_sites: int
-    rows: CountArray = field(repr=False)
-    common: CountMatrix = field(repr=False)
+    counted_samples: CountArray = field(repr=False)
+    shared_sites: CountMatrix = field(repr=False)
 
-    def of_pairs(self, queries: CountArray, targets: CountArray, compared: CountArray | None = None) -> npt.NDArray[np.bool_]:
+    def mask_for(self, queries: CountArray, targets: CountArray, compared: CountArray | None = None) -> npt.NDArray[np.bool_]:
         """Return a mask of the pairs with too few shared sites: bool[pairs].
 
         queries, targets: sample indices, int64[pairs]
@@ -51,27 +51,27 @@ class FewSites:
         if compared is not None:
             return compared < self.min_sites
         few: npt.NDArray[np.bool_] = np.minimum(self.called[queries], self.called[targets]) < self.min_sites
-        if len(self.rows):
+        if len(self.counted_samples):
             for some, others in ((queries, targets), (targets, queries)):
-                at = np.minimum(np.searchsorted(self.rows, some), len(self.rows) - 1)
-                known = np.flatnonzero(self.rows[at] == some)
-                few[known] |= self.common[at[known], others[known]] < self.min_sites
+                at = np.minimum(np.searchsorted(self.counted_samples, some), len(self.counted_samples) - 1)
+                known = np.flatnonzero(self.counted_samples[at] == some)
+                few[known] |= self.shared_sites[at[known], others[known]] < self.min_sites
         return few
 
-    def poorer(self, queries: CountArray, targets: CountArray) -> CountArray:
+    def samples_with_fewer_calls(self, queries: CountArray, targets: CountArray) -> CountArray:
         """Return the index of the sample with fewer calls in each pair: int64[pairs]."""
         return np.where(self.called[queries] <= self.called[targets], queries, targets)
 
 
-def few_sites_from_calls(called: CountArray, min_sites: int) -> FewSites:
-    """Return a `FewSites` for samples whose numbers of calls suffice to decide which pairs share too few sites."""
-    return FewSites(called, min_sites, np.empty(0, dtype=np.int64), np.empty((0, len(called)), dtype=np.int32))
+def too_few_sites_test_from_calls(called: CountArray, min_sites: int) -> TooFewSitesTest:
+    """Return a `TooFewSitesTest` for samples whose numbers of calls suffice to decide which pairs share too few sites."""
+    return TooFewSitesTest(called, min_sites, np.empty(0, dtype=np.int64), np.empty((0, len(called)), dtype=np.int32))
 
 
-def count_few_sites(
+def make_too_few_sites_test(
     called: CountArray, sites: int, min_sites: int, panels: Sequence[Panel], omitted: int, counter: PreparedCounter, memory: int
-) -> FewSites | None:
-    """Count shared sites and return a `FewSites` that answers for any pair of samples.
+) -> TooFewSitesTest | None:
+    """Count shared sites and return a `TooFewSitesTest` that answers for any pair of samples.
 
     Returns None if it is cheaper to count shared sites with the distances, or if the counts would take more than `memory` bytes.
 
@@ -82,9 +82,9 @@ def count_few_sites(
     counter: an engine that counts compared sites
     """
     rows = np.flatnonzero((called >= min_sites) & (2 * called < sites + min_sites))
-    if _SHARE * len(rows) > len(called) or 4 * len(rows) * len(called) > memory:
+    if _SAMPLES_PER_COUNTED * len(rows) > len(called) or 4 * len(rows) * len(called) > memory:
         return None
-    some = [one for panel in panels for one in _calls_of(panel)]
+    some = [one for panel in panels for one in _plane_of_calls(panel)]
     common = np.empty((len(rows), len(called)), dtype=np.int32)
     done = 0
     with closing(counter.count(some, SampleBands.of(_bands(rows, len(called))), (COMPARED,), lambda _: None)) as bands:
@@ -93,10 +93,10 @@ def count_few_sites(
             done += band.shape[0]
     everywhere = omitted + sum(weight * panel.sites for panel in panels for name, weight in panel.recipe.constants if name == COMPARED)
     common += np.int32(everywhere)
-    return FewSites(called, min_sites, rows, common)
+    return TooFewSitesTest(called, min_sites, rows, common)
 
 
-def _calls_of(panel: Panel) -> Iterator[Panel]:
+def _plane_of_calls(panel: Panel) -> Iterator[Panel]:
     """Yield the panel reduced to its plane of calls; nothing if the panel has no missing calls, or no calls at all."""
     for term in panel.recipe.terms:
         if term.count == COMPARED:

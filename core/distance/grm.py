@@ -41,12 +41,12 @@ def sum_type(name: str) -> np.dtype[Any]:
     return np.dtype(np.int64 if name == _SUMS else np.int32)
 
 
-def relating_term(panel: Panel) -> Term | None:
+def relationship_term(panel: Panel) -> Term | None:
     """Return a panel's term that adds to relationships, or None if there is none."""
     return next((term for term in panel.recipe.terms if term.operation is Operation.RELATE), None)
 
 
-def _count_of_sites(plane: Bits, founders: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def _count_founders(plane: Bits, founders: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Return the number of founders whose bit is set at each site: int64[64 * words]."""
     samples, words = plane.shape
     totals = np.zeros(WORD_BITS * words, dtype=np.int64)
@@ -61,8 +61,8 @@ def frequencies(panel: Panel, term: Term) -> Reals:
     """Return the frequency of the second allele among founders at each site, NaN without calls: float64[64 * words]."""
     one, two = term.left
     founders = np.ones(panel.bits.shape[1], dtype=np.bool_) if panel.founders is None else panel.founders
-    seconds = _count_of_sites(panel.bits[one], founders) + 2 * _count_of_sites(panel.bits[two], founders)
-    called = np.full(len(seconds), np.count_nonzero(founders)) if term.mask is None else _count_of_sites(panel.bits[term.mask], founders)
+    seconds = _count_founders(panel.bits[one], founders) + 2 * _count_founders(panel.bits[two], founders)
+    called = np.full(len(seconds), np.count_nonzero(founders)) if term.mask is None else _count_founders(panel.bits[term.mask], founders)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(seconds / (2 * called), dtype=np.float64)
 
@@ -83,7 +83,7 @@ class Relationship:
 
     @cached_property
     def _frequencies(self) -> dict[int, Reals]:
-        return {k: frequencies(panel, term) for k, panel in enumerate(self.panels) if (term := relating_term(panel)) is not None}
+        return {k: frequencies(panel, term) for k, panel in enumerate(self.panels) if (term := relationship_term(panel)) is not None}
 
     @cached_property
     def bits(self) -> int:
@@ -99,7 +99,7 @@ class Relationship:
         terms = terms_of(self._frequencies[number])
         return np.stack([np.rint(np.ldexp(terms[x][y], self.bits)).astype(np.int64) for x in range(3) for y in range(3)])
 
-    def in_floats(self, counts: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    def with_float_sums(self, counts: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
         """Return the count matrices, with sums of terms converted to float64. Modifies `counts` in place."""
         if _SUMS in counts:
             floats = counts[_SUMS].astype(np.float64)

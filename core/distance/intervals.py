@@ -15,7 +15,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.decompression import open_decompressed
 
-Places = npt.NDArray[np.int64]
+PositionArray = npt.NDArray[np.int64]
 
 OPEN_START = -1
 """Start of an interval given without a start: VCF's position 0, the telomere, lies before the first base."""
@@ -23,8 +23,8 @@ OPEN_START = -1
 OPEN_END = int(np.iinfo(np.int64).max)
 """Stop of an interval given without an end."""
 
-_BED = "BED has a line for each interval: chromosome, start, end; starts count from 0, the end is after the last position"
-_HEADERS = b"track", b"browser"
+_BED_DESCRIPTION = "BED has a line for each interval: chromosome, start, end; starts count from 0, the end is after the last position"
+_HEADER_WORDS = b"track", b"browser"
 _MAX_DIGITS = 18
 _REGION = re.compile(rf"(?P<name>.+?)(?::(?P<first>[0-9]{{1,{_MAX_DIGITS}}})(?P<dash>-(?P<last>[0-9]{{1,{_MAX_DIGITS}}})?)?)?")
 
@@ -38,17 +38,17 @@ class ChromosomeIntervals:
     numbers: interval numbers, which messages convert to names
     """
 
-    starts: Places = field(repr=False)
-    stops: Places = field(repr=False)
-    numbers: Places = field(repr=False)
+    starts: PositionArray = field(repr=False)
+    stops: PositionArray = field(repr=False)
+    numbers: PositionArray = field(repr=False)
 
-    def cover(self, places: Places) -> npt.NDArray[np.bool_]:
-        """Return a mask of the positions `places` that lie in an interval: bool[places]."""
+    def cover(self, positions: PositionArray) -> npt.NDArray[np.bool_]:
+        """Return a mask of the positions `positions` that lie in an interval: bool[places]."""
         order = np.argsort(self.starts, kind="stable")
         # Of the intervals that start at a place or before it, one covers the place if the one that reaches farthest does.
         farthest = np.maximum.accumulate(self.stops[order])
-        last = np.searchsorted(self.starts[order], places, side="right") - 1
-        covered: npt.NDArray[np.bool_] = (last >= 0) & (places < farthest[np.maximum(last, 0)])
+        last = np.searchsorted(self.starts[order], positions, side="right") - 1
+        covered: npt.NDArray[np.bool_] = (last >= 0) & (positions < farthest[np.maximum(last, 0)])
         return covered
 
 
@@ -72,7 +72,7 @@ class GenomicIntervals:
         return self.name(int(self.by_chromosome[chromosome].numbers[0]))
 
 
-class _Rows:
+class _IntervalCollector:
     """Collects intervals in input order, as rows of numbers."""
 
     def __init__(self) -> None:
@@ -94,20 +94,20 @@ def read_bed(stream: BinaryIO, source: str) -> GenomicIntervals:
     first, stream = open_decompressed(stream, source)
     if b"\0" in first:
         kind = "a PLINK fileset of genotypes" if first.startswith(b"\x6c\x1b") else "a binary file"
-        raise InputError(f"{source}: {kind}, not BED text. {_BED}")
+        raise InputError(f"{source}: {kind}, not BED text. {_BED_DESCRIPTION}")
 
-    rows = _Rows()
+    rows = _IntervalCollector()
     for number, line in enumerate(stream, 1):
         text = line.strip()
-        if not text or text.startswith(b"#") or text.split(None, 1)[0] in _HEADERS:
+        if not text or text.startswith(b"#") or text.split(None, 1)[0] in _HEADER_WORDS:
             continue
         # Names may have blanks where columns are separated by tabs.
         cells = text.split(b"\t", 3) if b"\t" in text else text.split(None, 3)
         if len(cells) < 3:
-            raise InputError(f"{source}: line {number}: expected at least 3 columns, found {len(cells)}. {_BED}")
+            raise InputError(f"{source}: line {number}: expected at least 3 columns, found {len(cells)}. {_BED_DESCRIPTION}")
         start, stop = (_position(cells[column], column, number, source) for column in (1, 2))
         if start > stop:
-            raise InputError(f"{source}: line {number}, columns 2 and 3: the start {start:,} is after the end {stop:,}. {_BED}")
+            raise InputError(f"{source}: line {number}, columns 2 and 3: the start {start:,} is after the end {stop:,}. {_BED_DESCRIPTION}")
         rows.add(_text(cells[0].strip()), start, stop, number)
     return rows.intervals(source, lambda number: f"{source}: line {number}", listed=True)
 
@@ -115,7 +115,7 @@ def read_bed(stream: BinaryIO, source: str) -> GenomicIntervals:
 def _position(cell: bytes, column: int, line: int, source: str) -> int:
     digits = cell.strip()
     if not digits.isdigit() or len(digits) > _MAX_DIGITS:
-        raise InputError(f"{source}: line {line}, column {column + 1}: expected a position, found {_text(digits)!r}. {_BED}")
+        raise InputError(f"{source}: line {line}, column {column + 1}: expected a position, found {_text(digits)!r}. {_BED_DESCRIPTION}")
     return int(digits)
 
 
@@ -128,7 +128,7 @@ def parse_regions(text: str) -> GenomicIntervals:
     option = parameter("regions")
     items = [item.strip() for item in text.split(",")]
 
-    rows = _Rows()
+    rows = _IntervalCollector()
     for number, item in enumerate(items):
         match = _REGION.fullmatch(item)
         if not match or (match["first"] is None and ":" in item):

@@ -58,21 +58,21 @@ class Counts:
         both = self.raw["compared"]
         return both if self.called is None else np.full_like(both, self.sites)
 
-    def _with_missing(self, known: CountArray, each: int) -> CountArray:
-        """Add `each` for every site at which only one sample in a pair has a call, if the rule counts such calls as different."""
+    def _add_missing_sites(self, count: CountArray, increment: int) -> CountArray:
+        """Add `increment` for every site at which only one sample in a pair has a call, if the rule counts such calls as different."""
         if self.called is None:
-            return known
+            return count
         queries, targets = self.called
-        return (known + each * (queries + targets - 2 * self.raw["compared"].astype(np.int64))).astype(np.int32)
+        return (count + increment * (queries + targets - 2 * self.raw["compared"].astype(np.int64))).astype(np.int32)
 
     @property
     def differences(self) -> CountArray:
         known = self.raw["differences"] if "differences" in self.raw else self.raw["compared"] - self.raw["matches"]
-        return self._with_missing(known, 1)
+        return self._add_missing_sites(known, 1)
 
     @property
     def alleles(self) -> CountArray:
-        return self._with_missing(self.raw["alleles"] >> 1, 2)  # counted in halves
+        return self._add_missing_sites(self.raw["alleles"] >> 1, 2)  # counted in halves
 
 
 def _hamming(counts: Counts) -> Values:
@@ -93,7 +93,7 @@ def _ibs(counts: Counts) -> Values:
 
 def _jc69(counts: Counts) -> Values:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return _defined(-0.75 * _log(1 - 4 / 3 * _fraction(counts)))
+        return _replace_undefined(-0.75 * _log(1 - 4 / 3 * _fraction(counts)))
 
 
 def _tn93(counts: Counts) -> Values:
@@ -105,15 +105,15 @@ def _tn93(counts: Counts) -> Values:
         purines, pyrimidines = raw["ag"] / n, raw["ct"] / n
         transversions = (raw["compared"] - raw["matches"] - raw["ag"] - raw["ct"]) / n
         # A kind of substitution whose bases do not occur adds nothing; 0 / 0 would make it undefined.
-        of_purines = _term(2 * a * g / r, purines, transversions / (2 * r))
-        of_pyrimidines = _term(2 * t * c / y, pyrimidines, transversions / (2 * y))
+        of_purines = _tn93_term(2 * a * g / r, purines, transversions / (2 * r))
+        of_pyrimidines = _tn93_term(2 * t * c / y, pyrimidines, transversions / (2 * y))
         weight = 2 * (r * y - np.where(r > 0, a * g * y / r, 0) - np.where(y > 0, t * c * r / y, 0))
         between = np.where((weight > 0) | (transversions > 0), -weight * _log(1 - transversions / (2 * r * y)), 0)
         distance = of_purines + of_pyrimidines + between
-        return _defined(np.where(raw["matches"] == raw["compared"], np.where(n > 0, 0.0, np.nan), distance))
+        return _replace_undefined(np.where(raw["matches"] == raw["compared"], np.where(n > 0, 0.0, np.nan), distance))
 
 
-def _term(k: Values, changed: Values, crossed: Values) -> Values:
+def _tn93_term(k: Values, changed: Values, crossed: Values) -> Values:
     return np.where(k > 0, -k * _log(1 - np.where(k > 0, changed / k, 0) - crossed), 0.0)
 
 
@@ -125,7 +125,7 @@ def _king(counts: Counts) -> Values:
     for het in hets:
         squares += het
         squares -= counts.raw["both_het"]
-    return _defined(0.5 - _ratio(squares, 4 * np.minimum(*hets).astype(np.int64)))
+    return _replace_undefined(0.5 - _ratio(squares, 4 * np.minimum(*hets).astype(np.int64)))
 
 
 def _grm(counts: Counts) -> Values:
@@ -168,7 +168,7 @@ def _ratio(numerator: CountArray, denominator: CountArray) -> Values:
         return np.asarray(numerator / denominator, dtype=np.float64)  # 0 / 0 is NaN
 
 
-def _defined(values: Values) -> Values:
+def _replace_undefined(values: Values) -> Values:
     """Return the values with -0 replaced by 0, and infinite distances (all differing bases are of one kind) by NaN."""
     return np.where(np.isfinite(values), values + 0.0, np.nan)
 
@@ -185,10 +185,11 @@ class Metric:
     is_integer: whether values are whole numbers
     limit: maps a distance to an upper bound for pairs within that distance: the number of differing calls (alleles) if the distance
         counts them, otherwise their fraction of the compared calls (alleles)
-    refused: rules for missing calls under which the metric is not defined, each with the reason
-    value: name of the values in columns and arrays
-    largest: maximum possible value
-    undefined: human-readable condition under which the formula has no value for a pair with enough compared sites; None: it always has one
+    refused_rules: rules for missing calls under which the metric is not defined, each with the reason
+    value_name: name of the values in columns and arrays
+    max_value: maximum possible value
+    undefined_reason: human-readable condition under which the formula has no value for a pair with enough compared sites; None: it always
+        has one
     """
 
     name: str
@@ -198,15 +199,15 @@ class Metric:
     needs_compared: bool
     is_integer: bool
     limit: Callable[[float], float] = _identity_limit
-    refused: Mapping[MissingRule, str] = field(default_factory=dict)
-    value: str = "distance"
-    largest: float = math.inf
-    undefined: str | None = None
+    refused_rules: Mapping[MissingRule, str] = field(default_factory=dict)
+    value_name: str = "distance"
+    max_value: float = math.inf
+    undefined_reason: str | None = None
 
     @property
     def similarity(self) -> bool:
         """True if this is a similarity (larger for nearer samples) rather than a distance."""
-        return self.value != "distance"
+        return self.value_name != "distance"
 
     @property
     def per_site(self) -> bool:
@@ -227,8 +228,8 @@ class Metric:
 
     def check_rule(self, missing: MissingRule) -> None:
         """Raise `InputError` if the metric is not defined under this rule."""
-        if missing in self.refused:
-            raise InputError(f"{self.name} {self.refused[missing]}; it cannot be combined with {parameter('missing', missing.value)}")
+        if missing in self.refused_rules:
+            raise InputError(f"{self.name} {self.refused_rules[missing]}; it cannot be combined with {parameter('missing', missing.value)}")
 
     def check_kind(self, kind: Kind) -> None:
         """Raise `InputError` if the metric is not defined for this kind of calls."""
@@ -237,25 +238,47 @@ class Metric:
             raise InputError(f"{parameter('metric', self.name)} is for {kinds}; these are {kind.value}")
 
 
-_ALL = frozenset(Kind)
-_OF_GENOTYPES = frozenset({Kind.GENOTYPE})
-_OF_NUCLEOTIDES = frozenset({Kind.NUCLEOTIDE})
-_BASES_OF_BOTH = {MissingRule.AS_DIFFERENCE: "needs the bases of both samples"}
-_GENOTYPES_OF_BOTH = {MissingRule.AS_DIFFERENCE: "needs the genotypes of both samples"}
-_SATURATED = "are saturated"
-_NO_HETS = "have a sample that is heterozygous at no compared site"
+_ALL_KINDS = frozenset(Kind)
+_GENOTYPE_KINDS = frozenset({Kind.GENOTYPE})
+_NUCLEOTIDE_KINDS = frozenset({Kind.NUCLEOTIDE})
+_NEEDS_BASES = {MissingRule.AS_DIFFERENCE: "needs the bases of both samples"}
+_NEEDS_GENOTYPES = {MissingRule.AS_DIFFERENCE: "needs the genotypes of both samples"}
+_SATURATED_REASON = "are saturated"
+_NO_HETS_REASON = "have a sample that is heterozygous at no compared site"
 
 METRICS = {
     metric.name: metric
     for metric in (
-        Metric("hamming", _hamming, Measure.DIFFERENCES, _ALL, needs_compared=False, is_integer=True),
-        Metric("fraction", _fraction, Measure.DIFFERENCES, _ALL, needs_compared=True, is_integer=False, largest=1),
-        Metric("ibs", _ibs, Measure.ALLELES, _OF_GENOTYPES, needs_compared=True, is_integer=False, largest=1),
-        Metric("allele", _allele, Measure.ALLELES, _OF_GENOTYPES, needs_compared=False, is_integer=True),
-        Metric("jc69", _jc69, Measure.DIFFERENCES, _OF_NUCLEOTIDES, True, False, _jc69_limit, undefined=_SATURATED),
-        Metric("tn93", _tn93, Measure.SUBSTITUTIONS, _OF_NUCLEOTIDES, True, False, _tn93_limit, _BASES_OF_BOTH, undefined=_SATURATED),
-        Metric("king", _king, Measure.KINSHIP, _OF_GENOTYPES, False, False, _identity_limit, _GENOTYPES_OF_BOTH, "kinship", 0.5, _NO_HETS),
-        Metric("grm", _grm, Measure.RELATIONSHIP, _OF_GENOTYPES, True, False, refused=_GENOTYPES_OF_BOTH, value="relationship"),
+        Metric("hamming", _hamming, Measure.DIFFERENCES, _ALL_KINDS, needs_compared=False, is_integer=True),
+        Metric("fraction", _fraction, Measure.DIFFERENCES, _ALL_KINDS, needs_compared=True, is_integer=False, max_value=1),
+        Metric("ibs", _ibs, Measure.ALLELES, _GENOTYPE_KINDS, needs_compared=True, is_integer=False, max_value=1),
+        Metric("allele", _allele, Measure.ALLELES, _GENOTYPE_KINDS, needs_compared=False, is_integer=True),
+        Metric("jc69", _jc69, Measure.DIFFERENCES, _NUCLEOTIDE_KINDS, True, False, _jc69_limit, undefined_reason=_SATURATED_REASON),
+        Metric(
+            "tn93",
+            _tn93,
+            Measure.SUBSTITUTIONS,
+            _NUCLEOTIDE_KINDS,
+            True,
+            False,
+            _tn93_limit,
+            _NEEDS_BASES,
+            undefined_reason=_SATURATED_REASON,
+        ),
+        Metric(
+            "king",
+            _king,
+            Measure.KINSHIP,
+            _GENOTYPE_KINDS,
+            False,
+            False,
+            _identity_limit,
+            _NEEDS_GENOTYPES,
+            "kinship",
+            0.5,
+            _NO_HETS_REASON,
+        ),
+        Metric("grm", _grm, Measure.RELATIONSHIP, _GENOTYPE_KINDS, True, False, refused_rules=_NEEDS_GENOTYPES, value_name="relationship"),
     )
 }
 

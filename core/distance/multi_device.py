@@ -83,7 +83,7 @@ class MultiDeviceDistanceEngine:
         counters = [engine.prepare(request, share) for engine in self._engines]
         products_only = any(counter.products_only for counter in counters)
         first = counters[0]
-        band_bytes = first.band_bytes if request.near else min(counter.band_bytes for counter in counters)
+        band_bytes = first.band_bytes if request.selected_only else min(counter.band_bytes for counter in counters)
         # Whole chunks of a GPU's kernels are also whole vectors of a CPU's.
         words = max(counters, key=lambda counter: counter.words(1)).words
         run = _Run(counters, share, self._note)
@@ -96,7 +96,7 @@ class MultiDeviceDistanceEngine:
             " and ".join(dict.fromkeys(counter.kernel for counter in counters)),
             _describe([counter.hardware for counter in counters]),
             run.count,
-            run.pick if request.near else None,
+            run.pick if request.selected_only else None,
             sum(counter.rate for counter in counters),
         )
 
@@ -291,7 +291,7 @@ class _OrderedOutput:
             yield self._without_repeated(item) if isinstance(item, SelectedPairs) else item
 
     def _without_repeated(self, chosen: SelectedPairs) -> SelectedPairs:
-        delivered = np.array([len(chosen), chosen.lacking, chosen.undefined])
+        delivered = np.array([len(chosen), chosen.lacking_count, chosen.undefined_count])
         known = np.minimum(self._repeated, delivered)
         self._repeated = self._repeated - known
         self._handed_on = self._handed_on + delivered - known

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 COMPARED = "compared"
 
 _STEP_PAIRS = 1 << 22
-_CHOSEN_PAIRS = 1 << 18
+_STEP_CHOSEN_PAIRS = 1 << 18
 """Number of pairs processed at a time if a rule chooses every pair."""
 
 
@@ -60,17 +60,17 @@ class SelectedPairs:
 
     queries, targets: panel rows, int64[pairs]
     counts: counts for each pair, by name, int32[pairs]
-    lacking: pairs in this piece with fewer compared sites than the rule's minimum
-    undefined: additional pairs with a count below its floor in the rule, excluding pairs with samples that are FAR
-    rows: after these pairs, all pairs of the rows before this row have been delivered; 0: unknown
+    lacking_count: pairs in this piece with fewer compared sites than the rule's minimum
+    undefined_count: additional pairs with a count below its floor in the rule, excluding pairs with samples that are FAR
+    complete_rows: after these pairs, all pairs of the rows before this row have been delivered; 0: unknown
     """
 
     queries: npt.NDArray[np.int64] = field(repr=False)
     targets: npt.NDArray[np.int64] = field(repr=False)
     counts: dict[str, npt.NDArray[np.int32]] = field(repr=False)
-    lacking: int
-    undefined: int = 0
-    rows: int = 0
+    lacking_count: int
+    undefined_count: int = 0
+    complete_rows: int = 0
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -82,7 +82,7 @@ class SelectedPairs:
         queries, targets = (np.concatenate([empty, *arrays]) for arrays in ([p.queries for p in pieces], [p.targets for p in pieces]))
         order = np.argsort(queries * (targets.max(initial=0) + 1) + targets, kind="stable")
         counts = {name: np.concatenate([empty.astype(np.int32), *(piece.counts[name] for piece in pieces)])[order] for name in names}
-        lacking, undefined = sum(piece.lacking for piece in pieces), sum(piece.undefined for piece in pieces)
+        lacking, undefined = sum(piece.lacking_count for piece in pieces), sum(piece.undefined_count for piece in pieces)
         return cls(queries[order], targets[order], counts, lacking, undefined, rows)
 
 
@@ -93,7 +93,7 @@ def choose(rule: PairSelectionRule, band: SampleBand, counts: Mapping[str, Count
     with their own method are compared with this function.
     """
     rows, columns = band.shape
-    step = max(1, (_STEP_PAIRS if rule.weights else _CHOSEN_PAIRS) // max(1, columns))
+    step = max(1, (_STEP_PAIRS if rule.weights else _STEP_CHOSEN_PAIRS) // max(1, columns))
     for first in range(0, rows, step):
         some = slice(first, min(rows, first + step))
         queries = np.arange(band.start + some.start, band.start + some.stop)
@@ -120,7 +120,7 @@ def count_undefined(
     upper_triangle: bool,
     counts: Mapping[str, CountMatrix],
 ) -> int:
-    """Return `SelectedPairs.undefined` for these panel rows, given the count matrices, [queries][targets].
+    """Return `SelectedPairs.undefined_count` for these panel rows, given the count matrices, [queries][targets].
 
     upper_triangle: count only pairs of a query with later targets
     """
@@ -138,7 +138,7 @@ def count_undefined(
     return int(np.count_nonzero(below))
 
 
-def choose_of_bands(rule: PairSelectionRule, counted: CountedBands) -> Generator[SelectedPairs, None, None]:
+def choose_in_bands(rule: PairSelectionRule, counted: CountedBands) -> Generator[SelectedPairs, None, None]:
     """Apply `choose` to each band. Closing the generator closes `counted`."""
     with closing(counted):
         for band, counts in counted:

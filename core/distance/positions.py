@@ -13,7 +13,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.intervals import OPEN_END, OPEN_START, GenomicIntervals
 
-_MAX_NAMED = 5
+_MAX_NAMES_IN_MESSAGE = 5
 
 
 class Positions(Protocol):
@@ -25,7 +25,7 @@ class Positions(Protocol):
         Raises `InputError` for intervals that cannot belong to this input.
         """
 
-    def absent(self, intervals: GenomicIntervals) -> list[str]:
+    def absent_chromosomes(self, intervals: GenomicIntervals) -> list[str]:
         """Return the chromosomes of the intervals on which the input has no site."""
 
 
@@ -34,11 +34,11 @@ class Columns:
     """Alignment columns, 1-based. Columns have no chromosome, so intervals may use any chromosome name.
 
     source: name of the input
-    count: number of columns
+    column_count: number of columns
     """
 
     source: str
-    count: int
+    column_count: int
 
     def covered(self, intervals: GenomicIntervals) -> npt.NDArray[np.bool_]:
         if len(names := list(intervals.by_chromosome)) > 1:
@@ -54,20 +54,20 @@ class Columns:
                 )
             if (before := np.flatnonzero(ranges.starts < 0)).size:
                 raise InputError(f"{intervals.name(int(ranges.numbers[before[0]]))}: columns of an alignment count from 1")
-            beyond = (ranges.starts >= self.count) & (ranges.stops > ranges.starts)
-            beyond |= (ranges.stops > self.count) & (ranges.stops != OPEN_END)
+            beyond = (ranges.starts >= self.column_count) & (ranges.stops > ranges.starts)
+            beyond |= (ranges.stops > self.column_count) & (ranges.stops != OPEN_END)
             if beyond.any():
                 first = int(np.flatnonzero(beyond)[0])
                 start, stop = int(ranges.starts[first]), int(ranges.stops[first])
                 reaches = f"begins at {start + 1:,}" if stop == OPEN_END else f"reaches to {stop:,}"
                 raise InputError(
-                    f"{intervals.name(int(ranges.numbers[first]))}: the interval {reaches}, {self.source} has {self.count:,} columns;"
-                    " positions are those of columns: an alignment of only variable sites has lost the genome's"
+                    f"{intervals.name(int(ranges.numbers[first]))}: the interval {reaches}, {self.source} has {self.column_count:,}"
+                    " columns; positions are those of columns: an alignment of only variable sites has lost the genome's"
                 )
-            return ranges.cover(np.arange(self.count, dtype=np.int64))
-        return np.zeros(self.count, dtype=bool)
+            return ranges.cover(np.arange(self.column_count, dtype=np.int64))
+        return np.zeros(self.column_count, dtype=bool)
 
-    def absent(self, intervals: GenomicIntervals) -> list[str]:
+    def absent_chromosomes(self, intervals: GenomicIntervals) -> list[str]:
         return []
 
 
@@ -94,9 +94,9 @@ class Variants:
         return cls(source, list(known), numbers, np.fromiter((site[1] for site in sites), np.int64, len(sites)))
 
     def covered(self, intervals: GenomicIntervals) -> npt.NDArray[np.bool_]:
-        absent = self.absent(intervals)
+        absent = self.absent_chromosomes(intervals)
         if absent and (not intervals.listed or len(absent) == len(intervals.by_chromosome)):
-            shown = [repr(name) for name in self.chromosomes[:_MAX_NAMED]]
+            shown = [repr(name) for name in self.chromosomes[:_MAX_NAMES_IN_MESSAGE]]
             more = len(self.chromosomes) - len(shown)
             raise InputError(
                 f"{intervals.first_name(absent[0])}: no site of {self.source} is on {absent[0]!r}; its chromosomes are {', '.join(shown)}"
@@ -111,6 +111,6 @@ class Variants:
                 covered[some] = ranges.cover(self.positions[some] - 1)
         return covered
 
-    def absent(self, intervals: GenomicIntervals) -> list[str]:
+    def absent_chromosomes(self, intervals: GenomicIntervals) -> list[str]:
         known = set(self.chromosomes)
         return [name for name in intervals.by_chromosome if name not in known]

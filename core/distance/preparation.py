@@ -18,9 +18,9 @@ from gpualign.core.distance.band_plan import DistancePlan, plan_bands
 from gpualign.core.distance.bit_planes import pack_panels
 from gpualign.core.distance.call_coverage import Coverage, min_site_count
 from gpualign.core.distance.calls import Kind, Samples, count_pairs
-from gpualign.core.distance.count_recipe import CountRequest, Need, agreeing_site, count_bytes, restrict_counts
+from gpualign.core.distance.count_recipe import CountRequest, Need, count_bytes, counts_of_agreeing_site, restrict_counts
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter
-from gpualign.core.distance.few_sites import FewSites, count_few_sites, few_sites_from_calls
+from gpualign.core.distance.few_sites import TooFewSitesTest, make_too_few_sites_test, too_few_sites_test_from_calls
 from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import CountArray, Metric, MissingRule, Values
 from gpualign.core.distance.pair_selection import PairSelectionRule
@@ -112,7 +112,7 @@ class PreparedDistances:
     called: CountArray
     coverage: Coverage
     dtype: NumberType
-    few: FewSites | None = None
+    few: TooFewSitesTest | None = None
 
     @property
     def panel_sites(self) -> int:
@@ -130,7 +130,7 @@ class PreparedDistances:
             for name, weight in panel.recipe.constants:
                 added[name] += weight * panel.sites
         for code, sites in self.omitted.sites_by_code.items():
-            for name, weight in agreeing_site(self.task.metric.measure, code).items():
+            for name, weight in counts_of_agreeing_site(self.task.metric.measure, code).items():
                 if name in added:
                     added[name] += weight * sites
         return added
@@ -168,7 +168,7 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     if source.sites >= _MAX_SITES:
         raise InputError(f"{source.sites:,} sites; up to {_MAX_SITES - 1:,} are counted in one run")
     store, omitted, sites = PanelStore(budget.planes, scratch), Omitted(), 0
-    asked = replace(task.request, numbered=source.kind is Kind.ALLELE)
+    asked = replace(task.request, many_alleles=source.kind is Kind.ALLELE)
     samples, called, request = task.samples_of(source), source.called, asked
     # Counting compared sites costs planes and a product of them, so it is done only if the numbers of calls do not decide which pairs have
     # too few. If these are known only after all panels are made, the panels are made ready for it.
@@ -193,9 +193,9 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     few, decided = None, coverage.decides  # decided: by the numbers of calls, or by a count of a few samples
     min_shared = task.min_shared_fraction
     if min_shared is not None and not (doubts := _coverage(samples, task, called, counted, min_shared)).suffices:
-        few = few_sites_from_calls(called, doubts.min_sites)
+        few = too_few_sites_test_from_calls(called, doubts.min_sites)
         if decided and not doubts.decides and not asked.compared:
-            counted_few = count_few_sites(called, counted, doubts.min_sites, panels, omitted.sites, counter, budget.panel)
+            counted_few = make_too_few_sites_test(called, counted, doubts.min_sites, panels, omitted.sites, counter, budget.panel)
             few, decided = (few, False) if counted_few is None else (counted_few, True)
     if decided and request != asked:
         counter = replace(counter, request=asked)
@@ -220,5 +220,5 @@ def _coverage(samples: Samples, task: DistanceTask, called: CountArray, sites: i
 
 def _plan(samples: Samples, counter: PreparedCounter, dtype: NumberType) -> DistancePlan:
     # In addition to its counts a band holds its distances and the values they are computed from; few, if only near pairs are selected.
-    pair_bytes = sum(count_bytes(name) for name in counter.names) + (0 if counter.request.near else 3 * dtype.itemsize)
+    pair_bytes = sum(count_bytes(name) for name in counter.names) + (0 if counter.request.selected_only else 3 * dtype.itemsize)
     return plan_bands(len(samples.queries), len(samples.targets), samples.upper_triangle, counter.band_bytes, pair_bytes)

@@ -70,7 +70,7 @@ def measure(
     left_out = None if prepared.task.min_shared_fraction is None else np.zeros(prepared.samples.total, dtype=np.int64)
     near_by_value, coverage = prepared.task.near, prepared.coverage
     # For near pairs, the number that lack sites may be known for all queries in advance; then none is counted later.
-    known = coverage.lacking_pairs if near_by_value and coverage.decides and not coverage.suffices else 0
+    known = coverage.lacking_count if near_by_value and coverage.decides and not coverage.suffices else 0
 
     def bands() -> Iterator[BandDistances | NearDistances]:
         nonlocal lacking, undefined, chosen_pairs
@@ -140,12 +140,12 @@ def _band_distances(prepared: PreparedDistances, band: SampleBand, raw: dict[str
 
     if not coverage.suffices:
         if coverage.decides:
-            lacking = coverage.lacking(slice(place.start, place.stop), slice(place.first_target, place.target_stop))
+            lacking = coverage.lacking_mask(slice(place.start, place.stop), slice(place.first_target, place.target_stop))
         else:
             lacking = counts.compared < coverage.min_sites
         values[lacking] = np.nan
         without = count(lacking)
-    undefined = count(np.isnan(values)) - without if task.metric.undefined is not None else 0
+    undefined = count(np.isnan(values)) - without if task.metric.undefined_reason is not None else 0
     compared = counts.compared.astype(np.int32, copy=False) if task.compared else None
     return BandDistances(place, values, compared, without, undefined)
 
@@ -162,12 +162,14 @@ def _near_distances(prepared: PreparedDistances, chosen: SelectedPairs, left_out
     near = task.within_threshold(values)
     if prepared.few is not None and left_out is not None:
         compared = counts.compared if prepared.counter.request.compared else None
-        doubted = np.flatnonzero(near & prepared.few.of_pairs(chosen.queries, chosen.targets, compared))
-        np.add.at(left_out, prepared.few.poorer(chosen.queries[doubted], chosen.targets[doubted]), 1)
+        doubted = np.flatnonzero(near & prepared.few.mask_for(chosen.queries, chosen.targets, compared))
+        np.add.at(left_out, prepared.few.samples_with_fewer_calls(chosen.queries[doubted], chosen.targets[doubted]), 1)
         near[doubted] = False
     shown = counts.compared.astype(np.int32, copy=False)[near] if task.compared else None
     targets = chosen.targets[near] - prepared.samples.first_target
-    return NearDistances(chosen.queries[near], targets, values[near], shown, chosen.rows, chosen.lacking, chosen.undefined)
+    return NearDistances(
+        chosen.queries[near], targets, values[near], shown, chosen.complete_rows, chosen.lacking_count, chosen.undefined_count
+    )
 
 
 def estimate_seconds(prepared: PreparedDistances) -> float:

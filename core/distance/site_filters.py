@@ -78,7 +78,7 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
         passing = np.ones(read, dtype=bool)
         for name, intervals in by_place:
             covered = positions.covered(intervals)
-            if names := positions.absent(intervals):
+            if names := positions.absent_chromosomes(intervals):
                 absent[intervals.source] = names
             out[name] = int(np.count_nonzero(passing & (covered if name == "mask" else ~covered)))
             passing &= ~covered if name == "mask" else covered
@@ -94,22 +94,22 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
         counts = source.count(filters.maf is not None, panel_bytes, workers)
         passing = np.ones(source.sites, dtype=bool)
         for name, share in shares:
-            passes = counts.called >= _smallest(share, source.samples.total) if name == "core" else _frequent(counts, share)
+            passes = counts.called >= _min_count(share, source.samples.total) if name == "core" else _frequent_sites(counts, share)
             out[name] = int(np.count_nonzero(passing & ~passes))
             passing &= passes
         source = source.select_sites(passing)
     return source, FilterResult(read, out, absent)
 
 
-def _smallest(share: Fraction, whole: int) -> int:
+def _min_count(share: Fraction, whole: int) -> int:
     """Return the smallest integer that is at least this fraction of `whole`; at least 1, unless `share` is 0."""
     return max(math.ceil(share * whole), 1 if share else 0)
 
 
-def _frequent(counts: SiteCounts, share: Fraction) -> npt.NDArray[np.bool_]:
+def _frequent_sites(counts: SiteCounts, share: Fraction) -> npt.NDArray[np.bool_]:
     """Return a mask of the sites whose second most common allele has at least this frequency: bool[sites]."""
     assert counts.minor is not None
     wholes, places = np.unique(counts.alleles, return_inverse=True)
-    smallest = np.array([_smallest(share, whole) for whole in wholes.tolist()], dtype=np.int64)
+    smallest = np.array([_min_count(share, whole) for whole in wholes.tolist()], dtype=np.int64)
     frequent: npt.NDArray[np.bool_] = counts.minor >= smallest[places]
     return frequent

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from gpualign.core.distance.bands import CountedBands, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, Measure, Operation
 from gpualign.core.distance.engine import WORD_BITS, Panel, PreparedCounter, SelectedPieces
-from gpualign.core.distance.grm import Relationship, Terms, relating_term, sum_type
-from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_of_bands, record_bytes
+from gpualign.core.distance.grm import Relationship, Terms, relationship_term, sum_type
+from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, choose_in_bands, record_bytes
 from gpualign.cpu.distance import _distance
 from gpualign.cpu.distance.tiles import TileChooser, count_term, high_tiles, near_tiles, relate_term, wide_tiles
 from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpus
@@ -47,7 +47,7 @@ class CpuDistanceEngine:
         kernel = "bit planes, vector popcount" if self.instruction_set == "avx512popcnt" else "bit planes, carry-save adders"
         hardware = describe_cpu(self.instruction_set, self.threads)
         rate = _RATE * self.threads
-        if not request.near or request.measure is Measure.RELATIONSHIP:
+        if not request.selected_only or request.measure is Measure.RELATIONSHIP:
             return PreparedCounter(request, False, _padded_words, memory, self.threads, kernel, hardware, self._count, rate=rate)
         pairs_memory = memory // 2  # for chosen pairs; the other half is for matrices of counts, if these are made
 
@@ -55,7 +55,7 @@ class CpuDistanceEngine:
             panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
         ) -> SelectedPieces:
             if not all(panel.in_memory for panel in panels):  # panels on disk are read once per band, not once per tile
-                yield from choose_of_bands(rule, self._count(panels, bands, names, on_progress))
+                yield from choose_in_bands(rule, self._count(panels, bands, names, on_progress))
                 return
             chooser = TileChooser(self.instruction_set, panels, names, rule)
             with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
@@ -72,7 +72,7 @@ class CpuDistanceEngine:
             for band in bands:
                 counts: dict[str, npt.NDArray[Any]] = {name: np.zeros(band.shape, dtype=sum_type(name)) for name in names}
                 for number, panel in enumerate(panels):
-                    relates = relating_term(panel) is not None
+                    relates = relationship_term(panel) is not None
                     terms = relationship.terms(number) if relates else None
                     tiles = high_tiles(band) if relates else wide_tiles(band, panel.sites)
                     # Each tile, with all of its terms, belongs to one thread: no other writes there.
@@ -83,7 +83,7 @@ class CpuDistanceEngine:
                     finally:
                         for remaining in work:
                             remaining.cancel()
-                yield band, relationship.in_floats(counts)
+                yield band, relationship.with_float_sums(counts)
 
     def _count_tile(
         self, panel: Panel, band: SampleBand, tile: SampleBand, counts: dict[str, npt.NDArray[Any]], terms: Terms | None

@@ -278,10 +278,10 @@ class CudaDistanceEngine:
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         device_bytes = self._device.total_memory // 4
         hardware, facts = f"cuda ({self._device.name})", self._device.hardware
-        kernel, products_only = (DIFFER, False) if request.numbered else (self._kernel, True)
+        kernel, products_only = (DIFFER, False) if request.many_alleles else (self._kernel, True)
         rate = kernel.rate * facts.multiprocessors * facts.clock
         labels = self._threads, kernel.title, hardware
-        if not request.near:
+        if not request.selected_only:
             return PreparedCounter(request, products_only, padded_words, min(memory, device_bytes), *labels, self._count, rate=rate)
 
         def pick(

@@ -91,7 +91,7 @@ class PayneEngine(SingleDeviceEngine):
         self._kernel = Kernel("payne.cu", f"payne_{method}", (("THREADS", str(block)),))
 
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
-        if request.numbered:
+        if request.many_alleles:
             raise InputError(
                 f"the kernels of Payne 2010 compare genotypes and letters, not alleles of loci; leave out {parameter('kernel')}"
             )

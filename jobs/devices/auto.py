@@ -11,30 +11,30 @@ from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import Capabilities, Timed, TimedEngine
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.jobs.devices.cuda_prestart import CUDA_START
+from gpualign.jobs.devices.cuda_prestart import CUDA_START_SECONDS
 from gpualign.jobs.reporter import Reporter
 
 _CUDA_CELLS, _CUDA_EDIT_CELLS = 4e12, 2e13
 """Cells per second on a data-centre GPU, for most tasks and for edit distances. A CPU is far slower on jobs large enough for this to
 matter."""
-_CUDA_SCREENED = 8e10
+_CUDA_SCREENED_PAIRS_PER_SECOND = 8e10
 """Pairs per second screened for near pairs."""
 
-_RECORDS = 0.05
+_RECORD_CONVERSION_SECONDS = 0.05
 """Extra seconds before screening starts, to convert records to bits and copy them to the GPU."""
 
-_LATE = 0.1
+_LATE_START_SECONDS = 0.1
 """Extra start-up seconds if CUDA was not prestarted; also what an unused prestart costs a CPU run."""
 
 # Comparisons of two calls per second: by a core with AVX2, and by a GPU with copies and all else.
 _CPU_COMPARED, _CUDA_COMPARED = 1.5e11, 2e14
-_PLANES = 0.1
+_PLANE_CONVERSION_SECONDS = 0.1
 """Extra seconds before the products start, to convert calls to bit planes and copy them to the GPU."""
 
 
 def cuda_is_faster(comparisons: float, threads: int) -> bool:
     """True if CUDA is expected to compute distances faster than the CPU. threads: number of CPU threads."""
-    return comparisons / (threads * _CPU_COMPARED) > CUDA_START + _PLANES + comparisons / _CUDA_COMPARED
+    return comparisons / (threads * _CPU_COMPARED) > CUDA_START_SECONDS + _PLANE_CONVERSION_SECONDS + comparisons / _CUDA_COMPARED
 
 
 def cuda_seconds(task: Task, started: bool) -> float:
@@ -43,9 +43,9 @@ def cuda_seconds(task: Task, started: bool) -> float:
 
     started: whether CUDA has started or is starting
     """
-    start = CUDA_START - _LATE if started else CUDA_START + _LATE
+    start = CUDA_START_SECONDS - _LATE_START_SECONDS if started else CUDA_START_SECONDS + _LATE_START_SECONDS
     if task.edit_bound is not None:
-        return start + _RECORDS + task.approximate_pair_count / _CUDA_SCREENED
+        return start + _RECORD_CONVERSION_SECONDS + task.approximate_pair_count / _CUDA_SCREENED_PAIRS_PER_SECOND
     return start + task.approximate_cell_count / (_CUDA_EDIT_CELLS if task.scoring.edit else _CUDA_CELLS)
 
 

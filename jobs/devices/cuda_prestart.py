@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 from gpualign.cpu.processor import usable_cpus
 
-CUDA_START = 0.2
+CUDA_START_SECONDS = 0.2
 """Minimum CPU time, in seconds, for which a GPU is used if there is one. Covers creating a context, loading cached kernels and allocating
 page-locked memory if CUDA starts in parallel with earlier steps (0.08 on an H200 machine, 0.19 to 0.25 on H100 machines)."""
 
@@ -23,19 +23,19 @@ if no other thread shares the core, 11e-12 with AVX2."""
 _JOINED_BYTES = 64
 """Records shorter than this many bytes may be joined on their deletion variants (core/near_pairs), so that few pairs are examined."""
 
-_HEAD = 1 << 16
+_HEAD_BYTES = 1 << 16
 """Bytes at the start of a file from which the record length is estimated."""
 
-_GZIP = 31
+_GZIP_WINDOW_BITS = 31
 """Window bits that select the gzip format in zlib."""
 
-_CALL_BYTES = 1e8
+_CALL_BYTES_PER_SECOND = 1e8
 """Approximate bytes of call files that one core processes per second."""
 
-_PACKED = {".gz": 4, ".bz2": 4, ".xz": 5, ".zst": 4}
+_EXPANSION_FACTORS = {".gz": 4, ".bz2": 4, ".xz": 5, ".zst": 4}
 """Approximate expansion factors on decompression."""
 
-_QUALITIES = (".fastq", ".fq")
+_FASTQ_SUFFIXES = (".fastq", ".fq")
 """Suffixes of files in which only half of the bytes are letters."""
 
 
@@ -45,16 +45,16 @@ def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, cor
 
     core_cells: cells that a core aligns per second
     """
-    letters = sum(map(_letters, queries))
-    cells = letters * (letters / 2 if targets is None else sum(map(_letters, targets)))
+    letters = sum(map(_letter_count, queries))
+    cells = letters * (letters / 2 if targets is None else sum(map(_letter_count, targets)))
     return cells / (core_cells * usable_cpus())
 
 
 def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float:
     """Estimate the CPU seconds needed to find near pairs between two sets, or within one (`targets` is None), when most pairs are far
     apart; 0 if it cannot be told from the files."""
-    ours = [_records(path) for path in queries]
-    others = ours if targets is None else [_records(path) for path in targets]
+    ours = [_record_counts(path) for path in queries]
+    others = ours if targets is None else [_record_counts(path) for path in targets]
     pairs_letters = sum(records for records, _ in ours) * sum(letters for _, letters in others)
     return pairs_letters * (0.5 if targets is None else 1) * _NEAR_LETTER / usable_cpus()
 
@@ -62,18 +62,18 @@ def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float
 def distance_seconds(inputs: Iterable[str]) -> float:
     """Return the approximate CPU seconds needed for the distances between the samples in these files. File size, the basis of the estimate,
     is a weak predictor."""
-    return sum(map(_bytes, inputs)) / (_CALL_BYTES * usable_cpus())
+    return sum(map(_text_bytes, inputs)) / (_CALL_BYTES_PER_SECOND * usable_cpus())
 
 
-def _letters(path: str) -> float:
+def _letter_count(path: str) -> float:
     """Return the approximate number of letters in a sequence file; 0 if it is not a file."""
     stem, ending = os.path.splitext(path)
-    if ending in _PACKED:
+    if ending in _EXPANSION_FACTORS:
         ending = os.path.splitext(stem)[1]
-    return _bytes(path) / (2 if ending in _QUALITIES else 1)
+    return _text_bytes(path) / (2 if ending in _FASTQ_SUFFIXES else 1)
 
 
-def _records(path: str) -> tuple[float, float]:
+def _record_counts(path: str) -> tuple[float, float]:
     """Return the approximate (records, letters) of a plain or gzip-compressed text file, estimated from its first bytes. Returns (0, 0) if
     it is not a file, uses a different compression, or has records so short that their number does not predict the work."""
     try:
@@ -81,14 +81,14 @@ def _records(path: str) -> tuple[float, float]:
             return 0, 0
         file = os.open(path, os.O_RDONLY)
         try:
-            head = os.pread(file, _HEAD, 0)  # it may be standard input, whose position is shared
+            head = os.pread(file, _HEAD_BYTES, 0)  # it may be standard input, whose position is shared
         finally:
             os.close(file)
     except OSError:
         return 0, 0
     read = len(head)
     if path.endswith(".gz"):
-        head, read = _unpacked(head)
+        head, read = _unpack_head(head)
     # Only whole records count: a genome is longer than many such heads.
     count = head.count(b"\n") / 4 if head.startswith(b"@") else head.count(b"\n>") if head.startswith(b">") else 0
     if not 0 < count * _JOINED_BYTES <= len(head):
@@ -96,26 +96,26 @@ def _records(path: str) -> tuple[float, float]:
     return size * count / read, size * len(head) / read / (2 if head.startswith(b"@") else 1)
 
 
-def _unpacked(head: bytes) -> tuple[bytes, int]:
-    """Return the text at the start of a gzip file, at most `_HEAD` bytes, and the number of compressed bytes consumed; (b"", 0) if it is
-    not a gzip file. Only the first member is read, which is enough."""
+def _unpack_head(head: bytes) -> tuple[bytes, int]:
+    """Return the text at the start of a gzip file, at most `_HEAD_BYTES` bytes, and the number of compressed bytes consumed; (b"", 0) if it
+    is not a gzip file. Only the first member is read, which is enough."""
     import zlib  # most files are plain
 
-    unpacking = zlib.decompressobj(_GZIP)
+    unpacking = zlib.decompressobj(_GZIP_WINDOW_BITS)
     try:
-        text = unpacking.decompress(head, _HEAD)
+        text = unpacking.decompress(head, _HEAD_BYTES)
     except zlib.error:
         return b"", 0
     return text, len(head) - len(unpacking.unconsumed_tail) - len(unpacking.unused_data)
 
 
-def _bytes(path: str) -> float:
+def _text_bytes(path: str) -> float:
     """Return the approximate bytes of text in a file; 0 if it is not a file."""
     try:
         status = os.stat(path)
     except OSError:
         return 0
-    return status.st_size * _PACKED.get(os.path.splitext(path)[1], 1)
+    return status.st_size * _EXPANSION_FACTORS.get(os.path.splitext(path)[1], 1)
 
 
 def start_for_pairs(device: str, queries: Sequence[str], targets: Sequence[str] | None, core_cells: float, bounded: bool = False) -> None:
@@ -140,11 +140,11 @@ def prestart_cuda(device: str, cpu_seconds: float, reliable_seconds: float) -> N
 
     Raises `InputError` if `device` is not a device name.
     """
-    if device == "cpu" or (device == "auto" and cpu_seconds < CUDA_START) or find_spec("pycuda") is None:
+    if device == "cpu" or (device == "auto" and cpu_seconds < CUDA_START_SECONDS) or find_spec("pycuda") is None:
         return
     from gpualign.gpu.runtime.inventory import check_selection, start_selected
 
     if device != "auto":
         check_selection(device)
     # Only the driver if the estimate does not decide; otherwise what a run on the first GPU needs.
-    start_selected("cuda" if device == "auto" and reliable_seconds >= CUDA_START else device)
+    start_selected("cuda" if device == "auto" and reliable_seconds >= CUDA_START_SECONDS else device)

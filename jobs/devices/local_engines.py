@@ -30,20 +30,20 @@ def _gpus(device: str, reporter: Reporter, note: str = "using the CPU") -> Inven
     if inventory.reason is None:
         return inventory
     if requested:
-        raise RunError(_missing(parameter("device", device), inventory, f"; use {parameter('device', 'cpu')} or auto"))
+        raise RunError(_unsupported_message(parameter("device", device), inventory, f"; use {parameter('device', 'cpu')} or auto"))
     # Most machines have no GPU, and their users need no note each time.
     report = reporter.note if inventory.expected else reporter.detail
     report(f"{note}: {inventory.reason}" + (" (gpualign info says what to do)" if inventory.remedy else ""))
     return None
 
 
-def _missing(what: str, inventory: Inventory, otherwise: str = "") -> str:
-    """Return the message saying that no device supports `what`. otherwise: another way out, besides the suggested fix."""
-    remedy = f"{', or' if otherwise else ';'} do this:\n    {inventory.remedy}" if inventory.remedy else ""
-    return f"{what}: {inventory.reason}{otherwise}{remedy}"
+def _unsupported_message(what: str, inventory: Inventory, alternative: str = "") -> str:
+    """Return the message saying that no device supports `what`. alternative: another way out, besides the suggested fix."""
+    remedy = f"{', or' if alternative else ';'} do this:\n    {inventory.remedy}" if inventory.remedy else ""
+    return f"{what}: {inventory.reason}{alternative}{remedy}"
 
 
-def _named(device: str) -> str:
+def _gpu_selection(device: str) -> str:
     """Return the GPU selection that a validated device name stands for, assuming there are GPUs."""
     from gpualign.gpu.runtime.inventory import split_selection
 
@@ -75,7 +75,7 @@ def pick_own_engine(resources: Resources, reporter: Reporter, host_traceback: bo
         if inventory := _gpus(resources.device, reporter):
             from gpualign.gpu.factory import make_engine
 
-            return make_engine(_named(resources.device), inventory, host_traceback, reporter.note)
+            return make_engine(_gpu_selection(resources.device), inventory, host_traceback, reporter.note)
         return None
 
     if _may_choose(resources) and not host_traceback:
@@ -96,7 +96,7 @@ def cpu_engine(resources: Resources, spare: int = 0) -> CpuEngine:
     """Return the CPU engine, leaving `spare` extra processors free unless a thread count was requested."""
     from gpualign.cpu.alignment.engine import CpuEngine
 
-    return CpuEngine(resources.threads, spare=resources.spare + spare)
+    return CpuEngine(resources.threads, spare=resources.spare_threads + spare)
 
 
 def pick_own_distance_engine(
@@ -114,16 +114,16 @@ def pick_own_distance_engine(
 
         if not cuda_is_faster(comparisons, resources.host_threads):
             reporter.detail("on the CPU, which takes less time than CUDA to start")
-            return CpuDistanceEngine(resources.threads, spare=resources.spare)
+            return CpuDistanceEngine(resources.threads, spare=resources.spare_threads)
     engines: list[DistanceEngine] = []
     if inventory := _gpus(resources.device, reporter):
         from gpualign.gpu.factory import make_distance_engines
 
-        engines += make_distance_engines(_named(resources.device), inventory, resources.host_threads)
+        engines += make_distance_engines(_gpu_selection(resources.device), inventory, resources.host_threads)
     if not engines:
-        return CpuDistanceEngine(resources.threads, spare=resources.spare)
+        return CpuDistanceEngine(resources.threads, spare=resources.spare_threads)
     if _is_mixed(resources.device):
-        engines.append(CpuDistanceEngine(resources.threads, spare=resources.spare + len(engines)))
+        engines.append(CpuDistanceEngine(resources.threads, spare=resources.spare_threads + len(engines)))
     if len(engines) == 1:
         return engines[0]
     from gpualign.core.distance.multi_device import MultiDeviceDistanceEngine
@@ -142,8 +142,8 @@ def paper_device(device: str, what: str) -> CudaDevice:
         raise InputError(f"{what} is for one GPU; it cannot be combined with {parameter('device', device)}")
     inventory = detect_devices()
     if inventory.reason is not None:
-        raise RunError(_missing(what, inventory))
-    return only_device(_named(device), inventory)
+        raise RunError(_unsupported_message(what, inventory))
+    return only_device(_gpu_selection(device), inventory)
 
 
 def bench_device(device: str, reporter: Reporter) -> CudaDevice | None:
@@ -153,7 +153,7 @@ def bench_device(device: str, reporter: Reporter) -> CudaDevice | None:
     if inventory := _gpus(device, reporter, "only the CPU is measured"):
         from gpualign.gpu.runtime.inventory import only_device
 
-        return only_device(_named(device), inventory)
+        return only_device(_gpu_selection(device), inventory)
     return None
 
 

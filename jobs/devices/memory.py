@@ -9,7 +9,7 @@ from gpualign.core.common.errors import TooLittleMemory
 from gpualign.core.common.memory import free_memory
 from gpualign.core.planning.memory_budget import Budget
 
-_DEFAULT = 2 << 30
+_MAX_DEFAULT_BYTES = 2 << 30
 
 _TEXT_BYTES = 8 << 20
 """Bytes that a thread needs to format results as text: two blocks with CIGARs, one of them being formatted."""
@@ -18,7 +18,7 @@ _TEXT_BYTES = 8 << 20
 def default_memory() -> int:
     """Return the smaller of 2 GiB, half of the machine's memory, and half of the memory free in the control group, in bytes."""
     free = free_memory()
-    return _DEFAULT if free is None else min(_DEFAULT, free // 2)
+    return _MAX_DEFAULT_BYTES if free is None else min(_MAX_DEFAULT_BYTES, free // 2)
 
 
 def sequence_bytes(task: Task) -> int:

@@ -24,30 +24,30 @@ class Resources:
     """Resources that a job may use.
 
     device: auto, cpu, cuda, cuda:all, cuda:0,1, all, or a list such as cpu,cuda:0
-    threads: CPU threads; None: as many as this process may use and memory allows, except `spare`
+    threads: CPU threads; None: as many as this process may use and memory allows, except `spare_threads`
     memory: bytes; None: `gpualign.jobs.devices.memory.default_memory`
-    spare: number of processors to leave free
+    spare_threads: number of processors to leave free
     executor: runs the work on its workers, each using the device and memory of its own machine; None: this process does the work
     worker_threads: threads per worker
-    sharing: number of workers that share a machine's threads and memory
+    workers_per_machine: number of workers that share a machine's threads and memory
     """
 
     device: str = AUTO
     threads: int | None = None
     memory: int | None = None
-    spare: int = 0
+    spare_threads: int = 0
     executor: Executor | None = None
     worker_threads: int | None = None
-    sharing: int = 1
+    workers_per_machine: int = 1
 
     @property
     def host_threads(self) -> int:
         """Number of CPU threads."""
         from gpualign.cpu.processor import usable_cpus
 
-        return self.threads or max(1, usable_cpus() - self.spare)
+        return self.threads or max(1, usable_cpus() - self.spare_threads)
 
-    def of_worker(self) -> Resources:
+    def worker_resources(self) -> Resources:
         """Return the resources that one of the executor's workers may use on its own machine."""
         return replace(self, threads=self.worker_threads, executor=None)
 

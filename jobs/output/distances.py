@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.clusters import ClusterSpec
     from gpualign.jobs.output.query_range import OutputSession
     from gpualign.jobs.output.run_identity import ResumePolicy
-    from gpualign.jobs.plotting.output import Picture
+    from gpualign.jobs.plotting.output import PlotFile
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class DistanceSpec(FileSpec):
     compared: bool
     added: bool
     container: str | None
-    picture: Picture | None = None
+    picture: PlotFile | None = None
     clusters: ClusterSpec | None = None
 
     def outputs(self, one_set: bool) -> list[Path | None]:
@@ -160,7 +160,7 @@ def check_value(spec: DistanceSpec, metric: Metric) -> None:
     """Raise `InputError` if the format needs distances and the metric is not a distance."""
     if metric.similarity and (square := FORMATS[spec.format].square):
         raise InputError(
-            f"{square} needs distances, and {parameter('metric', metric.name)} is a {metric.value}; write tsv, csv, molten, npy or npz"
+            f"{square} needs distances, and {parameter('metric', metric.name)} is a {metric.value_name}; write tsv, csv, molten, npy or npz"
         )
 
 
@@ -177,7 +177,7 @@ def no_distance(spec: DistanceSpec, job: DistJob) -> str:
     shown = "null" if spec.layout is Layout.COLUMNS else "?" if spec.format == "mega" else "nan"
     if FORMATS[spec.format].needs_file and job.dtype != metric.dtype:
         shown += f"; the array is {job.dtype}, not {metric.dtype}"
-    return f"they have no {metric.value} ({shown})"
+    return f"they have no {metric.value_name} ({shown})"
 
 
 def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: int = 1) -> PairsSink:
@@ -185,9 +185,9 @@ def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: 
     if spec.container is not None:
         from gpualign.core.distance.output.arrow_sparse import ArrowPairsSink
 
-        return ArrowPairsSink(stream, spec.container, metric.value, metric.dtype, spec.compared)
+        return ArrowPairsSink(stream, spec.container, metric.value_name, metric.dtype, spec.compared)
     separator, headed = separator_of(spec.format, spec.path), spec.format != "molten"
-    text = PairText(separator, 0 if metric.is_integer else DECIMALS, headed, metric.value)
+    text = PairText(separator, 0 if metric.is_integer else DECIMALS, headed, metric.value_name)
     return NearPairsSink(stream, text, spec.compared, threads)
 
 
@@ -280,7 +280,7 @@ def _opened_sink(
     samples, metric, files = job.samples, job.prepared.task.metric, session.files
     if not spec.is_pair_list:
         count = 1 + spec.compared
-        names, titles = (metric.value, "compared")[:count], (metric.name, "compared sites")[:count]
+        names, titles = (metric.value_name, "compared")[:count], (metric.name, "compared sites")[:count]
         matrices = MatrixSpec(spec.format, spec.path, spec.compared_path, names, titles, 0 if metric.is_integer else DECIMALS)
         with opened_matrices(matrices, files, samples.queries, samples.targets, threads, session.part) as makes:
             sink = CondensedSink if spec.options.condensed else MatrixSink

@@ -160,8 +160,6 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequences: int, dry_run: bo
     by_thresholds = replace(spec.filter, groups=None) != Filter()  # with groups alone every counted pair is kept
     passed_pairs = kept.get("pairs_kept") if by_thresholds else None
     messages.summary(sequences, totals, job.hardware, passed_pairs=passed_pairs, earlier_pairs=earlier[0])
-        sequences, totals, job.hardware, passed_pairs=kept.get("pairs_kept") if by_thresholds else None, earlier_pairs=earlier[0]
-    )
 
 
 @contextmanager

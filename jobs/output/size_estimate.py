@@ -119,9 +119,9 @@ def expected_pairs(spec: OutputSpec, job: PairJob, rows: int, line_width: Callab
         return _UNMEASURED if max_rows else _about(0, spec.path)
     if thresholds == Filter():
         return rows_text(row_bytes, max_rows, spec.path)
-    if not passing and not sampled.alike:
-        return _of_none(row_bytes, sampled.looked_at, job.pairs, max_rows, spec.path)
-    return rows_text(row_bytes, min(max_rows, sampled.expected(job.pairs, passing)), spec.path, max_rows)
+    if not passing and not sampled.equal_count:
+        return _of_none(row_bytes, sampled.examined_count, job.pairs, max_rows, spec.path)
+    return rows_text(row_bytes, min(max_rows, sampled.expected_pairs(job.pairs, passing)), spec.path, max_rows)
 
 
 def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
@@ -133,7 +133,7 @@ def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
     metric, samples, pairs = job.prepared.task.metric, job.samples, job.pairs
     if FORMATS[spec.format].is_array:
         shape = (pairs,) if spec.options.condensed else (rows, len(samples.targets))
-        arrays: Arrays = {metric.value: (shape, job.dtype)}
+        arrays: Arrays = {metric.value_name: (shape, job.dtype)}
         if spec.compared:
             arrays["compared"] = (shape, np.dtype(np.int32))
         return arrays_text(spec.format, spec.path, arrays, samples.queries, samples.targets)

@@ -16,7 +16,7 @@ from gpualign.jobs.options import OutputOptions
 if TYPE_CHECKING:
     from gpualign.core.output.formats.base import RowFormat
     from gpualign.core.output.formats.typed import TypedTable
-    from gpualign.jobs.plotting.output import Picture
+    from gpualign.jobs.plotting.output import PlotFile
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class OutputSpec(FileSpec):
     filter: Filter
     value: MatrixValue
     pairing: Pairing
-    picture: Picture | None = None
+    picture: PlotFile | None = None
 
     @property
     def matrices(self) -> MatrixSpec:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.jobs.plotting.figure_layout import DIAGONAL, LABEL, MISSING, SMALL, TITLE, Parts, number_size, ticks, wrapped
-from gpualign.jobs.plotting.group_colours import Coloured, strips_of
+from gpualign.jobs.plotting.figure_layout import DIAGONAL, LABEL, MISSING, SMALL, TITLE, Parts, cell_font_size, ticks, wrapped
+from gpualign.jobs.plotting.group_colours import ColourStrip, strips_of
 from gpualign.jobs.plotting.heatmap import SIMILARITIES, DrawnTree, HeatMap, Order, Scale, block_means, shown_text
 from gpualign.jobs.plotting.legends import draw_bar, draw_legends, legends_of, max_entries
 
@@ -54,27 +54,29 @@ def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequen
     parts = Parts(heat, order, len(groups))
     figure = Figure(figsize=(parts.width, parts.height))
     if order.tree is not None:
-        axes = parts.place(figure, 0.1, 0, parts.tree, parts.high)
+        axes = parts.place(figure, 0.1, 0, parts.tree_width, parts.matrix_height)
         _draw_tree(axes, parts, order.tree, heat.exponent)
     strips = strips_of(groups, max_entries(parts))
     if strips:
-        _draw_strips(parts.place(figure, parts.left - 0.05 - parts.strips, 0, parts.strips, parts.high), strips, order)
+        _draw_strips(
+            parts.place(figure, parts.matrix_left - 0.05 - parts.strips_width, 0, parts.strips_width, parts.matrix_height), strips, order
+        )
     colours = _colours(heat, style.cmap, scale)
     rows, columns = heat.values.shape
     block = -(-rows // MAX_CELLS), -(-columns // MAX_CELLS)
     pixels = _pixels(heat, order, block, colours)
-    cells = parts.place(figure, parts.left, 0, parts.wide, parts.high)
+    cells = parts.place(figure, parts.matrix_left, 0, parts.matrix_width, parts.matrix_height)
     cells.imshow(pixels, aspect="auto", interpolation="nearest", extent=(-0.5, columns - 0.5, rows - 0.5, -0.5))
     _draw_frame(cells, heat, parts, block)
     if parts.texts:
-        _draw_numbers(cells, parts.texts, pixels, number_size(rows, columns))
+        _draw_numbers(cells, parts.texts, pixels, cell_font_size(rows, columns))
     bar = draw_bar(figure, parts, heat, colours, scale)
     draw_legends(figure, parts, legends_of(heat, block == (1, 1), strips), bar)
     if style.title:
-        letters = max(24, int((parts.width - parts.left) * 72 / (TITLE * 0.55)))
-        above = (parts.margin + parts.high + 0.1) / parts.height
+        letters = max(24, int((parts.width - parts.matrix_left) * 72 / (TITLE * 0.55)))
+        above = (parts.margin + parts.matrix_height + 0.1) / parts.height
         title = "\n".join(textwrap.wrap(style.title, letters))
-        figure.text(parts.left / parts.width, above, title, fontsize=TITLE, va="bottom", parse_math=False)
+        figure.text(parts.matrix_left / parts.width, above, title, fontsize=TITLE, va="bottom", parse_math=False)
     return figure
 
 
@@ -82,10 +84,10 @@ def _draw_tree(axes: Any, parts: Parts, tree: DrawnTree, exponent: int) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    corners, count = tree.brackets, len(tree.ends)
-    wide = min(0.8, 0.4 * 72 * parts.high / count)  # points, so that adjacent leaves do not touch
-    if tree.ends.any():
-        axes.hlines(np.arange(count), 0, tree.ends, color="0.6", linewidth=0.6 * wide, linestyles="dotted")
+    corners, count = tree.brackets, len(tree.leaf_heights)
+    wide = min(0.8, 0.4 * 72 * parts.matrix_height / count)  # points, so that adjacent leaves do not touch
+    if tree.leaf_heights.any():
+        axes.hlines(np.arange(count), 0, tree.leaf_heights, color="0.6", linewidth=0.6 * wide, linestyles="dotted")
     for start in range(0, len(corners), _BRACKETS):
         points = corners[start : start + _BRACKETS].reshape(-1, 2)
         path = Path(points, np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO], len(points) // 4))
@@ -102,11 +104,11 @@ def _draw_tree(axes: Any, parts: Parts, tree: DrawnTree, exponent: int) -> None:
     axes.locator_params(axis="x", nbins=3)
     axes.xaxis.set_major_formatter(ticks(exponent))
     axes.tick_params(axis="x", labelsize=SMALL, length=3, pad=2)
-    label = "\n".join(wrapped(line, parts.tree, SMALL) for line in tree.heights.split("\n"))
+    label = "\n".join(wrapped(line, parts.tree_width, SMALL) for line in tree.height_label.split("\n"))
     axes.set_xlabel(label, fontsize=SMALL, labelpad=3, parse_math=False)
 
 
-def _draw_strips(axes: Any, strips: Sequence[Coloured], order: Order) -> None:
+def _draw_strips(axes: Any, strips: Sequence[ColourStrip], order: Order) -> None:
     """Draw each row's group colours beside the row, white where it has no group."""
     from matplotlib.colors import to_rgba
 

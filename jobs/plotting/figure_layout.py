@@ -21,38 +21,41 @@ MISSING = (255, 255, 255, 255)
 TITLE, LABEL, SMALL, _MIN_SIZE = 10.0, 8.0, 7.0, 5.0
 """Text sizes in points; _MIN_SIZE is the smallest size that journals print."""
 
-STRIP = 0.16
+COLOUR_STRIP_WIDTH = 0.16
 """Width of a group strip, in inches."""
 
 
 class Parts:
     """Sizes and positions in inches. `margin` is the space below the matrix, for column ids."""
 
-    def __init__(self, heat: HeatMap, order: Order, strips: int) -> None:
+    def __init__(self, heat: HeatMap, order: Order, strip_count: int) -> None:
         rows, columns = heat.values.shape
         self.row_names = _names(heat.rows, order.rows)
         self.column_names = _names(heat.columns, order.columns)
         texts = cell_texts(heat) if max(rows, columns) <= MAX_NUMBERS else None
         self.texts = texts and [[texts[i][j] for j in order.columns] for i in order.rows]
-        number = max(width_of(text, number_size(rows, columns)) for line in texts for text in line) if texts else 0.0
-        self.high, self.wide = _side(rows, number), _side(columns, number)
+        number_width = max(width_of(text, cell_font_size(rows, columns)) for line in texts for text in line) if texts else 0.0
+        self.matrix_height, self.matrix_width = _matrix_side(rows, number_width), _matrix_side(columns, number_width)
         self.row_size, self.column_size = (
-            min(LABEL, max(_MIN_SIZE, 0.88 * 72 * side / count)) for side, count in ((self.high, rows), (self.wide, columns))
+            min(LABEL, max(_MIN_SIZE, 0.88 * 72 * side / count))
+            for side, count in ((self.matrix_height, rows), (self.matrix_width, columns))
         )
         self.margin = 0.1 + max((width_of(name, self.column_size) for name in self.column_names), default=0.2)
-        self.tree = 1.3
-        self.strips = strips * STRIP
-        self.left = 0.1 + (self.tree + 0.06 if order.tree is not None else 0) + (self.strips + 0.05 if strips else 0)
-        self.histogram = 0.0 if texts else 0.4
+        self.tree_width = 1.3
+        self.strips_width = strip_count * COLOUR_STRIP_WIDTH
+        self.matrix_left = (
+            0.1 + (self.tree_width + 0.06 if order.tree is not None else 0) + (self.strips_width + 0.05 if strip_count else 0)
+        )
+        self.histogram_width = 0.0 if texts else 0.4
         beside = 0.25 + max((width_of(name, self.row_size) for name in self.row_names), default=0)
-        self.bar_left = self.left + self.wide + beside + self.histogram
+        self.bar_left = self.matrix_left + self.matrix_width + beside + self.histogram_width
         self.width = self.bar_left + 1.2
-        self.height = self.margin + self.high + 0.1
-        self.bar = min(2.4, max(1.2, 0.6 * self.high))
+        self.height = self.margin + self.matrix_height + 0.1
+        self.bar_height = min(2.4, max(1.2, 0.6 * self.matrix_height))
 
-    def place(self, figure: Any, left: float, bottom: float, wide: float, high: float) -> Any:
+    def place(self, figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
         """Return new axes. bottom: height above the bottom edge of the matrix."""
-        return figure.add_axes((left / self.width, (self.margin + bottom) / self.height, wide / self.width, high / self.height))
+        return figure.add_axes((left / self.width, (self.margin + bottom) / self.height, width / self.width, height / self.height))
 
 
 def _names(ids: list[str], order: npt.NDArray[np.intp]) -> list[str]:
@@ -60,16 +63,16 @@ def _names(ids: list[str], order: npt.NDArray[np.intp]) -> list[str]:
     return [names[k] for k in order] if names else []
 
 
-def number_size(rows: int, columns: int) -> float:
+def cell_font_size(rows: int, columns: int) -> float:
     """Return the text size of the numbers in cells, in points."""
     return SMALL if max(rows, columns) <= 12 else 6.0
 
 
-def _side(count: int, number: float) -> float:
-    """Return the side length of the matrix for `count` records, in inches. number: width of the widest number in a cell; 0 if there are
-    none."""
-    if number:
-        return max(count * max(0.27, number + 0.08), min(1.8, 0.6 * count))
+def _matrix_side(count: int, number_width: float) -> float:
+    """Return the side length of the matrix for `count` records, in inches. number_width: width of the widest number in a cell; 0 if there
+    are none."""
+    if number_width:
+        return max(count * max(0.27, number_width + 0.08), min(1.8, 0.6 * count))
     return 7.0 if count > MAX_LABELS else max(0.078 * count, min(6.5, 0.24 * count))
 
 

@@ -15,18 +15,18 @@ from gpualign.jobs.plotting.quantities import Quantity
 if TYPE_CHECKING:
     from gpualign.jobs.record_groups import Grouping
 
-_FEW = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#000000")
+_CATEGORY_COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#000000")
 """Colours from Okabe and Ito 2008, distinguishable even without colour vision."""
 
 _MAX_COLOURS = 20
 """Maximum number of colours that can be told apart at all; the remaining groups share one colour."""
 
-_OTHER = "#000000"
+_OTHER_COLOUR = "#000000"
 
 _GRADIENTS = ("Oranges", "Blues", "Greens")
 """Names of matplotlib colour maps. Each has a single hue, so the order of its colours is visible without colour vision and in greyscale."""
 
-_PALEST = 0.2
+_PALEST_FRACTION = 0.2
 """Start of a gradient, so that none of its colours looks white, which means no value."""
 
 
@@ -45,7 +45,7 @@ class Gradient:
 
 
 @dataclass(frozen=True)
-class Coloured:
+class ColourStrip:
     """A strip of colours beside the rows.
 
     legend: (label, colour) for each colour in use, except gradient colours
@@ -58,28 +58,30 @@ class Coloured:
     gradient: Gradient | None = None
 
 
-def strips_of(columns: Sequence[Grouping | Quantity], lines: int) -> list[Coloured]:
+def strips_of(columns: Sequence[Grouping | Quantity], lines: int) -> list[ColourStrip]:
     """Return a strip for each column. lines: maximum number of lines in a legend."""
-    strips: list[Coloured] = []
+    strips: list[ColourStrip] = []
     for column in columns:
         if isinstance(column, Quantity):
             number = sum(one.gradient is not None for one in strips)
-            strips.append(graded(column, _GRADIENTS[number % len(_GRADIENTS)]))
+            strips.append(gradient_strip(column, _GRADIENTS[number % len(_GRADIENTS)]))
         else:
-            strips.append(coloured(column, lines))
+            strips.append(group_strip(column, lines))
     return strips
 
 
-def graded(quantity: Quantity, name: str) -> Coloured:
+def gradient_strip(quantity: Quantity, name: str) -> ColourStrip:
     """Return a strip coloured with a matplotlib colour map, for numbers or dates of which at least two differ."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    colours = [to_hex(colour) for colour in colormaps[name](np.linspace(_PALEST, 1, 256))]
+    colours = [to_hex(colour) for colour in colormaps[name](np.linspace(_PALEST_FRACTION, 1, 256))]
     low, high = float(np.nanmin(quantity.values)), float(np.nanmax(quantity.values))
     places = (quantity.values / 2 - low / 2) / (high / 2 - low / 2) * (len(colours) - 1)  # halves, whose difference is finite
     rows = [None if np.isnan(place) else colours[round(place)] for place in places.tolist()]
-    return Coloured(quantity.title, [], rows, Gradient(colours, low, high, _day_ticks(low, high) if quantity.dates else _ticks(quantity)))
+    return ColourStrip(
+        quantity.title, [], rows, Gradient(colours, low, high, _day_ticks(low, high) if quantity.are_dates else _ticks(quantity))
+    )
 
 
 def _day_ticks(low: float, high: float) -> list[tuple[float, str]]:
@@ -98,11 +100,11 @@ def _ticks(quantity: Quantity) -> list[tuple[float, str]]:
     return [(tick, f"{tick:{',' if abs(tick) >= 10_000 else ''}.10g}".replace("-", "−")) for tick in inside]
 
 
-def coloured(grouping: Grouping, lines: int = _MAX_COLOURS) -> Coloured:
+def group_strip(grouping: Grouping, lines: int = _MAX_COLOURS) -> ColourStrip:
     """Return a strip of group colours. If there are more groups than colours or legend lines, the smallest groups share the last colour."""
     count, max_colours = len(grouping.labels), min(lines, _MAX_COLOURS)
-    if min(count, max_colours) <= len(_FEW):
-        palette: Sequence[str] = _FEW
+    if min(count, max_colours) <= len(_CATEGORY_COLOURS):
+        palette: Sequence[str] = _CATEGORY_COLOURS
     else:
         from matplotlib import colormaps
         from matplotlib.colors import to_hex
@@ -111,10 +113,12 @@ def coloured(grouping: Grouping, lines: int = _MAX_COLOURS) -> Coloured:
     if count <= max_colours:
         shown = list(range(count))
     else:
-        sizes = Counter(number for number in grouping.of if number >= 0)
+        sizes = Counter(number for number in grouping.label_indices if number >= 0)
         shown = sorted(sorted(range(count), key=lambda k: -sizes[k])[: max_colours - 1])
     colours = {number: palette[k] for k, number in enumerate(shown)}
     legend = [(grouping.labels[number], colours[number]) for number in shown]
     if count > max_colours:
-        legend.append((f"{count - len(shown):,} others", _OTHER))
-    return Coloured(grouping.title, legend, [None if number < 0 else colours.get(number, _OTHER) for number in grouping.of])
+        legend.append((f"{count - len(shown):,} others", _OTHER_COLOUR))
+    return ColourStrip(
+        grouping.title, legend, [None if number < 0 else colours.get(number, _OTHER_COLOUR) for number in grouping.label_indices]
+    )

@@ -44,7 +44,7 @@ ALIGNMENT_KINDS = ("score", "identity", "distance")
 
 _ALIGNMENT_LABELS = {"score": "score", "identity": "identity", "distance": "distance (1 − identity)"}
 
-_ORDERED = 400
+_MAX_ORDERED_LEAVES = 400
 """Maximum number of leaves for which the optimal order of a tree is computed: the time grows quadratically."""
 
 _PROFILE_WORK = 2 * 10**9
@@ -53,9 +53,9 @@ _PROFILE_WORK = 2 * 10**9
 _MIN_EXPONENT = -307
 """Smallest power of ten whose multiples keep a float's full precision."""
 
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-_WHOLE_IDS = 40
+_MAX_ID_CHARS = 40
 """Number of characters up to which ids are always drawn in full."""
 
 
@@ -68,7 +68,7 @@ class HeatMap:
     kind: distance (small for similar records; 0 between a record and itself), identity (1 between a record and itself), score, kinship or
         relationship (large for similar records), or value: unknown
     label: human-readable meaning of the colours
-    whole: the values are counts or integer scores
+    is_integer: the values are counts or integer scores
     """
 
     values: Reals
@@ -77,10 +77,10 @@ class HeatMap:
     one_set: bool
     kind: str
     label: str
-    whole: bool
+    is_integer: bool
 
     @property
-    def others(self) -> Reals:
+    def pair_values(self) -> Reals:
         """Off-diagonal values if there is one set, else all values; as a vector."""
         return self.values[~np.eye(len(self.rows), dtype=bool)] if self.one_set else self.values.ravel()
 
@@ -94,7 +94,7 @@ class HeatMap:
     @property
     def unit(self) -> str:
         """Suffix for a scale's label."""
-        return f" (× 10{str(self.exponent).translate(_RAISED)})" if self.exponent else ""
+        return f" (× 10{str(self.exponent).translate(_SUPERSCRIPTS)})" if self.exponent else ""
 
 
 @dataclass(frozen=True)
@@ -116,13 +116,13 @@ class DrawnTree:
 
     brackets: [brackets][4][height, position], corners from child to child via the parent; heights grow towards the root, from 0; leaf k in
         drawing order is at position k
-    ends: float64[leaves], height of each leaf
-    heights: human-readable meaning of the heights
+    leaf_heights: float64[leaves], height of each leaf
+    height_label: human-readable meaning of the heights
     """
 
     brackets: Reals
-    ends: Reals
-    heights: str
+    leaf_heights: Reals
+    height_label: str
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,9 @@ class Order:
 
 def heatmap_of_distances(values: npt.NDArray[Any], samples: Samples, metric: Metric) -> HeatMap:
     """Return the heat map of newly computed distances or kinships: square, rectangular or condensed."""
-    return heatmap_of_matrix(values, samples.queries.ids, samples.targets.ids, samples.one_set, metric.value, DISTANCE_LABELS[metric.name])
+    return heatmap_of_matrix(
+        values, samples.queries.ids, samples.targets.ids, samples.one_set, metric.value_name, DISTANCE_LABELS[metric.name]
+    )
 
 
 def heatmap_of_alignments(values: npt.NDArray[Any], task: Task, value: MatrixValue) -> HeatMap:
@@ -218,7 +220,7 @@ def scale_of(heat: HeatMap, low: float | None, high: float | None) -> Scale:
     Colour contrast thus reflects the contrast between values: if all samples are equally far apart, they have the same colour, however
         small their distance. Raises `InputError` for an empty range.
     """
-    others = heat.others
+    others = heat.pair_values
     others = others[~np.isnan(others)]
     smallest, largest = (float(others.min()), float(others.max())) if others.size else (0.0, 0.0)
     first, last = (min(smallest, 1.0), max(largest, 1.0)) if heat.kind == "identity" else (min(smallest, 0.0), largest)
@@ -254,7 +256,7 @@ def order_of(heat: HeatMap, method: str) -> Order:
     """Return the leaf order of a tree. One set has a single tree. For two sets, rows and columns are each ordered by a tree of their
     profiles, which is not drawn."""
     if not heat.one_set:
-        return Order(_by_profile(heat.values, method), _by_profile(heat.values.T, method), None)
+        return Order(_profile_order(heat.values, method), _profile_order(heat.values.T, method), None)
     if len(heat.rows) < 2:
         return input_order(heat)
     from scipy.cluster.hierarchy import leaves_list
@@ -272,11 +274,11 @@ def linkage_of(heat: HeatMap, method: str) -> Reals:
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
-    joins: Reals = linkage(squareform(to_distances(heat), checks=False), method, optimal_ordering=len(heat.rows) <= _ORDERED)
+    joins: Reals = linkage(squareform(to_distances(heat), checks=False), method, optimal_ordering=len(heat.rows) <= _MAX_ORDERED_LEAVES)
     return joins
 
 
-def by_tree(heat: HeatMap, tree: Tree) -> Order:
+def order_by_tree(heat: HeatMap, tree: Tree) -> Order:
     """Return the leaf order of a tree of the same records. Raises `InputError` if its records differ, or if ids are not unique."""
     number = {name: k for k, name in enumerate(heat.rows)}
     if not heat.one_set or len(number) < len(heat.rows):
@@ -287,7 +289,7 @@ def by_tree(heat: HeatMap, tree: Tree) -> Order:
     for where, alone in (("matrix", number.keys() - leaves), ("tree", leaves - number.keys())):
         if alone:
             others = f" and {len(alone) - 1:,} more are" if len(alone) > 1 else " is"
-            name = ascii(_cut(min(alone), _WHOLE_IDS))
+            name = ascii(_truncate(min(alone), _MAX_ID_CHARS))
             raise InputError(f"{parameter('tree')}: {name}{others} only in the {where}; the leaves must be the records of the matrix")
     rows = np.array([number[name] for name in tree.ids], dtype=np.intp)
     return Order(rows, rows, brackets_of(tree))
@@ -298,7 +300,7 @@ def input_order(heat: HeatMap) -> Order:
     return Order(np.arange(len(heat.rows)), np.arange(len(heat.columns)), None)
 
 
-def reordered(order: Order, rows: Sequence[int], columns: Sequence[int] | None) -> Order:
+def sorted_order(order: Order, rows: Sequence[int], columns: Sequence[int] | None) -> Order:
     """Return the order sorted by these numbers; rows and columns with equal numbers keep their order. columns: None: columns are not
     reordered. The tree is dropped."""
 
@@ -308,7 +310,7 @@ def reordered(order: Order, rows: Sequence[int], columns: Sequence[int] | None) 
     return Order(sorted_by(order.rows, rows), order.columns if columns is None else sorted_by(order.columns, columns), None)
 
 
-def _by_profile(values: Reals, method: str) -> npt.NDArray[np.intp]:
+def _profile_order(values: Reals, method: str) -> npt.NDArray[np.intp]:
     """Return a row order that places similar rows next to each other, or the original order if comparing the rows would take too long."""
     if len(values) < 2 or len(values) ** 2 * values.shape[1] > _PROFILE_WORK or np.isnan(values).all():
         return np.arange(len(values))
@@ -316,7 +318,7 @@ def _by_profile(values: Reals, method: str) -> npt.NDArray[np.intp]:
     from scipy.spatial.distance import pdist
 
     profiles = np.where(np.isnan(values), np.nanmax(values), values)
-    leaves: npt.NDArray[np.intp] = leaves_list(linkage(pdist(profiles), method, optimal_ordering=len(values) <= _ORDERED))
+    leaves: npt.NDArray[np.intp] = leaves_list(linkage(pdist(profiles), method, optimal_ordering=len(values) <= _MAX_ORDERED_LEAVES))
     return leaves
 
 
@@ -374,23 +376,23 @@ def cell_texts(heat: HeatMap) -> list[list[str]]:
     values = heat.values / 10.0**heat.exponent
     largest = float(np.nanmax(np.abs(values), initial=0))
     decimals = 3 if heat.kind == "identity" else max(0, 2 - math.floor(math.log10(largest))) if largest else 0
-    form = ".0f" if heat.whole and not heat.exponent else f".{decimals}f"
+    form = ".0f" if heat.is_integer and not heat.exponent else f".{decimals}f"
     return [["" if math.isnan(value) else f"{value:{form}}" for value in row] for row in values]
 
 
 def shown_text(text: str) -> str:
     """Return a title or legend text as drawn: beyond 40 characters, the middle is elided. Invalid bytes and unprintable characters become
     the replacement character."""
-    return _cut(_printable(text), _WHOLE_IDS)
+    return _truncate(_printable(text), _MAX_ID_CHARS)
 
 
 def shown_names(ids: list[str]) -> list[str]:
     """Return ids as drawn, shortened as in `shown_text`, but never so that two different ids look the same."""
     names = [_printable(name) for name in ids]
     longest = max(map(len, names))
-    limit = _WHOLE_IDS
+    limit = _MAX_ID_CHARS
     while limit < longest:
-        cut = [_cut(name, limit) for name in names]
+        cut = [_truncate(name, limit) for name in names]
         if len(set(cut)) == len(set(names)):
             return cut
         limit *= 2
@@ -402,6 +404,6 @@ def _printable(name: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def _cut(name: str, limit: int) -> str:
+def _truncate(name: str, limit: int) -> str:
     head = limit // 2
     return name if len(name) <= limit else f"{name[:head]}…{name[len(name) - (limit - 1 - head) :]}"

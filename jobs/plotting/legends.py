@@ -11,22 +11,22 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.jobs.plotting.figure_layout import DIAGONAL, LABEL, MISSING, SMALL, Parts, ticks, width_of, wrapped
-from gpualign.jobs.plotting.group_colours import Coloured, Gradient
+from gpualign.jobs.plotting.group_colours import ColourStrip, Gradient
 from gpualign.jobs.plotting.heatmap import HeatMap, Scale, shown_text
 
-_BAR = 0.16
+_BAR_WIDTH = 0.16
 """Width of the colour bar, in inches."""
 
-_BINS = 60
+_BIN_COUNT = 60
 """Number of histogram bins over the whole bar."""
 
-_LINE = 1.5 * SMALL / 72
+_LINE_SPACING = 1.5 * SMALL / 72
 """Line spacing in a legend, in inches."""
 
-_GRADIENT = 0.6
+_GRADIENT_LENGTH = 0.6
 """Length of a gradient's bar, in inches."""
 
-_GAP = 0.2
+_COLUMN_GAP = 0.2
 """Space between legend columns, in inches."""
 
 
@@ -42,35 +42,37 @@ class Legend:
     gradient: Gradient | None = None
 
     @property
-    def high(self) -> float:
+    def height(self) -> float:
         """Height in inches."""
         lines = len(self.entries) + (self.title is not None)
-        return lines * _LINE + (0 if self.gradient is None else _GRADIENT + _LINE)
+        return lines * _LINE_SPACING + (0 if self.gradient is None else _GRADIENT_LENGTH + _LINE_SPACING)
 
 
 def draw_bar(figure: Any, parts: Parts, heat: HeatMap, colours: Any, scale: Scale) -> Any:
     """Draw the colour bar, aligned with the top of the matrix, and return its axes."""
-    axes = parts.place(figure, parts.bar_left, parts.high - parts.bar, _BAR, parts.bar)
+    axes = parts.place(figure, parts.bar_left, parts.matrix_height - parts.bar_height, _BAR_WIDTH, parts.bar_height)
     bar = figure.colorbar(colours, cax=axes, extend=scale.extend, extendfrac=0.05)
     bar.outline.set_linewidth(0.5)
-    axes.locator_params(axis="y", nbins=5, integer=heat.whole)
+    axes.locator_params(axis="y", nbins=5, integer=heat.is_integer)
     axes.yaxis.set_major_formatter(ticks(heat.exponent))
     axes.tick_params(labelsize=SMALL, length=3, width=0.5, pad=2)
-    bar.set_label(wrapped(heat.label + heat.unit, parts.bar, LABEL), fontsize=LABEL, labelpad=5, parse_math=False)
-    if parts.histogram:
-        left = parts.bar_left - parts.histogram
-        _draw_histogram(parts.place(figure, left, parts.high - parts.bar, parts.histogram, parts.bar), heat, scale)
+    bar.set_label(wrapped(heat.label + heat.unit, parts.bar_height, LABEL), fontsize=LABEL, labelpad=5, parse_math=False)
+    if parts.histogram_width:
+        left = parts.bar_left - parts.histogram_width
+        _draw_histogram(
+            parts.place(figure, left, parts.matrix_height - parts.bar_height, parts.histogram_width, parts.bar_height), heat, scale
+        )
     return axes
 
 
 def _draw_histogram(axes: Any, heat: HeatMap, scale: Scale) -> None:
     """Draw the number of pairs for each value, level with the value's colour. The longest line is labelled with its number of pairs."""
-    values = heat.others
+    values = heat.pair_values
     low, high = scale.low, scale.high
-    if heat.whole and high - low < _BINS:  # each number has a line of its own
+    if heat.is_integer and high - low < _BIN_COUNT:  # each number has a line of its own
         edges = np.arange(math.ceil(low), math.floor(high) + 2) - 0.5
     else:
-        edges = np.linspace(low, high, _BINS + 1)
+        edges = np.linspace(low, high, _BIN_COUNT + 1)
     counts, _ = np.histogram(values[(values >= low) & (values <= high)], edges)
     if heat.one_set:
         counts = counts // 2
@@ -87,12 +89,12 @@ def _draw_histogram(axes: Any, heat: HeatMap, scale: Scale) -> None:
     axes.spines["bottom"].set_linewidth(0.5)
 
 
-def legends_of(heat: HeatMap, apart: bool, groups: Sequence[Coloured]) -> Iterator[Legend]:
-    """Yield the legends for colours that do not represent values. apart: diagonal cells have their own colour."""
+def legends_of(heat: HeatMap, diagonal_apart: bool, groups: Sequence[ColourStrip]) -> Iterator[Legend]:
+    """Yield the legends for colours that do not represent values. diagonal_apart: diagonal cells have their own colour."""
     others = []
-    if heat.one_set and apart:
+    if heat.one_set and diagonal_apart:
         others.append(("with itself", _hex(DIAGONAL)))
-    if np.isnan(heat.others).any():
+    if np.isnan(heat.pair_values).any():
         others.append(("no distance" if heat.kind == "distance" else "no value", _hex(MISSING)))
     if others:
         yield Legend(None, others)
@@ -104,24 +106,24 @@ def legends_of(heat: HeatMap, apart: bool, groups: Sequence[Coloured]) -> Iterat
 def max_entries(parts: Parts) -> int:
     """Return how many entries fit in a legend as high as the matrix or the colour bar, whichever is higher, not counting its title and a
     line for rows without a group."""
-    return int(max(parts.high, parts.bar) / _LINE) - 2
+    return int(max(parts.matrix_height, parts.bar_height) / _LINE_SPACING) - 2
 
 
 def draw_legends(figure: Any, parts: Parts, legends: Iterator[Legend], bar: Any) -> None:
     """Draw the legends below the bar (its axes), one below the other. Legends that would extend below the matrix go into columns to the
     right."""
-    left, bottom = parts.bar_left, min(0.0, parts.high - parts.bar)
-    top = parts.high - parts.bar - (0.42 if parts.histogram else 0.12)
+    left, bottom = parts.bar_left, min(0.0, parts.matrix_height - parts.bar_height)
+    top = parts.matrix_height - parts.bar_height - (0.42 if parts.histogram_width else 0.12)
     right = bar.get_tightbbox().x1 / figure.dpi
     for legend in legends:
-        if top - legend.high < bottom and top < parts.high:
-            left, top = right + _GAP, parts.high
+        if top - legend.height < bottom and top < parts.matrix_height:
+            left, top = right + _COLUMN_GAP, parts.matrix_height
         if legend.gradient is None:
             ends = left + _draw_entries(figure, parts, legend, left, top)
         else:
             ends = _draw_gradient(figure, parts, legend, left, top)
         right = max(right, ends)
-        top -= legend.high + _LINE
+        top -= legend.height + _LINE_SPACING
 
 
 def _draw_entries(figure: Any, parts: Parts, legend: Legend, left: float, top: float) -> float:
@@ -154,7 +156,7 @@ def _draw_gradient(figure: Any, parts: Parts, legend: Legend, left: float, top: 
     gradient, title = legend.gradient, legend.title or ""
     assert gradient is not None
     figure.text(left / parts.width, (parts.margin + top) / parts.height, title, fontsize=SMALL, va="top", parse_math=False)
-    axes = parts.place(figure, left, top - 1.2 * _LINE - _GRADIENT, _BAR, _GRADIENT)
+    axes = parts.place(figure, left, top - 1.2 * _LINE_SPACING - _GRADIENT_LENGTH, _BAR_WIDTH, _GRADIENT_LENGTH)
     colours = np.array([[to_rgb(colour)] for colour in gradient.colours])
     axes.imshow(colours, aspect="auto", origin="lower", extent=(0, 1, gradient.low, gradient.high))
     axes.yaxis.tick_right()
@@ -164,7 +166,7 @@ def _draw_gradient(figure: Any, parts: Parts, legend: Legend, left: float, top: 
     for spine in axes.spines.values():
         spine.set_linewidth(0.5)
     if legend.entries:
-        _draw_entries(figure, parts, Legend(None, legend.entries), left, top - legend.high + len(legend.entries) * _LINE)
+        _draw_entries(figure, parts, Legend(None, legend.entries), left, top - legend.height + len(legend.entries) * _LINE_SPACING)
     return max(float(axes.get_tightbbox().x1) / float(figure.dpi), left + width_of(title, SMALL))
 
 

@@ -20,7 +20,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.jobs.plotting.figure import Style, draw
-from gpualign.jobs.plotting.heatmap import HeatMap, Order, by_tree, input_order, order_of, reordered, scale_of
+from gpualign.jobs.plotting.heatmap import HeatMap, Order, input_order, order_by_tree, order_of, scale_of, sorted_order
 
 if TYPE_CHECKING:
     from gpualign.core.trees.tree import Tree
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 _FORMATS = ("png", "svg", "pdf")
 _DOTS_PER_INCH = 300
-_LARGE_FILE = 1_500_000
+_LARGE_FILE_BYTES = 1_500_000
 
 
 @dataclass(frozen=True)
-class Picture:
+class PlotFile:
     """File to which a heat map is written."""
 
     path: Path
@@ -46,31 +46,33 @@ class RowOrder:
     """Order and groups of rows, and of columns with the same records.
 
     groups: row groups, each drawn as a strip of colours
-    by: "tree", "input", "groups" (of the first strip), or "list" (the order in `places`)
+    by: "tree", "input", "groups" (of the first strip), or "list" (the order in `positions`)
     tree: tree that determines the order; None: built from the distances
-    places: position of each id in a list
+    positions: position of each id in a list
     """
 
     groups: Sequence[Grouping | Quantity] = ()
     by: str = "tree"
     tree: Tree | None = None
-    places: Mapping[str, int] = field(default_factory=dict)
+    positions: Mapping[str, int] = field(default_factory=dict)
 
     def order(self, heat: HeatMap, method: str) -> Order:
         """Return the order in which rows and columns are drawn."""
         if self.by == "tree":
-            return order_of(heat, method) if self.tree is None else by_tree(heat, self.tree)
+            return order_of(heat, method) if self.tree is None else order_by_tree(heat, self.tree)
         if self.by == "groups":
             own = self.groups[0].ranks()
-            return reordered(order_of(heat, method), own, own if heat.one_set else None)
+            return sorted_order(order_of(heat, method), own, own if heat.one_set else None)
         if self.by == "input":
             return input_order(heat)
-        return reordered(input_order(heat), [self.places[name] for name in heat.rows], [self.places[name] for name in heat.columns])
+        return sorted_order(
+            input_order(heat), [self.positions[name] for name in heat.rows], [self.positions[name] for name in heat.columns]
+        )
 
 
-def check_plot(output: str, without: str | None = None) -> Picture:
-    """Check an output path for a plot before any work is done, and return its picture. without: if the run will have no matrix, the reason
-    to report.
+def check_plot(output: str, no_matrix_reason: str | None = None) -> PlotFile:
+    """Check an output path for a plot before any work is done, and return its picture. no_matrix_reason: if the run will have no matrix,
+    the reason to report.
 
     Raises `InputError` if it cannot be drawn, `RunError` if a library is missing or the folder is not writable.
     """
@@ -79,13 +81,13 @@ def check_plot(output: str, without: str | None = None) -> Picture:
     if format not in _FORMATS:
         suffixes = [f".{one}" for one in _FORMATS]
         raise InputError(f"{output}: expected a name that ends in {', '.join(suffixes)}{did_you_mean(path.suffix, suffixes)}")
-    if without is not None:
-        raise InputError(f"{parameter('plot')} draws every pair; it cannot be combined with {without}")
+    if no_matrix_reason is not None:
+        raise InputError(f"{parameter('plot')} draws every pair; it cannot be combined with {no_matrix_reason}")
     if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
         raise RunError(f"cannot write {path}: {path.parent} is not a writable folder")
     if missing := missing_libraries("matplotlib", "scipy"):
         raise RunError(f"drawing needs {missing}: pip install 'gpualign[plot]'")
-    return Picture(path, format)
+    return PlotFile(path, format)
 
 
 def check_text(name: str, text: str | None) -> None:
@@ -123,7 +125,7 @@ def missing_libraries(*names: str) -> str:
 
 
 def write_plot(
-    file: BinaryIO, picture: Picture, heat: HeatMap, reporter: Reporter, style: Style | None = None, shown: RowOrder | None = None
+    file: BinaryIO, picture: PlotFile, heat: HeatMap, reporter: Reporter, style: Style | None = None, shown: RowOrder | None = None
 ) -> None:
     """Order the records and draw the heat map into the open `file`; report both steps to `reporter`.
 
@@ -134,9 +136,9 @@ def write_plot(
     rows, columns = heat.values.shape
     records = f"{rows:,} x {columns:,}" if not heat.one_set else f"{rows:,}"
     reporter.note(f"drawing {records} sample{'' if records == '1' else 's'} as {picture.path}")
-    if undefined := int(np.isnan(heat.others).sum()):
+    if undefined := int(np.isnan(heat.pair_values).sum()):
         what = "distance" if heat.kind == "distance" else "value"
-        reporter.note(f"{undefined:,} of {heat.others.size:,} cells have no {what}; to order the others they count as the farthest")
+        reporter.note(f"{undefined:,} of {heat.pair_values.size:,} cells have no {what}; to order the others they count as the farthest")
     start = time.perf_counter()
     order = shown.order(heat, style.linkage)
     clustered = time.perf_counter()
@@ -165,8 +167,8 @@ def _save(figure: Any, file: BinaryIO, format: str) -> None:
     from PIL import Image
 
     drawn = io.BytesIO()
-    figure.savefig(drawn, format=format, dpi=_DOTS_PER_INCH, bbox_inches="tight", pad_inches=0.08, metadata=_undated(format))
-    if format == "png" and len(drawn.getvalue()) > _LARGE_FILE:
+    figure.savefig(drawn, format=format, dpi=_DOTS_PER_INCH, bbox_inches="tight", pad_inches=0.08, metadata=_undated_metadata(format))
+    if format == "png" and len(drawn.getvalue()) > _LARGE_FILE_BYTES:
         with Image.open(drawn) as image:
             few = image.convert("RGB").quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
         few.save(file, "png", dpi=(_DOTS_PER_INCH, _DOTS_PER_INCH))
@@ -174,6 +176,6 @@ def _save(figure: Any, file: BinaryIO, format: str) -> None:
         file.write(drawn.getvalue())
 
 
-def _undated(format: str) -> dict[str, None]:
+def _undated_metadata(format: str) -> dict[str, None]:
     """Return metadata without timestamps, so that the same matrix always gives the same picture."""
     return {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format, {})

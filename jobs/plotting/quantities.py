@@ -12,7 +12,7 @@ from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.files.square_matrices import parse_number
 
-_MISSING = frozenset(("", "na", "nan", "n/a", "?", "-", "missing", "unknown", "not applicable", "not collected", "not provided"))
+_MISSING_WORDS = frozenset(("", "na", "nan", "n/a", "?", "-", "missing", "unknown", "not applicable", "not collected", "not provided"))
 """Cells without a value; the last few are used in INSDC records."""
 
 _DATE = re.compile(r"(\d{4})(?:([-/])(\d{1,2}|XX)(?:\2(\d{1,2}|XX))?)?(?:[T ]\d{1,2}:\d\d.*)?")
@@ -32,12 +32,12 @@ class Quantity:
 
     title: what the values are
     values: float64[rows], NaN for rows without a value; dates are day numbers, where 1 is the first day of year 1
-    dates: whether the values are dates
+    are_dates: whether the values are dates
     """
 
     title: str
     values: Reals
-    dates: bool
+    are_dates: bool
 
     def ranks(self) -> list[int]:
         """Return each row's rank among all distinct values; rows without a value come last."""
@@ -51,7 +51,7 @@ def quantity_of(title: str, cells: Sequence[str]) -> Quantity | None:
 
     cells: one cell per row of the matrix, empty if the table has none
     """
-    present = [None if cell.lower() in _MISSING else cell for cell in cells]
+    present = [None if cell.lower() in _MISSING_WORDS else cell for cell in cells]
     known = [cell for cell in present if cell is not None]
     numbers = [parse_number(cell) for cell in known]
     if all(number is not None and np.isfinite(number) for number in numbers):

@@ -19,23 +19,23 @@ from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.reporter import Reporter
 
 MPI = "mpi"
-_LOCAL = re.compile(r"dask:([0-9]+)")
-_ALWAYS = 16
+_LOCAL_CLUSTER = re.compile(r"dask:([0-9]+)")
+_MAX_PROCESSES_ANYWHERE = 16
 """Number of processes that may be requested on any machine, however few threads it has."""
 
 _ADDRESS = re.compile(r"(?:dask|tcp|tls)://(?P<host>\[[0-9a-fA-F:.]+\]|[^/:\s]+):\d+")
-_LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
+_LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
 
 _CONNECT_SECONDS = 10
 _END_SECONDS = 0.25
-_OURS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1
+_HANDLED_SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1
 
 
 def check_cluster(name: str) -> None:
     """Raise `InputError` if `name` is not a cluster name, or requests more processes than make sense on this machine."""
-    local = _LOCAL.fullmatch(name)
+    local = _LOCAL_CLUSTER.fullmatch(name)
     workers = local[1].lstrip("0") if local else ""
-    max_processes = max(_ALWAYS, Resources().host_threads)
+    max_processes = max(_MAX_PROCESSES_ANYWHERE, Resources().host_threads)
     if len(workers) > len(str(max_processes)) or int(workers or 0) > max_processes:
         threads = Resources().host_threads
         raise InputError(
@@ -64,20 +64,20 @@ def open_cluster(name: str, resources: Resources, reporter: Reporter) -> Iterato
         try:
             import distributed
         except ImportError as error:
-            raise _missing(name, "distributed", error) from error
+            raise _missing_package_error(name, "distributed", error) from error
         _silence()
-        if local := _LOCAL.fullmatch(name):
+        if local := _LOCAL_CLUSTER.fullmatch(name):
             workers = int(local[1])
-            cluster = stack.enter_context(_started(workers))
+            cluster = stack.enter_context(_start_cluster(workers))
             stack.callback(_end_workers, cluster)
-            resources = replace(resources, sharing=workers)
+            resources = replace(resources, workers_per_machine=workers)
             client: Any = stack.enter_context(distributed.Client(cluster, set_as_default=False, direct_to_workers=True))
         else:
-            client = stack.enter_context(_connected(name, reporter))
+            client = stack.enter_context(_connect(name, reporter))
         yield replace(resources, executor=client.get_executor(pure=False))
 
 
-def _started(workers: int) -> Any:
+def _start_cluster(workers: int) -> Any:
     """Return a cluster of local processes that use only the loopback interface."""
     from multiprocessing import resource_tracker
 
@@ -88,10 +88,10 @@ def _started(workers: int) -> Any:
     # Ctrl-C in a terminal reaches every process. Workers inherit the signals that this thread blocks and leave them to this process;
     # otherwise they would end, and Dask would start new ones. The process that tracks their files inherits them too; otherwise it would
     # end with the terminal. It handles SIGINT and SIGTERM itself, and unblocks them in the thread that starts it.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED_SIGNALS)
     try:
         resource_tracker.ensure_running()
-        signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
+        signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED_SIGNALS)
         runner = LoopRunner()
         runner.start()
     finally:
@@ -138,11 +138,11 @@ def _silence() -> None:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def _missing(name: str, package: str, error: ImportError) -> InputError:
+def _missing_package_error(name: str, package: str, error: ImportError) -> InputError:
     return InputError(f"{parameter('cluster', name)} needs {package} ({error}): pip install 'gpualign[cluster]'")
 
 
-def _connected(name: str, reporter: Reporter) -> Any:
+def _connect(name: str, reporter: Reporter) -> Any:
     """Return a client for the scheduler at an address. Results are sent directly from the workers, because going through the scheduler
     would copy them twice more. Dask falls back to the scheduler if a worker cannot be reached."""
     import distributed
@@ -150,7 +150,7 @@ def _connected(name: str, reporter: Reporter) -> Any:
     address = name.replace("dask://", "tcp://")
     match = _ADDRESS.fullmatch(name)
     assert match is not None
-    if address.startswith("tcp:") and match["host"] not in _LOOPBACK:
+    if address.startswith("tcp:") and match["host"] not in _LOOPBACK_HOSTS:
         reporter.note(
             f"{parameter('cluster', name)}: the connection is not encrypted, and anyone who reaches the scheduler can run code on all of"
             " its workers; outside a closed network use tls:// (docs/cluster.md)"
@@ -168,7 +168,7 @@ def _enter_mpi(stack: ExitStack) -> Executor | None:
         from mpi4py import MPI as mpi
         from mpi4py.futures import MPICommExecutor
     except (ImportError, RuntimeError) as error:  # RuntimeError: there is no MPI to load
-        raise _missing(MPI, "mpi4py and MPI", ImportError(str(error))) from error
+        raise _missing_package_error(MPI, "mpi4py and MPI", ImportError(str(error))) from error
     if mpi.COMM_WORLD.Get_size() == 1:
         mpi_cluster = parameter("cluster", MPI)
         raise InputError(f"{mpi_cluster}: this is the only process; start two or more: mpirun -n 3 gpualign ... {mpi_cluster}")

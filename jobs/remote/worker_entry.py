@@ -29,12 +29,12 @@ from gpualign.jobs.reporter import SILENT, Reporter
 
 def remote_engine(resources: Resources, reporter: Reporter) -> RemoteEngine:
     """Return an engine that aligns on the workers of the resources' executor."""
-    return RemoteEngine(worker_client(resources, serve, reporter), resources.of_worker())
+    return RemoteEngine(worker_client(resources, serve, reporter), resources.worker_resources())
 
 
 def remote_distance_engine(resources: Resources, reporter: Reporter) -> RemoteDistanceEngine:
     """Return an engine that computes distances on the workers of the resources' executor."""
-    return RemoteDistanceEngine(worker_client(resources, serve, reporter), resources.of_worker(), resources.host_threads)
+    return RemoteDistanceEngine(worker_client(resources, serve, reporter), resources.worker_resources(), resources.host_threads)
 
 
 def serve(call: Call, *payload: bytes) -> Answer:
@@ -44,7 +44,7 @@ def serve(call: Call, *payload: bytes) -> Answer:
 
 def _open(arguments: list[Any]) -> RequestHandler:
     order, *remaining = arguments
-    resources = _here(order.settings)
+    resources = _local_resources(order.settings)
     if isinstance(order, TaskOrder):
         return _open_task(order.task(remaining), resources)
     assert isinstance(order, CounterOrder)
@@ -54,16 +54,16 @@ def _open(arguments: list[Any]) -> RequestHandler:
 _node = WorkerNode(_open)
 
 
-def _here(requested: Resources) -> Resources:
+def _local_resources(requested: Resources) -> Resources:
     """Return the resources that this worker may use on its machine: its share, and no more than is available. Raises the same errors as
     `checked_resources`."""
     checked = checked_resources(requested.device, requested.threads, requested.memory)
-    share = max(1, checked.host_threads // requested.sharing)
+    share = max(1, checked.host_threads // requested.workers_per_machine)
     threads = None if checked.threads is None else share
     memory, usable = checked.memory or default_memory(), usable_memory()
     if usable is not None:
         memory = min(memory, usable // 2)
-    return replace(checked, threads=threads, spare=checked.host_threads - share, memory=memory // requested.sharing)
+    return replace(checked, threads=threads, spare_threads=checked.host_threads - share, memory=memory // requested.workers_per_machine)
 
 
 def _open_task(task: Task, resources: Resources) -> TaskServer:
@@ -83,6 +83,6 @@ def _open_panels(order: CounterOrder, panels: list[Panel], resources: Resources)
     engine = pick_own_distance_engine(resources, SILENT)
     if resources.device == AUTO and panels and engine.prepare(order.request, memory).products_only and not order.products_only:
         engine = CpuDistanceEngine(
-            resources.threads, spare=resources.spare
+            resources.threads, spare=resources.spare_threads
         )  # the first worker has no GPU, and bit planes are laid out for its engine
     return serialized(CounterServer(order, panels, engine, memory))

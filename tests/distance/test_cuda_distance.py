@@ -388,11 +388,11 @@ def test_alleles_of_many_bits(rng, device):
     bits = rng.integers(0, 1 << 63, (33, 70, CHUNK_WORDS), dtype=np.uint64)
     bits[:32, 40:] = bits[:32, :30]
     bits[13, 45, 3] ^= np.uint64(5)
-    recipe = make_code_recipe(CountRequest(Measure.DIFFERENCES, True, numbered=True), 32, True)
+    recipe = make_code_recipe(CountRequest(Measure.DIFFERENCES, True, many_alleles=True), 32, True)
     panel, band = Panel(bits, 1024, recipe), SampleBand(0, 70, 0, 70, False)
     found = []
     for one in (engine, CpuDistanceEngine(1)):
-        counter = one.prepare(CountRequest(Measure.DIFFERENCES, True, numbered=True), 1 << 26)
+        counter = one.prepare(CountRequest(Measure.DIFFERENCES, True, many_alleles=True), 1 << 26)
         ((_, counts),) = list(counter.run([panel], [band], lambda _: None))
         found.append(counts)
     for name in ("differences", "compared"):

@@ -17,7 +17,7 @@ from gpualign.cpu.distance.engine import CpuDistanceEngine
 
 ENGINES = {"cpu": CpuDistanceEngine, "products": ProductsOnly}
 RULES = ["pairwise", "complete", "as-difference"]
-CASES = [(metric, rule) for metric in METRICS for rule in RULES if MissingRule(rule) not in METRICS[metric].refused]
+CASES = [(metric, rule) for metric in METRICS for rule in RULES if MissingRule(rule) not in METRICS[metric].refused_rules]
 
 
 def kind_of(metric):

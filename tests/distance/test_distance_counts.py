@@ -19,7 +19,7 @@ from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 
 VARIANTS = [name for name, supported in instruction_sets() if supported]
 RULES = ["pairwise", "complete", "as-difference"]
-CASES = [(metric, rule) for metric in METRICS for rule in RULES if MissingRule(rule) not in METRICS[metric].refused]
+CASES = [(metric, rule) for metric in METRICS for rule in RULES if MissingRule(rule) not in METRICS[metric].refused_rules]
 
 
 def kind_of(metric):

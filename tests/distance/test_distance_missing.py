@@ -26,7 +26,7 @@ def dist(*arguments, **options):
     return gpualign("dist", *arguments, "--device", "cpu", **options)
 
 
-def few_calls(rng, samples, sites):
+def describe_few_calls(rng, samples, sites):
     """Calls of which each sample lacks its own part: none, some, nearly all, all."""
     codes = random_codes(rng, samples, sites, missing=0)
     codes[rng.random(codes.shape) < rng.choice([0, 0.1, 0.6, 0.95, 1], samples)[:, None]] = MISSING
@@ -47,7 +47,7 @@ def few_calls(rng, samples, sites):
     st.integers(0, 2**32 - 1),
 )
 def test_pairs_with_fewer_sites_have_no_distance(samples, sites, queries, least, metric, rule, products, seed):
-    codes = few_calls(np.random.default_rng(seed), samples + (queries or 0), sites)
+    codes = describe_few_calls(np.random.default_rng(seed), samples + (queries or 0), sites)
     engine = (ProductsOnly if products else CpuDistanceEngine)(1)
     for compared in (False, True):  # where they are written they are counted anyway
         found, _ = compute(dense_source(codes, queries=queries), engine, metric, rule, compared=compared, least=least)
@@ -74,8 +74,8 @@ def test_what_calls_tell_of_pairs(queries, others, inputs, least):
     assert coverage.suffices == bool((apart >= least).all())
     assert coverage.decides == bool(((apart >= least) == (close >= least)).all())
     if coverage.decides:
-        np.testing.assert_array_equal(coverage.lacking(slice(0, len(a)), slice(0, len(b))), apart < least)
-        assert coverage.lacking_pairs == np.count_nonzero(np.triu(apart < least, 1) if upper_triangle else apart < least)
+        np.testing.assert_array_equal(coverage.lacking_mask(slice(0, len(a)), slice(0, len(b))), apart < least)
+        assert coverage.lacking_count == np.count_nonzero(np.triu(apart < least, 1) if upper_triangle else apart < least)
 
 
 def test_sites_of_a_fraction_are_exact():

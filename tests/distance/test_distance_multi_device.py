@@ -145,9 +145,15 @@ def test_a_part_that_was_handed_on_in_part_is_not_handed_on_twice(rng, told, met
                     for row in np.unique(item.queries):
                         of_row = item.queries == row
                         counts = {name: values[of_row] for name, values in item.counts.items()}
-                        yield replace(item, queries=item.queries[of_row], targets=item.targets[of_row], counts=counts, lacking=item.lacking)
-                        item = replace(item, lacking=0, undefined=0)
-                    if item.lacking or item.undefined:  # of rows without pairs
+                        yield replace(
+                            item,
+                            queries=item.queries[of_row],
+                            targets=item.targets[of_row],
+                            counts=counts,
+                            lacking_count=item.lacking_count,
+                        )
+                        item = replace(item, lacking_count=0, undefined_count=0)
+                    if item.lacking_count or item.undefined_count:  # of rows without pairs
                         yield replace(
                             item, queries=item.queries[:0], targets=item.targets[:0], counts={n: v[:0] for n, v in item.counts.items()}
                         )

@@ -14,7 +14,7 @@ from gpualign.cpu.distance.engine import CpuDistanceEngine, instruction_sets
 
 VARIANTS = [name for name, supported in instruction_sets() if supported]
 RULES = ["pairwise", "complete", "as-difference"]
-CASES = [(metric, rule) for metric in METRICS for rule in RULES if MissingRule(rule) not in METRICS[metric].refused]
+CASES = [(metric, rule) for metric in METRICS for rule in RULES if MissingRule(rule) not in METRICS[metric].refused_rules]
 
 
 def check(codes, engine, metric, rule, most, queries=None, least=1, memory=1 << 28):
@@ -125,5 +125,5 @@ def test_a_rule_by_its_definition(rng):
                     pairs.append((i, j, compared, matches))
         listed = [(q, t, c, m) for p in found for q, t, c, m in zip(p.queries, p.targets, *p.counts.values(), strict=True)]
         assert listed == pairs
-        assert sum(part.lacking for part in found) == lacking
-        assert sum(part.undefined for part in found) == undefined > 0
+        assert sum(part.lacking_count for part in found) == lacking
+        assert sum(part.undefined_count for part in found) == undefined > 0

@@ -127,9 +127,9 @@ def test_only_pairs_of_few_samples_are_counted(rng):
     for row, share in ((3, 0.4), (17, 0.4), (20, 0.525)):
         codes[row, rng.permutation(200)[: int(200 * share)]] = MISSING
     ready, called = prepared(dense_source(codes)), codes != MISSING
-    assert ready.few.rows.tolist() == [3, 17]
+    assert ready.few.counted_samples.tolist() == [3, 17]
     assert not ready.counter.request.compared
-    np.testing.assert_array_equal(ready.few.common, [(called & called[row]).sum(axis=1) for row in (3, 17)])
+    np.testing.assert_array_equal(ready.few.shared_sites, [(called & called[row]).sum(axis=1) for row in (3, 17)])
 
 
 # ---- what is written and said

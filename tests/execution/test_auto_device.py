@@ -18,7 +18,7 @@ from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.runtime import prestart as start
 from gpualign.jobs.devices import local_engines as engines
 from gpualign.jobs.devices.auto import AutoDeviceEngine, cuda_is_faster, cuda_seconds
-from gpualign.jobs.devices.cuda_prestart import CUDA_START
+from gpualign.jobs.devices.cuda_prestart import CUDA_START_SECONDS
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.devices.selection import pick_distance_engine, pick_engine
 from gpualign.jobs.reporter import SILENT
@@ -55,7 +55,7 @@ def test_little_work_asks_for_no_gpu(small):
 
     prepared = AutoDeviceEngine(CpuEngine(2), never, SILENT).prepare(small, BUDGET)
     assert prepared.hardware.startswith("cpu")
-    assert 0 < prepared.seconds < CUDA_START
+    assert 0 < prepared.seconds < CUDA_START_SECONDS
 
 
 @pytest.mark.parametrize("detail", [Detail.SCORE, Detail.PATH])
@@ -73,7 +73,7 @@ def test_cuda_that_has_started_is_taken_for_less_work(small, monkeypatch, begun,
     monkeypatch.setattr(start, "_started", {0} if begun else set())
     monkeypatch.setattr(
         "gpualign.cpu.alignment.engine._RATE_DIFFERENCE",
-        small.approximate_cell_count / (CUDA_START * CpuEngine(1).instruction_set.vector_bytes / 32),
+        small.approximate_cell_count / (CUDA_START_SECONDS * CpuEngine(1).instruction_set.vector_bytes / 32),
     )
     prepared = AutoDeviceEngine(CpuEngine(1), Cuda, SILENT).prepare(small, BUDGET)
     assert (prepared if prepared == "cuda" else "cpu") == taken
@@ -98,7 +98,7 @@ def test_near_pairs_cost_by_pairs(rng):
     near = Task(records, records, edit, alphabet=DNA, edit_bound=distance_bound(1))
     prepared = CpuEngine(1).prepare(near, BUDGET)
     assert prepared.kernel.startswith("joined")
-    assert prepared.seconds < cuda_seconds(near, started=True) < CUDA_START < cuda_seconds(near, started=False)
+    assert prepared.seconds < cuda_seconds(near, started=True) < CUDA_START_SECONDS < cuda_seconds(near, started=False)
     every = Task(records, records, edit, alphabet=DNA)
     assert near.approximate_pair_count == every.approximate_pair_count == 3000 * 3000 / 2
     assert every.approximate_cell_count == 14 * 14 * every.approximate_pair_count

@@ -350,10 +350,10 @@ def test_no_scheduler_there(small_16s, monkeypatch):
     monkeypatch.setattr(executors, "_CONNECT_SECONDS", 0.5)
     told = []
     with pytest.raises(gpualign_package.RunError, match="no Dask scheduler answers there"):
-        executors._connected(f"dask://127.0.0.1:{free_port()}", _Notes(told))
+        executors._connect(f"dask://127.0.0.1:{free_port()}", _Notes(told))
     assert not told
     with pytest.raises(gpualign_package.RunError):
-        executors._connected(f"tcp://192.0.2.1:{free_port()}", _Notes(told))
+        executors._connect(f"tcp://192.0.2.1:{free_port()}", _Notes(told))
     assert "not encrypted" in told[0]
 
 

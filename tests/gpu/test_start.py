@@ -24,7 +24,7 @@ from gpualign.gpu.runtime import inventory as devices
 from gpualign.gpu.runtime import prestart as start
 from gpualign.jobs.devices import cuda_prestart as early
 from gpualign.jobs.devices.cuda_prestart import (
-    CUDA_START,
+    CUDA_START_SECONDS,
     EDIT_CELLS,
     GLOBAL_CELLS,
     alignment_seconds,
@@ -101,10 +101,10 @@ def test_a_command_starts_what_its_device_may_need(monkeypatch, device, contexts
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    prestart_cuda(device, CUDA_START, 0)
+    prestart_cuda(device, CUDA_START_SECONDS, 0)
     assert started == ([] if contexts is None else [contexts])
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: False)
-    prestart_cuda(device, CUDA_START, 0)
+    prestart_cuda(device, CUDA_START_SECONDS, 0)
     assert len(started) == (contexts is not None)
 
 
@@ -126,9 +126,9 @@ def test_little_work_starts_nothing_by_itself(monkeypatch):
     monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    prestart_cuda("auto", CUDA_START / 2, CUDA_START / 2)
+    prestart_cuda("auto", CUDA_START_SECONDS / 2, CUDA_START_SECONDS / 2)
     assert started == []
-    prestart_cuda("cuda", CUDA_START / 2, 0)
+    prestart_cuda("cuda", CUDA_START_SECONDS / 2, 0)
     assert started == [[0]]
 
 
@@ -137,9 +137,9 @@ def test_much_work_starts_what_it_will_need(monkeypatch):
     monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    prestart_cuda("auto", 0.9 * CUDA_START, 0.9 * CUDA_START)
-    prestart_cuda("auto", CUDA_START, CUDA_START)
-    prestart_cuda("auto", 9 * CUDA_START, 0.9 * CUDA_START)
+    prestart_cuda("auto", 0.9 * CUDA_START_SECONDS, 0.9 * CUDA_START_SECONDS)
+    prestart_cuda("auto", CUDA_START_SECONDS, CUDA_START_SECONDS)
+    prestart_cuda("auto", 9 * CUDA_START_SECONDS, 0.9 * CUDA_START_SECONDS)
     assert started == [[0], []]
 
 
@@ -215,7 +215,7 @@ def test_what_leaves_pairs_out_is_known_before_all_else(definition, end_gaps):
 
 
 def test_little_is_unpacked():
-    assert len(early._unpacked(gzip.compress(b">" + bytes(100 << 20)))[0]) == 1 << 16
+    assert len(early._unpack_head(gzip.compress(b">" + bytes(100 << 20)))[0]) == 1 << 16
 
 
 @pytest.mark.parametrize(

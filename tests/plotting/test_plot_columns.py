@@ -17,7 +17,7 @@ from matplotlib.colors import to_hex, to_rgb
 from gpualign.cli.inputs.record_groups import read_columns, split_columns
 from gpualign.core.common.errors import InputError
 from gpualign.jobs.plotting.figure import Style, draw
-from gpualign.jobs.plotting.group_colours import graded, strips_of
+from gpualign.jobs.plotting.group_colours import gradient_strip, strips_of
 from gpualign.jobs.plotting.heatmap import heatmap_of_matrix, scale_of
 from gpualign.jobs.plotting.output import RowOrder
 from gpualign.jobs.plotting.quantities import Quantity, quantity_of
@@ -69,12 +69,12 @@ def test_where_the_name_of_the_file_ends(tmp_path, monkeypatch, files, argument,
 
 def test_columns_are_read_in_the_order_in_which_they_are_named(tmp_path):
     date_, country, year, kind = read_columns(written(tmp_path, TABLE), ["date", "country", "year", "ST"], IDS, pytest.fail)
-    assert (date_.title, date_.dates) == ("date", True)
+    assert (date_.title, date_.are_dates) == ("date", True)
     np.testing.assert_array_equal(date_.values, [date(2020, 2, 3).toordinal(), np.nan, date(2021, 1, 1).toordinal(), np.nan])
-    assert (country.labels, country.of) == (["FR", "DE"], [0, 1, 0, -1])
-    assert (year.title, year.dates) == ("year", False)
+    assert (country.labels, country.label_indices) == (["FR", "DE"], [0, 1, 0, -1])
+    assert (year.title, year.are_dates) == ("year", False)
     np.testing.assert_array_equal(year.values, [2015, 2020, np.nan, np.nan])
-    assert (kind.labels, kind.of) == (["5", "398"], [0, 1, 0, -1])
+    assert (kind.labels, kind.label_indices) == (["5", "398"], [0, 1, 0, -1])
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_quotes_and_delimiters_are_those_of_other_tables(tmp_path, text):
 def test_only_what_is_wanted_must_agree(tmp_path):
     path = written(tmp_path, "id\tward\tnote\na\tx\tfirst\na\tx\tsecond\nb\ty\t\n")
     (ward,) = read_columns(path, ["ward", "ward"], IDS, pytest.fail)
-    assert ward.of == [0, 1, -1, -1]
+    assert ward.label_indices == [0, 1, -1, -1]
     with pytest.raises(InputError, match="lines 2 and 3 put 'a' in different groups"):
         read_columns(path, ["note"], IDS, pytest.fail)
 
@@ -156,7 +156,7 @@ def test_what_is_a_number_or_a_date(title, cells, expected):
         return
     dates = any(isinstance(one, date) for one in expected)
     numbers = [np.nan if one is None else one.toordinal() if dates else one for one in expected]
-    assert found.dates == dates
+    assert found.are_dates == dates
     np.testing.assert_array_equal(found.values, numbers)
 
 
@@ -167,7 +167,7 @@ values = st.lists(st.floats(-1e300, 1e300) | st.integers(1900, 2100), min_size=2
 def test_colours_are_in_the_order_of_the_numbers(numbers):
     cells = [*map(repr, numbers), ""]
     quantity = quantity_of("x", cells)
-    strip = graded(quantity, "Oranges")
+    strip = gradient_strip(quantity, "Oranges")
     gradient = strip.gradient
     assert strip.rows[-1] is None
     assert strip.rows[numbers.index(min(numbers))] == gradient.colours[0]
@@ -197,7 +197,7 @@ def test_colours_are_in_the_order_of_the_numbers(numbers):
     ],
 )
 def test_ticks_are_few_and_round(cells, labels):
-    assert [label for _, label in graded(quantity_of("x", cells), "Blues").gradient.ticks] == labels
+    assert [label for _, label in gradient_strip(quantity_of("x", cells), "Blues").gradient.ticks] == labels
 
 
 # ---- what is drawn

@@ -18,7 +18,7 @@ from gpualign.cli.inputs.newick import read_tree
 from gpualign.cli.inputs.record_groups import read_groups, read_order
 from gpualign.core.common.errors import InputError
 from gpualign.jobs.plotting.figure import Style, draw
-from gpualign.jobs.plotting.group_colours import coloured
+from gpualign.jobs.plotting.group_colours import group_strip
 from gpualign.jobs.plotting.heatmap import heatmap_of_matrix, linkage_of, order_of, scale_of
 from gpualign.jobs.plotting.output import RowOrder
 from gpualign.jobs.record_groups import Grouping
@@ -62,7 +62,7 @@ def drawn(heat, rows, **style):
 )
 def test_tables_of_groups(tmp_path, text, expected):
     found = read_groups(written(tmp_path, text), IDS, pytest.fail)
-    assert [(g.title, list(g.labels), list(g.of)) for g in found] == expected
+    assert [(g.title, list(g.labels), list(g.label_indices)) for g in found] == expected
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_lists_of_ids(tmp_path):
 
 @pytest.mark.parametrize("count", [1, 8, 9, 20])
 def test_each_group_has_its_own_colour(count):
-    found = coloured(Grouping("g", [f"g{k}" for k in range(count)], [*range(count), -1]))
+    found = group_strip(Grouping("g", [f"g{k}" for k in range(count)], [*range(count), -1]))
     assert [label for label, _ in found.legend] == [f"g{k}" for k in range(count)]
     assert list(found.rows) == [colour for _, colour in found.legend] + [None]
     assert len(set(found.rows)) == count + 1
@@ -102,7 +102,7 @@ def test_each_group_has_its_own_colour(count):
 
 def test_small_groups_share_a_colour_where_there_are_many(rng):
     of = rng.permutation([k for k in range(30) for _ in range(30 - k)])
-    found = coloured(Grouping("g", [f"g{k}" for k in range(30)], list(of)))
+    found = group_strip(Grouping("g", [f"g{k}" for k in range(30)], list(of)))
     assert [label for label, _ in found.legend] == [*(f"g{k}" for k in range(19)), "11 others"]
     assert len({colour for _, colour in found.legend}) == 20
     shared = found.legend[-1][1]
@@ -116,7 +116,7 @@ def test_strips_are_beside_their_rows(rng):
     figure = drawn(heat, RowOrder(groups))
     strips = next(axes for axes in figure.axes if [text.get_text() for text in axes.get_xticklabels()] == ["ward", "ST"])
     pixels = np.asarray(strips.images[0].get_array())
-    wards = coloured(groups[0])
+    wards = group_strip(groups[0])
     order = order_of(heat, "average").rows
     assert [to_hex(pixel) for pixel in pixels[:, 0]] == [wards.rows[k] or "#ffffff" for k in order]
     assert {to_hex(pixel) for pixel in pixels[:, 1]} == {"#e69f00"}
@@ -125,7 +125,7 @@ def test_strips_are_beside_their_rows(rng):
 
 
 def test_the_groups_that_have_no_line_share_a_colour():
-    found = coloured(Grouping("g", list("abcdef"), [0, 1, 1, 2, 3, 3, 4, 5, 5, 5, -1]), 4)
+    found = group_strip(Grouping("g", list("abcdef"), [0, 1, 1, 2, 3, 3, 4, 5, 5, 5, -1]), 4)
     assert [label for label, _ in found.legend] == ["b", "d", "f", "3 others"]
     assert [label for colour in found.rows for label, own in found.legend if own == colour] == (
         ["3 others", "b", "b", "3 others", "d", "d", "3 others", "f", "f", "f"]
@@ -175,7 +175,7 @@ def test_rows_in_other_orders(rng):
     assert list(by_groups.rows) == sorted(leaves, key=lambda k: own[k] if own[k] >= 0 else 3) == list(by_groups.columns)
     assert list(RowOrder(by="input").order(heat, "average").rows) == list(range(9))
     places = {f"s{k}": k * 5 % 9 for k in range(9)}
-    listed = RowOrder(by="list", places=places).order(heat, "average")
+    listed = RowOrder(by="list", positions=places).order(heat, "average")
     assert [places[heat.rows[k]] for k in listed.rows] == list(range(9)) == [places[heat.columns[k]] for k in listed.columns]
     for order in (by_groups, listed):
         assert order.tree is None
@@ -188,7 +188,7 @@ def test_two_inputs_in_other_orders(rng):
     assert by_groups.rows[0] == 1
     assert list(by_groups.columns) == list(order_of(heat, "average").columns)
     places = {name: place for place, name in enumerate(["t4", "q3", "t1", "q1", "t2", "q2", "t3"])}
-    listed = RowOrder(by="list", places=places).order(heat, "average")
+    listed = RowOrder(by="list", positions=places).order(heat, "average")
     assert [heat.rows[k] for k in listed.rows] == ["q3", "q1", "q2"]
     assert [heat.columns[k] for k in listed.columns] == ["t4", "t1", "t2", "t3"]
 
@@ -269,7 +269,7 @@ def test_a_given_tree_is_drawn_with_its_lengths(tmp_path, rng):
     tree = read(tmp_path, "((s2:1,s0:2.5)x:1,s3:0.5,'s1':4);\n")
     order = RowOrder(tree=tree).order(heat, "average")
     assert list(order.rows) == [2, 0, 3, 1] == list(order.columns)
-    np.testing.assert_allclose(order.tree.ends, [2, 0.5, 3.5, 0])
+    np.testing.assert_allclose(order.tree.leaf_heights, [2, 0.5, 3.5, 0])
     # s2, s0 and their parent at height 3; then that with s3, and s3 with s1, at height 4, the root's.
     np.testing.assert_allclose(order.tree.brackets[:, :, 0], [[2, 3, 3, 0.5], [3, 4, 4, 3.5], [3.5, 4, 4, 0]])
     np.testing.assert_allclose(order.tree.brackets[:, :, 1], [[0, 0, 1, 1], [0.5, 0.5, 2, 2], [2, 2, 3, 3]])

@@ -214,7 +214,7 @@ def test_the_tree_has_an_axis():
     assert left >= 10 > right == 0
     assert tree.get_position().x1 < cells_of(figure).get_position().x0
     for kind, expected in (("identity", "1 − identity"), ("score", "mean self-score − score")):
-        assert order_of(heat_of([[1, 0.5], [0.5, 1]], kind), "average").tree.heights == f"{expected}\n(average linkage)"
+        assert order_of(heat_of([[1, 0.5], [0.5, 1]], kind), "average").tree.height_label == f"{expected}\n(average linkage)"
 
 
 def test_scores_are_turned_into_distances():
