@@ -9,10 +9,9 @@ from dataclasses import field
 from enum import Enum
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.core.alignment.recount import MATCH, MISMATCH, NOTHING, ColumnKinds, identical_letter_kinds
-from gpualign.core.common.arrays import Integers
+from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences.alphabet import DNA, Alphabet
@@ -132,12 +131,12 @@ def _ambiguity_letter_counts(sequences: SequenceSet, alphabet: Alphabet) -> Inte
     return counts
 
 
-def _possibility_masks(alphabet: Alphabet) -> npt.NDArray[np.int64]:
+def _possibility_masks(alphabet: Alphabet) -> Integers:
     """Return a bit mask for each letter, with a bit set for each letter it may stand for: int64[letters]."""
     stand_for = _POSSIBLE_LETTERS[alphabet.name]
     return np.array([sum(1 << alphabet.letters.index(one) for one in stand_for.get(letter, letter)) for letter in alphabet.letters])
 
 
-def _ambiguity_mask(alphabet: Alphabet) -> npt.NDArray[np.bool_]:
+def _ambiguity_mask(alphabet: Alphabet) -> Booleans:
     """Return a mask of the letters that may stand for more than one letter: bool[letters]."""
     return np.array([letter in _POSSIBLE_LETTERS[alphabet.name] for letter in alphabet.letters])

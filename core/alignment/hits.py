@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import field
 
 import numpy as np
-import numpy.typing as npt
 
-from gpualign.core.common.arrays import Integers
+from gpualign.core.common.arrays import Booleans, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
 
 
@@ -26,7 +25,7 @@ class Hits:
     def __len__(self) -> int:
         return len(self.queries)
 
-    def select(self, index: slice | npt.NDArray[np.bool_] | Integers) -> Hits:
+    def select(self, index: slice | Booleans | Integers) -> Hits:
         """Return the hits selected by `index`."""
         return Hits(self.queries[index], self.targets[index], self.scores[index])
 
@@ -61,11 +60,11 @@ class BestTargets:
     """
 
     def __init__(self, query_count: int, top: int, dtype: np.dtype[np.signedinteger], ranks: Integers) -> None:
-        self.scores: npt.NDArray[np.signedinteger] = np.zeros((query_count, top), dtype=dtype)
+        self.scores: Scores = np.zeros((query_count, top), dtype=dtype)
         self.targets: Integers = np.zeros((query_count, top), dtype=np.int64)
         self._ranks = ranks
 
-    def add(self, rows: slice | Integers, scores: npt.NDArray[np.signedinteger], targets: Integers) -> None:
+    def add(self, rows: slice | Integers, scores: Scores, targets: Integers) -> None:
         """Add targets for some queries.
 
         rows: rows of the queries
@@ -76,7 +75,7 @@ class BestTargets:
         self.scores[rows], self.targets[rows] = best_targets(all_scores, all_targets, self._ranks, top)
 
 
-def order_best(scores: npt.NDArray[np.signedinteger], ranks: Integers, top: int) -> Integers:
+def order_best(scores: Scores, ranks: Integers, top: int) -> Integers:
     """Return the column indices of the `top` best entries in each row, best first: int64[rows][min(top, columns)].
 
     scores, ranks: [rows][columns]; ranks are positions in the file, below 2**31
@@ -92,9 +91,7 @@ def order_best(scores: npt.NDArray[np.signedinteger], ranks: Integers, top: int)
     return np.take_along_axis(best, np.argsort(np.take_along_axis(keys, best, axis=1), axis=1), axis=1)
 
 
-def best_targets(
-    scores: npt.NDArray[np.signedinteger], targets: Integers, ranks: Integers, top: int
-) -> tuple[npt.NDArray[np.signedinteger], Integers]:
+def best_targets(scores: Scores, targets: Integers, ranks: Integers, top: int) -> tuple[Scores, Integers]:
     """Return the scores and record numbers of the `top` best targets for each query, best first: arrays [queries][min(top, targets)].
 
     scores: [queries][targets]

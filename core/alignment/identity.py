@@ -14,10 +14,9 @@ An alignment without columns, which is possible with free end gaps, has an ident
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.core.alignment.tile_results import Statistics
-from gpualign.core.common.arrays import Integers
+from gpualign.core.common.arrays import Integers, Reals
 
 DEFINITIONS = (0, 1, 2, 3, 4)
 DEFAULT_DEFINITION = 2
@@ -49,12 +48,12 @@ def identity_ratio(statistics: Statistics, query_lengths: Integers, target_lengt
     return np.where(column_counts(statistics) > 0, alike, 0), longer
 
 
-def distance(num: Integers, den: Integers) -> npt.NDArray[np.float64]:
+def distance(num: Integers, den: Integers) -> Reals:
     """Return 1 - num / den as float64, 1 where den is 0. Divides only once, so that 97 / 100 gives the float 0.03, not 1 - 0.97."""
-    out: npt.NDArray[np.float64] = np.divide(den - num, den, out=np.ones(num.shape), where=den > 0)
+    out: Reals = np.divide(den - num, den, out=np.ones(num.shape), where=den > 0)
     return out
 
 
-def fraction(num: Integers, den: Integers) -> npt.NDArray[np.float64]:
+def fraction(num: Integers, den: Integers) -> Reals:
     """Return num / den as float64, 0 where den is 0."""
     return np.divide(num, den, out=np.zeros(num.shape), where=den > 0)

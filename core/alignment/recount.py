@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics
+from gpualign.core.common.arrays import Integers
 from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
@@ -32,7 +33,7 @@ def identical_letter_kinds(alphabet: Alphabet) -> ColumnKinds:
 def recount(
     queries: SequenceSet,
     targets: SequenceSet,
-    records: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    records: tuple[Integers, Integers],
     statistics: Statistics,
     runs: Runs,
     column_kinds: ColumnKinds,
@@ -48,7 +49,7 @@ def recount(
 def relabel(
     queries: SequenceSet,
     targets: SequenceSet,
-    records: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    records: tuple[Integers, Integers],
     statistics: Statistics,
     runs: Runs,
     alphabet: Alphabet,
@@ -63,7 +64,7 @@ def relabel(
 def _recount(
     queries: SequenceSet,
     targets: SequenceSet,
-    records: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    records: tuple[Integers, Integers],
     statistics: Statistics,
     runs: Runs,
     column_kinds: ColumnKinds,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.common.arrays import Booleans, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
 
@@ -57,7 +58,7 @@ class Runs:
     """
 
     pieces: Sequence[npt.NDArray[np.uint8]] = field(repr=False)
-    starts: npt.NDArray[np.int64] = field(repr=False)
+    starts: Integers = field(repr=False)
     sizes: npt.NDArray[np.int32] = field(repr=False)
 
     @property
@@ -79,8 +80,8 @@ class TileScores:
     """
 
     tile: Tile
-    scores: npt.NDArray[np.signedinteger] = field(repr=False)
-    is_reverse_complement: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    scores: Scores = field(repr=False)
+    is_reverse_complement: Booleans | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,10 @@ class TileAlignments:
     """
 
     tile: Tile
-    scores: npt.NDArray[np.signedinteger] = field(repr=False)
+    scores: Scores = field(repr=False)
     statistics: Statistics = field(repr=False)
     runs: Runs | None = field(default=None, repr=False)
-    is_reverse_complement: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    is_reverse_complement: Booleans | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,8 @@ class TileHits:
     """
 
     tile: Tile
-    scores: npt.NDArray[np.signedinteger] = field(repr=False)
-    targets: npt.NDArray[np.int64] = field(repr=False)
+    scores: Scores = field(repr=False)
+    targets: Integers = field(repr=False)
 
 
 @dataclass(frozen=True)

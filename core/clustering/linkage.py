@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.core.clustering.edges import Edges
-from gpualign.core.common.arrays import Integers, Reals
+from gpualign.core.common.arrays import Booleans, Integers, Reals
 
 SubsetDistances = Callable[[Integers], Reals]
 """Returns all distances among given records (ascending int64[members]) in scipy's condensed form: float64[members * (members - 1) / 2]."""
@@ -107,7 +106,7 @@ def _condensed_indices(edges: Edges) -> Integers:
     return edges.i * (2 * edges.record_count - edges.i - 1) // 2 + edges.j - edges.i - 1
 
 
-def _has_far_pairs(edges: Edges, components: Integers) -> npt.NDArray[np.bool_]:
+def _has_far_pairs(edges: Edges, components: Integers) -> Booleans:
     """Return whether each component has pairs that are not near: bool[components]. Both linkages turn a component without such pairs into
     one cluster, because all its distances are within the cut."""
     number = int(components.max(initial=-1)) + 1

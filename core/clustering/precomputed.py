@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.clustering.edges import Edges, GrowingEdges
-from gpualign.core.common.arrays import Integers, Reals
+from gpualign.core.common.arrays import Booleans, Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 
@@ -38,7 +38,7 @@ class Threshold:
     min_identity: float | None
     on_identities: bool
 
-    def near_mask(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def near_mask(self, values: npt.NDArray[Any]) -> Booleans:
         """Return a mask of the near values, which may have any numeric type; nan (no value) is not near.
 
         A value that differs from the threshold by no more than the rounding error of its type, or of 1 - identity, is near.
