@@ -222,7 +222,7 @@ def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, fol
         sink: Sink = (
             MatrixSink(ValueMatrix(task), [partial(NpyArray, stream)])
             if kind == "npy"
-            else TableSink(stream, task, Tsv(parse_fields(default_fields(edit=False))))
+            else TableSink(stream, task, Tsv(parse_fields(default_fields(edit_distance=False))))
         )
         start = time.perf_counter()
         prepared = engine.prepare(task, Budget.of(2 << 30))
@@ -238,7 +238,7 @@ def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, fol
         writing += time.perf_counter() - before
         whole = time.perf_counter() - start
     kernels = union([(s.kernels, s.download) for s in spans])
-    return {"reading": reading, "run": whole, "kernels": kernels, "writing": writing, "rate": plan.pairs / writing / 1e6}
+    return {"reading": reading, "run": whole, "kernels": kernels, "writing": writing, "rate": plan.pair_count / writing / 1e6}
 
 
 def command(device: CudaDevice) -> str:

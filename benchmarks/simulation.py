@@ -130,12 +130,12 @@ def excerpt(plan: Plan, workers: int, pieces: int = _PIECES) -> Excerpt:
         bands += piece_bands
         if at == plan.end:
             break
-    return Excerpt(tiles, gaps, plan.pairs / plan.cells)
+    return Excerpt(tiles, gaps, plan.pair_count / plan.cells)
 
 
 def whole(plan: Plan) -> Excerpt:
     """Every tile of a plan."""
-    return Excerpt(list(plan.tiles()), [], plan.pairs / plan.cells)
+    return Excerpt(list(plan.tiles()), [], plan.pair_count / plan.cells)
 
 
 class _Bands:
@@ -156,7 +156,7 @@ class _Bands:
         rows, targets = tile.shape
         taken = self._sink.gather * rows * targets
         band = tile.band.index
-        self._missing[band] = self._missing.get(band, tile.band.tiles) - 1
+        self._missing[band] = self._missing.get(band, tile.band.tile_count) - 1
         self._cells[band] = self._cells.get(band, 0) + tile.cells
         while self._missing.get(self._following) == 0:
             cells = self._cells.pop(self._following)
@@ -362,7 +362,7 @@ def node_seconds(task: Task, limits: TileLimits, gpus: Sequence[Gpu], sink: Sink
         rows, targets = tile.shape
         kind = (rows, targets, tile.cells)
         if kind not in known:
-            parts = len(split_by_limits(task, replace(tile, left=2 * tile.cells), limits))  # another one waits
+            parts = len(split_by_limits(task, replace(tile, remaining_cells=2 * tile.cells), limits))  # another one waits
             pace = sum(1 / (tile.cells / gpu.rate + parts * gpu.tile_seconds) for gpu in gpus)
             known[kind] = max(1 / pace, sink.gather * rows * targets)
         return known[kind]

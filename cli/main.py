@@ -15,7 +15,7 @@ from gpualign import __version__
 from gpualign.cli.options.choice_suggestions import CommandGroup, explain_error
 from gpualign.cli.terminal import log_file
 from gpualign.core.common import signals
-from gpualign.core.common.errors import GpualignError, for_command_line
+from gpualign.core.common.errors import GpualignError, command_line_message
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -117,7 +117,7 @@ def _explain(error: BaseException, stdout: object) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if isinstance(error, GpualignError):
-        return _fail(f"{for_command_line(error.message)}{signals.resume_hint_suffix()}", error.exit_code)
+        return _fail(f"{command_line_message(error.message)}{signals.resume_hint_suffix()}", error.exit_code)
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return _fail(f"{place}{error.strerror or error}{signals.resume_hint_suffix()}", 1)

@@ -21,7 +21,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.common.parameter_fractions import check_fraction, describe_percentage
 from gpualign.core.common.units import format_bytes
-from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_equal, no_duplicates
+from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_equal, singleton_groups
 from gpualign.core.output.matrix import CondensedSink
 from gpualign.core.output.matrix_value import MatrixValue, ValueMatrix
 from gpualign.core.output.memory import MemoryArray
@@ -141,16 +141,16 @@ class ClusterJob:
     def run(self, progress: GrowingProgress) -> tuple[Clustering, int]:
         """Return (the clusters, the number of near pairs). Raises `TooLittleMemory` if a linkage would exceed the memory."""
         edges, duplicates = self.distances.near(progress, self.memory), self.distances.duplicates
-        copies = np.bincount(duplicates.of, minlength=len(duplicates))
+        copies = np.bincount(duplicates.group_of, minlength=len(duplicates))
         near = edges.near_pair_count(copies)
         if self.order is not None:
-            order, leaders = first_copies(self.order, duplicates.of)
-            return clustering_from_centroids(greedy_centroids(edges, order), edges).expand_copies(duplicates.of, leaders), near
+            order, leaders = first_copies(self.order, duplicates.group_of)
+            return clustering_from_centroids(greedy_centroids(edges, order), edges).expand_copies(duplicates.group_of, leaders), near
         labels = single_linkage(edges) if self.method == "single" else self._linked(edges, progress)
-        return clustering_from_labels(labels, edges, copies).expand_copies(duplicates.of, duplicates.firsts), near
+        return clustering_from_labels(labels, edges, copies).expand_copies(duplicates.group_of, duplicates.first_records), near
 
     def _linked(self, edges: Edges, progress: GrowingProgress) -> Integers:
-        group_of = self.distances.duplicates.of
+        group_of = self.distances.duplicates.group_of
         largest = largest_linked_count(edges, group_of)
         if largest and (needed := linkage_bytes(largest, edges)) > self.memory:
             raise TooLittleMemory(
@@ -173,10 +173,10 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
     groups_equal = scoring.aligns_equals_without_gaps(records.used_codes) and o.rule is not AmbiguityRule.SKIP
-    groups = group_equal(records) if groups_equal else no_duplicates(records)
-    if groups.repeated:
-        reporter.detail(f"{groups.repeated:,} records equal to earlier ones")
-        distinct = inputs.queries.select(groups.firsts)
+    groups = group_equal(records) if groups_equal else singleton_groups(records)
+    if groups.repeated_count:
+        reporter.detail(f"{groups.repeated_count:,} records equal to earlier ones")
+        distinct = inputs.queries.select(groups.first_records)
         inputs = replace(inputs, queries=distinct, targets=distinct)
     resources = replace(o.resources, memory=memory - left_for_pairs(records, memory))
     o = replace(o, scoring=scoring, resources=resources)
@@ -260,7 +260,7 @@ class Alignments:
     @property
     def pairs(self) -> int:
         """Number of record pairs, including pairs of identical records."""
-        return Pairing.ABOVE.count(self.duplicates.records, self.duplicates.records)
+        return Pairing.ABOVE.pair_count(self.duplicates.record_count, self.duplicates.record_count)
 
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
         edges = GrowingEdges(len(self.duplicates), left_for_pairs(self.task.queries, memory))
@@ -274,7 +274,7 @@ class Alignments:
         inputs = replace(self.distinct, queries=subset, targets=subset)
         job = nw.prepare(inputs, self.options, self.filter.detail, Pairing.ABOVE, SILENT, self.job.engine)
         progress.expect(job.plan.cells)
-        of_edits = self.filter.max_score is not None or not self.filter.by_statistics
+        of_edits = self.filter.max_score is not None or not self.filter.needs_statistics
         value = MatrixValue("score" if of_edits else "distance", self.options.identity_def)
         sink = CondensedSink(ValueMatrix(job.task, value), [MemoryArray])
         job.run(sink, progress)
@@ -283,8 +283,8 @@ class Alignments:
     def describe(self) -> DescriptionRows:
         """Return the rows that describe the job's plan, which covers distinct records only."""
         rows = dict(self.job.describe())
-        counts = {"sequences": f"{self.duplicates.records:,}", "distinct": f"{len(self.duplicates):,}", "pairs": f"{self.pairs:,}"}
-        if not self.duplicates.repeated:
+        counts = {"sequences": f"{self.duplicates.record_count:,}", "distinct": f"{len(self.duplicates):,}", "pairs": f"{self.pairs:,}"}
+        if not self.duplicates.repeated_count:
             del counts["distinct"]
         return list({**counts, **rows, **counts}.items())
 
@@ -299,7 +299,7 @@ class _Precomputed:
     @property
     def duplicates(self) -> DuplicateGroups:
         """One group per record, because only the distances between records are known."""
-        return no_duplicates(self.precomputed.ids)
+        return singleton_groups(self.precomputed.ids)
 
     @property
     def work(self) -> int:

@@ -70,8 +70,8 @@ class PairsJob:
     def pairs(self) -> int:
         """Number of selected pairs."""
         if self.groups is None:
-            return self.plan.pairs
-        return int(self._sums(self.groups, np.ones(self.plan.targets, dtype=np.int64))[self.plan.start : self.plan.end].sum())
+            return self.plan.pair_count
+        return int(self._sums(self.groups, np.ones(self.plan.target_count, dtype=np.int64))[self.plan.start : self.plan.end].sum())
 
     @property
     def work(self) -> int:
@@ -122,7 +122,7 @@ class PairsJob:
     def _sums(self, groups: GroupPairs, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the sum of each query's selected target weights: int64[queries]."""
         pairing = self.plan.pairing
-        return groups.weight_sums(weights, None if pairing is Pairing.ALL else pairing.first_targets(np.arange(self.plan.queries)))
+        return groups.weight_sums(weights, None if pairing is Pairing.ALL else pairing.first_targets(np.arange(self.plan.query_count)))
 
     def _cells(self, groups: GroupPairs) -> npt.NDArray[np.int64]:
         strands = 2 if self.task.both_strands else 1
@@ -187,7 +187,7 @@ def count_sequences(task: Task) -> int:
 
 def count_tiles(plan: Plan) -> str:
     """Return the number of tiles as human-readable text. For a large plan, whose tiles take long to generate, return a lower bound."""
-    if plan.band_count * plan.targets > _MAX_COUNTED:
+    if plan.band_count * plan.target_count > _MAX_COUNTED:
         return f"at least {plan.band_count:,}"
     return f"{sum(1 for _ in plan.tiles()):,}"
 
@@ -201,11 +201,11 @@ def describe_plan(
     plan: Plan, prepared: Prepared, engine: Engine, budget: Budget, pairs: int | None = None, cells: int | None = None
 ) -> DescriptionRows:
     """Return the rows that describe the plan in a dry run. pairs, cells: numbers actually computed, if different from the plan."""
-    pairs, cells = plan.pairs if pairs is None else pairs, plan.cells if cells is None else cells
+    pairs, cells = plan.pair_count if pairs is None else pairs, plan.cells if cells is None else cells
     task = prepared.task
     rate = estimate_rate(task, engine, budget)
     return [
-        ("sequences", f"{plan.queries:,}" if task.targets is task.queries else f"{plan.queries:,} x {plan.targets:,}"),
+        ("sequences", f"{plan.query_count:,}" if task.targets is task.queries else f"{plan.query_count:,} x {plan.target_count:,}"),
         ("pairs", f"{pairs:,}"),
         ("cells", f"{cells:,}"),
         ("scoring", task.scoring.name),

@@ -54,7 +54,7 @@ def align_members(task: Task, groups: DuplicateGroups, clustering: Clustering, d
     of = clustering.representatives[clustering.labels]
     identities, cigars, is_reverse_complement = np.full(len(records), np.nan), ["*"] * len(records), np.zeros(len(records), dtype=np.bool_)
     done: dict[tuple[int, int], tuple[float, str, bool]] = {}
-    firsts = groups.firsts[groups.of]
+    firsts = groups.first_records[groups.group_of]
     for record, representative in zip(records[of != records].tolist(), of[of != records].tolist(), strict=True):
         pair = int(firsts[record]), int(firsts[representative])
         if pair not in done:

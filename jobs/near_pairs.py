@@ -23,7 +23,7 @@ from gpualign.core.execution.near_assembly import NearAssembly, NearBand
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Closable, Progress, Sink, Totals, run_pipeline
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.near_pairs.align import align_pairs
-from gpualign.core.near_pairs.deduplication import DuplicateExpansion, DuplicateGroups, group_equal, no_duplicates
+from gpualign.core.near_pairs.deduplication import DuplicateExpansion, DuplicateGroups, group_equal, singleton_groups
 from gpualign.core.output.pairs import blocks_of
 from gpualign.core.planning.cost import ONE_PER_PAIR
 from gpualign.core.planning.group_pairs import GroupPairs
@@ -134,7 +134,7 @@ class NearJob:
         if self.groups is not None:
             firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(self.task.queries)))
             return int(self.groups.weight_sums(np.ones(targets, dtype=np.int64), firsts)[start:stop].sum())
-        return self.pairing.count(stop, targets) - self.pairing.count(start, targets)
+        return self.pairing.pair_count(stop, targets) - self.pairing.pair_count(start, targets)
 
     @property
     def all_pairs(self) -> int:
@@ -179,18 +179,18 @@ class NearJob:
         """Approximate work for each query's pairs: float64[queries]."""
         task = self.task
         firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(task.queries)))
-        return ONE_PER_PAIR.by_query(task.queries.lengths, task.targets.lengths, firsts)
+        return ONE_PER_PAIR.cells_by_query(task.queries.lengths, task.targets.lengths, firsts)
 
     def for_queries(self, start: int, stop: int) -> NearJob:
         """Return a job for only the pairs of queries [start, stop). Equal records are not grouped, because other parts may need pairs from
         the same group."""
-        job = replace(self.ungrouped(), groups=self.groups) if any(duplicates.repeated for duplicates in self.duplicates) else self
+        job = replace(self.ungrouped(), groups=self.groups) if any(duplicates.repeated_count for duplicates in self.duplicates) else self
         return replace(job, plan=job.plan.for_queries(start, stop))
 
     def run(self, sink: Sink[Plan, NearResults], progress: Progress, checkpoints: CheckpointListener = NO_CHECKPOINTS) -> NearTotals:
         """Classify every pair and send the pairs that may pass the thresholds to the sink, in order."""
         start, survivors = time.perf_counter(), Counter[str]()
-        run_pipeline(self.plan, self._bands(progress, survivors), sink, lambda results: results.rows, checkpoints)
+        run_pipeline(self.plan, self._bands(progress, survivors), sink, lambda results: results.row_stop, checkpoints)
         return NearTotals(
             self.pairs, self.work, time.perf_counter() - start, survivors, sum({id(g): len(g) for g in self.duplicates}.values())
         )
@@ -208,7 +208,7 @@ class NearJob:
             return _AT_ONCE
         limits, task = self.aligner.limits, self.task
         letters = float(task.queries.lengths.mean() + task.targets.lengths.mean())
-        return int(np.clip(limits.result_bytes / (limits.item_bytes + limits.letter_bytes * letters), 1, _AT_ONCE))
+        return int(np.clip(limits.result_bytes / (limits.item_bytes + limits.bytes_per_letter * letters), 1, _AT_ONCE))
 
     def _bands(self, progress: Progress, survivors: Counter[str]) -> Iterator[NearResults]:
         """Yield the bands' results. survivors: updated with the number of pairs that survive each step."""
@@ -218,7 +218,7 @@ class NearJob:
             rows = 0
             for pairs, rows in records:
                 if self.groups is not None:
-                    pairs = pairs.select(self.groups.selects(pairs.queries, pairs.targets))
+                    pairs = pairs.select(self.groups.selection_mask(pairs.queries, pairs.targets))
                 if len(pairs):
                     held.append(pairs)
                 if sum(map(len, held)) >= min(_ALIGNED_TOGETHER, self._max_pairs) or self.aligner is None or not held:
@@ -244,9 +244,9 @@ class NearJob:
             for band in bands:
                 survivors.update(band.survivors)
                 held.append(band.pairs)
-                if band.band.target_stop < self.plan.targets:
+                if band.band.target_stop < self.plan.target_count:
                     continue  # the queries have more targets, in the bands that follow
-                stop = min(end, int(queries.firsts[band.band.stop]) if band.band.stop < len(queries) else queries.records)
+                stop = min(end, int(queries.first_records[band.band.stop]) if band.band.stop < len(queries) else queries.record_count)
                 yield from expanded(stop)
                 start, held = stop, []
         if start < end:  # the last record has no later one, but equal ones may follow
@@ -258,9 +258,9 @@ class NearJob:
             return NearResults(pairs, self._by_distance(pairs), rows)
         # Equal records have equal alignments, so each pair of groups is aligned once, separately in either direction.
         queries, targets = self.duplicates
-        first, second = queries.of[pairs.queries], targets.of[pairs.targets]
+        first, second = queries.group_of[pairs.queries], targets.group_of[pairs.targets]
         _, chosen, back = np.unique(first * len(targets) + second, return_index=True, return_inverse=True)
-        distinct = NearPairs(queries.firsts[first[chosen]], targets.firsts[second[chosen]], pairs.distances[chosen])
+        distinct = NearPairs(queries.first_records[first[chosen]], targets.first_records[second[chosen]], pairs.distances[chosen])
         return NearResults(pairs, align_pairs(self.aligner, distinct).select(back), rows)
 
     def _by_distance(self, pairs: NearPairs) -> PairAlignments:
@@ -310,18 +310,18 @@ def prepare_near(
     left = memory_left(task, resources.memory)
     distance_suffices = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
     one_set = task.targets is task.queries
-    group = group_equal if grouped else no_duplicates
+    group = group_equal if grouped else singleton_groups
     targets = group(task.targets)
     if one_set:
         queries = targets
     elif pairing is Pairing.ALL:
         queries = group(task.queries)
     else:
-        queries = targets.first(len(task.queries))
-    others = task.targets if not targets.repeated else task.targets.select(targets.firsts)
-    distinct = others if one_set else task.queries if not queries.repeated else task.queries.select(queries.firsts)
+        queries = targets.select_first(len(task.queries))
+    others = task.targets if not targets.repeated_count else task.targets.select(targets.first_records)
+    distinct = others if one_set else task.queries if not queries.repeated_count else task.queries.select(queries.first_records)
     edit = make_scoring(task.alphabet, ScoringOptions(edit=True))
-    ambiguous = task.ambiguity and task.ambiguity.select(queries.firsts, targets.firsts)
+    ambiguous = task.ambiguity and task.ambiguity.select(queries.first_records, targets.first_records)
     near = Task(
         distinct,
         others,
@@ -338,7 +338,7 @@ def prepare_near(
     prepared = engines.finder.prepare(near, budget)
     plan = plan_task(prepared, Pairing.ALL if pairing is Pairing.ALL else Pairing.ABOVE)
     aligner = None if distance_suffices else engines.aligner.prepare(task, Budget.of(left // 2))
-    repeated = targets.repeated + (queries.repeated if pairing is Pairing.ALL and not one_set else 0)
+    repeated = targets.repeated_count + (queries.repeated_count if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     reporter.detail(f"{description_prefix}{equal}edits {describe_bound(near)}; {prepared.kernel}")
     ungrouped = partial(prepare_near, task, bound, pairing, engines, resources, reporter, description_prefix, grouped=False)

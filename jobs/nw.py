@@ -106,7 +106,7 @@ def prepare_filtered(
     and errors as for `prepare`."""
     task, pairing, chosen = started = _start(inputs, options, detail, pairing, reporter)
     if filter != Filter() and options.kernel == AUTO:
-        from gpualign.core.near_pairs.thresholds import advice_on_bounds, edit_bound
+        from gpualign.core.near_pairs.thresholds import describe_missing_bound, edit_bound
         from gpualign.jobs.near_pairs import excludes_pairs, prepare_near
 
         bound = edit_bound(filter, task, options.identity_def)
@@ -114,8 +114,8 @@ def prepare_filtered(
             engines = _engines_of(task, bound, chosen, options.resources)
             job = prepare_near(task, bound, pairing, engines, options.resources, reporter, _description_prefix(task))
             return replace(job, groups=filter.groups)
-        advice = advice_on_bounds(filter, task, options.identity_def)
-        if advice and pairing.count(len(task.queries), len(task.targets)) >= _MANY:
+        advice = describe_missing_bound(filter, task, options.identity_def)
+        if advice and pairing.pair_count(len(task.queries), len(task.targets)) >= _MANY:
             reporter.note(f"every pair is aligned: {advice}")
     every = _every_pair(*started, options, reporter, filter.groups)
     if filter.nearest is not None:
@@ -126,8 +126,8 @@ def prepare_filtered(
 def _check_whole_rows(plan: Plan) -> None:
     """Raise `RunError` if the bands of a plan hold only some of a query's pairs, because its nearest pairs cannot be chosen from a
     subset."""
-    if plan.panel < plan.targets:
-        needed = BANDS_IN_FLIGHT * row_bytes(plan.limits, plan.query_lengths, plan.target_lengths, plan.targets)
+    if plan.panel_targets < plan.target_count:
+        needed = BANDS_IN_FLIGHT * row_bytes(plan.limits, plan.query_lengths, plan.target_lengths, plan.target_count)
         raise RunError(
             f"the memory budget is too small: {parameter('nearest')} compares all pairs of a query, whose results need {needed:,} bytes of"
             f" it, {plan.limits.result_bytes:,} are left; raise {parameter('memory')}"

@@ -135,7 +135,7 @@ def sample_near(job: NearWork) -> SampledPairs:
     """Sample a job that finds near pairs. Runs the job's own steps on random records, adding records until a run takes long enough to
     measure."""
     task, share = job.prepared.task, job.pairs / max(1, job.all_pairs)
-    copies = tuple(np.bincount(duplicates.of) for duplicates in job.duplicates)
+    copies = tuple(np.bincount(duplicates.group_of) for duplicates in job.duplicates)
     size, looked_at, weight, seconds, distinct_pairs, records, start_up = _TINY, 0, 0, 0.0, join_pairs([]), 0, math.inf
     while True:
         rows, columns = _draw_records(task, job.pairing, size)
@@ -160,7 +160,7 @@ def sample_near(job: NearWork) -> SampledPairs:
         size = max(_FEWEST, size * _GROWTH)
     pairs = _map_to_records(job, distinct_pairs)
     count, looked_at, weight = len(pairs), max(1, round(looked_at * share)), max(1, round(weight * share))
-    near_records = int((copies[0][job.duplicates[0].of[pairs.queries]] * copies[1][job.duplicates[1].of[pairs.targets]]).sum())
+    near_records = int((copies[0][job.duplicates[0].group_of[pairs.queries]] * copies[1][job.duplicates[1].group_of[pairs.targets]]).sum())
     if not count:
         drawn = _take_alignable_pairs(job.task, _draw_pairs(job.task, job.pairing, job.groups))
         results = _align_listed(job.task, job.engines.aligner, job.budget, drawn)
@@ -170,7 +170,7 @@ def sample_near(job: NearWork) -> SampledPairs:
     sampled = SampledPairs(job.aligned(subset), weight, near_records, _count_equal_pairs(job), seconds, records)
     if job.aligner and len(subset):
         seconds += (time.perf_counter() - start) / len(subset) * job.work * share * count / looked_at
-    placed = _PLACED_AMONG_EQUAL if any(duplicates.repeated for duplicates in job.duplicates) else _PLACED
+    placed = _PLACED_AMONG_EQUAL if any(duplicates.repeated_count for duplicates in job.duplicates) else _PLACED
     return replace(sampled, seconds=seconds + placed * sampled.expected_pairs(job.pairs, len(subset)))
 
 
@@ -191,12 +191,12 @@ def _time_ratio(job: NearWork, sample: Prepared, pairs: int) -> float:
 
 def _map_to_records(job: NearWork, distinct_pairs: NearPairs) -> NearPairs:
     """Map near pairs of distinct sequences to the first record with each sequence, dropping pairs that the groups exclude; in order."""
-    queries, targets = job.duplicates[0].firsts[distinct_pairs.queries], job.duplicates[1].firsts[distinct_pairs.targets]
+    queries, targets = job.duplicates[0].first_records[distinct_pairs.queries], job.duplicates[1].first_records[distinct_pairs.targets]
     if job.pairing is not Pairing.ALL:  # a pair belongs to its earlier record
         queries, targets = np.minimum(queries, targets), np.maximum(queries, targets)
     pairs = NearPairs(queries, targets, distinct_pairs.distances)
     if job.groups is not None:
-        pairs = pairs.select(job.groups.selects(queries, targets))
+        pairs = pairs.select(job.groups.selection_mask(queries, targets))
     return pairs.sorted() if len(pairs) else pairs
 
 
@@ -204,7 +204,7 @@ def _count_equal_pairs(job: NearWork) -> int:
     """Return the number of pairs of equal records that are reported without a search."""
     if job.groups is not None or (job.pairing is Pairing.ALL and job.task.targets is not job.task.queries):
         return 0
-    queries, targets = (np.bincount(duplicates.of, minlength=len(job.duplicates[1])) for duplicates in job.duplicates)
+    queries, targets = (np.bincount(duplicates.group_of, minlength=len(job.duplicates[1])) for duplicates in job.duplicates)
     if job.pairing is Pairing.ALL:
         return int((queries * (targets - 1)).sum())
     selves = queries.sum() if job.pairing is Pairing.ABOVE_OR_EQUAL else 0
@@ -230,7 +230,7 @@ def _draw_pairs(task: Task, pairing: Pairing, groups: GroupPairs | None) -> Near
         selected: Integers | range = range(first, len(task.targets))
         if groups is not None:
             every = np.arange(first, len(task.targets), dtype=np.int64)
-            selected = every[groups.selects(np.array([query]), every)]
+            selected = every[groups.selection_mask(np.array([query]), every)]
         places = sorted(random.sample(range(len(selected)), min(_TARGETS, len(selected))))
         targets = np.array([selected[place] for place in places], dtype=np.int64)
         drawn.append(NearPairs(np.full(len(targets), query, dtype=np.int64), targets, np.zeros(len(targets), dtype=np.int64)))

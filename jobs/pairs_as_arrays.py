@@ -26,9 +26,9 @@ def passing_blocks(
     The job's detail must be STATISTICS if the filter uses statistics.
     """
     for block in job.blocks(definition, progress):
-        passing = block.selected(filter.mask(block))
+        passing = block.write_mask(filter.mask(block))
         values: npt.NDArray[Any]
-        if filter.identity is None:
+        if filter.lowest_identity is None:
             values = block.scores[passing]
         else:
             values = (block.identity_fraction if filter.max_distance is None else block.distance_fraction)[passing]
@@ -40,6 +40,6 @@ def passing_pairs(job: PairJob, filter: Filter, definition: int, progress: Progr
     blocks = list(passing_blocks(job, filter, definition, progress))
     if not blocks:
         nothing = np.zeros(0, dtype=np.int64)
-        return nothing, nothing, np.zeros(0, dtype=job.task.dtype if filter.identity is None else np.float64)
+        return nothing, nothing, np.zeros(0, dtype=job.task.dtype if filter.lowest_identity is None else np.float64)
     i, j, value = (np.concatenate(columns) for columns in zip(*blocks, strict=True))
     return i, j, value

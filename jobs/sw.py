@@ -167,7 +167,7 @@ class SearchJob:
     @property
     def pairs(self) -> int:
         """Number of pairs searched."""
-        return self.search.plan.pairs
+        return self.search.plan.pair_count
 
     @property
     def work(self) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpualign.core.alignment.identity import DEFINITIONS
-from gpualign.core.common.errors import InputError, InputWarning, for_python
+from gpualign.core.common.errors import InputError, InputWarning, python_message
 from gpualign.jobs.devices.resources import Resources, checked_resources
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ class Log:
     an input are issued as `InputWarning`."""
 
     def note(self, text: str) -> None:
-        _log.info(for_python(text))
+        _log.info(python_message(text))
 
     def warn(self, text: str) -> None:
-        warnings.warn(for_python(text), InputWarning, stacklevel=_levels_to_caller())
+        warnings.warn(python_message(text), InputWarning, stacklevel=_levels_to_caller())
 
     def detail(self, text: str) -> None:
-        _log.debug(for_python(text))
+        _log.debug(python_message(text))
 
 
 def _levels_to_caller() -> int:

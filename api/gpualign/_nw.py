@@ -238,7 +238,7 @@ def iter_pairs(
     """
     names = ",".join(checked_names("fields", fields, "columns"))
     costs = checked_scoring(scoring).options()
-    columns = parse_fields(names, edit=costs.edit)
+    columns = parse_fields(names, edit_distance=costs.edit)
     if lacking := sorted(fields_needing_descriptions(names)):
         raise InputError(f"fields: {lacking[0]} needs a file; sequences in memory have no descriptions")
     if checked_count("batch", batch, 1) is None:

@@ -171,7 +171,7 @@ def _iterate_hits(job: SearchJob, columns: list[Field], reporter: Reporter) -> I
     with closing(cast("Any", job.steps(report, reporter))) as steps:
         for _ in steps:
             for block, mask in report.blocks:
-                selected = block.selected(mask)
+                selected = block.write_mask(mask)
                 records = block.query_records[selected]
                 by_column = {one.name: one.take(block, mask) for one in columns}
                 starts = np.flatnonzero(np.diff(records, prepend=-1))

@@ -24,7 +24,7 @@ from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import FileKind, kind_of
 from gpualign.core.files.matrix_text import Row, TextMatrix, read_matrix_rows, read_plain_matrix
 from gpualign.core.files.paths import STDIO
-from gpualign.core.files.phylip_matrix import is_count, read_phylip_matrix
+from gpualign.core.files.phylip_matrix import is_record_count, read_phylip_matrix
 from gpualign.core.files.square_matrices import is_symmetric
 from gpualign.core.sequences.ids import refuse_control
 
@@ -183,13 +183,13 @@ def _text_contents(raw: bytes, path: str, source: str) -> _Contents:
         if kind not in (None, FileKind.PHYLIP_MATRIX):  # parsed first because an id may begin like a file of another kind
             _refuse(kind, source, name)
         raise
-    if kind is FileKind.PAIRS and contents.rows != contents.columns:
+    if kind is FileKind.PAIRS and contents.row_ids != contents.column_ids:
         _refuse(kind, source, name)
-    if contents.rows is None and contents.columns is None and ids is not None:
+    if contents.row_ids is None and contents.column_ids is None and ids is not None:
         if len(ids) != len(contents.values):
             raise InputError(f"{beside}: {len(ids):,} ids, but {source} has {len(contents.values):,} records")
         return _Contents(contents.values, ids, ids, contents.name, f"its ids are taken from {beside}")
-    return _Contents(contents.values, contents.rows, contents.columns, contents.name, contents.assumed)
+    return _Contents(contents.values, contents.row_ids, contents.column_ids, contents.name, contents.assumption)
 
 
 def _matrix_text(text: bytes, source: str, count: int | None) -> TextMatrix:
@@ -200,9 +200,11 @@ def _matrix_text(text: bytes, source: str, count: int | None) -> TextMatrix:
 
     opened = open_delimited(io.BytesIO(text), source)
     first = next(opened.lines, b"")
-    if not is_count(first) or count is not None:
+    if not is_record_count(first) or count is not None:
         return read_plain_matrix(rows()) or read_matrix_rows(list(rows()), source, count)
-    lines = ((number, line.decode("utf-8", "surrogateescape")) for number, line in enumerate(chain([first], opened.lines), opened.first))
+    lines = (
+        (number, line.decode("utf-8", "surrogateescape")) for number, line in enumerate(chain([first], opened.lines), opened.first_line)
+    )
     try:
         return read_phylip_matrix([(number, line) for number, line in lines if line.strip()], source)
     except InputError as error:

@@ -13,7 +13,7 @@ from gpualign.cli.inputs.numpy_files import NPY_MAGIC, NPZ_MAGIC
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimiters import delimiter_of
 from gpualign.core.files.paths import open_file
-from gpualign.core.files.phylip_matrix import is_count
+from gpualign.core.files.phylip_matrix import is_record_count
 from gpualign.jobs.matrix_memory import MatrixUse, check_memory
 
 _SQUARE_ARRAY, _SQUARE_ARCHIVE, _TEXT, _VECTOR, _VECTOR_ARCHIVE = 24, 32, 37, 5, 8
@@ -54,7 +54,7 @@ def _shape(stream: BinaryIO, source: str) -> tuple[int, int, int]:
         return *_square(largest), _SQUARE_ARCHIVE if len(largest) == 2 else _VECTOR_ARCHIVE
     unpacked = open_decompressed(stream, source)[1]
     first, second = unpacked.readline(), unpacked.readline()
-    if is_count(first):
+    if is_record_count(first):
         return int(first), int(first), _TEXT
     mark = delimiter_of(first, second).encode()
     columns = len(first.split()) if mark == b" " else first.count(mark)

@@ -111,7 +111,7 @@ def _is_matrix(rows: Sequence[Row], source: str) -> bool:
         parsed = read_matrix_rows(rows, source)
     except InputError:
         return False
-    return parsed.rows == parsed.columns
+    return parsed.row_ids == parsed.column_ids
 
 
 def _after_row_names(columns: _Columns, rows: Sequence[Row], header: Row, source: str) -> _Columns:

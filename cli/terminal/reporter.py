@@ -12,7 +12,7 @@ import click
 from gpualign.cli.terminal.log_file import Log, begin, record
 from gpualign.cli.terminal.progress import ProgressBar, write_now
 from gpualign.cli.terminal.stage_timer import Stages
-from gpualign.core.common.errors import InputError, for_command_line
+from gpualign.core.common.errors import InputError, command_line_message
 from gpualign.jobs.output.atomic_files import check_outputs, naming_output
 from gpualign.jobs.output.run_identity import Invocation
 from gpualign.jobs.output.run_summary import RunSummary
@@ -85,7 +85,7 @@ class ConsoleReporter:
         self._say(text, 1)
 
     def _say(self, text: str, verbosity: int) -> None:
-        line = f"gpualign {self._command}: {for_command_line(text)}"
+        line = f"gpualign {self._command}: {command_line_message(text)}"
         if self.verbosity >= verbosity:
             with suppress(OSError):  # a full disk or a closed pipe: a note alone must not end the run
                 click.echo(line, err=True)

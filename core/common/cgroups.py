@@ -16,30 +16,30 @@ from gpualign.core.common.dataclass import dataclass
 
 T = TypeVar("T")
 
-Read = Callable[[str], str | None]
+ReadText = Callable[[str], str | None]
 """Returns the content of the file at a path, or None if it cannot be read."""
 
-_UNIFIED = ""
+_UNIFIED_CONTROLLER = ""
 """Name of cgroup v2 among the controllers of v1."""
 
 
 @dataclass(frozen=True)
-class Limits:
+class GroupLimits:
     """Limits from this process's control groups. None: no limit.
 
     cpus: CPU seconds per second
-    memory: memory limit, bytes
-    free: maximum number of bytes still available to this process. The rest was in use, by this process and the group's other processes,
-        when the limits were read. The kernel's file cache counts as free.
+    memory_bytes: memory limit, bytes
+    free_bytes: maximum number of bytes still available to this process. The rest was in use, by this process and the group's other
+        processes, when the limits were read. The kernel's file cache counts as free.
     """
 
     cpus: float | None = None
-    memory: int | None = None
-    free: int | None = None
+    memory_bytes: int | None = None
+    free_bytes: int | None = None
 
 
 @cache
-def own_limits() -> Limits:
+def own_limits() -> GroupLimits:
     """Limits of this process, as read at the first call."""
     return find_limits(_read)
 
@@ -52,29 +52,35 @@ def _read(path: str) -> str | None:
         return None
 
 
-def find_limits(read: Read) -> Limits:
+def find_limits(read: ReadText) -> GroupLimits:
     """Find the limits of this process. read: returns the content of files under /proc and in the control groups."""
-    groups = _groups(read("/proc/self/cgroup") or "")
-    mounts = _mounts(read("/proc/self/mountinfo") or "")
-    quotas = [*_each(groups, mounts, _UNIFIED, read, _quota), *_each(groups, mounts, "cpu", read, _quota_of_v1)]
-    memory = [*_each(groups, mounts, _UNIFIED, read, _memory), *_each(groups, mounts, "memory", read, _memory_of_v1)]
-    return Limits(
+    groups = _parse_groups(read("/proc/self/cgroup") or "")
+    mounts = _parse_mounts(read("/proc/self/mountinfo") or "")
+    quotas = [
+        *_parse_each_group(groups, mounts, _UNIFIED_CONTROLLER, read, _cpu_quota),
+        *_parse_each_group(groups, mounts, "cpu", read, _cpu_quota_v1),
+    ]
+    memory = [
+        *_parse_each_group(groups, mounts, _UNIFIED_CONTROLLER, read, _memory_limit),
+        *_parse_each_group(groups, mounts, "memory", read, _memory_limit_v1),
+    ]
+    return GroupLimits(
         min(quotas, default=None), min((limit for limit, _ in memory), default=None), min((free for _, free in memory), default=None)
     )
 
 
-def _groups(text: str) -> dict[str, str]:
+def _parse_groups(text: str) -> dict[str, str]:
     """Parse /proc/PID/cgroup: controller -> path of the group."""
     groups = {}
     for line in text.splitlines():
         number, _, remaining = line.partition(":")
         controllers, _, path = remaining.partition(":")
-        for controller in controllers.split(",") if number != "0" else [_UNIFIED]:
+        for controller in controllers.split(",") if number != "0" else [_UNIFIED_CONTROLLER]:
             groups[controller] = path
     return groups
 
 
-def _mounts(text: str) -> list[tuple[frozenset[str], str, str]]:
+def _parse_mounts(text: str) -> list[tuple[frozenset[str], str, str]]:
     """Parse /proc/PID/mountinfo: (controllers, group at the root of the mount, mount point) for each mounted hierarchy."""
     mounts = []
     for line in text.splitlines():
@@ -82,23 +88,23 @@ def _mounts(text: str) -> list[tuple[frozenset[str], str, str]]:
         kind, *more = types.split(" ")
         if kind not in ("cgroup", "cgroup2"):
             continue
-        controllers = frozenset([_UNIFIED] if kind == "cgroup2" else more[-1].split(","))
-        root, point = (_unescaped(field) for field in fields.split(" ")[3:5])
+        controllers = frozenset([_UNIFIED_CONTROLLER] if kind == "cgroup2" else more[-1].split(","))
+        root, point = (_unescape(field) for field in fields.split(" ")[3:5])
         mounts.append((controllers, root, point))
     return mounts
 
 
-def _unescaped(field: str) -> str:
+def _unescape(field: str) -> str:
     """Replace octal escapes, such as those for spaces."""
     return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), field) if "\\" in field else field
 
 
-def _each(
+def _parse_each_group(
     groups: dict[str, str],
     mounts: list[tuple[frozenset[str], str, str]],
     controller: str,
-    read: Read,
-    parse: Callable[[Read, PurePosixPath], T | None],
+    read: ReadText,
+    parse: Callable[[ReadText, PurePosixPath], T | None],
 ) -> Iterator[T]:
     """Yield what `parse` finds in the folders of a controller's groups, from this process's own group to the topmost visible group."""
     group = groups.get(controller)
@@ -116,42 +122,44 @@ def _each(
         return
 
 
-def _quota(read: Read, folder: PurePosixPath) -> float | None:
+def _cpu_quota(read: ReadText, folder: PurePosixPath) -> float | None:
     quota, _, period = (read(f"{folder}/cpu.max") or "max").partition(" ")
-    return _share(_number(quota), _number(period))
+    return _cpu_count(_parse_number(quota), _parse_number(period))
 
 
-def _quota_of_v1(read: Read, folder: PurePosixPath) -> float | None:
-    return _share(_number(read(f"{folder}/cpu.cfs_quota_us")), _number(read(f"{folder}/cpu.cfs_period_us")))
+def _cpu_quota_v1(read: ReadText, folder: PurePosixPath) -> float | None:
+    return _cpu_count(_parse_number(read(f"{folder}/cpu.cfs_quota_us")), _parse_number(read(f"{folder}/cpu.cfs_period_us")))
 
 
-def _share(quota: int | None, period: int | None) -> float | None:
+def _cpu_count(quota: int | None, period: int | None) -> float | None:
     return quota / period if quota and period else None
 
 
-def _memory(read: Read, folder: PurePosixPath) -> tuple[int, int] | None:
-    """Read (limit, free bytes within the limit). Above "high" the kernel throttles processes and reclaims nearly all their memory."""
-    limits = [limit for name in ("max", "high") if (limit := _number(read(f"{folder}/memory.{name}"))) is not None]
-    return _free(min(limits, default=None), _number(read(f"{folder}/memory.current")), read(f"{folder}/memory.stat"), "")
+def _memory_limit(read: ReadText, folder: PurePosixPath) -> tuple[int, int] | None:
+    """ReadText (limit, free bytes within the limit). Above "high" the kernel throttles processes and reclaims nearly all their memory."""
+    limits = [limit for name in ("max", "high") if (limit := _parse_number(read(f"{folder}/memory.{name}"))) is not None]
+    return _limit_and_free_bytes(
+        min(limits, default=None), _parse_number(read(f"{folder}/memory.current")), read(f"{folder}/memory.stat"), ""
+    )
 
 
-def _memory_of_v1(read: Read, folder: PurePosixPath) -> tuple[int, int] | None:
-    """Read (limit, free bytes within the limit). If there is no limit, v1 reports a number larger than any machine's memory."""
-    limit, used = (_number(read(f"{folder}/memory.{name}_in_bytes")) for name in ("limit", "usage"))
-    return _free(limit if limit and limit < 1 << 60 else None, used, read(f"{folder}/memory.stat"), "total_")
+def _memory_limit_v1(read: ReadText, folder: PurePosixPath) -> tuple[int, int] | None:
+    """ReadText (limit, free bytes within the limit). If there is no limit, v1 reports a number larger than any machine's memory."""
+    limit, used = (_parse_number(read(f"{folder}/memory.{name}_in_bytes")) for name in ("limit", "usage"))
+    return _limit_and_free_bytes(limit if limit and limit < 1 << 60 else None, used, read(f"{folder}/memory.stat"), "total_")
 
 
-def _free(limit: int | None, used: int | None, statistics: str | None, prefix: str) -> tuple[int, int] | None:
+def _limit_and_free_bytes(limit: int | None, used: int | None, statistics: str | None, prefix: str) -> tuple[int, int] | None:
     if limit is None:
         return None
     names = f"{prefix}inactive_file", f"{prefix}active_file"
     files = sum(
-        _number(count) or 0 for name, _, count in (line.partition(" ") for line in (statistics or "").splitlines()) if name in names
+        _parse_number(count) or 0 for name, _, count in (line.partition(" ") for line in (statistics or "").splitlines()) if name in names
     )
     return limit, max(0, limit - max(0, (used or 0) - files))
 
 
-def _number(text: str | None) -> int | None:
+def _parse_number(text: str | None) -> int | None:
     """Parse a number. Returns None for any other text, such as "max" or v1's equivalent, -1."""
     digits = (text or "").strip()
     return int(digits) if digits.isdecimal() else None

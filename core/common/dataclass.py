@@ -42,12 +42,12 @@ def _init(self: Any, /, *args: Any, **kwargs: Any) -> None:
     held.update(zip(names, args, strict=False))
     held.update(kwargs)
     if not len(args) + len(kwargs) == len(held) == len(names) or not all(map(held.__contains__, names)):
-        _complete(self, args, kwargs)
+        _set_defaults(self, args, kwargs)
     if hasattr(self, "__post_init__"):
         self.__post_init__()
 
 
-def _complete(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _set_defaults(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Set the defaults for arguments that were not passed. Raises `TypeError` for wrong arguments."""
     names, called = self.__match_args__, f"{type(self).__qualname__}.__init__()"
     if len(args) > len(names):
@@ -74,16 +74,16 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _compared(self: Any) -> tuple[Any, ...]:
+def _compared_values(self: Any) -> tuple[Any, ...]:
     return tuple(getattr(self, field.name) for field in dataclasses.fields(self) if field.compare)
 
 
 def _eq(self: Any, other: object) -> bool:
-    return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
+    return _compared_values(self) == _compared_values(other) if type(other) is type(self) else NotImplemented
 
 
 def _hash(self: Any) -> int:
-    return hash(_compared(self))
+    return hash(_compared_values(self))
 
 
 def _refuse_to_set(self: object, name: str, value: object) -> NoReturn:

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import re
 
-_START, _END = "\ue000", "\ue001"
+_PARAMETER_START, _PARAMETER_END = "\ue000", "\ue001"
 """Characters around a parameter in a message. They are private-use characters in Unicode, so no file contains them."""
 
-_PARAMETER = re.compile(f"{_START}([^={_END}]*)(?:=([^{_END}]*))?{_END}")
+_PARAMETER = re.compile(f"{_PARAMETER_START}([^={_PARAMETER_END}]*)(?:=([^{_PARAMETER_END}]*))?{_PARAMETER_END}")
 
-_IN_PYTHON = {"edit": "Scoring(edit=True)", "no_traceback": "traceback=False", "self": "with_self"}
+_PYTHON_SPELLINGS = {"edit": "Scoring(edit=True)", "no_traceback": "traceback=False", "self": "with_self"}
 """Python counterparts of options with different names."""
 
 
 def parameter(name: str, value: str | int | None = None) -> str:
-    """Reference to a parameter or parameter value, for use in messages. `for_command_line` and `for_python` spell it out."""
-    return f"{_START}{name}{_END}" if value is None else f"{_START}{name}={value}{_END}"
+    """Reference to a parameter or parameter value, for use in messages. `command_line_message` and `python_message` spell it out."""
+    return f"{_PARAMETER_START}{name}{_PARAMETER_END}" if value is None else f"{_PARAMETER_START}{name}={value}{_PARAMETER_END}"
 
 
-def for_command_line(message: str) -> str:
+def command_line_message(message: str) -> str:
     """Return the message with parameters as options: two leading hyphens, hyphens for underscores, and a space before the value."""
 
     def spell(match: re.Match[str]) -> str:
@@ -32,12 +32,12 @@ def for_command_line(message: str) -> str:
     return _PARAMETER.sub(spell, message)
 
 
-def for_python(message: str) -> str:
+def python_message(message: str) -> str:
     """Return the message with parameters as keyword arguments: no_header, type='alleles', ploidy=4."""
 
     def spell(match: re.Match[str]) -> str:
         name, value = match.groups()
-        name = _IN_PYTHON.get(name, name)
+        name = _PYTHON_SPELLINGS.get(name, name)
         return name if value is None else f"{name}={value if re.fullmatch('[0-9.]+', value) else repr(value)}"
 
     return _PARAMETER.sub(spell, message)
@@ -54,7 +54,7 @@ class GpualignError(Exception):
         return super().__str__()
 
     def __str__(self) -> str:
-        return for_python(self.message)
+        return python_message(self.message)
 
 
 class InputError(GpualignError, ValueError):
@@ -79,9 +79,9 @@ class TooLittleMemory(RunError):
     The message ends with the advice and, if it might prevent following that advice, this process's memory limit.
     """
 
-    def __init__(self, problem: str, needed: int = 0, advice: str = f"raise {parameter('memory')}") -> None:
+    def __init__(self, problem: str, needed_bytes: int = 0, advice: str = f"raise {parameter('memory')}") -> None:
         super().__init__(problem)
-        self.needed = needed
+        self.needed = needed_bytes
         self.advice = advice
 
     @property

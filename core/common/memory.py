@@ -18,12 +18,12 @@ def physical_memory() -> int | None:
 
 def usable_memory() -> int | None:
     """Bytes of RAM or the limit of this process's control group, whichever is smaller; None if neither is known."""
-    return min((size for size in (physical_memory(), own_limits().memory) if size is not None), default=None)
+    return min((size for size in (physical_memory(), own_limits().memory_bytes) if size is not None), default=None)
 
 
 def free_memory() -> int | None:
     """Bytes of RAM or bytes free in this process's control group, whichever is smaller; None if neither is known."""
-    return min((size for size in (physical_memory(), own_limits().free) if size is not None), default=None)
+    return min((size for size in (physical_memory(), own_limits().free_bytes) if size is not None), default=None)
 
 
 def describe_limit() -> str:

@@ -20,7 +20,7 @@ def check_fraction(name: str, value: float | None, maximum: float = 1, meaning: 
     """Raise `InputError` if a parameter is not a fraction from 0 to `maximum`. For a percentage, the message shows how to write it."""
     if value is None or 0 <= value <= maximum:
         return
-    hint = f" ({_as_fraction(value)})" if maximum < value <= 100 * maximum else ""
+    hint = f" ({_fraction_text(value)})" if maximum < value <= 100 * maximum else ""
     raise InputError(f"{parameter(name)} is {meaning} from 0 to {maximum:g}; found {value:g}{hint}")
 
 
@@ -35,7 +35,7 @@ def exact_fraction(name: str, value: str | float, maximum: float = 1) -> Fractio
     if _NUMBER.fullmatch(text):
         check_fraction(name, float(text), maximum)
         return Fraction(text)
-    raise InputError(f"{parameter(name)} is a fraction from 0 to {maximum:g}; found {value!r}{_hint(text)}")
+    raise InputError(f"{parameter(name)} is a fraction from 0 to {maximum:g}; found {value!r}{_percentage_hint(text)}")
 
 
 def sites_or_fraction(name: str, value: str | float) -> int | Fraction:
@@ -48,21 +48,21 @@ def sites_or_fraction(name: str, value: str | float) -> int | Fraction:
         return int(text)
     if _NUMBER.fullmatch(text) and not text.isdigit() and 0 < float(text) <= 1:
         return exact_fraction(name, text)
-    hint = _hint(f"{text}%" if text.endswith(".0") else text)
+    hint = _percentage_hint(f"{text}%" if text.endswith(".0") else text)
     expected = "a whole number of sites from 1 on (50), or a fraction of the sites with a point, up to 1 (0.5)"
     raise InputError(f"{parameter(name)} is {expected}; found {value!r}{hint}")
 
 
 def describe_percentage(name: str, value: float) -> str:
     """Return a warning for a threshold above 1, which hardly any value exceeds."""
-    return f"{parameter(name, f'{value:g}')} keeps nearly every pair; {_as_fraction(value)}"
+    return f"{parameter(name, f'{value:g}')} keeps nearly every pair; {_fraction_text(value)}"
 
 
-def _hint(text: str) -> str:
+def _percentage_hint(text: str) -> str:
     """Hint on how to write a percentage as a fraction; "" for any other text."""
     match = _PERCENTAGE.fullmatch(text)
-    return f" ({_as_fraction(float(match[1]))})" if match and float(match[1]) <= 100 else ""
+    return f" ({_fraction_text(float(match[1]))})" if match and float(match[1]) <= 100 else ""
 
 
-def _as_fraction(percentage: float) -> str:
+def _fraction_text(percentage: float) -> str:
     return f"{percentage:g} % is {percentage / 100:g}"

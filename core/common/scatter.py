@@ -12,7 +12,7 @@ from gpualign.core.common.arrays import Integers
 AxisIndices: TypeAlias = "slice | Integers"
 """Rows or columns of an array: a range with a start and a stop, or numbers in any order."""
 
-_FEW_BYTES = 1 << 20
+_MIN_COMPILED_BYTES = 1 << 20
 """Numbers smaller than this are copied with NumPy, because loading the compiled module would take as long."""
 
 
@@ -25,9 +25,9 @@ def put(array: npt.NDArray[Any], rows: AxisIndices, columns: AxisIndices, values
     columns = as_range(columns)
     structured = array.dtype.fields is not None
     slow = structured or not isinstance(columns, slice)
-    compiled = slow and isinstance(rows, slice) and values.nbytes >= _FEW_BYTES
+    compiled = slow and isinstance(rows, slice) and values.nbytes >= _MIN_COMPILED_BYTES
     if structured or compiled:
-        array, values = _bytes(array), _bytes(np.ascontiguousarray(values, dtype=array.dtype))
+        array, values = _byte_view(array), _byte_view(np.ascontiguousarray(values, dtype=array.dtype))
     if compiled and isinstance(rows, slice):
         from gpualign.core.common._placing import put_columns
 
@@ -49,5 +49,5 @@ def as_range(indices: AxisIndices) -> AxisIndices:
     return slice(first, stop)
 
 
-def _bytes(values: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+def _byte_view(values: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     return values.view(np.uint8).reshape(*values.shape, values.itemsize)

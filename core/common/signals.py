@@ -20,9 +20,9 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import ClassVar
 
-_WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
-_CODES = {"SIGINT": 130, "SIGHUP": 143, "SIGTERM": 143}
-_ASKING = getattr(signal, "SIGUSR1", None)  # not every system has it
+_SIGNAL_VERBS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+_EXIT_CODES = {"SIGINT": 130, "SIGHUP": 143, "SIGTERM": 143}
+_PROGRESS_SIGNAL = getattr(signal, "SIGUSR1", None)  # not every system has it
 _GRACE_SECONDS = 2.0
 """Seconds after the first signal during which a second signal does not disturb the cleanup."""
 
@@ -33,28 +33,28 @@ class Stopped(BaseException):
 
 class _State:
     cleaners: ClassVar[list[Callable[[], object]]] = []
-    name: str | None = None
-    since = 0.0
-    repeated = False
+    signal_name: str | None = None
+    signal_time = 0.0
+    was_repeated = False
     resume_hint: str | None = None
-    written = False
-    deferring = 0
-    pending: int | None = None
-    can_ask = False
+    output_complete = False
+    deferral_depth = 0
+    pending_signal: int | None = None
+    can_report_progress = False
     progress_hook: Callable[[], None] | None = None
     exit_message_hook: Callable[[str], None] | None = None
 
 
 def install() -> None:
     """Make signals end the run as described above. Call in the main thread, before slow imports."""
-    for name in _CODES:
+    for name in _EXIT_CODES:
         number = getattr(signal, name, None)  # not every system has SIGHUP
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _stop)
-    if _ASKING is not None and signal.getsignal(_ASKING) is signal.SIG_DFL:  # which would kill the process
+    if _PROGRESS_SIGNAL is not None and signal.getsignal(_PROGRESS_SIGNAL) is signal.SIG_DFL:  # which would kill the process
         # Ignored rather than handled: processes of a cluster that are started now ignore it too, and no system call is interrupted.
-        signal.signal(_ASKING, signal.SIG_IGN)
-        _State.can_ask = True
+        signal.signal(_PROGRESS_SIGNAL, signal.SIG_IGN)
+        _State.can_report_progress = True
 
 
 def set_progress_hook(hook: Callable[[], None] | None) -> None:
@@ -63,11 +63,18 @@ def set_progress_hook(hook: Callable[[], None] | None) -> None:
     Has no effect before `install`, or if the process was started to ignore the signal.
     """
     _State.progress_hook = hook
-    if hook is not None and _ASKING is not None and _State.can_ask and signal.getsignal(_ASKING) is signal.SIG_IGN:
-        signal.signal(_ASKING, _answer)  # never removed: a signal that comes while the handler is removed would be an error
+    if (
+        hook is not None
+        and _PROGRESS_SIGNAL is not None
+        and _State.can_report_progress
+        and signal.getsignal(_PROGRESS_SIGNAL) is signal.SIG_IGN
+    ):
+        signal.signal(
+            _PROGRESS_SIGNAL, _report_progress
+        )  # never removed: a signal that comes while the handler is removed would be an error
 
 
-def _answer(number: int, frame: FrameType | None) -> None:
+def _report_progress(number: int, frame: FrameType | None) -> None:
     if (hook := _State.progress_hook) is not None:
         hook()
 
@@ -78,24 +85,24 @@ def ignore_signals() -> None:
     (While shutting down, Python restores the default action for every signal with a handler function, so a signal arriving then would kill
     the process.)
     """
-    for name in (*_CODES, "SIGUSR1"):
+    for name in (*_EXIT_CODES, "SIGUSR1"):
         number = getattr(signal, name, None)
         if number is not None:
             signal.signal(number, signal.SIG_IGN)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    if _State.written:
+    if _State.output_complete:
         return  # everything is done, and the process is about to end
-    if _State.deferring:
-        if _State.pending is None:
-            _State.pending = number
+    if _State.deferral_depth:
+        if _State.pending_signal is None:
+            _State.pending_signal = number
         return
-    if _State.name is not None:
-        if time.monotonic() - _State.since < _GRACE_SECONDS:
+    if _State.signal_name is not None:
+        if time.monotonic() - _State.signal_time < _GRACE_SECONDS:
             return
-        _State.repeated = True
-    _State.name, _State.since = signal.Signals(number).name, time.monotonic()
+        _State.was_repeated = True
+    _State.signal_name, _State.signal_time = signal.Signals(number).name, time.monotonic()
     if _State.cleaners:
         raise Stopped
     message, code = exit_message_and_code() or ("", 1)
@@ -120,7 +127,7 @@ def cleaning_up(cleaner: Callable[[], object]) -> Iterator[None]:
     try:
         yield
     finally:
-        if _State.name is None:
+        if _State.signal_name is None:
             _State.cleaners.remove(cleaner)
 
 
@@ -129,10 +136,10 @@ def run_cleanups() -> None:
 
     The cleanups are skipped if a second signal has arrived, because the user does not want to wait.
     """
-    if _State.name is None:
+    if _State.signal_name is None:
         return
     cleaners, _State.cleaners = _State.cleaners, []
-    if _State.repeated:
+    if _State.was_repeated:
         return
     for cleaner in reversed(cleaners):
         with suppress(Exception):  # the run has ended; another error, such as a full disk, does not matter any more
@@ -142,35 +149,35 @@ def run_cleanups() -> None:
 @contextmanager
 def signals_deferred() -> Iterator[None]:
     """Defer signals until the end of this context, for steps that must not be separated."""
-    _State.deferring += 1
+    _State.deferral_depth += 1
     try:
         yield
     finally:
-        _State.deferring -= 1
-        if not _State.deferring and _State.pending is not None:
-            number, _State.pending = _State.pending, None
+        _State.deferral_depth -= 1
+        if not _State.deferral_depth and _State.pending_signal is not None:
+            number, _State.pending_signal = _State.pending_signal, None
             _stop(number, None)
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Block signals while finished files are renamed into place, so that all of them are renamed. Later signals are ignored."""
-    numbers = [getattr(signal, name) for name in _CODES if hasattr(signal, name)]
+    numbers = [getattr(signal, name) for name in _EXIT_CODES if hasattr(signal, name)]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
         with signals_deferred():  # the mask holds for this thread, and the system delivers a signal to any thread
             yield
-            _State.written = True
+            _State.output_complete = True
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def exit_message_and_code() -> tuple[str, int] | None:
     """(message, exit code) for the signal that ended the run, or None. Valid whatever exception the signal has turned into since."""
-    if _State.name is None:
+    if _State.signal_name is None:
         return None
     resume_hint = _State.resume_hint or "no output file was written. Run the same command to start again."
-    return f"{_WORDS[_State.name]}; {resume_hint}", _CODES[_State.name]
+    return f"{_SIGNAL_VERBS[_State.signal_name]}; {resume_hint}", _EXIT_CODES[_State.signal_name]
 
 
 def set_exit_message_hook(hook: Callable[[str], None]) -> None:

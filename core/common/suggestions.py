@@ -17,10 +17,10 @@ def nearest_names(word: str, names: Iterable[str], max_count: int) -> list[str]:
     """Return up to `max_count` close names, closest first, with `nearest_name`'s criterion. Ties remain in the order of `names`."""
     from difflib import SequenceMatcher  # only errors need it
 
-    typed = _bare(word)
+    typed = _bare_name(word)
     matches = []
     for name in names:
-        known = _bare(name)
+        known = _bare_name(name)
         ratio = SequenceMatcher(None, typed, known).ratio()
         if len(typed) > 1 and known.startswith(typed):
             ratio = max(ratio, 0.9)
@@ -31,7 +31,7 @@ def nearest_names(word: str, names: Iterable[str], max_count: int) -> list[str]:
     return [name for _, name in sorted(matches, key=lambda match: -match[0])[:max_count]]
 
 
-def _bare(name: str) -> str:
+def _bare_name(name: str) -> str:
     return name.lower().lstrip("-")
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 Item = TypeVar("Item")
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 class BackgroundTask:
@@ -75,11 +75,11 @@ class ThreadPool:
             self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-pool")
         return self._pool
 
-    def map(self, make: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
+    def map(self, make: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Return `make(item)` for each item, in order."""
         return list(map(make, items) if self.threads == 1 else self._started().map(make, items))
 
-    def stream(self, make: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
+    def stream(self, make: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield `make(item)` for each item, in order. Items are consumed in the caller's thread; a single item is made there too.
 
         Each thread has `IN_FLIGHT_PER_THREAD` items in flight, which bounds memory. If the iterator fails or is closed early, no more items
@@ -92,7 +92,7 @@ class ThreadPool:
                 yield from map(make, chain(first, source))
                 return
             pool = self._started()
-            waiting: deque[Future[Made]] = deque()
+            waiting: deque[Future[Result]] = deque()
             for item in chain(first, source):
                 if len(waiting) == IN_FLIGHT_PER_THREAD * self.threads:
                     yield waiting.popleft().result()
@@ -128,7 +128,7 @@ class ThreadPool:
             self._pool = None
 
 
-def in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
+def map_in_order(make: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
     """Yield `make(item)` for each item, in order, using at most `threads` threads, which end after the last item."""
     with closing(ThreadPool(threads)) as pool:
         yield from pool.stream(make, items)
@@ -147,11 +147,11 @@ class SerialExecutor:
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
-    def submit(self, action: Callable[[], Made]) -> Future[Made]:
+    def submit(self, action: Callable[[], Result]) -> Future[Result]:
         """Return a future for the action's result or error, or for the error raised by `initializer`."""
         from concurrent.futures import Future
 
-        future: Future[Made] = Future()
+        future: Future[Result] = Future()
 
         def act(failed: BaseException | None) -> None:
             try:

@@ -40,7 +40,7 @@ def bands_in_order(
     with closing(cast("Closable", results)):
         for result in results:
             band = result.tile.band
-            assembly, missing = open_bands.pop(band.index) if band.index in open_bands else (make_assembly(band), band.tiles)
+            assembly, missing = open_bands.pop(band.index) if band.index in open_bands else (make_assembly(band), band.tile_count)
             assembly.add(result)
             progress.advance(result.tile.cells)
             if missing > 1:

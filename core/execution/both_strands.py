@@ -53,7 +53,7 @@ class BothStrandsEngine:
             limits,
             band_rows=max(1, limits.band_rows // 2),
             item_bytes=2 * limits.item_bytes + (1 if limits.item_bytes else 0),
-            letter_bytes=2 * limits.letter_bytes,
+            bytes_per_letter=2 * limits.bytes_per_letter,
             diagonal_group=0,  # all pairs of the rectangles that the engine gets are selected
         )
         return BothStrandsPrepared(task, outer, inner)
@@ -86,7 +86,7 @@ class BothStrandsPrepared:
     def _split(self, tile: Tile, first: int, index: int) -> SplitTile:
         """Return a tile in rectangles whose pairs are all selected, with both strands of each query; see `retile`."""
         rectangles = [_whole(tile)] if self.task.edit_bound is not None else list(_rectangles(self.task, self.limits, tile))
-        left = max(0, tile.left - tile.cells) + sum(rectangle.cells for rectangle in rectangles) if tile.left else 0
+        left = max(0, tile.remaining_cells - tile.cells) + sum(rectangle.cells for rectangle in rectangles) if tile.remaining_cells else 0
         pieces: list[Piece] = []
         for number, rectangle in enumerate(rectangles, first):
             rows = slice(rectangle.start - tile.query_start, rectangle.stop - tile.query_start)

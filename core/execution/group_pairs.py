@@ -68,16 +68,16 @@ class GroupedPrepared:
         pieces: list[Piece] = []
         for group in np.unique(query_groups).tolist():
             rows = np.flatnonzero(query_groups == group) + tile.query_start
-            selected = np.flatnonzero((target_groups == group) == self.groups.within)
+            selected = np.flatnonzero((target_groups == group) == self.groups.within_groups)
             for start, stop, columns in selected_rectangles(tile, rows, selected, lengths, task.cost, lanes):
                 queries, targets = rows[start:stop], tile.targets[columns]
                 place = int(self.places[queries[0]]), int(self.places[queries[-1]]) + 1
                 band = Band(*place, int(targets.min()), int(targets.max()) + 1, index, 1)
                 cells = task.cost.cells(lengths[0][queries], lengths[1][targets])
-                inner = Tile.of_targets(targets, next(numbers), band, place, Pairing.ALL, cells, cells if tile.left else 0)
+                inner = Tile.of_targets(targets, next(numbers), band, place, Pairing.ALL, cells, cells if tile.remaining_cells else 0)
                 pieces.append(Piece(inner, queries - tile.query_start, columns))
         firsts = None if tile.pairing is Pairing.ALL else tile.pairing.first_targets(np.arange(tile.query_start, tile.query_stop))
-        cells = _selected_cells(task, tile, query_groups, target_groups, firsts, self.groups.within)
+        cells = _selected_cells(task, tile, query_groups, target_groups, firsts, self.groups.within_groups)
         return SplitTile(replace(tile, cells=cells), pieces)
 
 

@@ -125,12 +125,12 @@ class MultiDeviceEngine:
             raise RunError(f"no device can do this: {self._engines[0].capabilities.refusal(task)}")
         if task.edit_bound is not None or len(able) == 1:
             return _first_of(able, task, budget)
-        planner = budget.scratch // _PLANNER
-        shares = [planner] + [(budget.scratch - planner) // (len(able) - 1)] * (len(able) - 1)
+        planner = budget.scratch_bytes // _PLANNER
+        shares = [planner] + [(budget.scratch_bytes - planner) // (len(able) - 1)] * (len(able) - 1)
         ready: list[tuple[TimedEngine, Timed]] = []
         for engine, scratch in zip(able, shares, strict=True):
             try:
-                ready.append((engine, engine.prepare(task, replace(budget, scratch=scratch))))
+                ready.append((engine, engine.prepare(task, replace(budget, scratch_bytes=scratch))))
             except RunError as error:
                 failed = error
         if not ready:  # one alone may have enough memory
@@ -143,9 +143,9 @@ class MultiDeviceEngine:
         (engine, first), *others = ready
         limits = replace(
             first.limits,
-            result_bytes=budget.results // _PLANNED,
+            result_bytes=budget.result_bytes // _PLANNED,
             sharing_workers=first.limits.sharing_workers + len(others),
-            scratch_bytes=budget.scratch,
+            scratch_bytes=budget.scratch_bytes,
         )
         tile = limits.cells_of_tile(int(task.approximate_cell_count)) / max(1.0, task.approximate_cell_count)
         used: list[Timed] = []
@@ -161,7 +161,7 @@ class MultiDeviceEngine:
         def on_engine_failure(number: int, error: RunError) -> None:
             self._note(f"{prepared[number].hardware} is left out, the others do its work: {error.message}")
 
-        return MultiDevicePrepared(task, limits, prepared, budget.results - 2 * limits.result_bytes, on_engine_failure)
+        return MultiDevicePrepared(task, limits, prepared, budget.result_bytes - 2 * limits.result_bytes, on_engine_failure)
 
 
 def _first_of(engines: Sequence[TimedEngine], task: Task, budget: Budget) -> Timed:

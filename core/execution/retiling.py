@@ -107,11 +107,11 @@ def split_by_limits(task: Task, tile: Tile, limits: TileLimits, first: int = 0, 
     queries, targets = task.queries.lengths, task.targets.lengths
     plan = Plan(queries, targets, tile.pairing, limits, tile.shape[0], max(1, tile.shape[1]), task.cost)
     bands = [(k, min(tile.query_stop, k + limits.band_rows)) for k in range(tile.query_start, tile.query_stop, limits.band_rows)]
-    later = max(0, tile.left - tile.cells)
+    later = max(0, tile.remaining_cells - tile.cells)
     cuts = [
         cut
         for start, stop in bands
-        for cut in plan.cuts(start, stop, tile.targets, later + tile.cells * (tile.query_stop - start) // tile.shape[0])
+        for cut in plan.tile_rectangles(start, stop, tile.targets, later + tile.cells * (tile.query_stop - start) // tile.shape[0])
     ]
     selected = [(*cut, cells) for cut in cuts if (cells := plan.selected_cells(*cut[:2], tile.targets[slice(*cut[2:])]))]
     band = Band(tile.query_start, tile.query_stop, tile.band.first_target, tile.band.target_stop, index, len(selected))

@@ -61,11 +61,11 @@ def run_plan(
 
     def rows(results: BandResults) -> int:
         band = results.band
-        return band.stop if band.target_stop == plan.targets else 0  # else some pairs of later queries are written as well
+        return band.stop if band.target_stop == plan.target_count else 0  # else some pairs of later queries are written as well
 
     start = time.perf_counter()
     run_pipeline(plan, pair_bands(plan, prepared, progress, threads), sink, rows, checkpoints)
-    return Totals(plan.pairs, plan.cells, time.perf_counter() - start)
+    return Totals(plan.pair_count, plan.cells, time.perf_counter() - start)
 
 
 def estimate_rate(task: Task, engine: Engine, budget: Budget, longest: int = 2000) -> float:

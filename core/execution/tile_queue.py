@@ -34,11 +34,11 @@ class _Rules:
     def allow(self, worker: int, tile: Tile, left: int, now: float) -> bool:
         """Return whether a worker may take a tile. left: cells not yet taken."""
         room = self._window.room(tile.band.index)
-        left = min(left, tile.cells * tile.band.tiles * room)  # approximate cells of the bands that others may take meanwhile
+        left = min(left, tile.cells * tile.band.tile_count * room)  # approximate cells of the bands that others may take meanwhile
         return room > 0 and self._balancer.may_take(worker, tile.cells, left, now)
 
     def take(self, worker: int, tile: Tile, now: float) -> None:
-        self._window.take(tile.band.index, tile.band.tiles)
+        self._window.take(tile.band.index, tile.band.tile_count)
         self._balancer.take(worker, tile.cells, now)
 
     def deliver(self, worker: int, tile: Tile, now: float) -> None:
@@ -108,5 +108,5 @@ class TileQueue:
         """Return whether this worker may take a tile."""
         following = self._next = self._pulled()
         tile = self._returned[0] if self._returned else following
-        left = sum(tile.cells for tile in self._returned) + (following.left if following is not None else 0)
+        left = sum(tile.cells for tile in self._returned) + (following.remaining_cells if following is not None else 0)
         return tile is not None and rules.allow(worker, tile, left, now)

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.delimiters import BLANK, delimiter_of
-from gpualign.core.files.quoting import hide_quoted, is_quoted, unquoted
+from gpualign.core.files.quoting import hide_quoted, is_quoted, unquoted_text
 from gpualign.core.files.square_matrices import parse_number
 
 _DELIMITER_LINE = re.compile(rb'"?sep=([\t,;])"?', re.IGNORECASE)
@@ -25,18 +25,18 @@ class DelimitedText:
 
     source: name of the file, for messages
     delimiter: a tab, a comma, a semicolon, or a blank, which stands for any number of blanks
-    first: line number, in the file, of the table's first line
+    first_line: line number, in the file, of the table's first line
     lines: lines including line ends; can be read once
     """
 
     source: str
     delimiter: str
-    first: int
+    first_line: int
     lines: Iterator[bytes] = field(repr=False)
 
     def plain_lines(self) -> Iterator[bytes]:
         """Yield the lines in a form that can be split at the delimiter: quoted delimiters stay hidden until `quoting.text_of`."""
-        lines = hide_quoted(self.lines, self.delimiter, self.source, self.first)
+        lines = hide_quoted(self.lines, self.delimiter, self.source, self.first_line)
         return (b" ".join(line.split()) + b"\n" for line in lines) if self.delimiter == BLANK else lines
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -62,14 +62,14 @@ class DelimitedText:
         try:
             for cells in reader:
                 if len(cells) > 1 or any(cells):
-                    yield self.first - 1 + reader.line_num, [cell.strip() for cell in cells] if blanks else cells
+                    yield self.first_line - 1 + reader.line_num, [cell.strip() for cell in cells] if blanks else cells
         except csv.Error as error:
-            line = self.first - 1 + reader.line_num
+            line = self.first_line - 1 + reader.line_num
             raise InputError(f"{self.source}: line {line}: expected a row with the delimiter {self.delimiter!r} ({error})") from None
 
     def _tab_rows(self) -> Iterator[tuple[int, list[str]]]:
         unquote: bool | None = None  # unknown before the first line with words
-        for number, line in enumerate(self.lines, self.first):
+        for number, line in enumerate(self.lines, self.first_line):
             cells = line.decode("utf-8", "surrogateescape").rstrip("\r\n").split("\t")
             if b" " in line:
                 cells = [cell.strip() for cell in cells]
@@ -79,9 +79,11 @@ class DelimitedText:
                 words = [cell for cell in cells if cell and parse_number(cell) is None]
                 quoted = all(map(is_quoted, words))
                 if unquote and not quoted:
-                    raise InputError(f"{self.source}: line {number} has a word without quotes, unlike line {self.first}; quote all or none")
+                    raise InputError(
+                        f"{self.source}: line {number} has a word without quotes, unlike line {self.first_line}; quote all or none"
+                    )
                 unquote = quoted if words else unquote
-            yield number, list(map(unquoted, cells)) if unquote else cells
+            yield number, list(map(unquoted_text, cells)) if unquote else cells
 
 
 def open_delimited(stream: BinaryIO, source: str) -> DelimitedText:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_IN_QUOTES = re.compile(rb'"[^"]*(?:""[^"]*)*"')
+_QUOTED_TEXT = re.compile(rb'"[^"]*(?:""[^"]*)*"')
 
 _DECIMAL_COMMA = re.compile(rb"(?<![0-9,])[0-9]+,[0-9]+(?![0-9,])")
 
@@ -23,30 +23,35 @@ def delimiter_of(header: bytes, row: bytes = b"") -> str:
     """
     if b"\t" in header:
         return "\t"
-    bare, below = (_IN_QUOTES.sub(b'"', line.rstrip(b"\r\n")) for line in (header, row))
-    marks = [mark for mark in (b",", b";") if mark in bare]
-    if not marks:
+    bare, below = (_QUOTED_TEXT.sub(b'"', line.rstrip(b"\r\n")) for line in (header, row))
+    delimiters = [delimiter for delimiter in (b",", b";") if delimiter in bare]
+    if not delimiters:
         words, titles = len(below.split()), len(bare.split())
-        marks = [mark for mark in (b"\t", b",", b";") if mark in below]  # of a header that is a single cell
-        if (not marks and max(words, titles) > 1) or (b"\t" not in marks and titles > 1 and _fits_header(words, titles)):
+        delimiters = [delimiter for delimiter in (b"\t", b",", b";") if delimiter in below]  # of a header that is a single cell
+        if (not delimiters and max(words, titles) > 1) or (b"\t" not in delimiters and titles > 1 and _fits_header(words, titles)):
             return BLANK
-    if len(marks) < 2:
-        return (marks or [mark for mark in (b",", b";") if mark in header] or [b","])[0].decode()
+    if len(delimiters) < 2:
+        return (delimiters or [delimiter for delimiter in (b",", b";") if delimiter in header] or [b","])[0].decode()
 
     if not any(b"," in _DECIMAL_COMMA.sub(b"", line) for line in (bare, below)):
         return ";"
 
-    def cuts_alike(mark: bytes) -> bool:
-        return _fits_header(1 + below.count(mark), 1 + bare.count(mark)) and _are_whole(bare, mark) and _are_whole(below, mark)
+    def cuts_alike(delimiter: bytes) -> bool:
+        return (
+            _fits_header(1 + below.count(delimiter), 1 + bare.count(delimiter))
+            and _quoted_texts_are_cells(bare, delimiter)
+            and _quoted_texts_are_cells(below, delimiter)
+        )
 
-    return next(iter([*filter(cuts_alike, marks), *marks]), b",").decode()
+    return next(iter([*filter(cuts_alike, delimiters), *delimiters]), b",").decode()
 
 
-def _fits_header(cells: int, titles: int) -> bool:
-    """Return whether a row of `cells` cells (at least two) fits a header of `titles` titles; R omits the title above the row names."""
-    return cells > 1 and cells - titles in (0, 1)
+def _fits_header(cell_count: int, title_count: int) -> bool:
+    """Return whether a row of `cell_count` cells (at least two) fits a header of `title_count` titles; R omits the title above the row
+    names."""
+    return cell_count > 1 and cell_count - title_count in (0, 1)
 
 
-def _are_whole(line: bytes, mark: bytes) -> bool:
+def _quoted_texts_are_cells(line: bytes, delimiter: bytes) -> bool:
     """Return whether every quoted text is a whole cell. line: contains a single quote in place of each quoted text."""
-    return re.search(b'[^%b]"|"[^%b]' % (mark, mark), line) is None
+    return re.search(b'[^%b]"|"[^%b]' % (delimiter, delimiter), line) is None

@@ -31,25 +31,27 @@ class Piece:
             yield self.start + number * self.step, self.length - number * self.shrinkage
 
     @property
-    def shortest(self) -> int:
+    def shortest_length(self) -> int:
         """Length of the last stretch."""
         return self.length - (self.count - 1) * self.shrinkage
 
     @property
     def stop(self) -> int:
         """Position after the last byte; 0 if the piece is empty."""
-        return self.start + (self.count - 1) * self.step + self.shortest if self.count else 0
+        return self.start + (self.count - 1) * self.step + self.shortest_length if self.count else 0
 
     @property
     def size(self) -> int:
         """Total number of bytes."""
-        return self.count * (self.length + self.shortest) // 2
+        return self.count * (self.length + self.shortest_length) // 2
 
-    def scaled(self, size: int, offset: int) -> Piece:
-        """Convert a piece measured in values to bytes. size: bytes per value; offset: position of the first value."""
-        return Piece(offset + self.start * size, self.length * size, self.count, self.step * size, self.shrinkage * size)
+    def to_bytes(self, value_bytes: int, offset: int) -> Piece:
+        """Convert a piece measured in values to bytes. value_bytes: bytes per value; offset: position of the first value."""
+        return Piece(
+            offset + self.start * value_bytes, self.length * value_bytes, self.count, self.step * value_bytes, self.shrinkage * value_bytes
+        )
 
-    def ending(self, max_bytes: int) -> Piece:
+    def tail(self, max_bytes: int) -> Piece:
         """Return the last stretches of at most `max_bytes` bytes in total, or the last `max_bytes` bytes of a longer final stretch."""
         first, held = self.count, 0
         while first and (held := held + self.length - (first - 1) * self.shrinkage) <= max_bytes:

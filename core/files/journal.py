@@ -326,7 +326,7 @@ def _sum(numbers: Sequence[Any]) -> FileChecksum:
         piece.count > MAX_CHECKSUM_BYTES
         or piece.size > MAX_CHECKSUM_BYTES
         or piece.stop > size
-        or piece.shortest < 0
+        or piece.shortest_length < 0
         or piece.shrinkage > piece.step
     ):
         raise ValueError("no such piece")

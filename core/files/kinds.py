@@ -14,9 +14,9 @@ _CLUSTAL = re.compile(rb"(CLUSTAL|MUSCLE \(|PROBCONS |MSAPROBS |Kalign )")
 """First words of alignments in CLUSTAL format, as written by various programs."""
 
 _PHYLIP = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]+[0-9]+([ \t]+[IS])?[ \t]*")
-_COUNT = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]*")
+_RECORD_COUNT = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]*")
 _NUMBER = re.compile(rb"[0-9]+")
-_GAPS = re.compile(rb"[-?.]+")
+_GAP_CHARACTERS = re.compile(rb"[-?.]+")
 _LETTER = re.compile(rb"[A-Za-z]")
 _NEWICK = re.compile(rb"(\[[^]]*\]\s*)*\(")
 _NEWICK_END = re.compile(rb"\)[^(),;]*;$")
@@ -78,7 +78,7 @@ def kind_of(start: bytes) -> FileKind | None:
     if _PHYLIP.fullmatch(first) and _is_phylip_row(first, second):
         return FileKind.PHYLIP
     is_header = first.startswith(b"\t") and _is_row_under(first, second)  # of a column whose title is a number
-    if _COUNT.fullmatch(first) and second and not _NUMBER.fullmatch(second.strip()) and not is_header:
+    if _RECORD_COUNT.fullmatch(first) and second and not _NUMBER.fullmatch(second.strip()) and not is_header:
         return FileKind.PHYLIP_MATRIX
     ends_as_tree = b";" in body or b"\n" not in body.strip()
     is_row = b"\t" in first or (not _NEWICK_END.search(first) and _is_row_under(first, second))
@@ -99,7 +99,7 @@ def _is_phylip_row(counts: bytes, second: bytes) -> bool:
     _, *parts = second.split() or [b""]
     letters, sites = b"".join(parts) or second.strip(), int(counts.split()[1])
     titles, cells = counts.strip().count(b"\t"), second.strip().count(b"\t")
-    if not (_LETTER.search(letters) or _GAPS.fullmatch(letters) or (len(letters) == sites > 1 and len(parts) < sites)):
+    if not (_LETTER.search(letters) or _GAP_CHARACTERS.fullmatch(letters) or (len(letters) == sites > 1 and len(parts) < sites)):
         return False
     return titles == 0 or (cells <= titles and len(letters) > 1)
 

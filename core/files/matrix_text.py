@@ -15,17 +15,26 @@ import numpy as np
 from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
-from gpualign.core.files.square_matrices import Cells, Square, fill_upper, mirrored, parse_number, parse_numbers, square_of, triangles_of
+from gpualign.core.files.square_matrices import (
+    Cells,
+    Square,
+    fill_upper,
+    mirror_triangle,
+    parse_number,
+    parse_numbers,
+    square_of,
+    triangles_of,
+)
 
 Row = tuple[int, list[str]]
 """Line number and cells."""
 
-EXPECTED = "expected a matrix: a line of ids after an empty cell, then a row per record with its id first"
+EXPECTED_LAYOUT = "expected a matrix: a line of ids after an empty cell, then a row per record with its id first"
 
-_CORNER = re.compile(r"(?:query|target|#?id|ids|names?|.*[ _.-](?:id|name)|.*dists?(?: .*)?)?", re.IGNORECASE)
+_CORNER_TITLE = re.compile(r"(?:query|target|#?id|ids|names?|.*[ _.-](?:id|name)|.*dists?(?: .*)?)?", re.IGNORECASE)
 """Title above the row ids: empty, a title for ids, or a program and its version."""
 
-_ZEROS = "zeros above its diagonal are taken for values that are not written"
+_ZEROS_ASSUMPTION = "zeros above its diagonal are taken for values that are not written"
 
 
 @dataclass(frozen=True)
@@ -33,16 +42,16 @@ class TextMatrix:
     """Matrix as interpreted from text.
 
     values: float64[rows][columns], nan where missing
-    rows, columns: ids, None if the file has none
+    row_ids, column_ids: ids, None if the file has none
     name: name of the values, None if the file does not specify one
-    assumed: human-readable assumption about the text, None if the file is unambiguous
+    assumption: human-readable assumption about the text, None if the file is unambiguous
     """
 
     values: Reals
-    rows: list[str] | None
-    columns: list[str] | None
+    row_ids: list[str] | None
+    column_ids: list[str] | None
     name: str | None = None
-    assumed: str | None = None
+    assumption: str | None = None
 
 
 def read_plain_matrix(rows: Iterator[Row]) -> TextMatrix | None:
@@ -76,41 +85,41 @@ def read_plain_matrix(rows: Iterator[Row]) -> TextMatrix | None:
     return TextMatrix(matrix, names, columns)
 
 
-def read_matrix_rows(rows: Sequence[Row], source: str, count: int | None = None) -> TextMatrix:
+def read_matrix_rows(rows: Sequence[Row], source: str, record_count: int | None = None) -> TextMatrix:
     """Interpret the rows of a text as a matrix.
 
-    count: number of records, if known from a separate id file
+    record_count: number of records, if known from a separate id file
 
     Raises `InputError` that names the line and, for ambiguous text, both interpretations.
     """
-    rows = _without_empty_cells(rows)
+    rows = _trim_empty_cells(rows)
     if not rows:
-        raise InputError(f"{source}: every cell is empty; {EXPECTED}")
+        raise InputError(f"{source}: every cell is empty; {EXPECTED_LAYOUT}")
     cells = [row for _, row in rows]
-    if count is not None and (values := _values_alone(cells, count)) is not None:
+    if record_count is not None and (values := _matrix_of_values(cells, record_count)) is not None:
         return values
     first = cells[0]
     corner, titles = first[0], first[1:]
     if not corner or (_is_id(corner) and not all(not title or _is_number(title) for title in titles)):
-        return _with_header(rows, source)
+        return _matrix_with_header(rows, source)
     if _is_id(corner):
-        return _words_beside(rows, source)
+        return _matrix_with_row_ids(rows, source)
     if not all(map(_is_number, titles)):
-        return _number_in_the_corner(rows, source)
-    return _numbers(rows, source)
+        return _matrix_with_corner_number(rows, source)
+    return _matrix_from_numbers(rows, source)
 
 
 # ---- by the first line
 
 
-def _with_header(rows: Sequence[Row], source: str) -> TextMatrix:
+def _matrix_with_header(rows: Sequence[Row], source: str) -> TextMatrix:
     """Read rows whose first line contains ids: its first cell is empty, or it contains words."""
     line, first = rows[0]
     body = rows[1:]
     if not body:
         if len(first) < 2:
-            raise InputError(f"{source}: line {line} is {quoted(first[0])}; {EXPECTED}")
-        raise InputError(f"{source}: a header and no rows; {EXPECTED}")
+            raise InputError(f"{source}: line {line} is {quoted(first[0])}; {EXPECTED_LAYOUT}")
+        raise InputError(f"{source}: a header and no rows; {EXPECTED_LAYOUT}")
     cells = [row for _, row in body]
     if (square := _titled_square(first, cells)) is not None:
         return square
@@ -120,27 +129,27 @@ def _with_header(rows: Sequence[Row], source: str) -> TextMatrix:
         return without_row_ids
     columns = first if len(cells[0]) == len(first) + 1 and first[0] else first[1:]
     if not columns:
-        raise InputError(f"{source}: line {line} is {quoted(first[0])}; {EXPECTED}")
-    names = _names(body, source)
-    values = _block(body, len(columns), source)
+        raise InputError(f"{source}: line {line} is {quoted(first[0])}; {EXPECTED_LAYOUT}")
+    names = _row_ids(body, source)
+    values = _parse_values(body, len(columns), source)
     if numbers and not first[0] and names == columns and np.isnan(np.diagonal(values)).all():
         raise InputError(
             f"{source}: line {line} may be a header of ids that are numbers, or a row without a value on the diagonal; write 0 or NA there"
         )
-    if numbers and columns is not first and not _CORNER.fullmatch(first[0]):
+    if numbers and columns is not first and not _CORNER_TITLE.fullmatch(first[0]):
         problem = f"{source}: line {body[0][0]} begins with {quoted(names[0])}, an id or a value"
         raise InputError(f"{problem}; let the first cell of line {line} be empty if it is an id")
     if names != list(columns):
         return TextMatrix(values, names, list(columns))
-    whole = mirrored(values)
-    return TextMatrix(whole.values, names, names, _name(whole))
+    whole = mirror_triangle(values)
+    return TextMatrix(whole.values, names, names, _value_name(whole))
 
 
-def _words_beside(rows: Sequence[Row], source: str) -> TextMatrix:
+def _matrix_with_row_ids(rows: Sequence[Row], source: str) -> TextMatrix:
     """Read rows whose first line is a word and numbers: an id and its values, or numeric ids."""
     line, first = rows[0]
     if len(first) == 1:
-        raise InputError(f"{source}: line {line} is {quoted(first[0])}; {EXPECTED}")
+        raise InputError(f"{source}: line {line} is {quoted(first[0])}; {EXPECTED_LAYOUT}")
     cells = [row for _, row in rows]
     with_header = _titled_square(first, cells[1:]) if len(cells) > 1 else None
     without_header = _titled_rows(cells)
@@ -148,25 +157,25 @@ def _words_beside(rows: Sequence[Row], source: str) -> TextMatrix:
         raise InputError(f"{source}: line {line} may be a header or a row of values; let its first cell be empty if it is a header")
     if matrix := with_header or without_header:
         return matrix
-    if len(cells) > 1 and _CORNER.fullmatch(first[0]):
-        return _with_header(rows, source)
-    raise InputError(f"{source}: line {line} is {quoted(first[0])} and numbers, a header or a row of values; {EXPECTED}")
+    if len(cells) > 1 and _CORNER_TITLE.fullmatch(first[0]):
+        return _matrix_with_header(rows, source)
+    raise InputError(f"{source}: line {line} is {quoted(first[0])} and numbers, a header or a row of values; {EXPECTED_LAYOUT}")
 
 
-def _number_in_the_corner(rows: Sequence[Row], source: str) -> TextMatrix:
+def _matrix_with_corner_number(rows: Sequence[Row], source: str) -> TextMatrix:
     """Read rows whose first line is a number and words: column ids only, R's header, or ids for rows and columns after a count."""
     line, first = rows[0]
     cells = [row for _, row in rows[1:]]
     words = not any(map(_is_number, first[1:])) and "" not in first
     if cells and ((words and [row[0] for row in cells] == first[1:]) or len(cells[0]) == len(first) + 1):
-        return _with_header(rows, source)
+        return _matrix_with_header(rows, source)
     if cells and (without_row_ids := _titled_columns(first, cells)) is not None:
         return without_row_ids
     wrong = next(cell for cell in first if not _is_number(cell))
-    raise _no_number(source, line, wrong)
+    raise _not_a_number_error(source, line, wrong)
 
 
-def _numbers(rows: Sequence[Row], source: str) -> TextMatrix:
+def _matrix_from_numbers(rows: Sequence[Row], source: str) -> TextMatrix:
     """Read rows whose first line contains only numbers."""
     line, first = rows[0]
     cells = [row for _, row in rows]
@@ -174,7 +183,7 @@ def _numbers(rows: Sequence[Row], source: str) -> TextMatrix:
     if [row[0] for row in cells[1:]] == first and (with_header := _titled_square(first, cells[1:])) is not None:
         return with_header
     square = square_of(cells)
-    if square is not None and square.shape == "square" and (matrix := _whole(square)) is not None:
+    if square is not None and square.shape == "square" and (matrix := _square_matrix(square)) is not None:
         if len(cells) > 2 and _could_be_header(cells):
             raise InputError(
                 f"{source}: line {line} may be a header of ids that are numbers, or a row; let its first cell be empty if it is"
@@ -182,19 +191,21 @@ def _numbers(rows: Sequence[Row], source: str) -> TextMatrix:
         return matrix
     triangles = triangles_of(cells)
     if triangles:
-        return _triangle_alone(cells, triangles, source)
+        return _triangle_matrix(cells, triangles, source)
     for one in (_titled_columns(first, cells[1:]), _titled_rows(cells)):
         if one is not None and longer:
-            raise InputError(f"{source}: line {line} may be a header of ids that are numbers, or a row; {EXPECTED}")
+            raise InputError(f"{source}: line {line} may be a header of ids that are numbers, or a row; {EXPECTED_LAYOUT}")
         if one is not None:
             return one
     wrong = next(((number, cell) for number, row in rows for cell in row if cell and not _is_number(cell)), None)
     if wrong is not None:
-        raise _no_number(source, *wrong)
+        raise _not_a_number_error(source, *wrong)
     for number, row in rows:
         if len(row) != len(first):
-            raise InputError(f"{source}: line {number} has {len(row):,} values; line {line} has {len(first):,}; {EXPECTED}")
-    raise InputError(f"{source}: line {line} has only numbers, and is neither a header of ids nor a row of a square matrix; {EXPECTED}")
+            raise InputError(f"{source}: line {number} has {len(row):,} values; line {line} has {len(first):,}; {EXPECTED_LAYOUT}")
+    raise InputError(
+        f"{source}: line {line} has only numbers, and is neither a header of ids nor a row of a square matrix; {EXPECTED_LAYOUT}"
+    )
 
 
 # ---- interpretations
@@ -209,8 +220,8 @@ def _titled_square(first: Cells, cells: Sequence[Cells]) -> TextMatrix | None:
         square = square_of([row[1:] for row in cells])
         if square is not None:
             whole = fill_upper(square)
-            assumed = _ZEROS if whole is not square else None
-            return TextMatrix(whole.values, names, list(columns), _name(whole), assumed)
+            assumed = _ZEROS_ASSUMPTION if whole is not square else None
+            return TextMatrix(whole.values, names, list(columns), _value_name(whole), assumed)
     return None
 
 
@@ -222,7 +233,9 @@ def _titled_columns(titles: Cells, rows: Sequence[Cells]) -> TextMatrix | None:
     if square is None or not square.is_of_one_set:
         return None
     ids = list(titles)
-    return TextMatrix(square.values, ids, ids, _name(square), "no ids beside its rows; they are taken to be in the order of the columns")
+    return TextMatrix(
+        square.values, ids, ids, _value_name(square), "no ids beside its rows; they are taken to be in the order of the columns"
+    )
 
 
 def _titled_rows(cells: Sequence[Cells]) -> TextMatrix | None:
@@ -231,25 +244,29 @@ def _titled_rows(cells: Sequence[Cells]) -> TextMatrix | None:
     square = square_of([row[1:] for row in cells])
     if square is None or not square.is_of_one_set or len(set(ids)) < len(ids) or "" in ids:
         return None
-    return TextMatrix(square.values, ids, ids, _name(square), "no header; its columns are taken to be in the order of the rows")
+    return TextMatrix(square.values, ids, ids, _value_name(square), "no header; its columns are taken to be in the order of the rows")
 
 
-def _values_alone(cells: Sequence[Cells], count: int) -> TextMatrix | None:
-    """Matrix from the values of `count` records whose ids are elsewhere; None for any other cells."""
+def _matrix_of_values(cells: Sequence[Cells], record_count: int) -> TextMatrix | None:
+    """Matrix from the values of `record_count` records whose ids are elsewhere; None for any other cells."""
     square = square_of(cells)
     if square is not None and square.shape == "square":
-        return _whole(square) if len(cells) == count else None
-    fitting = [one for one in triangles_of(cells) if len(one.values) == count]
-    return TextMatrix(fitting[0].values, None, None, _name(fitting[0])) if len(fitting) == 1 else None
+        return _square_matrix(square) if len(cells) == record_count else None
+    fitting = [one for one in triangles_of(cells) if len(one.values) == record_count]
+    return TextMatrix(fitting[0].values, None, None, _value_name(fitting[0])) if len(fitting) == 1 else None
 
 
-def _whole(square: Square) -> TextMatrix | None:
+def _square_matrix(square: Square) -> TextMatrix | None:
     """Matrix from a square of one set's values; None for any other square."""
     whole = fill_upper(square)
-    return TextMatrix(whole.values, None, None, _name(whole), _ZEROS if whole is not square else None) if whole.is_of_one_set else None
+    return (
+        TextMatrix(whole.values, None, None, _value_name(whole), _ZEROS_ASSUMPTION if whole is not square else None)
+        if whole.is_of_one_set
+        else None
+    )
 
 
-def _triangle_alone(cells: Sequence[Cells], triangles: Sequence[Square], source: str) -> TextMatrix:
+def _triangle_matrix(cells: Sequence[Cells], triangles: Sequence[Square], source: str) -> TextMatrix:
     """Matrix from a triangle of values. Raises `InputError` if the last values may be a diagonal or the first values ids."""
     ids = [row[0] for row in cells]
     with_diagonal = [one for one in triangles if one.has_diagonal and one.is_of_one_set]
@@ -261,7 +278,7 @@ def _triangle_alone(cells: Sequence[Cells], triangles: Sequence[Square], source:
         raise InputError(f"{source}: its rows may begin with ids that are numbers, or with values; write the whole square, with a header")
     without_diagonal = [one for one in triangles if not one.has_diagonal]
     if not without_diagonal:
-        raise InputError(f"{source}: a triangle with different values on its diagonal; {EXPECTED}")
+        raise InputError(f"{source}: a triangle with different values on its diagonal; {EXPECTED_LAYOUT}")
     return TextMatrix(without_diagonal[0].values, None, None, "distance")
 
 
@@ -285,39 +302,39 @@ def _is_id(cell: str) -> bool:
     return not cell or parse_number(cell) is None
 
 
-def _name(square: Square) -> str | None:
+def _value_name(square: Square) -> str | None:
     """Name for the values: "distance" for a triangle without a diagonal, otherwise None."""
     return None if square.has_diagonal else "distance"
 
 
-def _names(body: Sequence[Row], source: str) -> list[str]:
+def _row_ids(body: Sequence[Row], source: str) -> list[str]:
     """Row ids. Raises `InputError` for an empty id."""
     for number, row in body:
         if not row[0]:
-            raise InputError(f"{source}: line {number} has an empty id; {EXPECTED}")
+            raise InputError(f"{source}: line {number} has an empty id; {EXPECTED_LAYOUT}")
     return [row[0] for _, row in body]
 
 
-def _block(body: Sequence[Row], count: int, source: str) -> Reals:
+def _parse_values(body: Sequence[Row], column_count: int, source: str) -> Reals:
     """Values in the rows: float64[rows][count], nan for an empty cell. Raises `InputError` for a wrong number of cells, and for words."""
     block = []
     for number, (_, *cells) in body:
-        if len(cells) != count:
+        if len(cells) != column_count:
             have = f"{len(cells):,} value{'s'[: len(cells) != 1]}"
-            raise InputError(f"{source}: line {number} has {have}; expected {count:,}, one for each column")
+            raise InputError(f"{source}: line {number} has {have}; expected {column_count:,}, one for each column")
         values = parse_numbers([cell or "nan" for cell in cells])
         if values is None:
-            raise _no_number(source, number, next(cell for cell in cells if cell and not _is_number(cell)))
+            raise _not_a_number_error(source, number, next(cell for cell in cells if cell and not _is_number(cell)))
         block.append(values)
     return np.array(block)
 
 
-def _no_number(source: str, line: int, cell: str) -> InputError:
+def _not_a_number_error(source: str, line: int, cell: str) -> InputError:
     point = "; write a point in decimals" if _is_number(cell.replace(",", ".")) else ""
     return InputError(f"{source}: line {line}: expected a number, found {quoted(cell)}{point}")
 
 
-def _without_empty_cells(rows: Sequence[Row]) -> list[Row]:
+def _trim_empty_cells(rows: Sequence[Row]) -> list[Row]:
     """Remove trailing rows and columns in which every cell is empty, as left by spreadsheets."""
     used = list(rows)
     while used and not any(used[-1][1]):
@@ -325,12 +342,12 @@ def _without_empty_cells(rows: Sequence[Row]) -> list[Row]:
     if not used:
         return []
     (number, header), *body = used
-    width = max((_width(row) for _, row in body), default=0)
-    header_width = max(_width(header), 1 if header[0] else width)  # a column of values with an empty title is not removed
+    width = max((_used_width(row) for _, row in body), default=0)
+    header_width = max(_used_width(header), 1 if header[0] else width)  # a column of values with an empty title is not removed
     return [(number, header[: header_width or 1]), *((number, row[: max(width, 1)]) for number, row in body)]
 
 
-def _width(row: Cells) -> int:
+def _used_width(row: Cells) -> int:
     """Number of cells up to the last non-empty cell."""
     count = len(row)
     while count and not row[count - 1]:

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from gpualign.core.common.errors import InputError
 
-_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
+_DESCRIPTOR_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 """Descriptor number; larger numbers do not occur."""
 
 _MAX_LINKS = 40
@@ -49,7 +49,7 @@ def descriptor_of(path: str | PathLike[str]) -> int | None:
     name = os.fspath(path)
     for _ in range(_MAX_LINKS):
         folder, last = os.path.split(os.path.abspath(name))
-        if _NUMBER.fullmatch(last) and (folder in descriptor_folders or os.path.realpath(folder) in descriptor_folders):
+        if _DESCRIPTOR_NUMBER.fullmatch(last) and (folder in descriptor_folders or os.path.realpath(folder) in descriptor_folders):
             return int(last)
         try:
             name = os.path.join(folder, os.readlink(name))

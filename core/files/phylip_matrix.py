@@ -22,7 +22,7 @@ _MAX_DIGITS = 9
 _ID_LENGTH = 10
 
 
-def is_count(line: bytes) -> bool:
+def is_record_count(line: bytes) -> bool:
     """Return whether a first line is the number of records in a matrix."""
     text = line.strip()
     return len(text) <= _MAX_DIGITS and text.isdigit()
@@ -43,7 +43,7 @@ def read_phylip_matrix(lines: Sequence[Line], source: str) -> TextMatrix:
     readings = _readings([cells for _, cells in rows], count, names_end_in_numbers=False)
     if any(_has_no_blank_after_id(line) for _, line in lines[1:]):
         readings += _readings([_strict_cells(line) for _, line in lines[1:]], count, names_end_in_numbers=False)
-    readings = _different(readings) or _different(_readings([cells for _, cells in rows], count, names_end_in_numbers=True))
+    readings = _distinct_readings(readings) or _distinct_readings(_readings([cells for _, cells in rows], count, names_end_in_numbers=True))
     if len(readings) > 1:
         shapes = list(dict.fromkeys(square.shape for _, square in readings))
         ways = f"as a {' and as a '.join(shapes)}" if len(shapes) > 1 else "in two ways, by where its ids end"
@@ -58,13 +58,13 @@ Reading: TypeAlias = tuple[list[str], Square]
 """Ids and values."""
 
 
-def _readings(rows: Sequence[list[str]], count: int, names_end_in_numbers: bool) -> list[Reading]:
+def _readings(rows: Sequence[list[str]], record_count: int, names_end_in_numbers: bool) -> list[Reading]:
     """Return all interpretations of the rows under the possible matrix shapes."""
-    read = [_read_shape(rows, shape, names_end_in_numbers) for shape in _shapes(count)]
-    return [one for one in read if one is not None and (count == 1 or one[1].is_of_one_set or one[1].shape == "square")]
+    read = [_read_shape(rows, shape, names_end_in_numbers) for shape in _possible_row_sizes(record_count)]
+    return [one for one in read if one is not None and (record_count == 1 or one[1].is_of_one_set or one[1].shape == "square")]
 
 
-def _different(readings: Sequence[Reading]) -> list[Reading]:
+def _distinct_readings(readings: Sequence[Reading]) -> list[Reading]:
     """Return the readings without duplicates."""
     distinct: list[Reading] = []
     for ids, square in readings:
@@ -73,8 +73,8 @@ def _different(readings: Sequence[Reading]) -> list[Reading]:
     return distinct
 
 
-def _cells(line: str, tabs: bool) -> list[str]:
-    if tabs and (cells := [cell.strip() for cell in line.split("\t") if cell.strip()]):
+def _cells(line: str, split_at_tabs: bool) -> list[str]:
+    if split_at_tabs and (cells := [cell.strip() for cell in line.split("\t") if cell.strip()]):
         first, *values = cells
         return [first, *(value for cell in values for value in cell.split())]
     return line.split()
@@ -91,23 +91,23 @@ def _strict_cells(line: str) -> list[str]:
     return [" ".join(line[:_ID_LENGTH].split()), *line[_ID_LENGTH:].split()]
 
 
-def _shapes(count: int) -> list[list[int]]:
+def _possible_row_sizes(record_count: int) -> list[list[int]]:
     """Return the number of values in each row, for each possible matrix shape."""
-    if count == 1:
+    if record_count == 1:
         return [[1]]
-    triangles = [[i + diagonal for i in range(count)] for diagonal in (0, 1)]
-    return [[count] * count, *triangles, *(sizes[::-1] for sizes in triangles)]
+    triangles = [[i + diagonal for i in range(record_count)] for diagonal in (0, 1)]
+    return [[record_count] * record_count, *triangles, *(sizes[::-1] for sizes in triangles)]
 
 
-def _read_shape(lines: Sequence[list[str]], sizes: Sequence[int], names_end_in_numbers: bool) -> Reading | None:
-    """Return (ids, values) if the lines are rows of `sizes` values.
+def _read_shape(lines: Sequence[list[str]], row_sizes: Sequence[int], names_end_in_numbers: bool) -> Reading | None:
+    """Return (ids, values) if the lines are rows of `row_sizes` values.
 
     names_end_in_numbers: whether every id ends in a number and all ids have the same number of words
     """
     ids: list[str] = []
     rows: list[list[str]] = []
     at = 0
-    for size in sizes:
+    for size in row_sizes:
         if at == len(lines):
             return None
         cells, at = lines[at], at + 1
@@ -133,16 +133,16 @@ def _are_numbered(names: Sequence[list[str]]) -> bool:
     return alike and all(parse_number(words[0]) is None and parse_number(words[-1]) is not None for words in names)
 
 
-def _describe_error(rows: Sequence[tuple[int, list[str]]], count: int, first: Line) -> str:
-    if len(rows) != count:
+def _describe_error(rows: Sequence[tuple[int, list[str]]], record_count: int, first: Line) -> str:
+    if len(rows) != record_count:
         return f"line {first[0]} says {quoted(first[1].strip())} records, but {len(rows):,} follow"
     for number, cells in rows:
         wrong = next((cell for cell in cells[1:] if parse_number(cell) is None), None)
         if wrong is not None:
             return f"line {number}: expected a number, found {quoted(wrong)}"
     sizes = [len(cells) - 1 for _, cells in rows]
-    shape = next((shape for shape in _shapes(count) if sizes[:1] == shape[:1]), [count] * count)
-    form = "each row of a square" if shape[0] == count == shape[-1] else "this row of a triangle"
+    shape = next((shape for shape in _possible_row_sizes(record_count) if sizes[:1] == shape[:1]), [record_count] * record_count)
+    form = "each row of a square" if shape[0] == record_count == shape[-1] else "this row of a triangle"
     for (number, _), size, expected in zip(rows, sizes, shape, strict=True):
         if size != expected:
             return f"line {number} has {size:,} value{'s'[: size != 1]}; expected {expected:,}, as {form} has"

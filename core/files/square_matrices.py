@@ -16,7 +16,7 @@ Cells = Sequence[str]
 _ROUNDING = 1e-12
 """Absolute tolerance, for values near 0."""
 
-_NO_VALUE = frozenset(("nan", "na", "n/a", "?", "-"))
+_MISSING_MARKERS = frozenset(("nan", "na", "n/a", "?", "-"))
 
 
 def parse_number(cell: str) -> float | None:
@@ -24,7 +24,7 @@ def parse_number(cell: str) -> float | None:
     try:
         return None if "_" in cell else float(cell)  # Python accepts underscores as separators of thousands
     except ValueError:
-        return np.nan if cell.lower() in _NO_VALUE else None
+        return np.nan if cell.lower() in _MISSING_MARKERS else None
 
 
 def parse_numbers(cells: Cells) -> Reals | None:
@@ -78,16 +78,16 @@ def square_of(rows: Sequence[Cells]) -> Square | None:
     if all(len(row) == count for row in rows) and not any("" in row for row in rows):
         parsed = [parse_numbers(row) for row in rows]
         numbers = [row for row in parsed if row is not None]
-        return mirrored(np.stack(numbers)) if len(numbers) == count else None
+        return mirror_triangle(np.stack(numbers)) if len(numbers) == count else None
     for name, upper in (("lower triangle", False), ("upper triangle", True)):
         for diagonal in (1, 0):
-            values = _triangle(rows, upper, diagonal)
+            values = _parse_triangle(rows, upper, diagonal)
             if values is not None:
                 return Square(values, name, bool(diagonal))
     return None
 
 
-def mirrored(values: Reals) -> Square:
+def mirror_triangle(values: Reals) -> Square:
     """Return the values as a square or, if one of the triangles has no values (nan), as a mirrored triangle."""
     above = np.triu_indices(len(values), 1)
     halves = values[above], values.T[above]
@@ -107,7 +107,7 @@ def triangles_of(rows: Sequence[Cells]) -> list[Square]:
     squares = []
     for name, upper in (("lower triangle", False), ("upper triangle", True)):
         for diagonal, triangle_rows in ((1, rows), (0, [*rows, []] if upper else [[], *rows])):
-            values = _triangle(triangle_rows, upper, diagonal)
+            values = _parse_triangle(triangle_rows, upper, diagonal)
             if values is not None:
                 squares.append(Square(values, name, bool(diagonal)))
     return squares
@@ -122,7 +122,7 @@ def fill_upper(square: Square) -> Square:
     return Square(values + lower.T, "lower triangle")
 
 
-def _triangle(rows: Sequence[Cells], upper: bool, diagonal: int) -> Reals | None:
+def _parse_triangle(rows: Sequence[Cells], upper: bool, diagonal: int) -> Reals | None:
     """Read a triangle: float64[n][n]; None for any other rows.
 
     Row i has a value for each earlier record (upper: later record) and `diagonal` more values, 0 or 1.

@@ -19,37 +19,37 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 class DuplicateGroups:
     """Groups of equal records, numbered in the order of their first records.
 
-    of: group number of each record, int64[records]
-    firsts: first record of each group, int64[groups]
+    group_of: group number of each record, int64[records]
+    first_records: first record of each group, int64[groups]
     """
 
-    of: Integers = field(repr=False)
-    firsts: Integers = field(repr=False)
+    group_of: Integers = field(repr=False)
+    first_records: Integers = field(repr=False)
 
     def __len__(self) -> int:
-        return len(self.firsts)
+        return len(self.first_records)
 
     @property
-    def records(self) -> int:
-        return len(self.of)
+    def record_count(self) -> int:
+        return len(self.group_of)
 
     @property
-    def repeated(self) -> int:
+    def repeated_count(self) -> int:
         """Number of records that are equal to an earlier record."""
-        return self.records - len(self)
+        return self.record_count - len(self)
 
-    def first(self, records: int) -> DuplicateGroups:
-        """Return the groups for only the first `records` records."""
-        return DuplicateGroups(self.of[:records], self.firsts[self.firsts < records])
+    def select_first(self, record_count: int) -> DuplicateGroups:
+        """Return the groups for only the first `record_count` records."""
+        return DuplicateGroups(self.group_of[:record_count], self.first_records[self.first_records < record_count])
 
     @cached_property
     def members(self) -> tuple[Integers, Integers]:
         """(members, starts): members[starts[g] : starts[g + 1]] are the records of group g, ascending."""
-        starts = np.concatenate(([0], np.cumsum(np.bincount(self.of, minlength=len(self))))).astype(np.int64)
-        return np.argsort(self.of, kind="stable").astype(np.int64), starts
+        starts = np.concatenate(([0], np.cumsum(np.bincount(self.group_of, minlength=len(self))))).astype(np.int64)
+        return np.argsort(self.group_of, kind="stable").astype(np.int64), starts
 
     @cached_property
-    def lasts(self) -> Integers:
+    def last_records(self) -> Integers:
         """Last record in each group: int64[groups]."""
         members, starts = self.members
         return members[starts[1:] - 1]
@@ -65,7 +65,7 @@ def group_equal(sequences: SequenceSet) -> DuplicateGroups:
     return DuplicateGroups(of, np.flatnonzero(first))
 
 
-def no_duplicates(records: Sized) -> DuplicateGroups:
+def singleton_groups(records: Sized) -> DuplicateGroups:
     """Return one group per record, even if some records are equal."""
     numbers = np.arange(len(records), dtype=np.int64)
     return DuplicateGroups(numbers, numbers)
@@ -86,19 +86,21 @@ class DuplicateExpansion:
     records are not stored.
     """
 
-    def __init__(self, queries: DuplicateGroups, targets: DuplicateGroups, shared: bool, with_self: bool, max_pairs: int) -> None:
+    def __init__(
+        self, queries: DuplicateGroups, targets: DuplicateGroups, queries_are_targets: bool, with_self: bool, max_pairs: int
+    ) -> None:
         self._queries = queries
         self._targets = targets
-        self._shared = shared
+        self._queries_are_targets = queries_are_targets
         self._offset = 0 if with_self else 1
         self._max_pairs = max_pairs
         self._retained = join_pairs([])
-        self._unique = len(queries) == queries.records and len(targets) == targets.records
-        if self._unique:
+        self._all_unique = len(queries) == queries.record_count and len(targets) == targets.record_count
+        if self._all_unique:
             return
         # Members of all groups in ascending order: by group, then by record.
         members, _ = targets.members
-        self._keys = targets.of[members] * (targets.records + 1) + members
+        self._keys = targets.group_of[members] * (targets.record_count + 1) + members
 
     @property
     def held_bytes(self) -> int:
@@ -111,12 +113,12 @@ class DuplicateExpansion:
 
         Bands must be passed in record order, without gaps, and each iterator must be exhausted.
         """
-        if self._unique:
+        if self._all_unique:
             yield from self._unique_pairs(start, stop, matches)
             return
-        known = self._known(start, stop, matches)
+        known = self._group_pairs(start, stop, matches)
         known = known.select(np.argsort(known.queries, kind="stable"))
-        groups = self._queries.of[start:stop]
+        groups = self._queries.group_of[start:stop]
         first, last = np.searchsorted(known.queries, groups), np.searchsorted(known.queries, groups, side="right")
         _, starts = self._targets.members
         before = np.concatenate(([0], np.cumsum(np.diff(starts)[known.targets])))  # records that the pairs of groups stand for
@@ -130,7 +132,7 @@ class DuplicateExpansion:
 
     def _unique_pairs(self, start: int, stop: int, matches: NearPairs) -> Iterator[NearPairs]:
         """Yield the pairs in a band if every group is a single record."""
-        if self._shared and self._offset == 0:
+        if self._queries_are_targets and self._offset == 0:
             own = np.arange(start, stop, dtype=np.int64)
             matches = join_pairs([matches, NearPairs(own, own, np.zeros(len(own), dtype=np.int64))])
         matches = matches.sorted()
@@ -141,40 +143,42 @@ class DuplicateExpansion:
             yield matches.select(slice(first, last))
             first = last
 
-    def _expand(self, start: int, first: Integers, last: Integers, known: NearPairs) -> NearPairs:
+    def _expand(self, start: int, pair_starts: Integers, pair_stops: Integers, group_pairs: NearPairs) -> NearPairs:
         """Return the pairs for the records from `start` on, in order. known[first : last] are the group pairs for each record."""
-        rows, at = _ranges(first, last)
+        rows, at = _concatenate_ranges(pair_starts, pair_stops)
         members, starts = self._targets.members
-        partners = known.targets[at]
+        partners = group_pairs.targets[at]
         begin, end = starts[partners], starts[partners + 1]
-        if self._shared:  # only members after the query, or from it on
-            begin = np.searchsorted(self._keys, partners * (self._targets.records + 1) + rows + start + self._offset)
-        pair, place = _ranges(begin, end)
-        return NearPairs(rows[pair] + start, members[place], known.distances[at][pair]).sorted()
+        if self._queries_are_targets:  # only members after the query, or from it on
+            begin = np.searchsorted(self._keys, partners * (self._targets.record_count + 1) + rows + start + self._offset)
+        pair, place = _concatenate_ranges(begin, end)
+        return NearPairs(rows[pair] + start, members[place], group_pairs.distances[at][pair]).sorted()
 
-    def _known(self, start: int, stop: int, matches: NearPairs) -> NearPairs:
+    def _group_pairs(self, start: int, stop: int, matches: NearPairs) -> NearPairs:
         """Return all group pairs that records in a band may need, with the query's group first."""
         lists = [self._retained, matches]
-        if self._shared:
+        if self._queries_are_targets:
             # A group is a target of another only if it has a record after the first record of the other.
-            lists.append(matches.select(self._targets.lasts[matches.queries] > self._targets.firsts[matches.targets]).transposed())
-            new = np.arange(*np.searchsorted(self._queries.firsts, (start, stop)), dtype=np.int64)
+            lists.append(
+                matches.select(self._targets.last_records[matches.queries] > self._targets.first_records[matches.targets]).transposed()
+            )
+            new = np.arange(*np.searchsorted(self._queries.first_records, (start, stop)), dtype=np.int64)
             lists.append(NearPairs(new, new, np.zeros(len(new), dtype=np.int64)))  # records of a group are equal
         return join_pairs(lists)
 
-    def _retain(self, stop: int, known: NearPairs) -> None:
+    def _retain(self, stop: int, group_pairs: NearPairs) -> None:
         """Retain the group pairs that records from `stop` on may need."""
-        if not self._shared:
-            self._retained = known.select(self._queries.lasts[known.queries] >= stop)
+        if not self._queries_are_targets:
+            self._retained = group_pairs.select(self._queries.last_records[group_pairs.queries] >= stop)
             return
         # Groups without queries have no records that will be queries.
         last = np.full(len(self._targets), -1, dtype=np.int64)
-        last[: len(self._queries)] = self._queries.lasts
-        needed = (last[known.queries] >= stop) & (self._targets.lasts[known.targets] >= stop)
-        self._retained = known.select(needed)
+        last[: len(self._queries)] = self._queries.last_records
+        needed = (last[group_pairs.queries] >= stop) & (self._targets.last_records[group_pairs.targets] >= stop)
+        self._retained = group_pairs.select(needed)
 
 
-def _ranges(starts: Integers, stops: Integers) -> tuple[Integers, Integers]:
+def _concatenate_ranges(starts: Integers, stops: Integers) -> tuple[Integers, Integers]:
     """Concatenate the ranges starts[i] .. stops[i]-1. Return (i, number): for each number, the index of its range and the number itself."""
     counts = stops - starts
     rows = np.repeat(np.arange(len(starts), dtype=np.int64), counts)

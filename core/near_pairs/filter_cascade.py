@@ -27,7 +27,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.edit_bounds import EditBound
 
 MAX_NEIGHBOUR_EDITS = 3
-_SHORT = 4096
+_MAX_NEIGHBOUR_LETTERS = 4096
 """Maximum record length, in letters, for which deletion neighbours are listed."""
 
 
@@ -35,77 +35,78 @@ _SHORT = 4096
 class FilterCascade:
     """Filter steps and their parameters.
 
-    counts: compare letter counts
-    q, bits: length of the q-grams and size of the sketches; 0 for no sketches
-    neighbours: find pairs by joining deletion neighbourhoods with at most this many deleted letters; 0: examine all pairs
-    whole: compute each pair's whole matrix instead of a band, using the kernels for all pairs
+    compare_counts: compare letter counts
+    q, sketch_bits: length of the q-grams and size of the sketches; 0 for no sketches
+    max_deletions: find pairs by joining deletion neighbourhoods with at most this many deleted letters; 0: examine all pairs
+    full_matrix: compute each pair's whole matrix instead of a band, using the kernels for all pairs
     """
 
-    counts: bool = False
+    compare_counts: bool = False
     q: int = 0
-    bits: int = 0
-    neighbours: int = 0
-    whole: bool = False
+    sketch_bits: int = 0
+    max_deletions: int = 0
+    full_matrix: bool = False
 
     def describe(self) -> str:
         """Return a human-readable description."""
-        if self.neighbours:
-            return f"joined strings of up to {self.neighbours} {'deletion' if self.neighbours == 1 else 'deletions'}, banded edit distance"
-        if self.whole:
+        if self.max_deletions:
+            deletions = f"{self.max_deletions} {'deletion' if self.max_deletions == 1 else 'deletions'}"
+            return f"joined strings of up to {deletions}, banded edit distance"
+        if self.full_matrix:
             return "edit distances of all pairs"
-        counts = "letter counts, " if self.counts else ""
-        sketches = f"{self.q}-grams in {self.bits:,} bits, " if self.q else ""
+        counts = "letter counts, " if self.compare_counts else ""
+        sketches = f"{self.q}-grams in {self.sketch_bits:,} bits, " if self.q else ""
         return f"lengths, {counts}{sketches}banded edit distance"
 
 
 @dataclass(frozen=True)
-class Survivors:
+class SurvivorCounts:
     """Number of sample pairs that survive each filter.
 
-    pairs: number of pairs examined
-    by_length, by_counts, by_sketches: pairs that remain after the length, letter-count and sketch filters
+    examined: number of pairs examined
+    after_lengths, after_letter_counts, after_sketches: pairs that remain after the length, letter-count and sketch filters
     """
 
-    pairs: int
-    by_length: int
-    by_counts: int
-    by_sketches: int
+    examined: int
+    after_lengths: int
+    after_letter_counts: int
+    after_sketches: int
 
     def describe(self, steps: FilterCascade) -> str:
         """Return a human-readable description of the fraction of pairs that remains after each of these steps."""
-        fractions = [("lengths leave", self.by_length)]
-        if steps.counts:
-            fractions.append(("letter counts", self.by_counts))
+        fractions = [("lengths leave", self.after_lengths)]
+        if steps.compare_counts:
+            fractions.append(("letter counts", self.after_letter_counts))
         if steps.q:
-            fractions.append(("q-grams", self.by_sketches))
-        return "in a sample " + ", ".join(f"{name} {_percent(count / self.pairs)}" for name, count in fractions)
+            fractions.append(("q-grams", self.after_sketches))
+        return "in a sample " + ", ".join(f"{name} {_percent(count / self.examined)}" for name, count in fractions)
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share > 0.1 else f"{100 * share:.2g} %"
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.0f} %" if fraction > 0.1 else f"{100 * fraction:.2g} %"
 
 
 @dataclass(frozen=True)
-class Costs:
+class StepCosts:
     """Costs of an engine's steps, in nanoseconds on one worker.
 
     pair: comparing the lengths of a pair
-    counts: comparing the letter counts of two records
+    letter_counts: comparing the letter counts of two records
     word: comparing 64 bits of the sketches of two records
     column: computing one column of a word of 64 diagonals
     cell: computing one cell of a whole matrix
-    aligned: computing one cell of the alignment of a pair that survives the sketches, if its distance will not discard the pair
+    aligned_cell: computing one cell of the alignment of a pair that survives the sketches, if its distance will not discard the pair
     """
 
     pair: float
-    counts: float
+    letter_counts: float
     word: float
     column: float
     cell: float
-    aligned: float = 0.0
+    aligned_cell: float = 0.0
 
 
-def words(max_edits: int) -> int:
+def diagonal_word_count(max_edits: int) -> int:
     """Return the number of 64-diagonal words needed to cover every alignment with at most `max_edits` edits.
 
     An alignment with k edits that ends d diagonals from its start strays at most (k - d) / 2 diagonals beyond either, so at most k + 1
@@ -121,7 +122,7 @@ def effective_letters(codes: npt.NDArray[np.uint8]) -> float:
     return float(np.exp2(-(frequencies * np.log2(frequencies)).sum()))
 
 
-def candidates(mean_length: float, letters: float, max_different_grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
+def sketch_candidates(mean_length: float, letters: float, max_different_grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
     """Yield the (q, bits) worth trying: q-grams rare enough to distinguish records, and enough bits that q-grams do not fill the sketches.
 
     mean_length: mean record length
@@ -137,46 +138,50 @@ def candidates(mean_length: float, letters: float, max_different_grams: Callable
                     yield q, bits
 
 
-def cost(steps: FilterCascade, survivors: Survivors, lengths: tuple[float, float], max_edits: int, costs: Costs) -> float:
+def nanoseconds_per_pair(
+    steps: FilterCascade, survivors: SurvivorCounts, lengths: tuple[float, float], max_edits: int, costs: StepCosts
+) -> float:
     """Return the mean time per pair, in nanoseconds, estimated from a sample.
 
     survivors: sample pairs that remain after each step
     lengths: typical query length and target length
     max_edits: edit distance bound for these lengths
     """
-    aligned = costs.aligned * lengths[0] * lengths[1]
-    if steps.whole:
+    aligned = costs.aligned_cell * lengths[0] * lengths[1]
+    if steps.full_matrix:
         return costs.pair + costs.cell * lengths[0] * lengths[1] + aligned
-    total = costs.pair * survivors.pairs
-    if steps.counts:
-        total += costs.counts * survivors.by_length
+    total = costs.pair * survivors.examined
+    if steps.compare_counts:
+        total += costs.letter_counts * survivors.after_lengths
     if steps.q:
-        total += costs.word * steps.bits / 64 * survivors.by_counts
-    total += (costs.column * lengths[1] * words(max_edits) + aligned) * survivors.by_sketches
-    return total / max(survivors.pairs, 1)
+        total += costs.word * steps.sketch_bits / 64 * survivors.after_letter_counts
+    total += (costs.column * lengths[1] * diagonal_word_count(max_edits) + aligned) * survivors.after_sketches
+    return total / max(survivors.examined, 1)
 
 
-def choose(
+def cheapest_cascade(
     options: Iterator[FilterCascade],
-    measure: Callable[[FilterCascade], Survivors],
+    measure: Callable[[FilterCascade], SurvivorCounts],
     lengths: tuple[float, float],
     max_edits: int,
-    costs: Costs,
-) -> tuple[FilterCascade, float, Survivors]:
+    costs: StepCosts,
+) -> tuple[FilterCascade, float, SurvivorCounts]:
     """Return the cheapest option, its cost, and the sample pairs that survive it.
 
     measure: applies an option to the sample
-    lengths, max_edits, costs: as for `cost`
+    lengths, max_edits, costs: as for `nanoseconds_per_pair`
     """
     measured = [(steps, measure(steps)) for steps in options]
-    priced = [cost(steps, survivors, lengths, max_edits, costs) for steps, survivors in measured]
+    priced = [nanoseconds_per_pair(steps, survivors, lengths, max_edits, costs) for steps, survivors in measured]
     best = min(range(len(measured)), key=priced.__getitem__)
     return measured[best][0], priced[best], measured[best][1]
 
 
-def joined_deletions(lengths: Integers, bound: EditBound) -> int:
+def max_joined_deletions(lengths: Integers, bound: EditBound) -> int:
     """Return the number of letters to delete if records are short enough and edits few enough to join neighbourhoods, else 0."""
     longest = np.array([lengths.max()], dtype=np.int64)
     max_edits = int(bound.max_edits(longest, longest)[0])
-    suitable = int(longest[0]) <= _SHORT and 1 <= max_edits <= MAX_NEIGHBOUR_EDITS and bound.per_letter == bound.per_shorter == 0
+    suitable = (
+        int(longest[0]) <= _MAX_NEIGHBOUR_LETTERS and 1 <= max_edits <= MAX_NEIGHBOUR_EDITS and bound.per_letter == bound.per_shorter == 0
+    )
     return max_edits if suitable else 0

@@ -8,10 +8,10 @@ import numpy as np
 
 from gpualign.core.sequences.sequence_set import SequenceSet
 
-_RECORDS, _LETTERS = 160, 400_000
+_SAMPLE_RECORDS, _SAMPLE_LETTERS = 160, 400_000
 
 
-def sample(queries: SequenceSet, targets: SequenceSet) -> tuple[SequenceSet, SequenceSet]:
+def sample_records(queries: SequenceSet, targets: SequenceSet) -> tuple[SequenceSet, SequenceSet]:
     """Draw random records from both sets. The draw is the same every time, so that runs are reproducible.
 
     If queries and targets are the same set, so are their samples.
@@ -22,5 +22,5 @@ def sample(queries: SequenceSet, targets: SequenceSet) -> tuple[SequenceSet, Seq
 
 
 def _draw(sequences: SequenceSet, random: Random) -> SequenceSet:
-    count = min(len(sequences), _RECORDS, max(16, int(_LETTERS / sequences.lengths.mean())))
+    count = min(len(sequences), _SAMPLE_RECORDS, max(16, int(_SAMPLE_LETTERS / sequences.lengths.mean())))
     return sequences.select(np.array(sorted(random.sample(range(len(sequences)), count)), dtype=np.int64))

@@ -28,8 +28,8 @@ def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
         if task.both_strands:
             letters = distinct(np.concatenate((letters, task.alphabet.complement()[letters])))
         bounds.append(score_bound(filter.min_score, task.scoring, letters, free_ends))
-    if filter.identity is not None:
-        bounds += _identity_bounds(filter.identity, filter.min_coverage, definition, free_ends, task)
+    if filter.lowest_identity is not None:
+        bounds += _identity_bounds(filter.lowest_identity, filter.min_coverage, definition, free_ends, task)
     lengths = np.array([task.queries.lengths.mean()], dtype=np.int64), np.array([task.targets.lengths.mean()], dtype=np.int64)
     return min((one for one in bounds if one is not None), key=lambda one: int(one.max_edits(*lengths)[0]), default=None)
 
@@ -50,12 +50,12 @@ def _identity_bounds(identity: float, coverage: float | None, definition: int, f
     return [one.with_ambiguous(task.ambiguity.max_letters, shortest) for one in bounds]
 
 
-def advice_on_bounds(filter: Filter, task: Task, definition: int) -> str | None:
+def describe_missing_bound(filter: Filter, task: Task, definition: int) -> str | None:
     """Return a human-readable reason why an identity threshold does not bound the edit distance, and what to add.
 
     Return None if there is no identity threshold, or if the thresholds do bound the distance.
     """
-    if filter.identity is None or edit_bound(filter, task, definition) is not None:
+    if filter.lowest_identity is None or edit_bound(filter, task, definition) is not None:
         return None
     if definition == 3:
         these = parameter("identity_def", definition)

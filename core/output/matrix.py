@@ -54,12 +54,12 @@ class MatrixSink(Generic[P, B]):
         self._fillers: list[MatrixFiller] = []
 
     def begin(self, plan: P) -> None:
-        queries, targets, pairing = self._contents.shape(plan)
+        query_count, target_count, pairing = self._contents.shape(plan)
         if pairing is Pairing.ABOVE:
             raise ValueError("a matrix needs the diagonal")
-        start, stop = self._rows or (0, queries)
+        start, stop = self._rows or (0, query_count)
         origin = start, pairing.first_target(start)
-        mirror, columns = self._rows is None and pairing is not Pairing.ALL, targets - origin[1]
+        mirror, columns = self._rows is None and pairing is not Pairing.ALL, target_count - origin[1]
         self._open((stop - start, columns), matrix_places(start, columns, mirror))
         self._fillers = [MatrixFiller(array, mirror, self._threads, origin) for array in self.arrays]
 

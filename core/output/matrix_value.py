@@ -75,7 +75,7 @@ class ValueMatrix:
         return (self.value.dtype(self.task),)
 
     def shape(self, plan: Plan) -> tuple[int, int, Pairing]:
-        return plan.queries, plan.targets, plan.pairing
+        return plan.query_count, plan.target_count, plan.pairing
 
     def of_band(self, results: BandResults) -> tuple[Rect, Sequence[npt.NDArray[Any]]]:
         return results.band, (self.value.of(PairBlock(self.task, self.value.identity_definition, results)),)

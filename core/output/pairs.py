@@ -103,7 +103,7 @@ def blocks_of(
             yield PairBlock(task, identity_definition, piece, pairing)
     else:
         for near in limits.cut_list(results):
-            yield NearBlock(task, identity_definition, near.pairs, near.aligned)
+            yield NearBlock(task, identity_definition, near.pairs, near.alignments)
 
 
 def titles_of(task: Task) -> tuple[Integers, Integers] | None:
@@ -131,10 +131,10 @@ def _of_better_strands(
 
     if not isinstance(results, BandResults):
         for near in limits.cut_list(results):
-            yield block(near.pairs.queries, near.pairs.targets, near.aligned)
+            yield block(near.pairs.queries, near.pairs.targets, near.alignments)
         return
     for piece in limits.cut(results):
-        selected = PairBlock(task, identity_definition, piece, pairing).selected(None)
+        selected = PairBlock(task, identity_definition, piece, pairing).write_mask(None)
         rows, columns = (places.astype(np.int64) for places in np.nonzero(selected))
         statistics = None if piece.statistics is None else piece.statistics[selected]
         is_reverse_complement = None if piece.is_reverse_complement is None else piece.is_reverse_complement[selected]
@@ -203,7 +203,7 @@ class PairsSink:
         for block in blocks_of(self.task, self._identity_definition, results, pairing, threads, runs, whole):
             mask = self._filter.mask(block)
             if self.passed_pairs is not None:
-                self.passed_pairs += int(np.count_nonzero(block.selected(mask)))
+                self.passed_pairs += int(np.count_nonzero(block.write_mask(mask)))
             yield block, mask
 
     def finish(self) -> None:

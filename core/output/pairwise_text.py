@@ -11,7 +11,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.output.writer import ByteWriter
-from gpualign.core.results.blocks import Block, Pair
+from gpualign.core.results.blocks import Block, PairIndex
 from gpualign.core.results.filter import Filter
 from gpualign.core.results.hit_blocks import as_hits
 from gpualign.core.sequences.alphabet import PROTEIN
@@ -34,26 +34,26 @@ class BlocksSink(PairsSink):
         self._shows_similar = task.alphabet.name == PROTEIN.name and not task.scoring.edit
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:
-        for pair in np.argwhere(block.selected(mask)).tolist():
+        for pair in np.argwhere(block.write_mask(mask)).tolist():
             text = "".join(f"{line}\n" for line in self._pair(block, tuple(pair)))
             self.stream.write(text.encode("utf-8", "surrogateescape"))
 
-    def _pair(self, block: Block, pair: Pair) -> Iterator[str]:
+    def _pair(self, block: Block, pair: PairIndex) -> Iterator[str]:
         task = block.task
-        query, target = block.records(pair)
+        query, target = block.record_numbers(pair)
         counts = block.statistics[pair]
         num, den = (int(term[pair]) for term in block.identity)
         gaps, opens = int(counts["gaps"]), int(counts["gap_opens"])
         percent = 100 * num / den if den else 0.0
         lengths = block.record_lengths[0][query], block.record_lengths[1][target]
-        units = ["letter" if codon == 1 else "nucleotide" for codon in block.codons]
+        units = ["letter" if codon == 1 else "nucleotide" for codon in block.input_letters_per_letter]
         yield f"query    {task.queries.ids[query]} ({_count(lengths[0], units[0])})"
         yield f"target   {task.targets.ids[target]} ({_count(lengths[1], units[1])})"
         yield f"{'distance' if task.scoring.edit else 'score':<9}{block.scores[pair]}"
         significance = block.significance(pair)
         if significance is not None:
             yield "bits     {:.1f}, E-value {:.3g}".format(*significance)
-        if block.codons != (1, 1):
+        if block.input_letters_per_letter != (1, 1):
             yield f"frame    {', '.join(self._frames(block, pair))}"
         elif block.is_reverse_complement[pair]:
             yield "strand   reverse complement of the query"
@@ -66,18 +66,18 @@ class BlocksSink(PairsSink):
             for side, flipped in (("query", block.is_reverse_complement), ("target", block.target_is_reverse_complement))
         ]
         firsts = [int(counts[f"{side}_end"] if flipped else counts[f"{side}_start"] + 1) for side, flipped in ends]
-        steps = [-codon if flipped else codon for codon, (_, flipped) in zip(block.codons, ends, strict=True)]
+        steps = [-codon if flipped else codon for codon, (_, flipped) in zip(block.input_letters_per_letter, ends, strict=True)]
         names = task.queries.ids[query], task.targets.ids[target]
         yield from self._lines(block, pair, names, firsts, steps)
 
-    def _frames(self, block: Block, pair: Pair) -> Iterator[str]:
+    def _frames(self, block: Block, pair: PairIndex) -> Iterator[str]:
         """Return a human-readable description of the reading frames of translated sequences."""
-        for side, codon, frames in zip(("query", "target"), block.codons, as_hits(block).frames, strict=True):
+        for side, codon, frames in zip(("query", "target"), block.input_letters_per_letter, as_hits(block).frames, strict=True):
             if codon != 1:
                 yield f"{frames[pair]:+d} of the {side}"
 
-    def _lines(self, block: Block, pair: Pair, names: tuple[str, str], firsts: list[int], steps: list[int]) -> Iterator[str]:
-        query, target = block.records(pair)
+    def _lines(self, block: Block, pair: PairIndex, names: tuple[str, str], firsts: list[int], steps: list[int]) -> Iterator[str]:
+        query, target = block.record_numbers(pair)
         upper, middle, lower = (block.path_text(pair, kind) for kind in ("query", "markers", "target"))
         if self._shows_similar:
             middle = self._with_similar(upper, middle, lower)

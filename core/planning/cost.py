@@ -16,10 +16,10 @@ class Cost(Protocol):
 
     ignores_lengths: bool
 
-    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
+    def cells_by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
         """Approximate cells for all queries with each target: float64[targets]. Used to split the work into tiles."""
 
-    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
+    def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
         """Approximate cells for each query q with all targets, or only with targets from firsts[q] on: float64[queries]."""
 
     def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
@@ -31,22 +31,22 @@ class WholeMatrix:
 
     ignores_lengths = False
 
-    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
+    def cells_by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
         return float(query_lengths.sum()) * target_lengths.astype(np.float64)
 
-    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
-        letters = target_lengths.sum() if firsts is None else _letters_from(target_lengths)[firsts]
+    def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
+        letters = target_lengths.sum() if firsts is None else _length_suffix_sums(target_lengths)[firsts]
         return query_lengths.astype(np.float64) * letters
 
     def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
         if firsts is None:
             return int(query_lengths.sum()) * int(target_lengths.sum())
-        letters_from = _letters_from(target_lengths)
+        letters_from = _length_suffix_sums(target_lengths)
         # With Python's integers: a sum of products can exceed 64 bits.
         return sum(a * b for a, b in zip(query_lengths.tolist(), letters_from[firsts].tolist(), strict=True))
 
 
-def _letters_from(lengths: Lengths) -> Lengths:
+def _length_suffix_sums(lengths: Lengths) -> Lengths:
     """Suffix sums of the lengths, ending with 0: int64[records + 1]."""
     return np.concatenate((np.cumsum(lengths[::-1])[::-1], [0]))
 
@@ -59,10 +59,10 @@ class OnePerPair:
 
     ignores_lengths = True
 
-    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
+    def cells_by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
         return np.full(len(target_lengths), float(len(query_lengths)))
 
-    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
+    def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
         targets = len(target_lengths)
         return np.full(len(query_lengths), float(targets)) if firsts is None else (targets - firsts).astype(np.float64)
 
@@ -77,15 +77,15 @@ ONE_PER_PAIR = OnePerPair()
 class BothStrandsCost:
     """Twice a given cost, for both strands of each query."""
 
-    def __init__(self, one: Cost) -> None:
-        self._one = one
-        self.ignores_lengths = one.ignores_lengths
+    def __init__(self, strand_cost: Cost) -> None:
+        self._one = strand_cost
+        self.ignores_lengths = strand_cost.ignores_lengths
 
-    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
-        return 2 * self._one.by_target(query_lengths, target_lengths)
+    def cells_by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> Reals:
+        return 2 * self._one.cells_by_target(query_lengths, target_lengths)
 
-    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
-        return 2 * self._one.by_query(query_lengths, target_lengths, firsts)
+    def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> Reals:
+        return 2 * self._one.cells_by_query(query_lengths, target_lengths, firsts)
 
     def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
         return 2 * self._one.cells(query_lengths, target_lengths, firsts)

@@ -15,16 +15,16 @@ class GroupPairs:
     """Selects record pairs by group.
 
     queries, targets: group of each record, int64[records]
-    within: whether to select pairs within a group; otherwise pairs between groups
+    within_groups: whether to select pairs within a group; otherwise pairs between groups
     """
 
     queries: Integers = field(repr=False)
     targets: Integers = field(repr=False)
-    within: bool
+    within_groups: bool
 
-    def selects(self, queries: Integers, targets: Integers) -> Booleans:
+    def selection_mask(self, queries: Integers, targets: Integers) -> Booleans:
         """Return a mask of the pairs (queries, targets) that are selected; the two arrays of record numbers broadcast."""
-        mask: Booleans = (self.queries[queries] == self.targets[targets]) == self.within
+        mask: Booleans = (self.queries[queries] == self.targets[targets]) == self.within_groups
         return mask
 
     def weight_sums(self, weights: Integers, firsts: Integers | None) -> Integers:
@@ -37,7 +37,7 @@ class GroupPairs:
         start = np.searchsorted(keys, self.queries * (len(self.targets) + 1) + firsts)
         stop = np.searchsorted(keys, (self.queries + 1) * (len(self.targets) + 1))
         same: Integers = before[stop] - before[start]
-        if self.within:
+        if self.within_groups:
             return same
         before_all = np.concatenate(([0], np.cumsum(weights, dtype=np.int64)))
         others: Integers = before_all[-1] - before_all[firsts] - same
@@ -48,7 +48,7 @@ class GroupPairs:
         """Hexadecimal SHA-256 of the groups and `within`."""
         import hashlib
 
-        digest = hashlib.sha256(b"within" if self.within else b"between")
+        digest = hashlib.sha256(b"within" if self.within_groups else b"between")
         for groups in (self.queries, self.targets):
             digest.update(groups.astype("<i8").tobytes())
         return digest.hexdigest()

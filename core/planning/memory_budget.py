@@ -9,14 +9,14 @@ from gpualign.core.common.dataclass import dataclass
 class Budget:
     """Memory budget for a run, in bytes.
 
-    results: memory for results in transit from an engine to the output
-    scratch: memory for the engine itself
-    text: memory for results formatted as text by several threads (core/output/table.py)
+    result_bytes: memory for results in transit from an engine to the output
+    scratch_bytes: memory for the engine itself
+    text_bytes: memory for results formatted as text by several threads (core/output/table.py)
     """
 
-    results: int
-    scratch: int
-    text: int = 0
+    result_bytes: int
+    scratch_bytes: int
+    text_bytes: int = 0
 
     @classmethod
     def of(cls, memory: int) -> Budget:

@@ -10,16 +10,16 @@ MAX_SHARDS = 100_000
 """Maximum number of shards per job."""
 
 
-def row_bounds(work: Reals, shares: int, group_size: int = 1) -> list[int]:
-    """Return the shard boundaries: `shares` + 1 row numbers, ascending. If there are few rows, some shards are empty.
+def row_bounds(work: Reals, shard_count: int, group_size: int = 1) -> list[int]:
+    """Return the shard boundaries: `shard_count` + 1 row numbers, ascending. If there are few rows, some shards are empty.
 
     work: work per row, float64[rows], 0 or more
     group_size: size of the groups of consecutive rows, from row 0 on, that must stay in one shard; len(work) is a multiple of this size
     """
     before = np.concatenate(([0.0], np.cumsum(work.reshape(-1, group_size).sum(axis=1))))
-    ideal = before[-1] * np.arange(1, shares) / shares
+    ideal = before[-1] * np.arange(1, shard_count) / shard_count
     # The row boundary nearest to each ideal one.
-    after = np.clip(np.searchsorted(before, ideal), 1, len(before) - 1) if len(before) > 1 else np.zeros(shares - 1, dtype=np.int64)
+    after = np.clip(np.searchsorted(before, ideal), 1, len(before) - 1) if len(before) > 1 else np.zeros(shard_count - 1, dtype=np.int64)
     nearer = ideal - before[after - 1] < before[after] - ideal
     rows = group_size * np.maximum.accumulate(np.where(nearer, after - 1, after))
     return [0, *(int(row) for row in rows), len(work)]

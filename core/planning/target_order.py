@@ -7,20 +7,20 @@ import numpy as np
 from gpualign.core.common.arrays import Integers
 
 
-def by_length(lengths: Integers) -> Integers:
+def order_by_length(lengths: Integers) -> Integers:
     """Record numbers in ascending order of length; records of equal length remain in ascending order."""
     return np.argsort(lengths, kind="stable").astype(np.int64)
 
 
 def records_between(order: Integers, first: int, stop: int) -> Integers:
-    """Records [first, stop) in the order returned by `by_length`."""
+    """Records [first, stop) in the order returned by `order_by_length`."""
     if stop == len(order):
         return order if first == 0 else order[order >= first]
     return order[(order >= first) & (order < stop)]
 
 
-def ordered_targets(order: Integers, first: int, stop: int, diagonal_stop: int, group: int) -> Integers:
-    """Targets [first, stop) of a band, in the order returned by `by_length` if `group` is 0, else in groups of `group` targets.
+def ordered_targets(order: Integers, first: int, stop: int, diagonal_stop: int, group_size: int) -> Integers:
+    """Targets [first, stop) of a band, in the order returned by `order_by_length` if `group_size` is 0, else in groups of that many.
 
     Targets before `diagonal_stop` are on the diagonal: each is selected only for earlier queries. A group of adjacent targets can be
     skipped for all later queries, whereas a group of equally long targets, from anywhere on the diagonal, is needed by nearly all queries.
@@ -28,13 +28,13 @@ def ordered_targets(order: Integers, first: int, stop: int, diagonal_stop: int, 
     target, which is the last in each group. Targets that do not fill a group are at the end.
     """
     targets = records_between(order, first, stop)
-    if group == 0 or (neighbours := (min(diagonal_stop, stop) - first) // group * group) <= 0:
+    if group_size == 0 or (neighbours := (min(diagonal_stop, stop) - first) // group_size * group_size) <= 0:
         return targets
     on_diagonal = targets < first + neighbours
     beside = np.flatnonzero(on_diagonal)
-    beside = beside[np.argsort((targets[beside] - first) // group, kind="stable")]
+    beside = beside[np.argsort((targets[beside] - first) // group_size, kind="stable")]
     places = np.concatenate((beside, np.flatnonzero(~on_diagonal)))
-    full = len(places) // group * group
-    groups = places[:full].reshape(-1, group)
+    full = len(places) // group_size * group_size
+    groups = places[:full].reshape(-1, group_size)
     groups = groups[np.argsort(groups[:, -1], kind="stable")]
     return targets[np.concatenate((groups.reshape(-1), places[full:]))]

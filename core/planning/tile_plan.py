@@ -20,7 +20,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory
 from gpualign.core.planning.cost import WHOLE_MATRIX, Cost, Lengths
 from gpualign.core.planning.rectangle import Rect
-from gpualign.core.planning.target_order import by_length, ordered_targets
+from gpualign.core.planning.target_order import order_by_length, ordered_targets
 
 MAX_BAND_ROWS = 256
 """Maximum number of queries in a band, unless an engine asks for more. Results are written one band at a time."""
@@ -42,7 +42,7 @@ MAX_TILES_PER_WORKER = 4
 _MAX_SHRINKAGE = 16
 """Near the end of shared work, tiles shrink to no less than 1 / `_MAX_SHRINKAGE` of their size: kernels would be slow on smaller tiles."""
 
-MIN_PANEL = 16
+MIN_PANEL_TARGETS = 16
 """Minimum number of targets in a band; fewer would be too slow."""
 
 
@@ -64,12 +64,12 @@ class Pairing(Enum):
         """First target selected for each query: int64[queries]."""
         return np.zeros_like(queries) if self is Pairing.ALL else queries + self.first_target(0)
 
-    def count(self, queries: int, targets: int) -> int:
-        """Number of pairs selected among `queries` queries and `targets` targets."""
+    def pair_count(self, query_count: int, target_count: int) -> int:
+        """Number of pairs selected among `query_count` queries and `target_count` targets."""
         if self is Pairing.ALL:
-            return queries * targets
-        left_out = queries * (queries + 1) // 2
-        return queries * targets - (left_out if self is Pairing.ABOVE else left_out - queries)
+            return query_count * target_count
+        left_out = query_count * (query_count + 1) // 2
+        return query_count * target_count - (left_out if self is Pairing.ABOVE else left_out - query_count)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class TileLimits:
     lanes: number of targets that share one pass of the engine
     tile_cells: approximate size of a tile, DP cells
     band_rows: maximum number of queries in a band
-    letter_bytes: extra bytes per letter of the pair, on top of `item_bytes`
+    bytes_per_letter: extra bytes per letter of the pair, on top of `item_bytes`
     query_bytes: extra bytes per query
     sharing_workers: number of workers; tiles shrink towards the end so that no worker waits long for another
     first_rows: queries in the first band, so that the first rows are ready soon; each later band has twice as many as the previous band,
@@ -99,7 +99,7 @@ class TileLimits:
     lanes: int
     tile_cells: int
     band_rows: int = MAX_BAND_ROWS
-    letter_bytes: int = 0
+    bytes_per_letter: int = 0
     query_bytes: int = 0
     sharing_workers: int = 1
     first_rows: int = 0
@@ -107,11 +107,14 @@ class TileLimits:
     diagonal_group: int = 0
     query_lanes: int = 1
 
-    def cells_of_tile(self, left: int) -> int:
-        """DP cells for a tile when `left` cells remain, small enough that no worker takes more than its share of these in advance."""
+    def cells_of_tile(self, remaining_cells: int) -> int:
+        """DP cells for a tile when `remaining_cells` cells remain, small enough that no worker takes more than its share of these in
+        advance."""
         if self.sharing_workers == 1:
             return self.tile_cells
-        return max(1, self.tile_cells // _MAX_SHRINKAGE, min(self.tile_cells, left // (MAX_TILES_PER_WORKER * self.sharing_workers)))
+        return max(
+            1, self.tile_cells // _MAX_SHRINKAGE, min(self.tile_cells, remaining_cells // (MAX_TILES_PER_WORKER * self.sharing_workers))
+        )
 
 
 @dataclass(frozen=True)
@@ -119,13 +122,13 @@ class Band(Rect):
     """Rectangle of the plan that is computed in tiles.
 
     index: position in the plan
-    tiles: number of tiles
-    group: `group` argument of `ordered_targets` that gave the order of the targets; None: a different order
+    tile_count: number of tiles
+    group_size: `group_size` argument of `ordered_targets` that gave the order of the targets; None: a different order
     """
 
     index: int
-    tiles: int
-    group: int | None = None
+    tile_count: int
+    group_size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ class Tile:
     target_count: number of targets
     make_targets: builds `targets`
     cells: cost of the selected pairs, DP cells for most tasks
-    left: cost of this tile and all later tiles if workers share the plan (`TileLimits.sharing_workers`), else 0
+    remaining_cells: cost of this tile and all later tiles if workers share the plan (`TileLimits.sharing_workers`), else 0
     """
 
     number: int
@@ -147,14 +150,14 @@ class Tile:
     make_targets: Callable[[], Integers] = field(repr=False, compare=False)
     pairing: Pairing
     cells: int
-    left: int = 0
+    remaining_cells: int = 0
 
     @classmethod
     def of_targets(
-        cls, targets: Integers, number: int, band: Band, queries: tuple[int, int], pairing: Pairing, cells: int, left: int = 0
+        cls, targets: Integers, number: int, band: Band, queries: tuple[int, int], pairing: Pairing, cells: int, remaining_cells: int = 0
     ) -> Tile:
         """Create a tile from targets that are already known."""
-        return cls(number, band, *queries, len(targets), lambda: targets, pairing, cells, left)
+        return cls(number, band, *queries, len(targets), lambda: targets, pairing, cells, remaining_cells)
 
     @cached_property
     def targets(self) -> Integers:
@@ -171,7 +174,7 @@ class Plan:
     """Every selected pair, each in exactly one tile; `tiles()` yields the tiles one by one.
 
     band_rows: queries per band, except in the first bands (see `TileLimits.first_rows`); a band has all targets of its queries
-    panel: targets per single-query band if a query has too many targets for one band
+    panel_targets: targets per single-query band if a query has too many targets for one band
     cost: cost of pairs
     start, stop: queries whose pairs are computed if the plan covers part of a job (None: up to the last)
     """
@@ -181,7 +184,7 @@ class Plan:
     pairing: Pairing
     limits: TileLimits
     band_rows: int
-    panel: int
+    panel_targets: int
     cost: Cost = field(default=WHOLE_MATRIX, repr=False)
     start: int = 0
     stop: int | None = None
@@ -191,62 +194,62 @@ class Plan:
         return replace(self, start=start, stop=stop)
 
     @property
-    def queries(self) -> int:
+    def query_count(self) -> int:
         """Number of queries in the whole matrix."""
         return len(self.query_lengths)
 
     @property
     def end(self) -> int:
         """One past the last query whose pairs are computed."""
-        return self.queries if self.stop is None else self.stop
+        return self.query_count if self.stop is None else self.stop
 
     @property
-    def targets(self) -> int:
+    def target_count(self) -> int:
         return len(self.target_lengths)
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         """Number of pairs to compute."""
-        return self.pairing.count(self.end, self.targets) - self.pairing.count(self.start, self.targets)
+        return self.pairing.pair_count(self.end, self.target_count) - self.pairing.pair_count(self.start, self.target_count)
 
     @cached_property
     def cells(self) -> int:
         """Cost of the pairs to compute, DP cells for most tasks."""
-        return self.cost.cells(self.query_lengths[self.start : self.end], self.target_lengths, self._firsts(self.start, self.end))
+        return self.cost.cells(self.query_lengths[self.start : self.end], self.target_lengths, self._first_targets(self.start, self.end))
 
     @property
     def row_cells(self) -> Reals:
         """Approximate cost of each query's pairs, for all queries in the whole matrix: float64[queries]."""
-        return self.cost.by_query(self.query_lengths, self.target_lengths, self._firsts(0, self.queries))
+        return self.cost.cells_by_query(self.query_lengths, self.target_lengths, self._first_targets(0, self.query_count))
 
-    def _firsts(self, start: int, stop: int) -> Lengths | None:
+    def _first_targets(self, start: int, stop: int) -> Lengths | None:
         """First selected target for each of these queries, or None if all targets are selected."""
         return None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(start, stop, dtype=np.int64))
 
     @property
     def result_bytes(self) -> int:
         """Upper bound on the memory for bands in flight, bytes."""
-        rows = min(BANDS_IN_FLIGHT * self.band_rows, max(self.queries, 1))
-        return rows * row_bytes(self.limits, self.query_lengths, self.target_lengths, min(self.panel, self.targets))
+        rows = min(BANDS_IN_FLIGHT * self.band_rows, max(self.query_count, 1))
+        return rows * row_bytes(self.limits, self.query_lengths, self.target_lengths, min(self.panel_targets, self.target_count))
 
     @cached_property
     def band_count(self) -> int:
-        return sum(1 for _ in self._bands())
+        return sum(1 for _ in self._band_rectangles())
 
-    def _bands(self) -> Iterator[tuple[int, int, int, int]]:
+    def _band_rectangles(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield rectangles (query start, query stop, first target, target stop) in row order."""
         start, rows = self.start, min(self.limits.first_rows or self.band_rows, self.band_rows)
         while start < self.end:
             stop = min(self.end, start + rows)
-            for first in range(self.pairing.first_target(start), self.targets, self.panel):
-                yield start, stop, first, min(self.targets, first + self.panel)
+            for first in range(self.pairing.first_target(start), self.target_count, self.panel_targets):
+                yield start, stop, first, min(self.target_count, first + self.panel_targets)
             start, rows = stop, min(2 * rows, self.band_rows)
 
-    def cuts(self, start: int, stop: int, targets: Integers, left: int) -> Iterator[tuple[int, int, int, int]]:
+    def tile_rectangles(self, start: int, stop: int, targets: Integers, remaining_cells: int) -> Iterator[tuple[int, int, int, int]]:
         """Yield rectangles of approximately `TileLimits.cells_of_tile(left)` cells: (query start, query stop, from, to in `targets`)."""
         before, at = self._cells_before(start, stop, targets), 0
         while at < len(targets):
-            tile_cells = self.limits.cells_of_tile(left - int(before[at]))
+            tile_cells = self.limits.cells_of_tile(remaining_cells - int(before[at]))
             # As many whole passes of the lanes as the tile has cells for with all queries of the band, at least one; or all that are left.
             reach = int(np.searchsorted(before, before[at] + tile_cells, side="right")) - 1
             to = min(len(targets), at + max(1, (reach - at) // self.limits.lanes) * self.limits.lanes)
@@ -269,12 +272,12 @@ class Plan:
         """Cumulative cells of queries [start, stop): with the targets before each target, then with all targets. float64[targets + 1]."""
         queries = self.query_lengths[start:stop]
         if self.cost.ignores_lengths:
-            return np.arange(len(targets) + 1, dtype=np.float64) * self.cost.by_target(queries, self.target_lengths[:1])
-        return np.concatenate(([0.0], np.cumsum(self.cost.by_target(queries, self.target_lengths[targets]))))
+            return np.arange(len(targets) + 1, dtype=np.float64) * self.cost.cells_by_target(queries, self.target_lengths[:1])
+        return np.concatenate(([0.0], np.cumsum(self.cost.cells_by_target(queries, self.target_lengths[targets]))))
 
     def selected_cells(self, query_start: int, query_stop: int, targets: Integers) -> int:
         """Cost of the selected pairs of queries [query_start, query_stop) with some targets."""
-        queries, firsts = self.query_lengths[query_start:query_stop], self._firsts(query_start, query_stop)
+        queries, firsts = self.query_lengths[query_start:query_stop], self._first_targets(query_start, query_stop)
         if firsts is None:
             return self.cost.cells(queries, self._lengths_of(targets))
         # Most targets are after all queries; sorting those would take longer than computing some tiles.
@@ -285,16 +288,16 @@ class Plan:
 
     def _cells_between(self, query_start: int, query_stop: int, first: int, stop: int) -> int:
         """Cost of the selected pairs with targets [first, stop). Only for costs that ignore lengths."""
-        firsts = self._firsts(query_start, query_stop)
+        firsts = self._first_targets(query_start, query_stop)
         places = None if firsts is None else np.clip(firsts - first, 0, stop - first)
         return self.cost.cells(self.query_lengths[query_start:query_stop], self.target_lengths[first:stop], places)
 
     def tiles(self) -> Iterator[Tile]:
         """Yield every tile that contains a selected pair, band by band."""
-        order = by_length(self.target_lengths)
+        order = order_by_length(self.target_lengths)
         shared, group = self.limits.sharing_workers > 1, 0 if self.pairing is Pairing.ALL else self.limits.diagonal_group
         numbers, left = count(), self.cells if shared else 0
-        for index, (start, stop, first, target_stop) in enumerate(self._bands()):
+        for index, (start, stop, first, target_stop) in enumerate(self._band_rectangles()):
             if self.cost.ignores_lengths and (stop - start) * (target_stop - first) <= self.limits.cells_of_tile(left):
                 # One tile, without reading its targets: there may be millions of them for each of hundreds of bands.
                 if cells := self._cells_between(start, stop, first, target_stop):
@@ -304,7 +307,7 @@ class Plan:
                 left -= cells * shared
                 continue
             targets = ordered_targets(order, first, target_stop, stop, group)
-            cuts = [(a, b, targets[at:to]) for a, b, at, to in self.cuts(start, stop, targets, left)]
+            cuts = [(a, b, targets[at:to]) for a, b, at, to in self.tile_rectangles(start, stop, targets, left)]
             selected = [(a, b, some, cells) for a, b, some in cuts if (cells := self.selected_cells(a, b, some))]
             band = Band(start, stop, first, target_stop, index, len(selected), group)
             for query_start, query_stop, some, cells in selected:
@@ -312,13 +315,13 @@ class Plan:
                 left -= cells * shared
 
 
-def row_bytes(limits: TileLimits, query_lengths: Lengths, target_lengths: Lengths, targets: int) -> int:
-    """Upper bound on the result size of one query against `targets` targets, bytes."""
+def row_bytes(limits: TileLimits, query_lengths: Lengths, target_lengths: Lengths, target_count: int) -> int:
+    """Upper bound on the result size of one query against `target_count` targets, bytes."""
     longest = int(query_lengths.max(initial=0)) + int(target_lengths.max(initial=0))
-    letters = targets * longest
-    if targets == len(target_lengths):
-        letters = targets * int(query_lengths.max(initial=0)) + int(target_lengths.sum())
-    return limits.query_bytes + targets * limits.item_bytes + limits.letter_bytes * letters
+    letters = target_count * longest
+    if target_count == len(target_lengths):
+        letters = target_count * int(query_lengths.max(initial=0)) + int(target_lengths.sum())
+    return limits.query_bytes + target_count * limits.item_bytes + limits.bytes_per_letter * letters
 
 
 def make_plan(
@@ -339,8 +342,8 @@ def make_plan(
     if rows < group_size:
         pair_bytes = row_bytes(limits, query_lengths, target_lengths, 1)
         rows, panel = 1, min(targets - 1, limits.result_bytes // (BANDS_IN_FLIGHT * pair_bytes))
-        if panel < min(targets, MIN_PANEL) or group_size > 1:
-            needed = BANDS_IN_FLIGHT * min(MIN_PANEL * pair_bytes, group_size * bytes_per_row)
+        if panel < min(targets, MIN_PANEL_TARGETS) or group_size > 1:
+            needed = BANDS_IN_FLIGHT * min(MIN_PANEL_TARGETS * pair_bytes, group_size * bytes_per_row)
             raise TooLittleMemory(
                 f"the memory budget is too small: buffered results need {needed:,} bytes of it, {limits.result_bytes:,} are left",
                 needed,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=np.generic)
 
-Pair: TypeAlias = tuple[int, ...]
+PairIndex: TypeAlias = tuple[int, ...]
 """Index of a pair in the arrays of its block."""
 
 
@@ -59,17 +59,17 @@ class Block(ABC):
     def statistics(self) -> Statistics:
         """Statistics as users see them: ambiguity letters count according to the task's rule, and start and end positions in a reverse
         complement or a translation are converted to positions in the input sequence."""
-        return self._by_rule
+        return self._statistics_under_rule
 
     @property
-    def _by_rule(self) -> Statistics:
+    def _statistics_under_rule(self) -> Statistics:
         """Statistics under the task's rule for ambiguity letters; `engine_statistics` if the task has no such rule."""
         ambiguous = self.task.ambiguity
-        return self.engine_statistics if ambiguous is None else self._recount(ambiguous)
+        return self.engine_statistics if ambiguous is None else self._recount_statistics(ambiguous)
 
     @abstractmethod
-    def _recount(self, ambiguous: AmbiguityCounts) -> Statistics:
-        """Recount the statistics under the rule `ambiguous`."""
+    def _recount_statistics(self, ambiguity: AmbiguityCounts) -> Statistics:
+        """Recount the statistics under the rule `ambiguity`."""
 
     @property
     @abstractmethod
@@ -108,62 +108,62 @@ class Block(ABC):
         return np.broadcast_to(np.False_, self.scores.shape)
 
     @property
-    def codons(self) -> tuple[int, int]:
+    def input_letters_per_letter(self) -> tuple[int, int]:
         """Number of letters of the input queries and targets that one aligned letter represents: 3 for translations, else 1."""
         return 1, 1
 
     @abstractmethod
-    def records(self, pair: Pair) -> tuple[int, int]:
+    def record_numbers(self, pair: PairIndex) -> tuple[int, int]:
         """Return a pair's record numbers in `task.queries` and `task.targets`."""
 
-    def significance(self, pair: Pair) -> tuple[float, float] | None:
+    def significance(self, pair: PairIndex) -> tuple[float, float] | None:
         """Return the bit score and E-value of a pair, or None if unknown."""
         return None
 
     @abstractmethod
-    def selected(self, mask: Booleans | None) -> Booleans:
+    def write_mask(self, mask: Booleans | None) -> Booleans:
         """Return a mask of the pairs to write. mask: pairs that pass a filter (None: all)."""
 
     def written_records(self, mask: Booleans | None) -> tuple[Integers, Integers]:
         """Return the numbers of the query and target input records for the pairs to write, in order: int64[pairs] each."""
-        selected = self.selected(mask)
+        selected = self.write_mask(mask)
         queries, targets = (np.broadcast_to(records, selected.shape)[selected] for records in (self.query_records, self.target_records))
         return queries, targets
 
     @abstractmethod
-    def query_text(self, texts: StringColumn) -> Column:
+    def query_text_column(self, texts: StringColumn) -> Column:
         """Return a column with a text for each query. texts: one text per record in `task.queries`."""
 
     @abstractmethod
-    def target_text(self, texts: StringColumn) -> Column:
+    def target_text_column(self, texts: StringColumn) -> Column:
         """Return a column with a string for each target. texts: one string per record in `task.targets`."""
 
     @abstractmethod
-    def query_numbers(self, values: Integers) -> Column:
+    def query_integer_column(self, values: Integers) -> Column:
         """Return a column with a number for each query. values: one number per record in `task.queries`."""
 
     @abstractmethod
-    def target_numbers(self, values: Integers) -> Column:
+    def target_integer_column(self, values: Integers) -> Column:
         """Return a column with a number for each target. values: one number per record in `task.targets`."""
 
     @abstractmethod
-    def query_letters(self) -> Column:
+    def query_letter_column(self) -> Column:
         """Return a column with the whole query sequences, as aligned."""
 
-    def strands(self) -> Column:
+    def strand_column(self) -> Column:
         """Return a column with "-" for pairs in which either the query or the target, but not both, is a reverse complement, else "+"."""
         return Column.constant("+")
 
-    def bits(self, form: Callable[[float], str], unknown: str) -> Column:
+    def bit_score_column(self, form: Callable[[float], str], unknown: str) -> Column:
         """Return a column of bit scores, formatted with `form`; the text `unknown` if there are none."""
         return Column.constant(unknown)
 
-    def evalues(self, form: Callable[[float], str], unknown: str) -> Column:
+    def evalue_column(self, form: Callable[[float], str], unknown: str) -> Column:
         """Return a column of E-values, formatted with `form`; the text `unknown` if there are none."""
         return Column.constant(unknown)
 
     @abstractmethod
-    def path_text(self, pair: Pair, kind: str) -> str:
+    def path_text(self, pair: PairIndex, kind: str) -> str:
         """Return the text for one pair in the column `path(kind)`."""
 
     @abstractmethod
@@ -196,31 +196,31 @@ class Block(ABC):
         """1 - identity for each pair."""
         return distance(*self.identity)
 
-    def covered(self, side: str) -> tuple[Integers, Integers]:
+    def coverage_counts(self, side: str) -> tuple[Integers, Integers]:
         """Return the number of aligned letters and the total number of letters in each input sequence. side: "query" or "target"."""
         spans = self.statistics[f"{side}_end"].astype(np.int64) - self.statistics[f"{side}_start"]
         return spans, np.broadcast_to(self.pair_lengths[0 if side == "query" else 1], spans.shape)
 
     @property
-    def paired(self) -> tuple[Integers, Integers]:
+    def paired_counts(self) -> tuple[Integers, Integers]:
         """Number of letters aligned with a letter, equal or not, and length of the longer sequence, as aligned."""
         pairs = self.engine_statistics["matches"].astype(np.int64) + self.engine_statistics["mismatches"]
         return pairs, np.broadcast_to(np.maximum(*self.lengths), pairs.shape)
 
-    def numbers(self, values: npt.NDArray[np.signedinteger]) -> Column:
+    def integer_column(self, values: npt.NDArray[np.signedinteger]) -> Column:
         """Return a column of integers. values: one value per pair, int32 or int64."""
         return Column.pair_numbers(self._grid(values))
 
-    def fractions(self, values: npt.NDArray[np.float64], decimals: int) -> Column:
+    def fraction_column(self, values: npt.NDArray[np.float64], decimals: int) -> Column:
         """Return a column of real numbers, rounded to `decimals` decimals. values: one value per pair."""
         return Column.pair_fixed(self._grid(values), decimals)
 
-    def ratio(self, terms: tuple[Integers, Integers], factor: int, decimals: int) -> Column:
+    def ratio_column(self, terms: tuple[Integers, Integers], factor: int, decimals: int) -> Column:
         """Return a column of factor * numerator / denominator per pair, rounded to `decimals` decimals; 0 where the denominator is 0."""
         num, den = map(self._grid, terms)
         return Column.pair_ratio(num, den, factor=factor, decimals=decimals)
 
-    def path(self, kind: str) -> Column:
+    def path_column(self, kind: str) -> Column:
         """Return a column of text built from each path. kind: a kind defined in core/results/src/alignments.hpp."""
         return Column.path(self._alignments, kind)
 
@@ -244,13 +244,13 @@ class PairBlock(Block):
         assert self.results.statistics is not None  # the detail of every column is requested
         return self.results.statistics
 
-    def _recount(self, ambiguous: AmbiguityCounts) -> Statistics:
+    def _recount_statistics(self, ambiguity: AmbiguityCounts) -> Statistics:
         assert self.results.runs is not None  # likewise
-        unclear = (ambiguous.query_counts[self._queries, None] > 0) | (ambiguous.target_counts[None, self._targets] > 0)
-        which = np.nonzero(self.selected(unclear))
+        unclear = (ambiguity.query_counts[self._queries, None] > 0) | (ambiguity.target_counts[None, self._targets] > 0)
+        which = np.nonzero(self.write_mask(unclear))
         recounted: Statistics = self.engine_statistics.copy()
         records = which[0] + self._queries.start, which[1] + self._targets.start
-        recounted[which] = _recount_pairs(ambiguous, self.task, records, self.engine_statistics[which], self.results.runs.select(which))
+        recounted[which] = _recount_pairs(ambiguity, self.task, records, self.engine_statistics[which], self.results.runs.select(which))
         return recounted
 
     @property
@@ -265,37 +265,37 @@ class PairBlock(Block):
     def target_records(self) -> Integers:
         return np.arange(self._targets.start, self._targets.stop)[None, :]
 
-    def records(self, pair: Pair) -> tuple[int, int]:
+    def record_numbers(self, pair: PairIndex) -> tuple[int, int]:
         row, column = pair
         return self._queries.start + row, self._targets.start + column
 
-    def selected(self, mask: Booleans | None) -> Booleans:
-        selected: Booleans = np.arange(self._shape[1])[None, :] >= np.array(self._firsts)[:, None]
+    def write_mask(self, mask: Booleans | None) -> Booleans:
+        selected: Booleans = np.arange(self._shape[1])[None, :] >= np.array(self._first_targets)[:, None]
         return selected if mask is None else selected & mask
 
-    def query_text(self, texts: StringColumn) -> Column:
+    def query_text_column(self, texts: StringColumn) -> Column:
         return Column.query_text(texts.text, texts.offsets[self._queries.start :])
 
-    def target_text(self, texts: StringColumn) -> Column:
+    def target_text_column(self, texts: StringColumn) -> Column:
         return Column.target_text(texts.text, texts.offsets[self._targets.start :])
 
-    def query_numbers(self, values: Integers) -> Column:
+    def query_integer_column(self, values: Integers) -> Column:
         return Column.query_numbers(values[self._queries])
 
-    def target_numbers(self, values: Integers) -> Column:
+    def target_integer_column(self, values: Integers) -> Column:
         return Column.target_numbers(values[self._targets])
 
-    def query_letters(self) -> Column:
+    def query_letter_column(self) -> Column:
         queries = self.task.queries
         offsets = queries.offsets[self._queries.start : self._queries.stop + 1]
         return Column.query_text(self.task.alphabet.decoding[queries.codes[offsets[0] : offsets[-1]]], offsets - offsets[0])
 
-    def path_text(self, pair: Pair, kind: str) -> str:
+    def path_text(self, pair: PairIndex, kind: str) -> str:
         row, column = pair
         return self._alignments.text(row, column, kind).decode()
 
     def rows(self, columns: Sequence[Column], mask: Booleans | None, threads: int = 1) -> list[bytearray]:
-        return format_block(columns, 0, *self._shape, self._firsts, mask, threads)
+        return format_block(columns, 0, *self._shape, self._first_targets, mask, threads)
 
     @cached_property
     def _alignments(self) -> Alignments:
@@ -322,7 +322,7 @@ class PairBlock(Block):
         return slice(self.results.band.first_target, self.results.band.first_target + self._shape[1])
 
     @cached_property
-    def _firsts(self) -> list[int]:
+    def _first_targets(self) -> list[int]:
         """First selected target for each query."""
         targets = self.pairing.first_targets(np.arange(self._queries.start, self._queries.stop, dtype=np.int64))
         firsts: list[int] = np.maximum(targets - self._targets.start, 0).tolist()
@@ -335,7 +335,7 @@ class ListBlock(Block):
 
     @property
     @abstractmethod
-    def listed(self) -> tuple[Integers, Integers]:
+    def listed_records(self) -> tuple[Integers, Integers]:
         """Record numbers of each pair, in `task.queries` and in `task.targets`: int64[pairs] each."""
 
     @property
@@ -343,47 +343,47 @@ class ListBlock(Block):
     def _paths(self) -> tuple[Statistics, Runs]:
         """Statistics and paths for the sequences as aligned."""
 
-    def _recount(self, ambiguous: AmbiguityCounts) -> Statistics:
-        queries, targets = self.listed
+    def _recount_statistics(self, ambiguity: AmbiguityCounts) -> Statistics:
+        queries, targets = self.listed_records
         counted, runs = self._paths
-        which = np.flatnonzero((ambiguous.query_counts[queries] > 0) | (ambiguous.target_counts[targets] > 0))
+        which = np.flatnonzero((ambiguity.query_counts[queries] > 0) | (ambiguity.target_counts[targets] > 0))
         recounted: Statistics = counted.copy()
-        recounted[which] = _recount_pairs(ambiguous, self.task, (queries[which], targets[which]), counted[which], runs.select(which))
+        recounted[which] = _recount_pairs(ambiguity, self.task, (queries[which], targets[which]), counted[which], runs.select(which))
         return recounted
 
     @property
     def lengths(self) -> tuple[Integers, Integers]:
-        queries, targets = self.listed
+        queries, targets = self.listed_records
         return self.task.queries.lengths[queries], self.task.targets.lengths[targets]
 
-    def records(self, pair: Pair) -> tuple[int, int]:
-        queries, targets = self.listed
+    def record_numbers(self, pair: PairIndex) -> tuple[int, int]:
+        queries, targets = self.listed_records
         return int(queries[pair]), int(targets[pair])
 
-    def selected(self, mask: Booleans | None) -> Booleans:
+    def write_mask(self, mask: Booleans | None) -> Booleans:
         return np.ones(len(self.scores), dtype=np.bool_) if mask is None else mask
 
     @property
     def target_records(self) -> Integers:
-        return self.listed[1]
+        return self.listed_records[1]
 
-    def query_text(self, texts: StringColumn) -> Column:
-        return Column.listed_text(texts.text, texts.offsets, self.listed[0])
+    def query_text_column(self, texts: StringColumn) -> Column:
+        return Column.listed_text(texts.text, texts.offsets, self.listed_records[0])
 
-    def target_text(self, texts: StringColumn) -> Column:
-        return Column.listed_text(texts.text, texts.offsets, self.listed[1])
+    def target_text_column(self, texts: StringColumn) -> Column:
+        return Column.listed_text(texts.text, texts.offsets, self.listed_records[1])
 
-    def query_numbers(self, values: Integers) -> Column:
-        return Column.target_numbers(values[self.listed[0]])
+    def query_integer_column(self, values: Integers) -> Column:
+        return Column.target_numbers(values[self.listed_records[0]])
 
-    def target_numbers(self, values: Integers) -> Column:
-        return Column.target_numbers(values[self.listed[1]])
+    def target_integer_column(self, values: Integers) -> Column:
+        return Column.target_numbers(values[self.listed_records[1]])
 
-    def query_letters(self) -> Column:
-        codes = self.task.queries.gather(self.listed[0])
+    def query_letter_column(self) -> Column:
+        codes = self.task.queries.gather(self.listed_records[0])
         return text_column(StringColumn(self.task.alphabet.decoding[codes.text], codes.offsets))
 
-    def path_text(self, pair: Pair, kind: str) -> str:
+    def path_text(self, pair: PairIndex, kind: str) -> str:
         (place,) = pair
         return self._alignments.text(0, place, kind).decode()
 
@@ -394,7 +394,7 @@ class ListBlock(Block):
     def _alignments(self) -> Alignments:
         counted, runs = self._paths
         grid = Runs(runs.pieces, self._grid(runs.starts), self._grid(runs.sizes))
-        return _make_alignments(self.task, (0, 0), grid, self._grid(counted), self.listed)
+        return _make_alignments(self.task, (0, 0), grid, self._grid(counted), self.listed_records)
 
     def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
         return np.ascontiguousarray(values)[None, :]
@@ -411,7 +411,7 @@ class NearBlock(ListBlock):
     results: PairAlignments
 
     @property
-    def listed(self) -> tuple[Integers, Integers]:
+    def listed_records(self) -> tuple[Integers, Integers]:
         return self.pairs.queries, self.pairs.targets
 
     @property
@@ -434,16 +434,16 @@ class NearBlock(ListBlock):
 
 
 def _recount_pairs(
-    ambiguous: AmbiguityCounts, task: Task, records: tuple[Integers, Integers], statistics: Statistics, runs: Runs
+    ambiguity: AmbiguityCounts, task: Task, records: tuple[Integers, Integers], statistics: Statistics, runs: Runs
 ) -> Statistics:
-    """Recount the statistics of listed pairs under the rule `ambiguous`.
+    """Recount the statistics of listed pairs under the rule `ambiguity`.
 
     records: record numbers in `task.queries` and in `task.targets`, int64[pairs] each
     runs: runs with shape [pairs]
     """
     from gpualign.core.alignment.recount import recount
 
-    return recount(task.queries, task.targets, records, statistics, runs, ambiguous.column_kinds(task.alphabet))
+    return recount(task.queries, task.targets, records, statistics, runs, ambiguity.column_kinds(task.alphabet))
 
 
 def text_column(texts: StringColumn) -> Column:
@@ -451,24 +451,26 @@ def text_column(texts: StringColumn) -> Column:
     return Column.target_text(texts.text, texts.offsets)
 
 
-def _make_alignments(task: Task, first: tuple[int, int], runs: Runs, counted: Statistics, records: tuple[Integers, Integers]) -> Alignments:
+def _make_alignments(
+    task: Task, first_records: tuple[int, int], runs: Runs, statistics: Statistics, records: tuple[Integers, Integers]
+) -> Alignments:
     """Return the paths for [rows][targets].
 
-    first: query and target of the first pair
-    records: query and target numbers for a single row, used instead of ranges from `first` on
+    first_records: query and target of the first pair
+    records: query and target numbers for a single row, used instead of ranges from `first_records` on
     """
     queries, targets = task.queries, task.targets
     return Alignments(
         queries.codes,
         queries.offsets,
-        first[0],
+        first_records[0],
         targets.codes,
         targets.offsets,
-        first[1],
+        first_records[1],
         task.alphabet.letters,
         runs.pieces,
         runs.starts,
         runs.sizes,
-        np.ascontiguousarray(counted).view(np.int32).reshape(*counted.shape, -1),
+        np.ascontiguousarray(statistics).view(np.int32).reshape(*statistics.shape, -1),
         *records,
     )

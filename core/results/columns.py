@@ -24,70 +24,70 @@ if TYPE_CHECKING:
     from gpualign.core.sequences.sequence_set import SequenceSet
 
 
-def query_ids(block: Block) -> Column:
+def query_id_column(block: Block) -> Column:
     """Return the column of query ids."""
-    return block.query_text(block.task.queries.id_column)
+    return block.query_text_column(block.task.queries.id_column)
 
 
-def target_ids(block: Block) -> Column:
+def target_id_column(block: Block) -> Column:
     """Return the column of target ids."""
-    return block.target_text(block.task.targets.id_column)
+    return block.target_text_column(block.task.targets.id_column)
 
 
-def described(sequences: SequenceSet) -> StringColumn:
+def descriptions_of(sequences: SequenceSet) -> StringColumn:
     """Return the records' descriptions. Raises `InputError` if descriptions were not read."""
     if sequences.descriptions is None:
         raise InputError(f"{sequences.source}: descriptions of the records are not known; read them from FASTA or FASTQ")
     return sequences.descriptions
 
 
-def query_lengths(block: Block) -> Column:
+def query_length_column(block: Block) -> Column:
     """Return the column of input query lengths."""
-    return block.query_numbers(block.record_lengths[0])
+    return block.query_integer_column(block.record_lengths[0])
 
 
-def target_lengths(block: Block) -> Column:
+def target_length_column(block: Block) -> Column:
     """Return the column of input target lengths."""
-    return block.target_numbers(block.record_lengths[1])
+    return block.target_integer_column(block.record_lengths[1])
 
 
-Values = Callable[[Block], npt.NDArray[Any]]
+PairValues = Callable[[Block], npt.NDArray[Any]]
 """Returns a number for each pair: an array that broadcasts to the shape of `block.scores`."""
 
 
-def numbers(values: Values) -> Callable[[Block], Column]:
+def integer_column(values: PairValues) -> Callable[[Block], Column]:
     """Return a function that builds the column of these integers."""
-    return lambda block: block.numbers(values(block))
+    return lambda block: block.integer_column(values(block))
 
 
-def counted(name: str, add: int = 0) -> Values:
+def statistic_values(name: str, offset: int = 0) -> PairValues:
     """Return a function that reads a field of `STATISTICS` and adds a constant."""
-    return lambda block: block.statistics[name] + np.int32(add)
+    return lambda block: block.statistics[name] + np.int32(offset)
 
 
-def statistic(name: str, add: int = 0) -> Callable[[Block], Column]:
+def statistic_column(name: str, offset: int = 0) -> Callable[[Block], Column]:
     """Return a function that builds the column for a field of `STATISTICS`, plus a constant."""
-    return numbers(counted(name, add))
+    return integer_column(statistic_values(name, offset))
 
 
-def lengths(block: Block) -> Column:
+def alignment_length_column(block: Block) -> Column:
     """Return the column of alignment lengths, in alignment columns."""
-    return block.numbers(column_counts(block.statistics))
+    return block.integer_column(column_counts(block.statistics))
 
 
-def identities(factor: int, decimals: int) -> Callable[[Block], Column]:
+def identity_column(factor: int, decimals: int) -> Callable[[Block], Column]:
     """Return a function that builds the column of identities times `factor`."""
-    return lambda block: block.ratio(block.identity, factor, decimals)
+    return lambda block: block.ratio_column(block.identity, factor, decimals)
 
 
-def coverage(side: str) -> Callable[[Block], Column]:
+def coverage_column(side: str) -> Callable[[Block], Column]:
     """Return a function that builds the column of fractions of aligned letters. side: "query" or "target"."""
-    return lambda block: block.ratio(block.covered(side), 1, DECIMALS)
+    return lambda block: block.ratio_column(block.coverage_counts(side), 1, DECIMALS)
 
 
-def path(kind: str) -> Callable[[Block], Column]:
+def path_column(kind: str) -> Callable[[Block], Column]:
     """Return a function that builds the column of path text. kind: a kind defined in core/results/src/alignments.hpp."""
-    return lambda block: block.path(kind)
+    return lambda block: block.path_column(kind)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Field:
     column: Callable[[Block], Column]
     detail: Detail = Detail.SCORE
     hits_only: bool = False
-    values: Values | None = None
+    values: PairValues | None = None
     dtype: Callable[[Task], np.dtype[Any]] | None = None
     side: str | None = None
     quoted: Callable[[Block], Column] | None = None
@@ -123,7 +123,7 @@ class Field:
         mask: pairs that pass a filter (None: all)
         """
         if self.values is not None:
-            return np.broadcast_to(self.values(block), block.scores.shape)[block.selected(mask)]
+            return np.broadcast_to(self.values(block), block.scores.shape)[block.write_mask(mask)]
         return b"".join(block.rows([self.column(block)], mask)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
     def take_text(self, block: Block, mask: Booleans | None) -> StringColumn:
@@ -140,110 +140,126 @@ DECIMALS = 6
 _STATISTICS, _PATH = Detail.STATISTICS, Detail.PATH
 
 
-def _type(name: str) -> Callable[[Task], np.dtype[Any]]:
+def _fixed_dtype(name: str) -> Callable[[Task], np.dtype[Any]]:
     return lambda task: np.dtype(name)
 
 
-_INT32, _INT64, _REAL = map(_type, ("int32", "int64", "float64"))
+_INT32, _INT64, _REAL = map(_fixed_dtype, ("int32", "int64", "float64"))
 
 
-def _count(name: str, meaning: str, values: Values, dtype: Callable[[Task], np.dtype[Any]] = _INT32) -> Field:
+def _integer_field(name: str, meaning: str, values: PairValues, dtype: Callable[[Task], np.dtype[Any]] = _INT32) -> Field:
     """Return an integer field."""
-    return Field(name, meaning, numbers(values), _STATISTICS, values=values, dtype=dtype)
+    return Field(name, meaning, integer_column(values), _STATISTICS, values=values, dtype=dtype)
 
 
-def _result(name: str, meaning: str) -> Field:
+def _result_field(name: str, meaning: str) -> Field:
     """Return a field for the score or distance, which engines compute for every pair."""
-    return Field(name, meaning, numbers(lambda b: b.scores), values=lambda b: b.scores, dtype=lambda task: task.dtype)
+    return Field(name, meaning, integer_column(lambda b: b.scores), values=lambda b: b.scores, dtype=lambda task: task.dtype)
 
 
-def _text(
-    name: str, meaning: str, along: Callable[[Block], Callable[[StringColumn], Column]], texts: Callable[[Block], StringColumn]
+def _text_field(
+    name: str, meaning: str, column_maker: Callable[[Block], Callable[[StringColumn], Column]], texts: Callable[[Block], StringColumn]
 ) -> Field:
     """Return a field for texts that belong to records."""
-    return Field(name, meaning, lambda block: along(block)(texts(block)), quoted=lambda block: along(block)(texts(block).quoted))
+    return Field(
+        name, meaning, lambda block: column_maker(block)(texts(block)), quoted=lambda block: column_maker(block)(texts(block).quoted)
+    )
 
 
-def _coverage(name: str, meaning: str, side: str) -> Field:
-    return Field(name, meaning, coverage(side), _STATISTICS, values=lambda block: fraction(*block.covered(side)), dtype=_REAL)
+def _coverage_field(name: str, meaning: str, side: str) -> Field:
+    return Field(
+        name, meaning, coverage_column(side), _STATISTICS, values=lambda block: fraction(*block.coverage_counts(side)), dtype=_REAL
+    )
 
 
-def _hits_only(name: str, meaning: str, column: Callable[[HitBlock], Column], values: Callable[[HitBlock], Reals]) -> Field:
+def _hit_field(name: str, meaning: str, column: Callable[[HitBlock], Column], values: Callable[[HitBlock], Reals]) -> Field:
     """Return a field that exists only in searches."""
     return Field(
         name, meaning, lambda block: column(as_hits(block)), hits_only=True, values=lambda block: values(as_hits(block)), dtype=_REAL
     )
 
 
-def _frame(name: str, meaning: str, side: int) -> Field:
+def _frame_field(name: str, meaning: str, side: int) -> Field:
     """Return a field for reading frames."""
 
     def frames(block: Block) -> npt.NDArray[np.int32]:
         return as_hits(block).frames[side].astype(np.int32)
 
-    return Field(name, meaning, numbers(frames), hits_only=True, values=frames, dtype=_INT32)
+    return Field(name, meaning, integer_column(frames), hits_only=True, values=frames, dtype=_INT32)
 
 
 FIELDS: dict[str, Field] = {
     f.name: f
     for f in (
-        Field("query", "id of the query", query_ids, side="query", quoted=lambda b: b.query_text(b.task.queries.id_column.quoted)),
-        Field("target", "id of the target", target_ids, side="target", quoted=lambda b: b.target_text(b.task.targets.id_column.quoted)),
-        _result("score", "alignment score, or edit distance"),
+        Field(
+            "query", "id of the query", query_id_column, side="query", quoted=lambda b: b.query_text_column(b.task.queries.id_column.quoted)
+        ),
+        Field(
+            "target",
+            "id of the target",
+            target_id_column,
+            side="target",
+            quoted=lambda b: b.target_text_column(b.task.targets.id_column.quoted),
+        ),
+        _result_field("score", "alignment score, or edit distance"),
         Field(
             "distance",
             "1 - identity, or edit distance",
-            lambda b: b.fractions(b.distance_fraction, DECIMALS),
+            lambda b: b.fraction_column(b.distance_fraction, DECIMALS),
             _STATISTICS,
             values=lambda b: b.distance_fraction,
             dtype=_REAL,
         ),
-        _text("qtitle", "what follows the query's id in its file", lambda b: b.query_text, lambda b: described(b.task.queries)),
-        _text("ttitle", "what follows the target's id in its file", lambda b: b.target_text, lambda b: described(b.task.targets)),
-        Field("qlen", "letters of the query", query_lengths, values=lambda b: b.pair_lengths[0], dtype=_INT64),
-        Field("tlen", "letters of the target", target_lengths, values=lambda b: b.pair_lengths[1], dtype=_INT64),
+        _text_field(
+            "qtitle", "what follows the query's id in its file", lambda b: b.query_text_column, lambda b: descriptions_of(b.task.queries)
+        ),
+        _text_field(
+            "ttitle", "what follows the target's id in its file", lambda b: b.target_text_column, lambda b: descriptions_of(b.task.targets)
+        ),
+        Field("qlen", "letters of the query", query_length_column, values=lambda b: b.pair_lengths[0], dtype=_INT64),
+        Field("tlen", "letters of the target", target_length_column, values=lambda b: b.pair_lengths[1], dtype=_INT64),
         Field(
             "identity",
             "fraction of equal letters, by the definition of identity",
-            identities(1, DECIMALS),
+            identity_column(1, DECIMALS),
             _STATISTICS,
             values=lambda b: b.identity_fraction,
             dtype=_REAL,
         ),
-        _count("matches", "columns with equal letters", counted("matches")),
-        _count("mismatches", "columns with unequal letters", counted("mismatches")),
-        _count("length", "columns of the alignment", lambda b: column_counts(b.statistics), _INT64),
-        _count("gap_opens", "gaps", counted("gap_opens")),
-        _count("gaps", "letters in gaps", counted("gaps")),
-        Field("cigar", "runs of = (equal), X (unequal), I (query only), D (target only)", path("cigar"), _PATH),
-        Field("cigar_m", "the same with M for = and X", path("cigar_m"), _PATH),
-        _count("qstart", "first aligned letter of the query, from 1", counted("query_start", 1)),
-        _count("qend", "last aligned letter of the query", counted("query_end")),
-        _count("tstart", "first aligned letter of the target, from 1", counted("target_start", 1)),
-        _count("tend", "last aligned letter of the target", counted("target_end")),
-        Field("qaln", "aligned part of the query, with gaps", path("query"), _PATH, has_letters=True),
-        Field("taln", "aligned part of the target, with gaps", path("target"), _PATH, has_letters=True),
-        _coverage("qcov", "fraction of the query that is aligned", "query"),
-        _coverage("tcov", "fraction of the target that is aligned", "target"),
+        _integer_field("matches", "columns with equal letters", statistic_values("matches")),
+        _integer_field("mismatches", "columns with unequal letters", statistic_values("mismatches")),
+        _integer_field("length", "columns of the alignment", lambda b: column_counts(b.statistics), _INT64),
+        _integer_field("gap_opens", "gaps", statistic_values("gap_opens")),
+        _integer_field("gaps", "letters in gaps", statistic_values("gaps")),
+        Field("cigar", "runs of = (equal), X (unequal), I (query only), D (target only)", path_column("cigar"), _PATH),
+        Field("cigar_m", "the same with M for = and X", path_column("cigar_m"), _PATH),
+        _integer_field("qstart", "first aligned letter of the query, from 1", statistic_values("query_start", 1)),
+        _integer_field("qend", "last aligned letter of the query", statistic_values("query_end")),
+        _integer_field("tstart", "first aligned letter of the target, from 1", statistic_values("target_start", 1)),
+        _integer_field("tend", "last aligned letter of the target", statistic_values("target_end")),
+        Field("qaln", "aligned part of the query, with gaps", path_column("query"), _PATH, has_letters=True),
+        Field("taln", "aligned part of the target, with gaps", path_column("target"), _PATH, has_letters=True),
+        _coverage_field("qcov", "fraction of the query that is aligned", "query"),
+        _coverage_field("tcov", "fraction of the target that is aligned", "target"),
         Field(
             "coverage",
             "fraction of the longer sequence that is aligned with letters of the other",
-            lambda b: b.ratio(b.paired, 1, DECIMALS),
+            lambda b: b.ratio_column(b.paired_counts, 1, DECIMALS),
             _STATISTICS,
-            values=lambda b: fraction(*b.paired),
+            values=lambda b: fraction(*b.paired_counts),
             dtype=_REAL,
         ),
-        Field("strand", "+, or - where the reverse complement of one of the two is aligned", lambda b: b.strands()),
-        _frame("qframe", "reading frame of the query, 1 to 3 or -1 to -3; 0 where it is not translated", 0),
-        _frame("tframe", "reading frame of the target", 1),
-        _hits_only("bits", "bit score", lambda hits: hits.bits("{:.1f}".format, "nan"), HitBlock.bit_scores),
-        _hits_only(
-            "evalue", "hits this good that chance would give", lambda hits: hits.evalues("{:.3g}".format, "nan"), HitBlock.hit_evalues
+        Field("strand", "+, or - where the reverse complement of one of the two is aligned", lambda b: b.strand_column()),
+        _frame_field("qframe", "reading frame of the query, 1 to 3 or -1 to -3; 0 where it is not translated", 0),
+        _frame_field("tframe", "reading frame of the target", 1),
+        _hit_field("bits", "bit score", lambda hits: hits.bit_score_column("{:.1f}".format, "nan"), HitBlock.bit_scores),
+        _hit_field(
+            "evalue", "hits this good that chance would give", lambda hits: hits.evalue_column("{:.3g}".format, "nan"), HitBlock.hit_evalues
         ),
     )
 }
 
-_EDITS = _result("distance", "edit distance")
+_EDIT_DISTANCE_FIELD = _result_field("distance", "edit distance")
 """Field for the column `distance` if scores are edit distances."""
 
 HIT_FIELDS = "query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov"
@@ -257,11 +273,11 @@ def hit_fields(traced: bool, translated: bool) -> str:
 
 
 def default_fields(
-    edit: bool, min_identity: bool = False, max_distance: bool = False, strand: bool = False, min_coverage: bool = False
+    edit_distance: bool, min_identity: bool = False, max_distance: bool = False, strand: bool = False, min_coverage: bool = False
 ) -> str:
     """Return the default columns of a pair table: score or distance, strand if there are two, and the values that thresholds apply to."""
-    shown = ["query", "target", "distance" if edit else "score"]
-    if max_distance and not edit:
+    shown = ["query", "target", "distance" if edit_distance else "score"]
+    if max_distance and not edit_distance:
         shown.append("distance")
     if strand:
         shown.insert(3, "strand")
@@ -278,11 +294,11 @@ def detail_of(fields: Sequence[Field]) -> Detail:
     return max((f.detail for f in fields), key=list(Detail).index)
 
 
-def parse_fields(text: str, allow_hits_only: bool = False, edit: bool = False) -> list[Field]:
+def parse_fields(text: str, allow_hits_only: bool = False, edit_distance: bool = False) -> list[Field]:
     """Parse a comma-separated list of fields.
 
     allow_hits_only: allow fields that exist only in searches
-    edit: scores are edit distances
+    edit_distance: scores are edit distances
 
     Raises `InputError` for unknown or repeated names, or if there are no names.
     """
@@ -296,5 +312,5 @@ def parse_fields(text: str, allow_hits_only: bool = False, edit: bool = False) -
             raise InputError(f"{parameter('fields')}: no column is called {name!r}; {others}")
         if names.count(name) > 1:
             raise InputError(f"{parameter('fields')} names {name!r} twice")
-    known = {**FIELDS, "distance": _EDITS} if edit else FIELDS
+    known = {**FIELDS, "distance": _EDIT_DISTANCE_FIELD} if edit_distance else FIELDS
     return [known[name] for name in names]

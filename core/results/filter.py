@@ -27,7 +27,7 @@ class Filter:
     min_coverage: minimum fraction of letters in pairs, equal or unequal, in each of the two sequences
     nearest: number of pairs to write per query, nearest first. Nearness is distance or identity if either is bounded, else score; ties
         are broken by file order. Blocks must then hold all pairs of their queries
-    same: query i and target i are the same record, which is not its own neighbour
+    same_records: query i and target i are the same record, which is not its own neighbour
     groups: record groups that select pairs
     """
 
@@ -37,21 +37,21 @@ class Filter:
     max_distance: float | None = None
     min_coverage: float | None = None
     nearest: int | None = None
-    same: bool = False
+    same_records: bool = False
     groups: GroupPairs | None = None
 
     @property
-    def by_statistics(self) -> bool:
+    def needs_statistics(self) -> bool:
         """True if any condition depends on values other than scores."""
         return any(bound is not None for bound in (self.min_identity, self.max_distance, self.min_coverage))
 
     @property
     def detail(self) -> Detail:
         """Alignment detail that the conditions need."""
-        return Detail.STATISTICS if self.by_statistics else Detail.SCORE
+        return Detail.STATISTICS if self.needs_statistics else Detail.SCORE
 
     @property
-    def identity(self) -> float | None:
+    def lowest_identity(self) -> float | None:
         """Lowest identity of pairs that pass, or None if identity is not bounded."""
         bounds = [self.min_identity, None if self.max_distance is None else 1 - self.max_distance]
         return max((bound for bound in bounds if bound is not None), default=None)
@@ -63,7 +63,7 @@ class Filter:
         scores = block.scores
         mask = np.ones(scores.shape, dtype=bool)
         if self.groups is not None:
-            mask &= self.groups.selects(block.query_records, block.target_records)
+            mask &= self.groups.selection_mask(block.query_records, block.target_records)
         if self.min_score is not None:
             mask &= scores >= self.min_score
         if self.max_score is not None:
@@ -73,16 +73,16 @@ class Filter:
         if self.max_distance is not None:
             mask &= block.distance_fraction <= self.max_distance
         if self.min_coverage is not None:
-            mask &= fraction(*block.paired) >= self.min_coverage
-        return mask if self.nearest is None else self._nearest(block, block.selected(mask), self.nearest)
+            mask &= fraction(*block.paired_counts) >= self.min_coverage
+        return mask if self.nearest is None else self._nearest_mask(block, block.write_mask(mask), self.nearest)
 
-    def _nearest(self, block: Block, mask: Booleans, limit: int) -> Booleans:
+    def _nearest_mask(self, block: Block, mask: Booleans, limit: int) -> Booleans:
         """Return a mask of the pairs in `mask` that are among the `limit` nearest pairs of their query."""
         queries, targets = block.written_records(mask)
-        if self.same:
+        if self.same_records:
             mask[mask] = queries != targets
             queries, targets = block.written_records(mask)
-        if self.identity is not None:
+        if self.lowest_identity is not None:
             far: npt.NDArray[Any] = -block.identity_fraction[mask]
         else:
             far = block.scores[mask] if block.task.scoring.edit else -block.scores[mask].astype(np.int64)

@@ -12,7 +12,7 @@ from gpualign.core.alignment.tile_results import Runs, Statistics
 from gpualign.core.common.arrays import Booleans, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.results._rows import Column
-from gpualign.core.results.blocks import Block, ListBlock, Pair, text_column
+from gpualign.core.results.blocks import Block, ListBlock, PairIndex, text_column
 from gpualign.core.sequences.string_column import StringColumn
 
 if TYPE_CHECKING:
@@ -34,27 +34,27 @@ class FrameBlock(ListBlock):
 
     @cached_property
     def statistics(self) -> Statistics:
-        counted = self._by_rule
-        if self.codons == (1, 1) and not self.is_reverse_complement.any():
+        counted = self._statistics_under_rule
+        if self.input_letters_per_letter == (1, 1) and not self.is_reverse_complement.any():
             return counted
         placed: Statistics = counted.copy()
-        for side, frames, numbers in zip(("query", "target"), (self.sides.queries, self.sides.targets), self.listed, strict=True):
+        for side, frames, numbers in zip(("query", "target"), (self.sides.queries, self.sides.targets), self.listed_records, strict=True):
             starts, ends = frames.place(numbers, counted[f"{side}_start"], counted[f"{side}_end"])
             placed[f"{side}_start"], placed[f"{side}_end"] = starts, ends
         return placed
 
     @property
     def query_records(self) -> Integers:
-        return self.sides.queries.records(self.listed[0])
+        return self.sides.queries.records(self.listed_records[0])
 
     @property
     def target_records(self) -> Integers:
-        return self.sides.targets.records(self.listed[1])
+        return self.sides.targets.records(self.listed_records[1])
 
     @property
     def pair_lengths(self) -> tuple[Integers, Integers]:
         queries, targets = self.record_lengths
-        return queries[self.listed[0]], targets[self.listed[1]]
+        return queries[self.listed_records[0]], targets[self.listed_records[1]]
 
     @property
     def record_lengths(self) -> tuple[Integers, Integers]:
@@ -62,14 +62,14 @@ class FrameBlock(ListBlock):
 
     @cached_property
     def is_reverse_complement(self) -> Booleans:
-        return self.sides.queries.is_reverse_complement(self.listed[0])
+        return self.sides.queries.is_reverse_complement(self.listed_records[0])
 
     @cached_property
     def target_is_reverse_complement(self) -> Booleans:
-        return self.sides.targets.is_reverse_complement(self.listed[1])
+        return self.sides.targets.is_reverse_complement(self.listed_records[1])
 
     @property
-    def codons(self) -> tuple[int, int]:
+    def input_letters_per_letter(self) -> tuple[int, int]:
         return self.sides.queries.letters_per_letter, self.sides.targets.letters_per_letter
 
     @cached_property
@@ -77,13 +77,13 @@ class FrameBlock(ListBlock):
         """Reading frames of the queries and of the targets, -3 to 3: int64[pairs] each; 0 if not translated."""
         of_queries, of_targets = self.sides.queries, self.sides.targets
         none = np.zeros(len(self.scores), dtype=np.int64)
-        queries, targets = self.listed
+        queries, targets = self.listed_records
         return (
             of_queries.frames_of(queries) if of_queries.translated else none,
             of_targets.frames_of(targets) if of_targets.translated else none,
         )
 
-    def strands(self) -> Column:
+    def strand_column(self) -> Column:
         opposite = self.is_reverse_complement != self.target_is_reverse_complement
         return text_column(StringColumn.of(["-" if minus else "+" for minus in opposite.tolist()]))
 
@@ -102,7 +102,7 @@ class BetterStrandBlock(FrameBlock):
     results: PairAlignments
 
     @property
-    def listed(self) -> tuple[Integers, Integers]:
+    def listed_records(self) -> tuple[Integers, Integers]:
         return self.queries, self.targets
 
     @property
@@ -125,15 +125,15 @@ class HitBlock(FrameBlock):
     """Search hits.
 
     space: search space for E-values, or None
-    traced: statistics, `STATISTICS`[hits], and paths, runs with shape [hits]; None if no column needs them
+    traced_paths: statistics, `STATISTICS`[hits], and paths, runs with shape [hits]; None if no column needs them
     """
 
     hits: Hits
     space: SearchSpace | None
-    traced: tuple[Statistics, Runs] | None
+    traced_paths: tuple[Statistics, Runs] | None
 
     @property
-    def listed(self) -> tuple[Integers, Integers]:
+    def listed_records(self) -> tuple[Integers, Integers]:
         return self.hits.queries, self.hits.targets
 
     @property
@@ -144,15 +144,15 @@ class HitBlock(FrameBlock):
     def engine_statistics(self) -> Statistics:
         return self._paths[0]
 
-    def significance(self, pair: Pair) -> tuple[float, float] | None:
+    def significance(self, pair: PairIndex) -> tuple[float, float] | None:
         known = self._significance
         return None if known is None else (float(known[0][pair]), float(known[1][pair]))
 
-    def bits(self, form: Callable[[float], str], unknown: str) -> Column:
+    def bit_score_column(self, form: Callable[[float], str], unknown: str) -> Column:
         known = self._significance
         return Column.constant(unknown) if known is None else text_column(StringColumn.of([form(value) for value in known[0].tolist()]))
 
-    def evalues(self, form: Callable[[float], str], unknown: str) -> Column:
+    def evalue_column(self, form: Callable[[float], str], unknown: str) -> Column:
         known = self._significance
         return Column.constant(unknown) if known is None else text_column(StringColumn.of([form(value) for value in known[1].tolist()]))
 
@@ -166,8 +166,8 @@ class HitBlock(FrameBlock):
 
     @property
     def _paths(self) -> tuple[Statistics, Runs]:
-        assert self.traced is not None  # the detail of every column is requested
-        return self.traced
+        assert self.traced_paths is not None  # the detail of every column is requested
+        return self.traced_paths
 
     @cached_property
     def _significance(self) -> tuple[Reals, Reals] | None:

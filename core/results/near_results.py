@@ -16,28 +16,29 @@ from gpualign.core.common.dataclass import dataclass
 class NearResults:
     """Pairs for consecutive queries, in order, and their alignments.
 
-    rows: all pairs of the queries before this number are complete once these results are included
+    row_stop: all pairs of the queries before this number are complete once these results are included
     """
 
     pairs: NearPairs
-    aligned: PairAlignments
-    rows: int = 0
+    alignments: PairAlignments
+    row_stop: int = 0
 
-    def split(self, pairs: int, run_bytes: int, titles: Integers | None = None) -> Iterator[NearResults]:
-        """Split the results into pieces of at most `pairs` pairs and `run_bytes` bytes of runs, but at least all pairs of one query.
+    def split(self, max_pairs: int, max_run_bytes: int, title_bytes: Integers | None = None) -> Iterator[NearResults]:
+        """Split the results into pieces of at most `max_pairs` pairs and `max_run_bytes` bytes of runs, but at least all pairs of one
+        query.
 
-        titles: bytes of titles per pair, which are added to the bytes of runs
+        title_bytes: bytes of titles per pair, which are added to the bytes of runs
         """
-        sizes = np.zeros(len(self.pairs), dtype=np.int64) if self.aligned.runs is None else self.aligned.runs.sizes
-        if titles is not None:
-            sizes = sizes + titles
+        sizes = np.zeros(len(self.pairs), dtype=np.int64) if self.alignments.runs is None else self.alignments.runs.sizes
+        if title_bytes is not None:
+            sizes = sizes + title_bytes
         held = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
         ends = np.flatnonzero(np.diff(self.pairs.queries, append=-1)) + 1  # of the pairs of each query
         start = 0
         while start < len(self.pairs):
-            limit = min(start + pairs, int(np.searchsorted(held, held[start] + run_bytes, side="right")) - 1)
+            limit = min(start + max_pairs, int(np.searchsorted(held, held[start] + max_run_bytes, side="right")) - 1)
             reach = int(np.searchsorted(ends, max(limit, start + 1), side="right"))
             stop = int(ends[reach - 1]) if reach and ends[reach - 1] > start else int(ends[reach])
             which = np.arange(start, stop)
-            yield NearResults(self.pairs.select(which), self.aligned.select(which))
+            yield NearResults(self.pairs.select(which), self.alignments.select(which))
             start = stop

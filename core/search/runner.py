@@ -113,7 +113,7 @@ def run_search(
     """
     start, counted = time.perf_counter(), _Counted(progress)
     run_pipeline(search.plan, find_hits(search, space, engine, counted), sink, lambda batch: batch.record_stop, checkpoints)
-    return Totals(search.plan.pairs, counted.work, time.perf_counter() - start)
+    return Totals(search.plan.pair_count, counted.work, time.perf_counter() - start)
 
 
 def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: GrowingProgress) -> Iterator[HitBatch]:

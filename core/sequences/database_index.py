@@ -27,7 +27,7 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.common.threads import in_order
+from gpualign.core.common.threads import map_in_order
 from gpualign.core.files.paths import INDEX_MAGIC
 from gpualign.core.sequences._records import count_codes
 from gpualign.core.sequences.alphabet import ALPHABETS, DNA, Alphabet, Census
@@ -195,7 +195,7 @@ def _scan(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
         codes = whole[max(first, start) : max(min(first + letters, stop), start)]
         return zlib.crc32(whole[start:stop].data), int(codes.max(initial=0))
 
-    return list(in_order(scan, _chunks(layout), min(8, os.cpu_count() or 1)))  # reading, zlib and NumPy let other threads run
+    return list(map_in_order(scan, _chunks(layout), min(8, os.cpu_count() or 1)))  # reading, zlib and NumPy let other threads run
 
 
 def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32], highest: int) -> None:

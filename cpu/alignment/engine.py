@@ -171,15 +171,17 @@ class CpuEngine:
         longest, vector_bytes = task.targets.longest, self.instruction_set.vector_bytes
 
         def scratch(threads: int) -> int:
-            return threads * self.recipe(task, budget.scratch // threads).scratch_bytes(vector_bytes, longest)
+            return threads * self.recipe(task, budget.scratch_bytes // threads).scratch_bytes(vector_bytes, longest)
 
-        threads = self._fit_threads(scratch, budget.scratch, f"on targets of up to {longest:,} letters")
-        recipe = self.recipe(task, budget.scratch // threads)
+        threads = self._fit_threads(scratch, budget.scratch_bytes, f"on targets of up to {longest:,} letters")
+        recipe = self.recipe(task, budget.scratch_bytes // threads)
         cells = _tile_cells(task, threads, _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE)
         if recipe.bitsliced and len(task.targets) < recipe.lanes(vector_bytes):
             cells = max(cells, _cells_of_shared_vectors(task, threads, vector_bytes))
         rate = _RATE_DIFFERENCE if not recipe.bitsliced else _RATE_EDIT if task.scoring.edit else _RATE_BITSLICED
-        limits = TileLimits(budget.results, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells, first_rows=_FIRST_ROWS)
+        limits = TileLimits(
+            budget.result_bytes, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells, first_rows=_FIRST_ROWS
+        )
         if recipe.bitsliced:
             queries = queries_per_vector(vector_bytes)
             first_rows = queries if self._seconds(task, threads, rate) > _SHORT_RUN else 0
@@ -193,13 +195,15 @@ class CpuEngine:
         vector_bytes = self.instruction_set.vector_bytes
         longest = task.queries.longest, task.targets.longest
         bytes_per_thread = lane_bytes(vector_bytes, *longest)
-        threads = self._fit_threads(lambda count: count * bytes_per_thread, budget.scratch, f"on targets of up to {min(longest):,} letters")
+        threads = self._fit_threads(
+            lambda count: count * bytes_per_thread, budget.scratch_bytes, f"on targets of up to {min(longest):,} letters"
+        )
         recipe = make_local_recipe(task.scoring, letters_in_use(task), *longest)
         lanes, cells = recipe.lanes(vector_bytes), _tile_cells(task, threads, _TILE_CELLS_LOCAL)
         if len(task.targets) < lanes:  # queries then lie in the lanes, and should fill them
             cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
-        limits = TileLimits(budget.results, threads * bytes_per_thread, task.item_bytes, lanes, cells, query_bytes=task.query_bytes)
-        native = native_local(recipe.within(vector_bytes, budget.scratch // threads))
+        limits = TileLimits(budget.result_bytes, threads * bytes_per_thread, task.item_bytes, lanes, cells, query_bytes=task.query_bytes)
+        native = native_local(recipe.within(vector_bytes, budget.scratch_bytes // threads))
         return self._prepared(
             task, limits, recipe.kernel, threads, _RATE_LOCAL, lambda: LocalScores(task, self.instruction_set.name, native)
         )
@@ -209,18 +213,18 @@ class CpuEngine:
 
         queries, targets = task.queries.longest, task.targets.longest
         recipe = make_path_recipe(task.scoring, letters_in_use(task), task.end_gaps)
-        whole = native_paths(recipe, budget.scratch // self.threads)
+        whole = native_paths(recipe, budget.scratch_bytes // self.threads)
         block, pair = _kernels.path_bytes(self.instruction_set.name, whole, queries, targets)
         bytes_per_thread = min(block, pair)
         what = f"tracing pairs of up to {queries:,} and {targets:,} letters"
-        threads = self._fit_threads(lambda count: count * bytes_per_thread, budget.scratch, what)
+        threads = self._fit_threads(lambda count: count * bytes_per_thread, budget.scratch_bytes, what)
         lanes = recipe.lanes(self.instruction_set.vector_bytes)
         cells = _tile_cells(task, threads, _TILE_CELLS_SLICED_PATHS if recipe.sliced else _TILE_CELLS_PATHS)
-        scratch = min(budget.scratch, threads * block)
+        scratch = min(budget.scratch_bytes, threads * block)
         limits = TileLimits(
-            budget.results, scratch, task.item_bytes, lanes, cells, first_rows=_FIRST_ROWS, letter_bytes=task.path_bytes_per_letter
+            budget.result_bytes, scratch, task.item_bytes, lanes, cells, first_rows=_FIRST_ROWS, bytes_per_letter=task.path_bytes_per_letter
         )
-        native = native_paths(recipe, budget.scratch // threads)
+        native = native_paths(recipe, budget.scratch_bytes // threads)
         rate = _RATE_SLICED_PATHS if recipe.sliced else _RATE_PATHS
         return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalPaths(task, self.instruction_set.name, native))
 
@@ -233,20 +237,20 @@ class CpuEngine:
         whole = None
         with suppress(RunError):  # too little memory for this, but perhaps enough for other steps
             whole = self._prepare_scores(replace(task, edit_bound=None), budget)
-        recipe = make_near_recipe(task, letters, name, budget.scratch, whole is not None)
+        recipe = make_near_recipe(task, letters, name, budget.scratch_bytes, whole is not None)
         limits = near_limits(task, recipe, budget, letters, self.threads)
-        if recipe.steps.whole and (all_pairs := whole):
+        if recipe.steps.full_matrix and (all_pairs := whole):
             limits = replace(limits, scratch_bytes=all_pairs.limits.scratch_bytes, lanes=all_pairs.limits.lanes)
             kernel = f"{recipe.kernel} ({all_pairs.kernel})"
             return replace(all_pairs, task=task, limits=limits, kernel=kernel, begin=lambda: ChosenScores(task, all_pairs.begin()))
-        results = budget.results // self.threads
+        results = budget.result_bytes // self.threads
 
         def begin() -> Compute:
-            if deletions := recipe.steps.neighbours:
+            if deletions := recipe.steps.max_deletions:
                 return JoinedTiles(task, deletions, self.threads, results)
             return NearTiles(task, letters, name, recipe, self.threads, results)
 
-        a_second = _JOIN_NANOSECONDS * 32 / self.instruction_set.vector_bytes if recipe.steps.neighbours else _NEAR_NANOSECONDS
+        a_second = _JOIN_NANOSECONDS * 32 / self.instruction_set.vector_bytes if recipe.steps.max_deletions else _NEAR_NANOSECONDS
         return self._prepared(task, limits, recipe.kernel, self.threads, a_second / recipe.nanoseconds, begin)
 
 

@@ -46,5 +46,5 @@ class CpuSimulator:
     ) -> Statistics:
         """Return the alignment statistics of given pairs, STATISTICS[pairs]. pairs: int64[pairs][2], (query, target); scores: scores of
         these pairs, above 0."""
-        with HitTracer(self._task(queries, targets), self._engine, _BUDGET.scratch) as tracer:
+        with HitTracer(self._task(queries, targets), self._engine, _BUDGET.scratch_bytes) as tracer:
             return tracer.trace(Hits(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), scores))[0]

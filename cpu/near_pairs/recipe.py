@@ -10,8 +10,16 @@ import numpy as np
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory
-from gpualign.core.near_pairs.filter_cascade import Costs, FilterCascade, Survivors, candidates, choose, effective_letters, joined_deletions
-from gpualign.core.near_pairs.sampling import sample
+from gpualign.core.near_pairs.filter_cascade import (
+    FilterCascade,
+    StepCosts,
+    SurvivorCounts,
+    cheapest_cascade,
+    effective_letters,
+    max_joined_deletions,
+    sketch_candidates,
+)
+from gpualign.core.near_pairs.sampling import sample_records
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, TileLimits
 from gpualign.cpu.alignment._kernels import Cancel
@@ -19,10 +27,10 @@ from gpualign.cpu.near_pairs import _near, _neighbours
 from gpualign.cpu.near_pairs.records import build_records, native_bound
 from gpualign.cpu.processor import pick_instruction_set
 
-_COSTS = Costs(pair=0.5, counts=2.0, word=0.25, column=1.2, cell=1 / 160)
+_COSTS = StepCosts(pair=0.5, letter_counts=2.0, word=0.25, column=1.2, cell=1 / 160)
 """Costs on an AVX2 core (ns). Only the ratios matter, and these are about the same with other instruction sets."""
 
-_COVERED_COSTS = replace(_COSTS, aligned=0.3)
+_COVERED_COSTS = replace(_COSTS, aligned_cell=0.3)
 """Costs with a coverage threshold: the bound on the whole distance may be too large to exclude any pair."""
 
 _TILE_NANOSECONDS = 2e8
@@ -64,7 +72,7 @@ class NearRecipe:
     steps: FilterCascade
     nanoseconds: float
     near: float = 1.0
-    survivors: Survivors | None = None
+    survivors: SurvivorCounts | None = None
 
     @property
     def kernel(self) -> str:
@@ -87,7 +95,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     Raises `TooLittleMemory` if even the records do not fit in memory.
     """
     bound = task.mean_edit_bound
-    queries, targets = sample(task.queries, task.targets)
+    queries, targets = sample_records(task.queries, task.targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
     max_edits = max(0, int(bound.max_edits(*lengths)[0]))
     mean_lengths = float(lengths[0][0]), float(lengths[1][0])
@@ -96,28 +104,28 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     def max_different_grams(q: int) -> int:
         return max(int(bound.max_different_grams(q, *lengths)[0]), int(bound.max_different_grams(q, *lengths[::-1])[0]))
 
-    def measure(steps: FilterCascade) -> Survivors:
+    def measure(steps: FilterCascade) -> SurvivorCounts:
         nonlocal near
-        if steps.whole or not has_sample:
-            return Survivors(1, 1, 1, 1)
+        if steps.full_matrix or not has_sample:
+            return SurvivorCounts(1, 1, 1, 1)
         one = build_records(queries, letters, steps)
         other = one if targets is queries else build_records(targets, letters, steps)
         numbers = np.arange(len(queries), dtype=np.int64)
         firsts = numbers + 1 if targets is queries else np.zeros_like(numbers)
         places = numbers, firsts, np.argsort(targets.lengths, kind="stable").astype(np.int64)
-        result = _near.near_tile(instruction_set, one, other, *places, native_bound(bound), steps.counts, _WHOLE, Cancel())
+        result = _near.near_tile(instruction_set, one, other, *places, native_bound(bound), steps.compare_counts, _WHOLE, Cancel())
         assert result is not None  # it is never cancelled
         near = (len(result.queries) + 1) / (int(result.steps[0]) + 1)  # one more: if near pairs are few, a sample may hold none
-        return Survivors(*result.steps.tolist())
+        return SurvivorCounts(*result.steps.tolist())
 
     def fitting() -> Iterator[FilterCascade]:
         options = [
             FilterCascade(),
-            *[FilterCascade(whole=True)] * whole,
-            FilterCascade(counts=True),
+            *[FilterCascade(full_matrix=True)] * whole,
+            FilterCascade(compare_counts=True),
             *(
                 FilterCascade(False, q, bits)
-                for q, bits in candidates(mean_lengths[1], effective_letters(targets.codes), max_different_grams)
+                for q, bits in sketch_candidates(mean_lengths[1], effective_letters(targets.codes), max_different_grams)
             ),
         ]
         yield options[0]
@@ -131,8 +139,8 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     if joined and joined.nanoseconds <= costs.pair:  # no steps examine a pair for less
         measure(FilterCascade())
         return replace(joined, near=near)
-    steps, nanoseconds, survivors = choose(fitting(), measure, mean_lengths, max_edits, costs)
-    every = NearRecipe(steps, nanoseconds, near, survivors if has_sample and not steps.whole else None)
+    steps, nanoseconds, survivors = cheapest_cascade(fitting(), measure, mean_lengths, max_edits, costs)
+    every = NearRecipe(steps, nanoseconds, near, survivors if has_sample and not steps.full_matrix else None)
     return replace(joined, near=near) if joined and joined.nanoseconds <= nanoseconds else every
 
 
@@ -140,12 +148,12 @@ def _joined(task: Task, memory: int) -> NearRecipe | None:
     """Return the recipe for a join, or None if a join is impossible or does not fit in memory."""
     assert task.edit_bound is not None
     sets = [task.queries.lengths] if task.targets is task.queries else [task.queries.lengths, task.targets.lengths]
-    if not (deletions := joined_deletions(np.concatenate(sets), task.edit_bound)):
+    if not (deletions := max_joined_deletions(np.concatenate(sets), task.edit_bound)):
         return None
     entries, pairs = join_entries(task, deletions), len(task.queries) * len(task.targets)
     if entries * _ENTRY_BYTES > memory:
         return None
-    return NearRecipe(FilterCascade(neighbours=deletions), entries * _ENTRY_NANOSECONDS / pairs)
+    return NearRecipe(FilterCascade(max_deletions=deletions), entries * _ENTRY_NANOSECONDS / pairs)
 
 
 def join_entries(task: Task, deletions: int) -> int:
@@ -158,7 +166,7 @@ def near_bytes(task: Task, letters: int, steps: FilterCascade) -> int:
     """Return the memory for the data that kernels keep for all of a task's records."""
     sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
     planes = max(1, (letters - 1).bit_length())
-    record_bytes = steps.bits // 8 + 2 * letters + 8 * (planes + 3)
+    record_bytes = steps.sketch_bits // 8 + 2 * letters + 8 * (planes + 3)
     return sum(len(one) * record_bytes + int(one.offsets[-1]) * planes // 8 for one in sets)
 
 
@@ -166,12 +174,12 @@ def near_limits(task: Task, recipe: NearRecipe, budget: Budget, letters: int, th
     """Return limits for splitting the task, so that the number of near pairs predicted from the sample fits the result memory, in bands and
     in tiles."""
     held = recipe.near * _NEAR_BYTES  # per pair, near or not, on average
-    rows = max(1, int(budget.results / (BANDS_IN_FLIGHT * len(task.targets) * held)))
-    if recipe.steps.neighbours:  # tiles of whole queries, since a join does not go through targets
-        scratch = join_entries(task, recipe.steps.neighbours) * _ENTRY_BYTES
-        return TileLimits(budget.results, scratch, task.item_bytes, 1, _WHOLE, band_rows=min(rows, _JOINED_QUERIES))
+    rows = max(1, int(budget.result_bytes / (BANDS_IN_FLIGHT * len(task.targets) * held)))
+    if recipe.steps.max_deletions:  # tiles of whole queries, since a join does not go through targets
+        scratch = join_entries(task, recipe.steps.max_deletions) * _ENTRY_BYTES
+        return TileLimits(budget.result_bytes, scratch, task.item_bytes, 1, _WHOLE, band_rows=min(rows, _JOINED_QUERIES))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds, *_TILE_PAIRS))
-    fitting = int(budget.results / (2 * threads * (held + recipe.steps.whole * _WHOLE_BYTES)))
+    fitting = int(budget.result_bytes / (2 * threads * (held + recipe.steps.full_matrix * _WHOLE_BYTES)))
     pairs = max(_TILE_PAIRS[0], min(pairs, fitting))
     scratch = near_bytes(task, letters, recipe.steps)
-    return TileLimits(budget.results, scratch, task.item_bytes, 64, pairs, band_rows=min(rows, _BAND_ROWS))
+    return TileLimits(budget.result_bytes, scratch, task.item_bytes, 64, pairs, band_rows=min(rows, _BAND_ROWS))

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from gpualign.core.common.threads import in_order
+from gpualign.core.common.threads import map_in_order
 from gpualign.core.near_pairs.filter_cascade import FilterCascade
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -23,8 +23,8 @@ def native_bound(bound: EditBound) -> _near.Bound:
 
 def build_records(sequences: SequenceSet, letters: int, steps: FilterCascade, threads: int = 1) -> _near.Records:
     """Build the data that kernels keep for each record. threads: number of threads that build the data."""
-    records = _near.Records(sequences.codes, sequences.offsets, letters, steps.q, steps.bits)
+    records = _near.Records(sequences.codes, sequences.offsets, letters, steps.q, steps.sketch_bits)
     pieces = max(1, min(len(sequences), int(sequences.offsets[-1]) // _BUILT_AT_A_TIME))
     cuts = np.linspace(0, len(sequences), pieces + 1).astype(np.int64).tolist()
-    list(in_order(lambda cut: records.build(*cut), pairwise(cuts), threads))
+    list(map_in_order(lambda cut: records.build(*cut), pairwise(cuts), threads))
     return records

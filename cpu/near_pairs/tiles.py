@@ -51,7 +51,7 @@ class NearTiles:
     def __init__(self, task: Task, letters: int, instruction_set: str, recipe: NearRecipe, threads: int, results: int) -> None:
         self._task = task
         self._instruction_set = instruction_set
-        self._counts = recipe.steps.counts
+        self._counts = recipe.steps.compare_counts
         self._sketches = bool(recipe.steps.q)
         self._max_pairs = max(1, results // (4 * _PAIR_BYTES))
         self._queries = build_records(task.queries, letters, recipe.steps, threads)

@@ -127,7 +127,7 @@ class CudaEngine:
             # Hits are traced and written band by band, while later bands are computed.
             mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
             rows = max(1, min(_BAND_ROWS, -(-_SEARCH_TILES * cells // mean)))
-        memory, devices = (budget.results, budget.scratch), len(self._devices)
+        memory, devices = (budget.result_bytes, budget.scratch_bytes), len(self._devices)
         padding = RUNS_PIECE - 1 if task.detail is Detail.PATH else 0
         limits = TileLimits(
             *memory,
@@ -135,7 +135,7 @@ class CudaEngine:
             _LANES,
             cells,
             rows,
-            letter_bytes=task.path_bytes_per_letter,
+            bytes_per_letter=task.path_bytes_per_letter,
             query_bytes=task.query_bytes,
             sharing_workers=devices,
             diagonal_bands=variant.diagonal_bands(task.approximate_cell_count, int(targets[-1]), hardware),

@@ -73,8 +73,8 @@ def _make(pipeline: StreamPipeline, name: str, records: SequenceSet, recipe: Nea
             planes=recipe.planes,
             radix=recipe.letters,
             q=steps.q,
-            sketch_words=steps.bits // 32,
-            shift=hash_shift(steps.bits) if steps.q else 0,
+            sketch_words=steps.sketch_bits // 32,
+            shift=hash_shift(steps.sketch_bits) if steps.q else 0,
         )
         stream.launch(RECORDS, min(stop - first, _WAVES * stream.blocks(RECORDS, THREADS)), THREADS, filled)
     for stream in pipeline.streams:

@@ -88,11 +88,11 @@ def prepare_near(
     """
     recipe = make_near_recipe(task, has_tensor_cores(devices[0].arch))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds, *_TILE_PAIRS))
-    limits = TileLimits(budget.results, budget.scratch, task.item_bytes, _LANES, pairs, _BAND_ROWS, sharing_workers=len(devices))
+    limits = TileLimits(budget.result_bytes, budget.scratch_bytes, task.item_bytes, _LANES, pairs, _BAND_ROWS, sharing_workers=len(devices))
     selected = [(screen or screens(device.arch)[0]) if recipe.steps.q else LENGTHS for device in devices]
     kernel = recipe.steps.describe() + (f" ({selected[0].title})" if recipe.steps.q else "")
     kernel += f"; {recipe.survivors.describe(recipe.steps)}" if recipe.survivors else ""
-    max_results = int(np.clip(budget.results // (4 * len(devices) * _PAIR_BYTES), 1, _MAX_RESULTS))
+    max_results = int(np.clip(budget.result_bytes // (4 * len(devices) * _PAIR_BYTES), 1, _MAX_RESULTS))
     seconds = task.approximate_pair_count * recipe.nanoseconds / (1e9 * len(devices))
     return CudaNearPrepared(
         task, limits, kernel, hardware, seconds, recipe, devices, selected, max_results, log, on_device_failure, process

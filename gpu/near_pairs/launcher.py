@@ -6,7 +6,7 @@ import numpy as np
 
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.near_pairs.filter_cascade import words
+from gpualign.core.near_pairs.filter_cascade import diagonal_word_count
 from gpualign.gpu.distance.kernels import CHUNK_WORDS
 from gpualign.gpu.kernels.argument_structs import (
     DISTANCE,
@@ -74,7 +74,7 @@ class Launcher:
         verification, and the end.
         """
         count, sketch_bytes = sum(rectangle.shape), self._recipe.sketch_bytes
-        kernel = verifier(self._recipe.planes, words(rows.max_edits))
+        kernel = verifier(self._recipe.planes, diagonal_word_count(rows.max_edits))
         grid = slot.blocks(kernel.kernel, kernel.threads)
         if kernel.scratch_bytes:
             grid = max(1, min(grid, scratch // (kernel.scratch_bytes * kernel.threads)))

@@ -10,8 +10,15 @@ import numpy.typing as npt
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.near_pairs.filter_cascade import Costs, FilterCascade, Survivors, candidates, choose, effective_letters
-from gpualign.core.near_pairs.sampling import sample
+from gpualign.core.near_pairs.filter_cascade import (
+    FilterCascade,
+    StepCosts,
+    SurvivorCounts,
+    cheapest_cascade,
+    effective_letters,
+    sketch_candidates,
+)
+from gpualign.core.near_pairs.sampling import sample_records
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.distance.kernels import CHUNK_WORDS
@@ -20,8 +27,8 @@ from gpualign.gpu.near_pairs.sketches import sketches
 _MIN_BITS = CHUNK_WORDS * 64
 """Bits in the smallest sketch: the number that the kernels process at a time."""
 
-_TENSOR_COSTS = Costs(pair=4e-4, counts=0.0, word=1.8e-5, column=6e-3, cell=0.0)
-_POPC_COSTS = Costs(pair=4e-4, counts=0.0, word=8e-4, column=6e-3, cell=0.0)
+_TENSOR_COSTS = StepCosts(pair=4e-4, letter_counts=0.0, word=1.8e-5, column=6e-3, cell=0.0)
+_POPC_COSTS = StepCosts(pair=4e-4, letter_counts=0.0, word=8e-4, column=6e-3, cell=0.0)
 """Costs for a whole device; only the ratios matter."""
 
 _ALIGNED = 0.02
@@ -47,7 +54,7 @@ class NearRecipe:
     bound: EditBound
     letters: int
     ranks: npt.NDArray[np.uint8] = field(repr=False)
-    survivors: Survivors | None = None
+    survivors: SurvivorCounts | None = None
 
     @property
     def planes(self) -> int:
@@ -57,7 +64,7 @@ class NearRecipe:
     @property
     def sketch_bytes(self) -> int:
         """Size of a record's sketch, bytes."""
-        return self.steps.bits // 8
+        return self.steps.sketch_bits // 8
 
 
 def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
@@ -69,34 +76,34 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
     ranks[used] = np.arange(len(used))
     queries, targets = task.queries, task.targets
     if worth := len(queries) * len(targets) >= _WORTH_A_SAMPLE:
-        queries, targets = sample(queries, targets)
+        queries, targets = sample_records(queries, targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
     mean_lengths = float(lengths[0][0]), float(lengths[1][0])
     max_edits = max(0, int(bound.max_edits(*lengths)[0]))
     costs = _TENSOR_COSTS if tensor_cores else _POPC_COSTS
     if bound.coverage:
-        costs = replace(costs, aligned=_ALIGNED)
+        costs = replace(costs, aligned_cell=_ALIGNED)
 
     def max_different_grams(q: int) -> int:
         return max(int(bound.max_different_grams(q, *lengths)[0]), int(bound.max_different_grams(q, *lengths[::-1])[0]))
 
-    def measure(steps: FilterCascade) -> Survivors:
-        return _survivors(steps, queries, targets, bound, ranks, len(used)) if worth else Survivors(1, 1, 1, 1)
+    def measure(steps: FilterCascade) -> SurvivorCounts:
+        return _survivors(steps, queries, targets, bound, ranks, len(used)) if worth else SurvivorCounts(1, 1, 1, 1)
 
     def options() -> Iterator[FilterCascade]:
         yield FilterCascade()
         if worth:
-            tried = candidates(mean_lengths[1], effective_letters(targets.codes), max_different_grams)
+            tried = sketch_candidates(mean_lengths[1], effective_letters(targets.codes), max_different_grams)
             for q, bits in dict.fromkeys((q, max(bits, _MIN_BITS)) for q, bits in tried):
-                yield FilterCascade(q=q, bits=bits)
+                yield FilterCascade(q=q, sketch_bits=bits)
 
-    steps, nanoseconds, survivors = choose(options(), measure, mean_lengths, max_edits, costs)
+    steps, nanoseconds, survivors = cheapest_cascade(options(), measure, mean_lengths, max_edits, costs)
     return NearRecipe(steps, nanoseconds, bound, len(used), ranks, survivors if worth else None)
 
 
 def _survivors(
     steps: FilterCascade, queries: SequenceSet, targets: SequenceSet, bound: EditBound, ranks: npt.NDArray[np.uint8], radix: int
-) -> Survivors:
+) -> SurvivorCounts:
     """Return how many pairs of different records survive the steps."""
     m, n = queries.lengths[:, None], targets.lengths[None, :]
     passing = np.abs(m - n) <= bound.max_edits(m, n)
@@ -104,9 +111,9 @@ def _survivors(
         np.fill_diagonal(passing, False)
     pairs, by_length = max(1, passing.size - (len(queries) if targets is queries else 0)), int(passing.sum())
     if steps.q:
-        ours = sketches(queries, ranks, radix, steps.q, steps.bits)
-        theirs = ours if targets is queries else sketches(targets, ranks, radix, steps.q, steps.bits)
+        ours = sketches(queries, ranks, radix, steps.q, steps.sketch_bits)
+        theirs = ours if targets is queries else sketches(targets, ranks, radix, steps.q, steps.sketch_bits)
         common = ours @ theirs.T
         passing &= ours.sum(axis=1)[:, None] - common <= bound.max_different_grams(steps.q, m, n)
         passing &= theirs.sum(axis=1)[None, :] - common <= bound.max_different_grams(steps.q, n, m)
-    return Survivors(pairs, by_length, by_length, int(passing.sum()))
+    return SurvivorCounts(pairs, by_length, by_length, int(passing.sum()))

@@ -13,7 +13,7 @@ from gpualign.core.alignment.tile_results import TilePairs, TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, parameter
 from gpualign.core.execution.worker_pool import WorkerPort
-from gpualign.core.near_pairs.filter_cascade import words
+from gpualign.core.near_pairs.filter_cascade import diagonal_word_count
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.near_pairs.device_records import device_bytes, make_records
 from gpualign.gpu.near_pairs.kernels import Screen
@@ -135,7 +135,7 @@ class NearWorker:
 
     def _capacity(self, rows: Rows) -> Capacity:
         """Return the list capacities, limited by time and memory."""
-        in_time = _MAX_COLUMNS // (self._columns * words(rows.max_edits))
+        in_time = _MAX_COLUMNS // (self._columns * diagonal_word_count(rows.max_edits))
         in_memory = self._slot_bytes // 4 // sum(PAIR_BYTES)
         candidates = max(_MIN_CANDIDATES, min(_MAX_CANDIDATES, in_time, in_memory))
         return Capacity(candidates, max(1, min(self._max_results, candidates)))

@@ -117,12 +117,14 @@ class LiEngine(SingleDeviceEngine):
                 f"dscan keeps diagonals of up to {self._sizes.longest:,} letters in shared memory, a query has {longest:,}; use tiled-dscan"
             )
         largest = 4 * (longest + 1) * (task.targets.longest + 1)
-        left = budget.scratch // self._in_flight
+        left = budget.scratch_bytes // self._in_flight
         if largest > left:
             raise TooLittleMemory(f"the memory budget is too small: a matrix takes {largest:,} bytes, {left:,} are left", largest)
-        limits = TileLimits(budget.results, budget.scratch, task.item_bytes, 1, _TILE_CELLS, letter_bytes=task.path_bytes_per_letter)
+        limits = TileLimits(
+            budget.result_bytes, budget.scratch_bytes, task.item_bytes, 1, _TILE_CELLS, bytes_per_letter=task.path_bytes_per_letter
+        )
         kernel = f"Li 2014, {self._method}, {self._transfer.value} transfer"
-        return PreparedPaperTask(task, limits, kernel, self.describe(), partial(self._run, task, budget.scratch))
+        return PreparedPaperTask(task, limits, kernel, self.describe(), partial(self._run, task, budget.scratch_bytes))
 
     @property
     def _in_flight(self) -> int:

@@ -83,7 +83,7 @@ class MunekawaEngine(SingleDeviceEngine):
             raise InputError("the kernels of Munekawa 2008 have scores of 32 bits; these can exceed them")
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the kernels of Munekawa 2008 cannot do this: {refusal}")
-        limits = TileLimits(budget.results, budget.scratch, task.item_bytes, 1, _TILE_CELLS, query_bytes=task.query_bytes)
+        limits = TileLimits(budget.result_bytes, budget.scratch_bytes, task.item_bytes, 1, _TILE_CELLS, query_bytes=task.query_bytes)
         kernel = f"Munekawa 2008, {self._method.removeprefix('munekawa-')}"
         return PreparedPaperTask(task, limits, kernel, self.describe(), partial(self._run, task))
 

@@ -44,7 +44,7 @@ def memory_left(task: Task, memory: int | None, held: int = 0) -> int:
 def text_threads(budget: Budget, threads: int) -> int:
     """Return how many of `threads` threads may format results as text at a time: as many as the budget allows, but at least one, whatever
     that thread needs."""
-    return max(1, min(threads, budget.text // _TEXT_BYTES))
+    return max(1, min(threads, budget.text_bytes // _TEXT_BYTES))
 
 
 def peak_memory() -> int | None:

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from gpualign.core.common import signals
-from gpualign.core.common.errors import InputError, for_command_line, parameter
+from gpualign.core.common.errors import InputError, command_line_message, parameter
 from gpualign.core.common.threads import BackgroundTask
 from gpualign.core.files.file_pieces import Piece
 from gpualign.core.files.journal import (
@@ -196,7 +196,7 @@ class CheckpointedOutput:
                 piece = store.writer.piece(rows)
             else:
                 continue
-            piece = piece.ending(MAX_CHECKSUM_BYTES)
+            piece = piece.tail(MAX_CHECKSUM_BYTES)
             sums[name] = FileChecksum(size, piece, piece.checksum(descriptor))
         self._summed_rows = checkpoint.rows
         self._write(mark_line(replace(checkpoint, sums=sums)))
@@ -297,5 +297,5 @@ def _command(arguments: Sequence[str]) -> str:
     """Return the command line that resumes the run. arguments: words of its command line, without the program name."""
     import shlex
 
-    resume = for_command_line(parameter("resume"))
+    resume = command_line_message(parameter("resume"))
     return shlex.join(["gpualign", *arguments, *([] if resume in arguments else [resume])])

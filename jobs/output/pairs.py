@@ -103,7 +103,7 @@ def output_spec(options: NwOptions, one_set: bool, added: bool = False) -> Outpu
     t = options.thresholds
     identity, distance, coverage = (one is not None for one in (t.min_identity, t.max_distance, t.min_coverage))
     shown = default_fields(edit, identity, distance, options.strand == BOTH, coverage) if o.fields is None else o.fields
-    rows = rows_of(format, path, parse_fields(shown, edit=edit))
+    rows = rows_of(format, path, parse_fields(shown, edit_distance=edit))
     pairing = Pairing.ABOVE_OR_EQUAL if options.with_self or (is_matrix and not o.condensed) else Pairing.ABOVE
     if t.nearest is not None:
         pairing = Pairing.ALL

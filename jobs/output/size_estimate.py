@@ -100,7 +100,7 @@ def expected_pairs(spec: OutputSpec, job: PairJob, rows: int, line_width: Callab
         if width is None:
             return _UNMEASURED
         return _about(matrix_bytes(spec.format, task.queries, task.targets, rows, width), spec.path)
-    thresholds = replace(spec.filter, groups=None, nearest=None, same=False)
+    thresholds = replace(spec.filter, groups=None, nearest=None, same_records=False)
     passing = _count_passing(spec, job, thresholds, sampled.results)
     if spec.is_sparse:
         from gpualign.core.output.sparse import stored_dtype
@@ -260,7 +260,7 @@ def _first(results: NearResults, count: int) -> NearResults:
     from gpualign.core.results.near_results import NearResults
 
     numbers = np.arange(count, dtype=np.int64)
-    return NearResults(results.pairs.select(numbers), results.aligned.select(numbers))
+    return NearResults(results.pairs.select(numbers), results.alignments.select(numbers))
 
 
 def _count_passing(spec: OutputSpec, job: PairJob, filter: Filter, results: NearResults) -> int:
@@ -268,7 +268,7 @@ def _count_passing(spec: OutputSpec, job: PairJob, filter: Filter, results: Near
     if not len(results.pairs):
         return 0
     blocks = blocks_of(job.task, spec.value.identity_definition, results, job.plan.pairing)
-    return sum(int(np.count_nonzero(block.selected(filter.mask(block)))) for block in blocks)
+    return sum(int(np.count_nonzero(block.write_mask(filter.mask(block)))) for block in blocks)
 
 
 def _value_width(spec: OutputSpec, job: PairJob, results: NearResults) -> float | None:
@@ -278,7 +278,7 @@ def _value_width(spec: OutputSpec, job: PairJob, results: NearResults) -> float 
     if not len(results.pairs):
         return None
     blocks = blocks_of(job.task, spec.value.identity_definition, results, job.plan.pairing)
-    return text_width([spec.value.of(block)[block.selected(None)] for block in blocks], DECIMALS)
+    return text_width([spec.value.of(block)[block.write_mask(None)] for block in blocks], DECIMALS)
 
 
 def text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:

@@ -174,7 +174,7 @@ def test_bands_hold_the_near_pairs_that_are_to_be_expected(rng, most):
     plan = plan_task(prepared, Pairing.ABOVE)
     first = next(plan.tiles())
     near = len(sequences) if most == 60 else 0
-    assert BANDS_IN_FLIGHT * plan.band_rows * near * 24 <= budget.results
-    assert first.cells * (near > 0) * 24 <= budget.results
+    assert BANDS_IN_FLIGHT * plan.band_rows * near * 24 <= budget.result_bytes
+    assert first.cells * (near > 0) * 24 <= budget.result_bytes
     if not near:
         assert plan.band_rows == len(sequences) // DIAGONAL_BANDS

@@ -12,8 +12,8 @@ import gpualign
 from gpualign._execution_options import LOG
 from gpualign.cli.terminal.reporter import ConsoleReporter
 from gpualign.core.common import memory
-from gpualign.core.common.cgroups import Limits
-from gpualign.core.common.errors import InputError, InputWarning, RunError, TooLittleMemory, for_command_line, for_python, parameter
+from gpualign.core.common.cgroups import GroupLimits
+from gpualign.core.common.errors import InputError, InputWarning, RunError, TooLittleMemory, command_line_message, parameter, python_message
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 OF_OTHER_PROGRAMS = {
@@ -26,18 +26,18 @@ TEXT = f"either {parameter('no_header')} or {parameter('type', 'alleles')}, {par
 
 
 def test_each_face_spells_parameters():
-    assert for_command_line(TEXT) == "either --no-header or --type alleles, --ploidy 4; a=b"
-    assert for_python(TEXT) == "either no_header or type='alleles', ploidy=4; a=b"
+    assert command_line_message(TEXT) == "either --no-header or --type alleles, --ploidy 4; a=b"
+    assert python_message(TEXT) == "either no_header or type='alleles', ploidy=4; a=b"
     error = InputError(TEXT)
-    assert str(error) == for_python(TEXT)
-    assert for_command_line(error.message) == for_command_line(TEXT)
+    assert str(error) == python_message(TEXT)
+    assert command_line_message(error.message) == command_line_message(TEXT)
 
 
 def test_notes_on_the_command_line(capsys):
     messages = ConsoleReporter.of("dist", False)
     messages.warn(TEXT)
     messages.note(TEXT)
-    assert capsys.readouterr().err.splitlines() == [f"gpualign dist: {for_command_line(TEXT)}"] * 2
+    assert capsys.readouterr().err.splitlines() == [f"gpualign dist: {command_line_message(TEXT)}"] * 2
 
 
 def test_warnings_in_python_name_the_line_that_called():
@@ -45,7 +45,7 @@ def test_warnings_in_python_name_the_line_that_called():
         warnings.simplefilter("always")
         LOG.warn(TEXT)
     (one,) = caught
-    assert (str(one.message), one.category, one.filename) == (for_python(TEXT), InputWarning, __file__)
+    assert (str(one.message), one.category, one.filename) == (python_message(TEXT), InputWarning, __file__)
     assert gpualign.InputWarning is InputWarning
 
 
@@ -53,7 +53,7 @@ def test_notes_go_to_the_logger_of_python(caplog):
     with caplog.at_level("DEBUG", "gpualign"):
         LOG.note(TEXT)
         LOG.detail(TEXT)
-    assert [record.message for record in caplog.records] == [for_python(TEXT)] * 2
+    assert [record.message for record in caplog.records] == [python_message(TEXT)] * 2
 
 
 def test_the_error_boundary_spells_options(monkeypatch, capsys):
@@ -65,23 +65,23 @@ def test_the_error_boundary_spells_options(monkeypatch, capsys):
     monkeypatch.setattr(main.cli, "main", fail)
     monkeypatch.setattr(main.signals, "resume_hint_suffix", str)  # which interrupted runs of other tests have left
     assert main.run() == 2
-    assert capsys.readouterr().err == f"gpualign: error: {for_command_line(TEXT)}\n"
+    assert capsys.readouterr().err == f"gpualign: error: {command_line_message(TEXT)}\n"
 
 
 def test_the_limit_that_a_larger_budget_would_meet_is_named(monkeypatch):
     monkeypatch.setattr(memory, "physical_memory", lambda: 8 << 30)
-    monkeypatch.setattr(memory, "own_limits", lambda: Limits(None, 4 << 30, 2 << 30))
+    monkeypatch.setattr(memory, "own_limits", lambda: GroupLimits(None, 4 << 30, 2 << 30))
     assert str(TooLittleMemory("it is small", 1 << 30)) == "it is small; raise memory"
     error = pickle.loads(pickle.dumps(TooLittleMemory("it is small", 2 << 30, f"raise {parameter('memory')} or pray")))  # from a worker
     said = "it is small; raise --memory or pray; this process may have 4.0 GiB (its control group's limit)"
-    assert (isinstance(error, RunError), for_command_line(error.message)) == (True, said)
-    monkeypatch.setattr(memory, "own_limits", Limits)
+    assert (isinstance(error, RunError), command_line_message(error.message)) == (True, said)
+    monkeypatch.setattr(memory, "own_limits", GroupLimits)
     assert str(error) == "it is small; raise memory or pray"
 
 
 @pytest.mark.parametrize("text", ["plain", "a=b", "--option", "x='y'"])
 def test_other_text_stays(text):
-    assert for_command_line(text) == for_python(text) == text
+    assert command_line_message(text) == python_message(text) == text
 
 
 @pytest.mark.parametrize("folder", ["core", "cpu", "gpu", "jobs"])

@@ -7,8 +7,8 @@ from command import gpualign_here
 
 from gpualign.core.common import cgroups
 from gpualign.core.common import memory as own_memory
-from gpualign.core.common.cgroups import Limits, find_limits
-from gpualign.core.common.errors import RunError, for_command_line
+from gpualign.core.common.cgroups import GroupLimits, find_limits
+from gpualign.core.common.errors import RunError, command_line_message
 from gpualign.cpu import processor as machine
 from gpualign.jobs.devices import memory as budget
 from gpualign.jobs.devices import resources as engines
@@ -31,7 +31,7 @@ def of_v2(group="/", mounts=V2, **files):
 
 @pytest.mark.parametrize("read", [lambda path: None, tree("", "", {}), of_v2(), of_v2("/a/b")], ids=["none", "empty", "root", "group"])
 def test_nothing_is_limited(read):
-    assert find_limits(read) == Limits()
+    assert find_limits(read) == GroupLimits()
 
 
 def test_v2():
@@ -42,10 +42,10 @@ def test_v2():
         "memory.current": f"{3 * GIB}\n",
         "memory.stat": f"anon {GIB}\nfile {2 * GIB}\nkernel 5\nshmem 0\ninactive_file {GIB}\nactive_file {GIB // 2}\n",
     }
-    assert find_limits(of_v2(**files)) == Limits(1.5, 8 * GIB, 8 * GIB - (3 * GIB - 3 * GIB // 2))
-    assert find_limits(of_v2(**files | {"memory.high": str(4 * GIB)})).memory == 4 * GIB
-    assert find_limits(of_v2(**files | {"cpu.max": "max 100000\n", "memory.max": "max\n"})) == Limits()
-    assert find_limits(of_v2(**files | {"memory.current": str(99 * GIB)})).free == 0
+    assert find_limits(of_v2(**files)) == GroupLimits(1.5, 8 * GIB, 8 * GIB - (3 * GIB - 3 * GIB // 2))
+    assert find_limits(of_v2(**files | {"memory.high": str(4 * GIB)})).memory_bytes == 4 * GIB
+    assert find_limits(of_v2(**files | {"cpu.max": "max 100000\n", "memory.max": "max\n"})) == GroupLimits()
+    assert find_limits(of_v2(**files | {"memory.current": str(99 * GIB)})).free_bytes == 0
 
 
 def test_the_tightest_of_nested_groups_counts():
@@ -60,7 +60,7 @@ def test_the_tightest_of_nested_groups_counts():
         f"{group[1:]}/memory.max": str(3 * GIB + GIB // 2),
         "job_2/memory.max": "1",
     }
-    assert find_limits(of_v2(group, **files)) == Limits(2.0, 3 * GIB + GIB // 2, 3 * GIB)
+    assert find_limits(of_v2(group, **files)) == GroupLimits(2.0, 3 * GIB + GIB // 2, 3 * GIB)
 
 
 V1 = (
@@ -84,8 +84,8 @@ def of_v1(root, folder, quota="50000", limit=2 * GIB):
 
 @pytest.mark.parametrize(("root", "folder"), [("/", "/docker/ab"), ("/docker/ab", ""), ("/", ""), ("/docker/other", "")])
 def test_v1_of_a_machine_and_within_a_container(root, folder):
-    assert find_limits(of_v1(root, folder)) == Limits(0.5, 2 * GIB, 2 * GIB - 3 * GIB // 4)
-    assert find_limits(of_v1(root, folder, "-1", 9223372036854771712)) == Limits()
+    assert find_limits(of_v1(root, folder)) == GroupLimits(0.5, 2 * GIB, 2 * GIB - 3 * GIB // 4)
+    assert find_limits(of_v1(root, folder, "-1", 9223372036854771712)) == GroupLimits()
 
 
 def test_both_versions_at_a_time():
@@ -101,12 +101,12 @@ def test_both_versions_at_a_time():
 @pytest.mark.parametrize("text", ["", "\n", "max\n", "nonsense x\n", "0 0\n", "100000\n"])
 def test_what_is_no_limit(text):
     files = {"cpu.max": text, "memory.max": text.replace("100000", "x").replace("0 0", "x"), "memory.stat": "inactive_file\n\nx y z\n"}
-    assert find_limits(of_v2(**files)) == Limits()
+    assert find_limits(of_v2(**files)) == GroupLimits()
 
 
 @pytest.mark.parametrize(("cpus", "threads"), [(None, 6), (0.1, 1), (1.0, 1), (1.5, 2), (64.0, 6)])
 def test_threads(monkeypatch, cpus, threads):
-    monkeypatch.setattr(machine, "own_limits", lambda: Limits(cpus))
+    monkeypatch.setattr(machine, "own_limits", lambda: GroupLimits(cpus))
     monkeypatch.delattr(machine.os, "process_cpu_count", raising=False)
     monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
     assert machine.usable_cpus() == threads == Resources().host_threads
@@ -117,11 +117,11 @@ def test_threads(monkeypatch, cpus, threads):
 @pytest.mark.parametrize(
     ("there", "limits", "default", "usable"),
     [
-        (None, Limits(), 2 * GIB, None),
-        (64 * GIB, Limits(), 2 * GIB, 64 * GIB),
-        (3 * GIB, Limits(), 3 * GIB // 2, 3 * GIB),
-        (64 * GIB, Limits(None, 3 * GIB, 2 * GIB), GIB, 3 * GIB),
-        (2 * GIB, Limits(None, 32 * GIB, 30 * GIB), GIB, 2 * GIB),
+        (None, GroupLimits(), 2 * GIB, None),
+        (64 * GIB, GroupLimits(), 2 * GIB, 64 * GIB),
+        (3 * GIB, GroupLimits(), 3 * GIB // 2, 3 * GIB),
+        (64 * GIB, GroupLimits(None, 3 * GIB, 2 * GIB), GIB, 3 * GIB),
+        (2 * GIB, GroupLimits(None, 32 * GIB, 30 * GIB), GIB, 2 * GIB),
     ],
 )
 def test_memory(monkeypatch, there, limits, default, usable):
@@ -143,7 +143,7 @@ def test_memory(monkeypatch, there, limits, default, usable):
 def test_what_bounds_a_budget_that_is_too_small_is_named(monkeypatch, tmp_path, there, group, memory, hint):
     (tmp_path / "x.fa").write_text("".join(f">r{k}\n{'ACGT' * 50_000}\n" for k in range(6)))
     monkeypatch.setattr(own_memory, "physical_memory", lambda: there)
-    monkeypatch.setattr(own_memory, "own_limits", lambda: Limits(None, group, group))
+    monkeypatch.setattr(own_memory, "own_limits", lambda: GroupLimits(None, group, group))
     with pytest.raises(RunError, match="the sequences alone take") as refused:
         gpualign_here("nw", "--device", "cpu", "-o", tmp_path / "x.tsv", tmp_path / "x.fa", *memory)
     assert str(refused.value).endswith(f"; {hint}")
@@ -164,7 +164,7 @@ def test_whatever_needs_more_than_the_control_group_gives_names_its_limit(monkey
     ends = islice(product("ACGT", repeat=6), 600)
     (tmp_path / "x.fa").write_text("".join(f">r{k}\n{'ACGT' * 20}{''.join(end)}\n" for k, end in enumerate(ends)))
     monkeypatch.setattr(own_memory, "physical_memory", lambda: 64 * GIB)
-    monkeypatch.setattr(own_memory, "own_limits", lambda: Limits(None, group, group))
+    monkeypatch.setattr(own_memory, "own_limits", lambda: GroupLimits(None, group, group))
     with pytest.raises(RunError, match=rf"{problem}.*; .*raise --memory.*{hint}$") as refused:
         gpualign_here(*command, "--device", "cpu", "-o", tmp_path / "x.tsv", tmp_path / "x.fa")
     assert ("this process may have" in str(refused.value)) == bool(hint)
@@ -172,7 +172,7 @@ def test_whatever_needs_more_than_the_control_group_gives_names_its_limit(monkey
 
 def test_more_memory_than_there_is_is_noted_and_workers_keep_to_theirs(monkeypatch):
     monkeypatch.setattr(own_memory, "physical_memory", lambda: 64 * GIB)
-    monkeypatch.setattr(own_memory, "own_limits", lambda: Limits(None, 4 * GIB, 3 * GIB))
+    monkeypatch.setattr(own_memory, "own_limits", lambda: GroupLimits(None, 4 * GIB, 3 * GIB))
     said = []
 
     class Said:
@@ -181,7 +181,7 @@ def test_more_memory_than_there_is_is_noted_and_workers_keep_to_theirs(monkeypat
     assert engines.checked_resources("cpu", None, 4 * GIB, Said()).memory == 4 * GIB
     assert said == []
     assert engines.checked_resources("cpu", None, 5 * GIB, Said()).memory == 5 * GIB
-    assert [for_command_line(one) for one in said] == [
+    assert [command_line_message(one) for one in said] == [
         "--memory 5.0 GiB: this process may have 4.0 GiB (its control group's limit); the system may end it when it has more"
     ]
     assert nodes._here(Resources(device="cpu", memory=5 * GIB)).memory == 2 * GIB

@@ -88,7 +88,7 @@ def test_results_are_those_of_one(rng, told, together, pairing, detail):
 
 def scores(prepared, pairing=Pairing.ALL):
     plan = plan_task(prepared, pairing)
-    found = np.zeros((plan.queries, plan.targets), dtype=np.int64)
+    found = np.zeros((plan.query_count, plan.target_count), dtype=np.int64)
     for result in prepared.run(plan.tiles()):
         found[result.tile.query_start : result.tile.query_stop, result.tile.targets] += result.scores
     return found
@@ -145,10 +145,10 @@ def test_the_last_error_is_raised(task, told):
 class Poor(Small):
     """Needs more memory than a share."""
 
-    least = BUDGET.scratch
+    least = BUDGET.scratch_bytes
 
     def prepare(self, task, budget):
-        if budget.scratch < self.least:
+        if budget.scratch_bytes < self.least:
             raise RunError("the memory budget is too small")
         return super().prepare(task, budget)
 

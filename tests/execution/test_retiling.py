@@ -98,12 +98,16 @@ def test_they_shrink_near_the_end_of_what_is_known_to_follow(sets):
     """Workers share them, and none is to wait long for the last one; where other tiles follow, nobody waits."""
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
     limits = replace(CpuEngine(1).prepare(task, Budget.of(MEMORY)).limits, lanes=1, tile_cells=60_000, sharing_workers=2, first_rows=0)
-    whole = replace(next(make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(limits, tile_cells=1 << 40)).tiles()), left=0)
-    alone, followed = ([piece.tile for piece in split_by_limits(task, replace(whole, left=left), limits)] for left in (0, 2 * whole.cells))
+    whole = replace(
+        next(make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(limits, tile_cells=1 << 40)).tiles()), remaining_cells=0
+    )
+    alone, followed = (
+        [piece.tile for piece in split_by_limits(task, replace(whole, remaining_cells=left), limits)] for left in (0, 2 * whole.cells)
+    )
     assert len(alone) > len(followed)
     assert alone[-1].cells < followed[-1].cells
-    assert [alone[0].left, alone[-1].left] == [whole.cells, alone[-1].cells]
-    assert followed[0].left == 2 * whole.cells
+    assert [alone[0].remaining_cells, alone[-1].remaining_cells] == [whole.cells, alone[-1].cells]
+    assert followed[0].remaining_cells == 2 * whole.cells
 
 
 def test_closing_stops_all_work(sets):

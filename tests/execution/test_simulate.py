@@ -69,9 +69,9 @@ def test_more_workers_are_no_slower(seconds):
 
 def test_the_coordinator_bounds():
     plan = plan_of(8)
-    write = 10 * plan.cells / RATE / plan.pairs
-    assert pool_seconds(whole(plan), gpus(8), Sink(0.0, write)) == pytest.approx(write * plan.pairs, rel=0.02)
-    assert fleet_seconds(whole(plan), nodes(8), sink=Sink(0.0, write)) == pytest.approx(write * plan.pairs, rel=0.02)
+    write = 10 * plan.cells / RATE / plan.pair_count
+    assert pool_seconds(whole(plan), gpus(8), Sink(0.0, write)) == pytest.approx(write * plan.pair_count, rel=0.02)
+    assert fleet_seconds(whole(plan), nodes(8), sink=Sink(0.0, write)) == pytest.approx(write * plan.pair_count, rel=0.02)
 
 
 def test_the_link_bounds():
@@ -117,8 +117,8 @@ def test_an_excerpt_of_a_short_plan_is_all_of_it(records, workers):
     plan = plan_of(workers, tile_cells=500_000, rows=16, lengths=np.full(records, 30))
     part = excerpt(plan, workers)
     assert not part.gaps
-    assert [(t.number, t.band, t.shape, t.cells, t.left) for t in part.tiles] == [
-        (t.number, t.band, t.shape, t.cells, t.left) for t in whole(plan).tiles
+    assert [(t.number, t.band, t.shape, t.cells, t.remaining_cells) for t in part.tiles] == [
+        (t.number, t.band, t.shape, t.cells, t.remaining_cells) for t in whole(plan).tiles
     ]
 
 

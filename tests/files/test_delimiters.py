@@ -16,7 +16,7 @@ def test_lines_in_quotes_are_those_of_csv(cells, everything, mark, part):
     text = io.StringIO()
     csv.writer(text, delimiter=mark, quoting=csv.QUOTE_ALL if everything else csv.QUOTE_MINIMAL, lineterminator="\n").writerow(cells)
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr("gpualign.core.files.quoting._PIECE", part)
+        monkeypatch.setattr("gpualign.core.files.quoting._PIECE_BYTES", part)
         [line] = hide_quoted(iter([text.getvalue().encode()]), mark, "x", 1)
     found = [text_of(cell) for cell in line.rstrip(b"\n").split(mark.encode())]
     read = next(csv.reader([text.getvalue()], delimiter=mark, strict=True))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.common.errors import InputError, for_command_line
+from gpualign.core.common.errors import InputError, command_line_message
 from gpualign.core.files.file_pieces import Piece
 from gpualign.core.files.journal import (
     CompleteOutput,
@@ -209,7 +209,7 @@ def test_what_does_not_begin_like_a_journal_is_refused(raw):
 def test_another_run_is_named(other, said):
     with pytest.raises(InputError) as refused:
         ONE.check(other, "j")
-    assert re.match(f"j: .*{said}", for_command_line(refused.value.message))
+    assert re.match(f"j: .*{said}", command_line_message(refused.value.message))
     ONE.check(ONE, "j")
 
 

@@ -20,7 +20,7 @@ from gpualign.core.alignment.task import EndGaps, Mode, Task
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.core.execution.runner import plan_task
-from gpualign.core.near_pairs.filter_cascade import FilterCascade, Survivors
+from gpualign.core.near_pairs.filter_cascade import FilterCascade, SurvivorCounts
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.edit_bounds import distance_bound
@@ -76,14 +76,14 @@ def near(rng):
     few = sequence_set([*some, base[540:], rng.integers(0, 6, 300)])
     scores = run_scores(few, few, edit(6), engine=CpuEngine(2))
     for most, steps in (
-        (40, FilterCascade(q=5, bits=1024)),
+        (40, FilterCascade(q=5, sketch_bits=1024)),
         (40, FilterCascade()),
         (100, FilterCascade()),
         (200, FilterCascade()),
         (300, FilterCascade()),
         (560, FilterCascade()),
     ):
-        near_recipe.choose = lambda *_, steps=steps: (steps, 1.0, Survivors(1, 1, 1, 1))
+        near_recipe.choose = lambda *_, steps=steps: (steps, 1.0, SurvivorCounts(1, 1, 1, 1))
         for screen in screens(CudaDevice(0).arch) if steps.q else [LENGTHS]:
             task = Task(few, few, edit(6), edit_bound=distance_bound(most))
             prepared = prepare_near(task, Budget.of(1 << 30), [CudaDevice(0)], "cuda", os.getpid(), screen=screen)

@@ -34,14 +34,14 @@ def gpualign_here(*arguments):
     """(stdout as bytes, stderr as text) of a command in this process, where parts of it can be replaced. What it raises is not caught, but
     errors are spelled as the command line spells them."""
     from gpualign.cli.main import cli
-    from gpualign.core.common.errors import GpualignError, InputError, RunError, for_command_line
+    from gpualign.core.common.errors import GpualignError, InputError, RunError, command_line_message
 
     with redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")) as out, redirect_stderr(io.StringIO()) as messages:
         try:
             cli.main([*map(str, arguments)], prog_name="gpualign", standalone_mode=False)
         except GpualignError as error:
             kind = InputError if isinstance(error, InputError) else RunError
-            raise kind(for_command_line(error.message)) from None
+            raise kind(command_line_message(error.message)) from None
         out.flush()
     return out.buffer.getvalue(), messages.getvalue()
 

@@ -12,7 +12,7 @@ from work import edit, records, sequence_set
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.runner import plan_task
-from gpualign.core.near_pairs.filter_cascade import FilterCascade, Survivors
+from gpualign.core.near_pairs.filter_cascade import FilterCascade, SurvivorCounts
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound
@@ -82,7 +82,9 @@ def use(monkeypatch):
     """Makes the engine take these steps, whatever it would have chosen."""
 
     def to(steps):
-        monkeypatch.setattr(recipe_module, "choose", lambda options, measure, lengths, most, costs: (steps, 1.0, Survivors(1, 1, 1, 1)))
+        monkeypatch.setattr(
+            recipe_module, "choose", lambda options, measure, lengths, most, costs: (steps, 1.0, SurvivorCounts(1, 1, 1, 1))
+        )
 
     return to
 
@@ -100,7 +102,7 @@ def families(rng, kinds, longest, edits):
     return sequence_set([np.asarray(record, dtype=np.uint8) for record in few])
 
 
-SKETCHES = FilterCascade(q=4, bits=1024)
+SKETCHES = FilterCascade(q=4, sketch_bits=1024)
 
 
 @pytest.mark.parametrize("steps", [FilterCascade(), SKETCHES], ids=["lengths", "sketches"])
@@ -199,7 +201,7 @@ def test_lists_that_are_too_short_lose_nothing(rng, device, use, monkeypatch, ca
 
 @pytest.mark.gpu
 def test_every_screen_of_a_device(rng, device, use, monkeypatch):
-    use(FilterCascade(q=5, bits=2048))
+    use(FilterCascade(q=5, sketch_bits=2048))
     many = clusters(rng, 900, 300, 40)
     found = []
     for screen in screens(device.arch):
@@ -278,7 +280,7 @@ def test_a_sample_chooses_sketches_and_is_the_same_each_time(rng):
     one, other = (recipe_module.make_near_recipe(task, True) for _ in range(2))
     assert one.steps == other.steps
     assert one.steps.q > 0
-    assert one.steps.bits % 1024 == 0
+    assert one.steps.sketch_bits % 1024 == 0
     wide = recipe_module.make_near_recipe(Task(many, many, edit(4), edit_bound=distance_bound(149)), True)
     assert wide.steps == FilterCascade()
 
@@ -288,10 +290,10 @@ def test_a_sample_counts_what_steps_leave(rng):
     bound, ranks = distance_bound(4), np.arange(256, dtype=np.uint8)
     left = recipe_module._survivors(SKETCHES, many, many, bound, ranks, 4)
     near = 2 * len(plain_pairs(many, many, bound, Pairing.ABOVE))
-    assert left.pairs == 30 * 29
-    assert left.pairs >= left.by_length >= left.by_sketches >= near
-    assert recipe_module._survivors(FilterCascade(), many, many, bound, ranks, 4) == Survivors(
-        left.pairs, left.by_length, left.by_length, left.by_length
+    assert left.examined == 30 * 29
+    assert left.examined >= left.after_lengths >= left.after_sketches >= near
+    assert recipe_module._survivors(FilterCascade(), many, many, bound, ranks, 4) == SurvivorCounts(
+        left.examined, left.after_lengths, left.after_lengths, left.after_lengths
     )
 
 

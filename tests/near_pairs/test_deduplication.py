@@ -20,7 +20,7 @@ def distance(one, other):
 
 def near_groups(queries, targets, both, shared, most):
     """Near pairs of the first records of groups; where sets are shared, of later ones only."""
-    rows, columns = (one.firsts.tolist() for one in both)
+    rows, columns = (one.first_records.tolist() for one in both)
     found = [
         (u, v, distance(queries[a], targets[b]))
         for u, a in enumerate(rows)
@@ -39,7 +39,7 @@ def expand(queries, targets, pairing, most, cuts):
     ends = sorted({min(cut, len(first)) for cut in cuts} | {len(first)})
     parts, start = [], 0
     for low, high in zip([0, *ends[:-1]], ends, strict=True):
-        stop = int(first.firsts[high]) if high < len(first) else len(queries)
+        stop = int(first.first_records[high]) if high < len(first) else len(queries)
         wanted = found.select((found.queries >= low) & (found.queries < high))
         band = list(expansion.band(start, stop, wanted))
         assert all(((part.queries >= start) & (part.queries < stop)).all() for part in band)
@@ -60,8 +60,8 @@ def test_groups(rng, longest):
     records.append(word)
     found = group_equal(sequence_set(records))
     texts = [tuple(record) for record in records]
-    assert found.firsts.tolist() == [k for k, text in enumerate(texts) if text not in texts[:k]]
-    assert [texts[found.firsts[group]] for group in found.of] == texts
+    assert found.first_records.tolist() == [k for k, text in enumerate(texts) if text not in texts[:k]]
+    assert [texts[found.first_records[group]] for group in found.group_of] == texts
 
 
 @settings(max_examples=200, deadline=None)
@@ -86,7 +86,7 @@ def test_two_sets(queries, targets, most, cuts):
 def test_pairs_of_many_copies_come_in_parts():
     """However many records are equal, so many pairs are held at a time and those of one query."""
     groups = group_equal(sequence_set([[1]] * 300 + [[0]] + [[1]] * 300))
-    bands = list(DuplicateExpansion(groups, groups, shared=True, with_self=False, max_pairs=1000).band(0, 601, join_pairs([])))
+    bands = list(DuplicateExpansion(groups, groups, queries_are_targets=True, with_self=False, max_pairs=1000).band(0, 601, join_pairs([])))
     assert sum(map(len, bands)) == 600 * 599 // 2
     assert max(map(len, bands)) <= 1000
     queries = [np.unique(part.queries) for part in bands]
@@ -95,10 +95,10 @@ def test_pairs_of_many_copies_come_in_parts():
 
 def test_groups_are_numbered_by_their_first_records():
     groups = group_equal(sequence_set([[1], [0, 1], [1], [0], [0, 1], [1]]))
-    assert groups.of.tolist() == [0, 1, 0, 2, 1, 0]
-    assert groups.firsts.tolist() == [0, 1, 3]
-    assert groups.lasts.tolist() == [5, 4, 3]
-    assert groups.repeated == 3
+    assert groups.group_of.tolist() == [0, 1, 0, 2, 1, 0]
+    assert groups.first_records.tolist() == [0, 1, 3]
+    assert groups.last_records.tolist() == [5, 4, 3]
+    assert groups.repeated_count == 3
 
 
 @settings(max_examples=200, deadline=None)

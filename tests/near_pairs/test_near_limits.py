@@ -13,7 +13,7 @@ from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.near_pairs.recipe import NearRecipe, near_limits
 
-SKETCHED = NearRecipe(FilterCascade(q=4, bits=256), nanoseconds=1.5, near=1e-5)
+SKETCHED = NearRecipe(FilterCascade(q=4, sketch_bits=256), nanoseconds=1.5, near=1e-5)
 
 
 def task_of(count):

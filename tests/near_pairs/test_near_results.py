@@ -31,11 +31,11 @@ def test_parts_hold_whole_queries(rows, most_pairs, max_bytes):
     queries, sizes = np.array([row[0] for row in rows], dtype=np.int64), [row[1] for row in rows]
     whole = results(queries, sizes)
     parts = list(whole.split(most_pairs, max_bytes))
-    assert np.concatenate([np.zeros(0), *(part.aligned.scores for part in parts)]).tolist() == list(range(len(rows)))
+    assert np.concatenate([np.zeros(0), *(part.alignments.scores for part in parts)]).tolist() == list(range(len(rows)))
     seen = [set(part.pairs.queries.tolist()) for part in parts]
     assert all(not one & other for one, other in pairwise(seen))
     for part, of in zip(parts, seen, strict=True):
-        assert len(of) == 1 or (len(part.pairs) <= most_pairs and part.aligned.runs.sizes.sum() <= max_bytes)
+        assert len(of) == 1 or (len(part.pairs) <= most_pairs and part.alignments.runs.sizes.sum() <= max_bytes)
 
 
 @pytest.mark.parametrize("by", ["distance", "identity", "score"])
@@ -49,8 +49,11 @@ def test_the_nearest_of_each_query(rng, by):
     scheme = SCHEMES["default" if by == "score" else "edit"]
     task = Task(records, records, scheme, detail=Detail.STATISTICS)
     block = NearBlock(task, 2, NearPairs(queries, targets, scores), PairAlignments(scores, found, None))
-    thresholds = {"distance": Filter(max_score=2, nearest=3, same=True), "identity": Filter(min_identity=0.9, nearest=3, same=True)}
-    filter = thresholds.get(by, Filter(min_score=1, nearest=3, same=True))
+    thresholds = {
+        "distance": Filter(max_score=2, nearest=3, same_records=True),
+        "identity": Filter(min_identity=0.9, nearest=3, same_records=True),
+    }
+    filter = thresholds.get(by, Filter(min_score=1, nearest=3, same_records=True))
     kept = filter.mask(block)
     for query in range(12):
         mine = [(targets[at], int(scores[at])) for at in range(144) if queries[at] == query and targets[at] != query]

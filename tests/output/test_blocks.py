@@ -42,7 +42,7 @@ def text(block, columns, mask=None):
 
 
 def kept_pairs(block, mask):
-    return [block.records(tuple(pair)) for pair in np.argwhere(block.selected(mask)).tolist()]
+    return [block.record_numbers(tuple(pair)) for pair in np.argwhere(block.write_mask(mask)).tolist()]
 
 
 @pytest.mark.parametrize("definition", range(5))
@@ -187,13 +187,13 @@ def test_cigars_of_any_runs(rng, cuts):
     for kind, of_pairs in (("cigar", "=X"), ("cigar_m", "MM")):
         told = [path.replace("=", of_pairs[0]).replace("X", of_pairs[1]) for path in paths + paths]
         expected = ["".join(f"{len(list(group))}{op}" for op, group in groupby(path)) or "*" for path in told]
-        assert text(block, [block.path(kind)]).splitlines() == expected
+        assert text(block, [block.path_column(kind)]).splitlines() == expected
     inner = [path.strip("D") for path in paths + paths]
     cigars = ["".join(f"{len(list(group))}{op}" for op, group in groupby(path)) or "*" for path in inner]
     distances = [str(len(path) - path.count("=")) for path in inner]
     positions = [str(path.index(kept) + 1 if kept else 1) for path, kept in zip(paths + paths, inner, strict=True)]
     for kind, expected in (("sam_cigar", cigars), ("sam_distance", distances), ("sam_position", positions)):
-        assert text(block, [block.path(kind)]).splitlines() == expected
+        assert text(block, [block.path_column(kind)]).splitlines() == expected
 
 
 @pytest.mark.parametrize("field", OF_HITS, ids=lambda field: field.name)

@@ -13,7 +13,7 @@ from aligned_blocks import OF_PAIRS, Aligned
 from command import GPUALIGN, LIMIT, gpualign, shell
 from processes import started
 
-from gpualign.core.common.threads import IN_FLIGHT_PER_THREAD, ThreadPool, in_order
+from gpualign.core.common.threads import IN_FLIGHT_PER_THREAD, ThreadPool, map_in_order
 from gpualign.core.output.formats.blast6 import Blast6
 from gpualign.core.output.formats.fasta import AlignedFasta
 from gpualign.core.output.formats.paf import Paf
@@ -137,14 +137,14 @@ class Work:
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("count", [0, 1, 2, 100])
 def test_order(threads, count):
-    assert list(in_order(Work().square, range(count), threads)) == [n * n for n in range(count)]
+    assert list(map_in_order(Work().square, range(count), threads)) == [n * n for n in range(count)]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_memory_is_bounded(threads):
     """However slow the consumer is, few items are on their way."""
     work = Work()
-    for number, _ in enumerate(in_order(work.square, work.items(100), threads)):
+    for number, _ in enumerate(map_in_order(work.square, work.items(100), threads)):
         assert work.taken <= number + 1 + IN_FLIGHT_PER_THREAD * threads
     assert work.taken == 100
 
@@ -153,7 +153,7 @@ def test_memory_is_bounded(threads):
 def test_an_error_stands_where_its_result_would(threads):
     work, found = Work(bad=20), []
     with pytest.raises(ValueError, match="no square of 20"):
-        found.extend(in_order(work.square, work.items(100), threads))
+        found.extend(map_in_order(work.square, work.items(100), threads))
     assert found == [] or found == [n * n for n in range(20)]
     assert max(work.begun) < 21 + IN_FLIGHT_PER_THREAD * threads
     assert threads_of_ours() == []
@@ -191,7 +191,7 @@ def test_closing_waits_for_what_is_at_work_and_begins_nothing():
             work.gate.wait(LIMIT)
         return work.square(number)
 
-    with closing(in_order(slow, range(100), 2)) as results:
+    with closing(map_in_order(slow, range(100), 2)) as results:
         assert next(results) == 0
         assert running.wait(LIMIT)
         threading.Timer(0.05, work.gate.set).start()
@@ -205,7 +205,7 @@ def test_an_error_of_the_source_ends_the_threads():
         raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
-        list(in_order(lambda number: number, source(), 3))
+        list(map_in_order(lambda number: number, source(), 3))
     assert threads_of_ours() == []
 
 
@@ -242,7 +242,7 @@ def test_threads_that_the_budget_holds():
     """Text has its share, and a small budget leaves one thread, as ever."""
     for memory in (0, 1, 1000, 10**7, 2 << 30, 10**12):
         budget = Budget.of(memory)
-        assert budget.results + budget.scratch + budget.text == memory
+        assert budget.result_bytes + budget.scratch_bytes + budget.text_bytes == memory
         found = [text_threads(budget, threads) for threads in (1, 2, 16, 200)]
         assert found[0] == 1
         assert found == sorted(found)

@@ -7,7 +7,7 @@ from work import edit, sequence_set
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.execution.remote.serialization import TileMaker, pack_tile
-from gpualign.core.planning.target_order import by_length, ordered_targets, records_between
+from gpualign.core.planning.target_order import order_by_length, ordered_targets, records_between
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile, TileLimits, make_plan
 
 BANDS = st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40)).map(sorted)
@@ -16,7 +16,7 @@ BANDS = st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40)).ma
 @given(st.lists(st.integers(1, 9), min_size=40, max_size=40), BANDS, st.integers(1, 12))
 def test_neighbours_on_the_diagonal_share_groups(lengths, band, group):
     lengths, (first, diagonal_stop, stop) = np.array(lengths), band
-    order = by_length(lengths)
+    order = order_by_length(lengths)
     targets = ordered_targets(order, first, stop, diagonal_stop, group)
     assert sorted(targets) == list(range(first, stop))
     groups = np.split(targets, range(group, len(targets), group))
@@ -32,7 +32,7 @@ def test_neighbours_on_the_diagonal_share_groups(lengths, band, group):
 @given(st.lists(st.integers(1, 9), min_size=40, max_size=40), BANDS)
 def test_without_groups_all_are_in_order_of_length(lengths, band):
     first, diagonal_stop, stop = band
-    order = by_length(np.array(lengths))
+    order = order_by_length(np.array(lengths))
     expected = sorted(range(first, stop), key=lambda record: (lengths[record], record))
     assert ordered_targets(order, first, stop, diagonal_stop, 0).tolist() == expected
     assert records_between(order, first, stop).tolist() == expected
@@ -42,7 +42,7 @@ def test_without_groups_all_are_in_order_of_length(lengths, band):
 def test_of_one_length_they_stay_in_order(band, group):
     """Results of a band need no other order then."""
     first, diagonal_stop, stop = band
-    assert ordered_targets(by_length(np.full(40, 7)), first, stop, diagonal_stop, group).tolist() == list(range(first, stop))
+    assert ordered_targets(order_by_length(np.full(40, 7)), first, stop, diagonal_stop, group).tolist() == list(range(first, stop))
 
 
 def test_tiles_that_travel_keep_their_order(rng):

@@ -13,7 +13,7 @@ from gpualign.core.planning.tile_plan import (
     DIAGONAL_BANDS,
     MAX_BAND_ROWS,
     MAX_TILES_PER_WORKER,
-    MIN_PANEL,
+    MIN_PANEL_TARGETS,
     Pairing,
     TileLimits,
     make_plan,
@@ -35,7 +35,7 @@ def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22, 
     st.sampled_from(Pairing),
     st.integers(1, 40),
     st.integers(1, 10**9),
-    st.integers(BANDS_IN_FLIGHT * 4 * MIN_PANEL, 10**5),
+    st.integers(BANDS_IN_FLIGHT * 4 * MIN_PANEL_TARGETS, 10**5),
     st.integers(1, 5),
     st.integers(0, 9),
     st.integers(0, 9),
@@ -64,12 +64,12 @@ def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lan
     wanted = {Pairing.ALL: i >= 0, Pairing.ABOVE: j > i, Pairing.ABOVE_OR_EQUAL: j >= i}[pairing]
     assert (count[wanted] == 1).all()
     assert count.max(initial=0) <= 1
-    assert plan.pairs == wanted.sum()
+    assert plan.pair_count == wanted.sum()
     assert plan.cells == total == (np.outer(queries, targets) * wanted).sum()
     assert len(tiles_of_band) == plan.band_count
     for index, (band, tiles) in enumerate(tiles_of_band.items()):
         assert band.index == index
-        assert band.tiles == len(tiles)
+        assert band.tile_count == len(tiles)
     assert plan.result_bytes <= memory
 
 
@@ -94,7 +94,7 @@ def test_parts_have_the_pairs_of_their_rows(queries, targets, pairing, cost, sha
     i, j = np.indices(count.shape)
     wanted = {Pairing.ALL: i >= 0, Pairing.ABOVE: j > i, Pairing.ABOVE_OR_EQUAL: j >= i}[pairing]
     assert (count[wanted] == 1).all()
-    assert sum(whole.for_queries(*rows).pairs for rows in pairwise(bounds)) == whole.pairs == wanted.sum()
+    assert sum(whole.for_queries(*rows).pair_count for rows in pairwise(bounds)) == whole.pair_count == wanted.sum()
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=0, max_size=40), st.integers(1, 9), st.integers(1, 3))
@@ -167,13 +167,13 @@ def test_memory_bounds_the_band_and_too_little_is_an_error():
     assert plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=1 << 40).band_rows == MAX_BAND_ROWS
     assert plan_of([5] * 1000, [5] * 1000, Pairing.ABOVE, memory=1 << 40).band_rows == 1000 // DIAGONAL_BANDS
     part = plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * row - 1)
-    assert (part.band_rows, part.panel, part.band_count) == (1, 999, 2000)
+    assert (part.band_rows, part.panel_targets, part.band_count) == (1, 999, 2000)
     with pytest.raises(RunError, match="raise memory"):
-        plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * 4 * MIN_PANEL - 1)
+        plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * 4 * MIN_PANEL_TARGETS - 1)
 
 
 def test_runs_count_by_the_letters_of_a_pair():
-    limits = TileLimits(1 << 20, 0, 56, 16, 1 << 22, letter_bytes=1)
+    limits = TileLimits(1 << 20, 0, 56, 16, 1 << 22, bytes_per_letter=1)
     lengths = np.array([1000] * 50)
     plan = make_plan(lengths, lengths, Pairing.ALL, limits)
     assert plan.result_bytes == BANDS_IN_FLIGHT * plan.band_rows * 50 * (56 + 2000) <= 1 << 20
@@ -201,8 +201,8 @@ def test_few_long_records_leave_work_for_all():
 def test_pair_and_cell_counts_do_not_overflow():
     lengths = np.full(100_000, 1_000_000)
     plan = make_plan(lengths, lengths, Pairing.ABOVE, TileLimits(1 << 40, 0, 4, 64, 1 << 40))
-    assert plan.pairs == 100_000 * 99_999 // 2
-    assert plan.cells == plan.pairs * 10**12
+    assert plan.pair_count == 100_000 * 99_999 // 2
+    assert plan.cells == plan.pair_count * 10**12
 
 
 def test_pairs_above_the_diagonal_need_one_set():
@@ -214,7 +214,7 @@ def test_pairs_above_the_diagonal_need_one_set():
 def test_a_set_with_itself_and_more(pairing):
     plan = plan_of([1, 2], [1, 2, 3], pairing)
     wanted = {(i, j) for i in range(2) for j in range(pairing.first_target(i), 3)}
-    assert plan.pairs == len(wanted)
+    assert plan.pair_count == len(wanted)
     assert plan.cells == sum((i + 1) * (j + 1) for i, j in wanted)
     tiles = list(plan.tiles())
     assert sum(tile.cells for tile in tiles) == plan.cells
@@ -229,7 +229,7 @@ def test_the_cost_of_whole_matrices(queries, targets, data):
     assert WHOLE_MATRIX.cells(queries, targets) == cells.sum()
     wanted = np.arange(len(targets))[None, :] >= firsts[:, None]
     assert WHOLE_MATRIX.cells(queries, targets, firsts) == (cells * wanted).sum()
-    np.testing.assert_array_equal(WHOLE_MATRIX.by_target(queries, targets), cells.sum(axis=0))
+    np.testing.assert_array_equal(WHOLE_MATRIX.cells_by_target(queries, targets), cells.sum(axis=0))
 
 
 class _Diagonal:
@@ -237,7 +237,7 @@ class _Diagonal:
 
     ignores_lengths = False
 
-    def by_target(self, query_lengths, target_lengths):
+    def cells_by_target(self, query_lengths, target_lengths):
         return np.minimum.outer(query_lengths, target_lengths).sum(axis=0).astype(float)
 
     def cells(self, query_lengths, target_lengths, firsts=None):

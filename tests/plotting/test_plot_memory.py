@@ -15,7 +15,7 @@ pytest.importorskip("scipy")
 
 import gpualign as gpualign_package
 from gpualign.core.common import memory as budget
-from gpualign.core.common.cgroups import Limits
+from gpualign.core.common.cgroups import GroupLimits
 from gpualign.core.common.errors import InputError
 from gpualign.jobs import matrix_memory
 
@@ -55,8 +55,8 @@ def zipped(shape):
 
 def allow(monkeypatch, there, limits=None):
     """Pretend that this process may have so many bytes, by the machine or by its control group."""
-    monkeypatch.setattr(budget, "own_limits", lambda: limits or Limits())
-    monkeypatch.setattr(budget, "physical_memory", lambda: (1 << 40) if limits and limits.free else there)
+    monkeypatch.setattr(budget, "own_limits", lambda: limits or GroupLimits())
+    monkeypatch.setattr(budget, "physical_memory", lambda: (1 << 40) if limits and limits.free_bytes else there)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,9 @@ def allow(monkeypatch, there, limits=None):
         ("d.phy", b"1000\ns0 0 1\n"),
     ],
 )
-@pytest.mark.parametrize("limits", [Limits(), Limits(memory=1 << 40, free=30 << 20)], ids=["machine", "control group"])
+@pytest.mark.parametrize(
+    "limits", [GroupLimits(), GroupLimits(memory_bytes=1 << 40, free_bytes=30 << 20)], ids=["machine", "control group"]
+)
 def test_what_is_free_counts(tmp_path, monkeypatch, name, content, limits):
     (tmp_path / name).write_bytes(content)
     allow(monkeypatch, 30 << 20, limits)

@@ -12,8 +12,15 @@ from work import sequence_set, two_valued
 from gpualign.core.alignment.identity import identity_ratio
 from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.alignment.tile_results import STATISTICS
-from gpualign.core.near_pairs.filter_cascade import Costs, FilterCascade, Survivors, candidates, choose, effective_letters
-from gpualign.core.near_pairs.thresholds import advice_on_bounds, edit_bound
+from gpualign.core.near_pairs.filter_cascade import (
+    FilterCascade,
+    StepCosts,
+    SurvivorCounts,
+    cheapest_cascade,
+    effective_letters,
+    sketch_candidates,
+)
+from gpualign.core.near_pairs.thresholds import describe_missing_bound, edit_bound
 from gpualign.core.results.filter import Filter
 from gpualign.core.scoring.edit_bounds import columns_bound, covered_bound, distance_bound, matches_bound, score_bound
 
@@ -118,9 +125,9 @@ def test_bounds_are_met():
 def test_a_few_other_letters_change_no_q(rng):
     """Substrings of DNA with an N here and there are as long as those of DNA without."""
     codes = rng.integers(0, 4, 20_000).astype(np.uint8)
-    plain = list(candidates(1500, effective_letters(codes), lambda q: 46 * q))
+    plain = list(sketch_candidates(1500, effective_letters(codes), lambda q: 46 * q))
     codes[::2000] = 4 + np.arange(10)
-    assert list(candidates(1500, effective_letters(codes), lambda q: 46 * q)) == plain
+    assert list(sketch_candidates(1500, effective_letters(codes), lambda q: 46 * q)) == plain
     assert {q for q, _ in plain} == {6, 7, 8, 9}
     assert effective_letters(np.zeros(9, np.uint8)) == 1
     assert round(effective_letters(np.arange(20, dtype=np.uint8))) == 20
@@ -129,21 +136,28 @@ def test_a_few_other_letters_change_no_q(rng):
 def test_alignments_to_come_are_worth_larger_sketches():
     """Where a pair that sketches leave is aligned, it costs more than many words of them."""
     left = {0: 100, 2048: 30, 8192: 20, 16384: 18}
-    options = [FilterCascade(), FilterCascade(q=8, bits=2048), FilterCascade(q=8, bits=8192), FilterCascade(q=8, bits=16384)]
+    options = [
+        FilterCascade(),
+        FilterCascade(q=8, sketch_bits=2048),
+        FilterCascade(q=8, sketch_bits=8192),
+        FilterCascade(q=8, sketch_bits=16384),
+    ]
 
     def chosen(aligned):
-        costs = Costs(pair=0.5, counts=2.0, word=0.25, column=0.001, cell=1.0, aligned=aligned)
-        return choose(iter(options), lambda steps: Survivors(100, 100, 100, left[steps.bits]), (100.0, 100.0), 10, costs)[0].bits
+        costs = StepCosts(pair=0.5, letter_counts=2.0, word=0.25, column=0.001, cell=1.0, aligned_cell=aligned)
+        return cheapest_cascade(
+            iter(options), lambda steps: SurvivorCounts(100, 100, 100, left[steps.sketch_bits]), (100.0, 100.0), 10, costs
+        )[0].sketch_bits
 
     assert [chosen(aligned) for aligned in (0.0, 0.05, 1.0)] == [0, 8192, 16384]
 
 
 def test_what_a_sample_leaves_is_told():
-    left = Survivors(20_000, 10_600, 5000, 129)
+    left = SurvivorCounts(20_000, 10_600, 5000, 129)
     assert left.describe(FilterCascade()) == "in a sample lengths leave 53 %"
-    assert Survivors(1000, 999, 0, 0).describe(FilterCascade()) == "in a sample lengths leave 100 %"
-    assert left.describe(FilterCascade(counts=True)) == "in a sample lengths leave 53 %, letter counts 25 %"
-    assert left.describe(FilterCascade(q=8, bits=4096)) == "in a sample lengths leave 53 %, q-grams 0.65 %"
+    assert SurvivorCounts(1000, 999, 0, 0).describe(FilterCascade()) == "in a sample lengths leave 100 %"
+    assert left.describe(FilterCascade(compare_counts=True)) == "in a sample lengths leave 53 %, letter counts 25 %"
+    assert left.describe(FilterCascade(q=8, sketch_bits=4096)) == "in a sample lengths leave 53 %, q-grams 0.65 %"
 
 
 def test_scores_that_bound_nothing(rng):
@@ -171,7 +185,7 @@ def test_what_thresholds_bound(rng, filter, definition, end_gaps, bounded):
     records = relatives(rng, 4, 50, 4)
     task = Task(records, records, SCHEMES["edit"], detail=Detail.STATISTICS, end_gaps=end_gaps)
     assert (edit_bound(filter, task, definition) is not None) == bounded
-    assert (advice_on_bounds(filter, task, definition) is not None) == (not bounded and filter.identity is not None)
+    assert (describe_missing_bound(filter, task, definition) is not None) == (not bounded and filter.identity is not None)
 
 
 def test_the_closest_bound_counts():

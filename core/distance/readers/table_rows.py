@@ -87,7 +87,7 @@ class TableReader:
         self._source = text.source
         self._delimiter = text.delimiter
         self._delimiter_bytes = text.delimiter.encode()
-        self._first_line_number = text.first
+        self._first_line_number = text.first_line
         self._alleles = alleles
         self._lines = text.plain_lines()
         self._first_lines: list[bytes] = []

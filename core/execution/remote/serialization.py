@@ -12,7 +12,7 @@ from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, TileAlignments, TileHits, TilePairs, TileResult, TileScores
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.planning.target_order import by_length, ordered_targets
+from gpualign.core.planning.target_order import order_by_length, ordered_targets
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
 Packed: TypeAlias = tuple[Any, ...]
@@ -38,16 +38,16 @@ def pack_tile(tile: Tile) -> PackedTile:
     """Pack a tile for `TileMaker.unpack` with the same task."""
     band = tile.band
     queries, pairing = (tile.query_start, tile.query_stop), tile.pairing.value
-    if band.group is None or tile.target_count < band.target_stop - band.first_target:
+    if band.group_size is None or tile.target_count < band.target_stop - band.first_target:
         return PackedTile(queries, tile.targets.astype(np.int32), pairing, tile.cells)
-    return PackedTile(queries, (band.first_target, band.target_stop, band.stop, band.group), pairing, tile.cells)
+    return PackedTile(queries, (band.first_target, band.target_stop, band.stop, band.group_size), pairing, tile.cells)
 
 
 class TileMaker:
     """Unpacks the tiles of one task."""
 
     def __init__(self, task: Task) -> None:
-        self._by_length = by_length(task.targets.lengths)
+        self._by_length = order_by_length(task.targets.lengths)
 
     def unpack(self, packed: PackedTile) -> Tile:
         """Return the tile, numbered 0 and in its own band."""

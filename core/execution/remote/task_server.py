@@ -86,6 +86,6 @@ class _Run:
                     return
                 left = sum(tile.cells for tile, _ in self._asked)
                 tile, answer = self._asked.popleft()
-            tile = replace(tile, left=left)
+            tile = replace(tile, remaining_cells=left)
             started[id(tile)] = answer
             yield tile

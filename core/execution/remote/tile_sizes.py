@@ -39,12 +39,12 @@ def remote_limits(task: Task, worker: WorkerCapabilities, workers: int, max_held
     max_held_results: maximum number of tile results held by the coordinator. They fit into a third of the budget's result memory, alongside
     the bands being filled.
     """
-    tile_bytes = max(1, min(_TILE_BYTES, budget.results // (3 * max_held_results)))
+    tile_bytes = max(1, min(_TILE_BYTES, budget.result_bytes // (3 * max_held_results)))
     cells_per_tile = max(1, int(TILE_SECONDS * worker.rate))
     queries, targets = len(task.queries), len(task.targets)
     share = -(-queries // (_BANDS_PER_WORKER * workers))
     limits = replace(
-        worker.limits, result_bytes=budget.results, scratch_bytes=max_held_results * tile_bytes, sharing_workers=workers, first_rows=0
+        worker.limits, result_bytes=budget.result_bytes, scratch_bytes=max_held_results * tile_bytes, sharing_workers=workers, first_rows=0
     )
     if task.edit_bound is not None:
         # Whole bands: a worker may find near pairs by a join on equal parts rather than pair by pair.

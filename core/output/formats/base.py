@@ -37,4 +37,4 @@ class RowFormat(Protocol):
 
 def alignment_score(block: Block) -> Column:
     """Return scores for which larger is better: edit distances are negated."""
-    return block.numbers(-block.scores if block.task.scoring.edit else block.scores)
+    return block.integer_column(-block.scores if block.task.scoring.edit else block.scores)

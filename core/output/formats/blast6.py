@@ -30,27 +30,27 @@ class Blast6:
     def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
         flipped = (
             (np.False_, block.is_reverse_complement)
-            if block.codons == (1, 1)
+            if block.input_letters_per_letter == (1, 1)
             else (block.is_reverse_complement, block.target_is_reverse_complement)
         )
         return [
-            fields.query_ids(block),
-            fields.target_ids(block),
-            fields.identities(100, 3)(block),
-            fields.lengths(block),
-            fields.statistic("mismatches")(block),
-            fields.statistic("gap_opens")(block),
+            fields.query_id_column(block),
+            fields.target_id_column(block),
+            fields.identity_column(100, 3)(block),
+            fields.alignment_length_column(block),
+            fields.statistic_column("mismatches")(block),
+            fields.statistic_column("gap_opens")(block),
             *_ends(block, "query", flipped[0]),
             *_ends(block, "target", flipped[1]),
-            block.evalues(blast_evalue, unknown="-1"),
-            block.bits(blast_bits, unknown="0"),
+            block.evalue_column(blast_evalue, unknown="-1"),
+            block.bit_score_column(blast_bits, unknown="0"),
         ]
 
 
 def _ends(block: Block, side: str, flipped: Booleans | np.bool_) -> list[Column]:
     """Return the start and end positions in one side, swapped where the side is flipped."""
     starts, ends = block.statistics[f"{side}_start"] + np.int32(1), block.statistics[f"{side}_end"]
-    return [block.numbers(np.where(flipped, ends, starts)), block.numbers(np.where(flipped, starts, ends))]
+    return [block.integer_column(np.where(flipped, ends, starts)), block.integer_column(np.where(flipped, starts, ends))]
 
 
 def blast_evalue(value: float) -> str:

@@ -21,8 +21,8 @@ class AlignedFasta:
 
     def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
         return [
-            fields.query_ids(block).between(">", "\n"),
-            block.path("query").between("", "\n"),
-            fields.target_ids(block).between(">", "\n"),
-            block.path("target"),
+            fields.query_id_column(block).between(">", "\n"),
+            block.path_column("query").between("", "\n"),
+            fields.target_id_column(block).between(">", "\n"),
+            block.path_column("target"),
         ]

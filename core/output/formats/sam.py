@@ -101,16 +101,16 @@ class Sam:
 
     def columns(self, block: Block, mask: Booleans | None) -> list[Column]:
         return [
-            fields.query_ids(block),
-            block.numbers(self._flags(block, block.selected(mask))),
-            fields.target_ids(block),
-            block.path("sam_position"),
+            fields.query_id_column(block),
+            block.integer_column(self._flags(block, block.write_mask(mask))),
+            fields.target_id_column(block),
+            block.path_column("sam_position"),
             Column.constant("255"),
-            block.path("sam_cigar"),
+            block.path_column("sam_cigar"),
             Column.constant("*\t0\t0"),
-            block.query_letters(),
+            block.query_letter_column(),
             Column.constant("*"),
-            block.path("sam_distance").between("NM:i:"),
+            block.path_column("sam_distance").between("NM:i:"),
             alignment_score(block).between("AS:i:"),
-            block.path("sam_md").between("MD:Z:"),
+            block.path_column("sam_md").between("MD:Z:"),
         ]
