@@ -50,3 +50,13 @@ class NullWriter:
 
     def write(self, data: Text, /) -> None:
         pass
+
+
+class CountingStream:
+    """Stream that counts bytes and discards them."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def write(self, data: Text, /) -> None:
+        self.size += len(data)

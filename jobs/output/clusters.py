@@ -155,7 +155,7 @@ def expected_clusters(spec: ClusterSpec, ids: Sequence[str], sequences: Inputs |
 
     The size of a table hardly depends on the clusters; the actual size of other files is smaller.
     """
-    from gpualign.jobs.output.size_estimate import CountingStream
+    from gpualign.core.output.writer import CountingStream
 
     count = min(len(ids), _SAMPLED)
     numbers = np.arange(count, dtype=np.int64)

@@ -13,7 +13,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance.metrics import Metric
 from gpualign.core.distance.output.base import DECIMALS
 from gpualign.core.distance.output.matrix import DistanceMatrices
-from gpualign.core.distance.output.pairs import NearPairsSink, PairsSink, PairText
+from gpualign.core.distance.output.pairs import PairsSink
 from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.files.paths import STDIO
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
@@ -21,78 +21,19 @@ from gpualign.core.output.matrix import CondensedSink, MatrixSink
 from gpualign.jobs.devices.resources import AUTO
 from gpualign.jobs.options import check_distance
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
-from gpualign.jobs.output.format_selection import check_condensed, container_of, pick_output, separator_of, with_separator
+from gpualign.jobs.output.distance_spec import DistanceSpec, pairs_sink
+from gpualign.jobs.output.format_selection import check_condensed, container_of, pick_output, with_separator
 from gpualign.jobs.output.matrices import opened_matrices, opened_sparse
 from gpualign.jobs.output.query_range import QueryRange
 from gpualign.jobs.output.run_reporter import RunReporter
-from gpualign.jobs.output.specs import FileSpec, MatrixSpec
+from gpualign.jobs.output.specs import MatrixSpec
 
 if TYPE_CHECKING:
     from gpualign.core.distance.calls import Samples
     from gpualign.core.distance.output.base import BandDistances
-    from gpualign.core.output.writer import ByteWriter
     from gpualign.jobs.dist import DistJob, DistOptions
-    from gpualign.jobs.output.clusters import ClusterSpec
     from gpualign.jobs.output.query_range import OutputSession
     from gpualign.jobs.output.run_identity import ResumePolicy
-    from gpualign.jobs.plotting.output import PlotFile
-
-
-@dataclass(frozen=True)
-class DistanceSpec(FileSpec):
-    """Distance output.
-
-    threshold: option that limits the output to a list of near pairs; None: all pairs
-    compared: also write the number of compared sites
-    added: write a list of the pairs selected by `Samples.added`, near pairs or all pairs
-    container: container of typed columns, written with pyarrow; None: text
-    picture: picture of the matrix; None: not drawn
-    clusters: clusters of the near pairs; None: not written
-    """
-
-    threshold: str | None
-    compared: bool
-    added: bool
-    container: str | None
-    picture: PlotFile | None = None
-    clusters: ClusterSpec | None = None
-
-    def outputs(self, one_set: bool) -> list[Path | None]:
-        compared = [self.compared_path] if self.compared_path and not self.options.shard else []
-        picture = [self.picture.path] if self.picture else []
-        return [*super().outputs(one_set), *compared, *picture, *(self.clusters.outputs if self.clusters else [])]
-
-    @property
-    def layout(self) -> Layout:
-        return FORMATS[self.format].layouts[Results.DISTANCES]
-
-    @property
-    def is_pair_list(self) -> bool:
-        """True if pairs are written once each, as computed, without holding a matrix in memory."""
-        return self.threshold is not None or self.added or self.layout in (Layout.COLUMNS, Layout.SPARSE)
-
-    @property
-    def without_matrix(self) -> str | None:
-        """Human-readable reason why no matrix is held in memory; None if there is a matrix."""
-        if self.threshold is not None:
-            return f"{self.threshold}, which writes only near ones"
-        if self.added:
-            return f"{parameter('add')}, which writes a list of pairs"
-        return f"{self.format}, for which no matrix is held" if self.is_pair_list else None
-
-    @property
-    def compared_path(self) -> Path | None:
-        """Path of the second matrix, of compared sites; None if compared sites are a column, in the first file, or not requested."""
-        if not self.compared or self.is_pair_list or self.format in ("molten", "npz"):
-            return None
-        assert self.path is not None
-        return compared_path(self.path)
-
-
-def compared_path(path: Path) -> Path:
-    """Return the path of the second matrix, of compared sites, next to the first matrix."""
-    suffixes = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
-    return path.with_name(f"{path.name[: len(path.name) - len(suffixes)]}.compared{suffixes}")
 
 
 def distance_spec(options: DistOptions, one_set: bool) -> DistanceSpec:
@@ -178,17 +119,6 @@ def no_distance(spec: DistanceSpec, job: DistJob) -> str:
     if FORMATS[spec.format].needs_file and job.dtype != metric.dtype:
         shown += f"; the array is {job.dtype}, not {metric.dtype}"
     return f"they have no {metric.value_name} ({shown})"
-
-
-def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: int = 1) -> PairsSink:
-    """Return a sink that writes a pair list to a stream."""
-    if spec.container is not None:
-        from gpualign.core.distance.output.arrow_sparse import ArrowPairsSink
-
-        return ArrowPairsSink(stream, spec.container, metric.value_name, metric.dtype, spec.compared)
-    separator, headed = separator_of(spec.format, spec.path), spec.format != "molten"
-    text = PairText(separator, 0 if metric.is_integer else DECIMALS, headed, metric.value_name)
-    return NearPairsSink(stream, text, spec.compared, threads)
 
 
 @dataclass(frozen=True)

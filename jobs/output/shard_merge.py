@@ -16,7 +16,7 @@ from gpualign.core.output.sparse import SPOOLS
 from gpualign.core.sequences.ids import Names
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.output.atomic_files import OutputFiles
-from gpualign.jobs.output.distances import compared_path
+from gpualign.jobs.output.distance_spec import compared_path
 from gpualign.jobs.output.matrices import opened_matrices, opened_sparse
 from gpualign.jobs.output.shard_file import MATRIX, ROWS, PartFileReader
 from gpualign.jobs.output.specs import MatrixSpec

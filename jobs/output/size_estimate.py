@@ -17,6 +17,7 @@ from gpualign.core.execution.runner import Discard
 from gpualign.core.output.formats.registry import FORMATS, Layout
 from gpualign.core.output.matrix_files import DECIMALS, IdentifiedRecords, NumberType, id_lists
 from gpualign.core.output.pairs import blocks_of
+from gpualign.core.output.writer import CountingStream
 from gpualign.core.results.filter import Filter
 from gpualign.jobs.output.atomic_files import is_file_name
 from gpualign.jobs.output.format_selection import rows_sink
@@ -25,11 +26,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from gpualign.core.output.pairs import PairsSink
-    from gpualign.core.output.writer import Text
     from gpualign.core.results.near_results import NearResults
     from gpualign.jobs.dist import DistJob
     from gpualign.jobs.job import PairJob
-    from gpualign.jobs.output.distances import DistanceSpec
+    from gpualign.jobs.output.distance_spec import DistanceSpec
     from gpualign.jobs.output.specs import HitSpec, OutputSpec
     from gpualign.jobs.sw import SearchJob
 
@@ -45,16 +45,6 @@ _ZIP64 = 0xFFFFFFFF
 
 Arrays: TypeAlias = "dict[str, tuple[tuple[int, ...], np.dtype[Any]]]"
 """(shape, type) of each array, by name."""
-
-
-class CountingStream:
-    """Stream that counts bytes and discards them."""
-
-    def __init__(self) -> None:
-        self.size = 0
-
-    def write(self, data: Text, /) -> None:
-        self.size += len(data)
 
 
 @dataclass(frozen=True)
@@ -128,7 +118,7 @@ def expected_distances(spec: DistanceSpec, job: DistJob, rows: int) -> str:
     """Return a human-readable output size for a `dist` job. rows: number of samples written as queries."""
     from gpualign.core.distance.output.base import DECIMALS as DISTANCE_DECIMALS
     from gpualign.core.distance.runner import sample_distances
-    from gpualign.jobs.output.distances import pairs_sink
+    from gpualign.jobs.output.distance_spec import pairs_sink
 
     metric, samples, pairs = job.prepared.task.metric, job.samples, job.pairs
     if FORMATS[spec.format].is_array:

@@ -1,0 +1,88 @@
+"""Specification of an output of distances, and the sink for a list of pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import parameter
+from gpualign.core.distance.metrics import Metric
+from gpualign.core.distance.output.base import DECIMALS
+from gpualign.core.distance.output.pairs import NearPairsSink, PairsSink, PairText
+from gpualign.core.output.formats.registry import FORMATS, Layout, Results
+from gpualign.jobs.output.format_selection import separator_of
+from gpualign.jobs.output.specs import FileSpec
+
+if TYPE_CHECKING:
+    from gpualign.core.output.writer import ByteWriter
+    from gpualign.jobs.output.clusters import ClusterSpec
+    from gpualign.jobs.plotting.output import PlotFile
+
+
+@dataclass(frozen=True)
+class DistanceSpec(FileSpec):
+    """Distance output.
+
+    threshold: option that limits the output to a list of near pairs; None: all pairs
+    compared: also write the number of compared sites
+    added: write a list of the pairs selected by `Samples.added`, near pairs or all pairs
+    container: container of typed columns, written with pyarrow; None: text
+    picture: picture of the matrix; None: not drawn
+    clusters: clusters of the near pairs; None: not written
+    """
+
+    threshold: str | None
+    compared: bool
+    added: bool
+    container: str | None
+    picture: PlotFile | None = None
+    clusters: ClusterSpec | None = None
+
+    def outputs(self, one_set: bool) -> list[Path | None]:
+        compared = [self.compared_path] if self.compared_path and not self.options.shard else []
+        picture = [self.picture.path] if self.picture else []
+        return [*super().outputs(one_set), *compared, *picture, *(self.clusters.outputs if self.clusters else [])]
+
+    @property
+    def layout(self) -> Layout:
+        return FORMATS[self.format].layouts[Results.DISTANCES]
+
+    @property
+    def is_pair_list(self) -> bool:
+        """True if pairs are written once each, as computed, without holding a matrix in memory."""
+        return self.threshold is not None or self.added or self.layout in (Layout.COLUMNS, Layout.SPARSE)
+
+    @property
+    def without_matrix(self) -> str | None:
+        """Human-readable reason why no matrix is held in memory; None if there is a matrix."""
+        if self.threshold is not None:
+            return f"{self.threshold}, which writes only near ones"
+        if self.added:
+            return f"{parameter('add')}, which writes a list of pairs"
+        return f"{self.format}, for which no matrix is held" if self.is_pair_list else None
+
+    @property
+    def compared_path(self) -> Path | None:
+        """Path of the second matrix, of compared sites; None if compared sites are a column, in the first file, or not requested."""
+        if not self.compared or self.is_pair_list or self.format in ("molten", "npz"):
+            return None
+        assert self.path is not None
+        return compared_path(self.path)
+
+
+def compared_path(path: Path) -> Path:
+    """Return the path of the second matrix, of compared sites, next to the first matrix."""
+    suffixes = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
+    return path.with_name(f"{path.name[: len(path.name) - len(suffixes)]}.compared{suffixes}")
+
+
+def pairs_sink(spec: DistanceSpec, metric: Metric, stream: ByteWriter, threads: int = 1) -> PairsSink:
+    """Return a sink that writes a pair list to a stream."""
+    if spec.container is not None:
+        from gpualign.core.distance.output.arrow_sparse import ArrowPairsSink
+
+        return ArrowPairsSink(stream, spec.container, metric.value_name, metric.dtype, spec.compared)
+    separator, headed = separator_of(spec.format, spec.path), spec.format != "molten"
+    text = PairText(separator, 0 if metric.is_integer else DECIMALS, headed, metric.value_name)
+    return NearPairsSink(stream, text, spec.compared, threads)
