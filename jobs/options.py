@@ -13,8 +13,21 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.near_pairs.implied_bounds import identity_bounds
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gpualign.core.results.filter import Filter
-    from gpualign.jobs.output.query_range import Shard
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Shard `number` (1-based) of the `count` shards of a job."""
+
+    number: int
+    count: int
+
+    def path(self, output: Path) -> Path:
+        """Return the path of the part file for `output`."""
+        return output.with_name(f"{output.name}.{self.number}-of-{self.count}.part")
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def merge(parts: tuple[str, ...], output: str, quiet: bool, log: str | None) -> 
     """
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
-    from gpualign.jobs.output.format_selection import output_paths
+    from gpualign.jobs.output.paths import output_paths
     from gpualign.jobs.output.shard_file import ROWS, PartFileReader
     from gpualign.jobs.output.shard_merge import order_parts, write_merged
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from gpualign.jobs.output.query_range import Shard
+    from gpualign.jobs.options import Shard
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _MAX_BYTES = 1 << 50
@@ -88,7 +88,7 @@ class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gen
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
         from gpualign.core.planning.sharding import MAX_SHARDS
-        from gpualign.jobs.output.query_range import Shard
+        from gpualign.jobs.options import Shard
 
         if isinstance(value, Shard):
             return value

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
-from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, output_path
+from gpualign.jobs.output.atomic_files import is_file_name, output_path
 from gpualign.jobs.output.run_identity import check_resumable
-from gpualign.jobs.output.specs import Rows
 
 if TYPE_CHECKING:
     from gpualign.core.alignment.task import Task
-    from gpualign.core.output.matrix_files import IdentifiedRecords
+    from gpualign.core.output.formats.typed import Rows
     from gpualign.core.output.pairs import PairsSink
     from gpualign.core.output.writer import ByteWriter
     from gpualign.core.results.columns import Field
     from gpualign.core.results.filter import Filter
     from gpualign.jobs.options import OutputOptions
-    from gpualign.jobs.output.query_range import OutputSession, Shard
+    from gpualign.jobs.output.query_range import OutputSession
 
 
 def pick_format(output: str, format: str | None, results: Results, option: str = "-o") -> tuple[str, Path | None]:
@@ -174,31 +173,3 @@ def rows_sink(
     from gpualign.core.output.table import TableSink
 
     return TableSink(stream, task, rows, filter, identity_definition, threads)
-
-
-def output_paths(path: Path | None, format: str, one_set: bool, shard: Shard | None = None) -> list[Path | None]:
-    """Return all files of an output in this format: the output and, for an .npy array, the id lists; for a shard, only the part file."""
-    if path is None:
-        return [None]
-    if shard is not None:
-        return [shard.path(path)]
-    if format != "npy" or not is_file_name(path):
-        return [path]
-    from gpualign.core.output.matrix_files import id_list_names
-
-    return [path, *(_id_list(path, name) for name in id_list_names(one_set))]
-
-
-def open_id_lists(
-    files: OutputFiles, path: Path, queries: IdentifiedRecords, targets: IdentifiedRecords
-) -> list[tuple[BinaryIO, IdentifiedRecords]]:
-    """Open the id lists for an array at `path`, before any work is done. Returns an empty list if the output is not a file."""
-    from gpualign.core.output.matrix_files import id_lists
-
-    if not is_file_name(path):
-        return []
-    return [(files.open(_id_list(path, name)), records) for name, records in id_lists(queries, targets).items()]
-
-
-def _id_list(path: Path, name: str) -> Path:
-    return path.with_name(f"{path.stem}.{name}.txt")

@@ -14,7 +14,8 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.output.formats.registry import FORMATS, Labels
 from gpualign.core.output.matrix_files import IdentifiedRecords, write_ids, write_npz
 from gpualign.jobs.output.atomic_files import OutputFiles
-from gpualign.jobs.output.format_selection import open_id_lists, separator_of
+from gpualign.jobs.output.format_selection import separator_of
+from gpualign.jobs.output.paths import open_id_lists
 from gpualign.jobs.output.specs import MatrixSpec
 
 if TYPE_CHECKING:

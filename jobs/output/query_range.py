@@ -11,6 +11,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener
 from gpualign.core.output.formats.registry import Results
+from gpualign.jobs.options import Shard
 from gpualign.jobs.output.atomic_files import OutputFiles
 from gpualign.jobs.output.run_identity import ResumePolicy, can_resume
 
@@ -18,18 +19,6 @@ if TYPE_CHECKING:
     from gpualign.core.output.writer import ByteWriter
     from gpualign.jobs.job import J, Job
     from gpualign.jobs.output.shard_file import PartFile
-
-
-@dataclass(frozen=True)
-class Shard:
-    """Shard `number` (1-based) of the `count` shards of a job."""
-
-    number: int
-    count: int
-
-    def path(self, output: Path) -> Path:
-        """Return the path of the part file for `output`."""
-        return output.with_name(f"{output.name}.{self.number}-of-{self.count}.part")
 
 
 @dataclass(frozen=True)

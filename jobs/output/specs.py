@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.dataclass import dataclass
@@ -14,8 +14,7 @@ from gpualign.core.results.filter import Filter
 from gpualign.jobs.options import OutputOptions
 
 if TYPE_CHECKING:
-    from gpualign.core.output.formats.base import RowFormat
-    from gpualign.core.output.formats.typed import TypedTable
+    from gpualign.core.output.formats.typed import Rows
     from gpualign.jobs.plotting.output import PlotFile
 
 
@@ -39,9 +38,6 @@ class MatrixSpec:
     decimals: int
 
 
-Rows: TypeAlias = "RowFormat | TypedTable"
-"""Row format of a table."""
-
 MATRIX_LAYOUTS = (Layout.MATRIX, Layout.ARRAY)
 
 
@@ -60,7 +56,7 @@ class FileSpec:
 
     def outputs(self, one_set: bool) -> list[Path | None]:
         """Return all files of the output."""
-        from gpualign.jobs.output.format_selection import output_paths
+        from gpualign.jobs.output.paths import output_paths
 
         return output_paths(self.path, self.format, one_set, self.options.shard)
 

@@ -21,8 +21,8 @@ class Collect:
 
     def __init__(self, plan):
         self.plan = plan
-        self.scores = np.zeros((plan.queries, plan.targets), dtype=np.int64)
-        self.delivered = np.zeros((plan.queries, plan.targets), dtype=np.int64)
+        self.scores = np.zeros((plan.query_count, plan.target_count), dtype=np.int64)
+        self.delivered = np.zeros((plan.query_count, plan.target_count), dtype=np.int64)
 
     def accept(self, result):
         rows = slice(result.tile.query_start, result.tile.query_stop)

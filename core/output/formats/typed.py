@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.output.formats.base import RowFormat
 from gpualign.core.results.columns import Field, detail_of
 
 
@@ -18,3 +21,7 @@ class TypedTable:
     def detail(self) -> Detail:
         """The alignment detail that the rows show."""
         return detail_of(self.fields)
+
+
+Rows: TypeAlias = RowFormat | TypedTable
+"""Row format of a table."""
