@@ -23,7 +23,7 @@ from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import Scoring
-from gpualign.core.sequences.loading import encode_all, read_raw
+from gpualign.core.sequences.loading import encode_all, read_raw_records
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.engine import CpuEngine
 
@@ -33,7 +33,7 @@ BUDGET = Budget.of(2 << 30)
 def load(path: str) -> tuple[SequenceSet, list[str]]:
     """Encoded DNA records and the same as upper-case text."""
     with open(path, "rb") as stream:
-        raw = read_raw(stream, path, allow_duplicates=True)
+        raw = read_raw_records(stream, path, allow_duplicates=True)
     texts = [letters.upper() for letters in raw.letters]
     _, (sequences,) = encode_all([raw], "dna")
     return sequences, texts
@@ -142,7 +142,7 @@ def made_up_letters(sequences: SequenceSet) -> list[str]:
 def proteins(path: str, repeats: int) -> SequenceSet:
     """A protein database, repeated."""
     with open(path, "rb") as stream:
-        raw = read_raw(stream, path, allow_duplicates=True)
+        raw = read_raw_records(stream, path, allow_duplicates=True)
     _, (once,) = encode_all([raw], "protein")
     lengths = np.tile(once.lengths, repeats)
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)

@@ -198,7 +198,7 @@ def main() -> None:
 
     every = []
     for one in instruction_sets():
-        if one.supported:
+        if one.is_supported:
             rates = [
                 np.divide(*all_pairs(head(sequences, 1000 if one.vector_bytes > 16 else 300), s, CpuEngine(1, one.name))[1:]) / 1e9
                 for s in (any_weights, small_weights, affine, edit)

@@ -68,8 +68,8 @@ def near_rows(gene: str, runs: int) -> list[list[str]]:
     for length, share, count in NEAR:
         text = (gene * (length // len(gene) + 1))[:length]
         copies = [mutated(rng, text, round(length * (1 - share))) for _ in range(count)]
-        query = encode("query", ["q"], StringColumn.of([text]), DNA)
-        targets = encode("targets", [f"t{i}" for i in range(count)], StringColumn.of(copies), DNA)
+        query = encode("query", ["q"], StringColumn.from_strings([text]), DNA)
+        targets = encode("targets", [f"t{i}" for i in range(count)], StringColumn.from_strings(copies), DNA)
 
         def of_task(options: ScoringOptions, query: SequenceSet = query, targets: SequenceSet = targets) -> float:
             task = Task(query, targets, make_scoring(DNA, options, [query, targets]), detail=Detail.PATH)
@@ -155,7 +155,7 @@ def main() -> None:
             },
             arguments.runs,
         )
-    sets = [one.name for one in instruction_sets() if one.supported and one.name in ("avx512bw", "avx2", "neon")]
+    sets = [one.name for one in instruction_sets() if one.is_supported and one.name in ("avx512bw", "avx2", "neon")]
     full = medians({name: partial(ours, many, edit, Detail.PATH, name) for name in sets}, arguments.runs)
     own = commands["gpualign nw, identity and CIGAR"]
     rows = [[name, f"{gcups:.1f}", f"{own / gcups:.1f}" if "vsearch" in name else ""] for name, gcups in commands.items()]

@@ -25,7 +25,7 @@ from common import finish, least, load, machine, table
 from isal import igzip
 from near_sets import cdr3
 
-from gpualign.core.sequences.loading import encode_all, read_raw
+from gpualign.core.sequences.loading import encode_all, read_raw_records
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -43,7 +43,7 @@ OPENED = {".gz": igzip.open, ".zst": zstd.open, ".xz": lzma.open, ".bz2": bz2.op
 
 def ours(path: Path) -> None:
     with path.open("rb") as stream:
-        encode_all([read_raw(stream, str(path), encode_eagerly=True)], "auto")
+        encode_all([read_raw_records(stream, str(path), encode_eagerly=True)], "auto")
 
 
 def biopython(path: Path) -> None:

@@ -128,7 +128,7 @@ def stand_in(records: int, length: int) -> SequenceSet:
     counts = np.zeros(256, dtype=np.int64)
     counts[:4] = letters // 4
     ids = cast("Sequence[str]", range(records))
-    return SequenceSet("made up", ids, codes, np.arange(records + 1, dtype=np.int64) * length, counts=counts)
+    return SequenceSet("made up", ids, codes, np.arange(records + 1, dtype=np.int64) * length, known_code_counts=counts)
 
 
 def task_of(scoring: Scoring, records: int, length: int) -> Task:

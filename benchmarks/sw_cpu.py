@@ -63,7 +63,7 @@ def main() -> None:
     theirs = pyopal.Database(texts)
     # pyopal's gap of n letters costs open + (n - 1) * extend as well, with its own names for its options.
     aligner = pyopal.Aligner(gap_open=OPEN, gap_extend=EXTEND)
-    narrower = [s.name for s in instruction_sets() if s.supported][1:2]
+    narrower = [s.name for s in instruction_sets() if s.is_supported][1:2]
     rows, commands = [], []
     with tempfile.TemporaryDirectory() as folder:
         fasta, index, out = (str(Path(folder, name)) for name in ("db.fa", "db.gpa", "out.tsv"))

@@ -18,7 +18,7 @@ from common import finish, machine, table
 from scipy.spatial.distance import pdist, squareform
 
 from gpualign.core.clustering.edges import Edges
-from gpualign.core.trees.methods import neighbour_joining, spanning, spanning_all, upgma
+from gpualign.core.trees.methods import dense_spanning_tree, neighbour_joining, sparse_spanning_tree, upgma
 
 _MOST_OF_BIOPYTHON = 200
 
@@ -62,8 +62,8 @@ def row(count: int) -> list[str]:
     biopython = of_biopython(square, ids) if count <= _MOST_OF_BIOPYTHON else None
     others = [
         seconds(lambda: upgma(ids, condensed)),
-        seconds(lambda: spanning_all(ids, condensed)),
-        seconds(lambda: spanning(ids, Edges(count, i, j, condensed))),
+        seconds(lambda: dense_spanning_tree(ids, condensed)),
+        seconds(lambda: sparse_spanning_tree(ids, Edges(count, i, j, condensed))),
     ]
     return [f"{count:,}", *("-" if one is None else f"{one:.3g}" for one in (own, skbio, biopython, *others))]
 

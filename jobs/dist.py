@@ -251,7 +251,7 @@ def named_engine(options: DistOptions, reporter: Reporter) -> DistanceEngine | N
     if metric_named(options.metric).measure is Measure.RELATIONSHIP:
         from gpualign.cpu.distance.engine import CpuDistanceEngine
 
-        return CpuDistanceEngine(options.resources.threads, spare=options.resources.spare_threads)
+        return CpuDistanceEngine(options.resources.threads, spare_cpus=options.resources.spare_threads)
     if options.resources.device == AUTO and options.kernel == AUTO:
         return None
     return pick_distance_engine(options.resources, reporter, options.kernel)

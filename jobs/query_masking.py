@@ -26,13 +26,14 @@ def mask_queries(task: Task, method: str, reporter: Reporter, per_record: int = 
     if method == NONE:
         return task
     masked = mask(task.queries, task.alphabet)
-    if not masked.letters:
+    if not masked.masked_letter_count:
         return task
     total = int(task.queries.offsets[-1])
     reporter.note(
-        f"masked {masked.letters:,} of {total:,} query letters of low complexity ({method}; {parameter('mask', NONE)} searches them)"
+        f"masked {masked.masked_letter_count:,} of {total:,} query letters of low complexity"
+        f" ({method}; {parameter('mask', NONE)} searches them)"
     )
-    whole = np.flatnonzero(np.bincount(masked.whole // per_record) == per_record)
+    whole = np.flatnonzero(np.bincount(masked.fully_masked // per_record) == per_record)
     if len(whole):
         first = task.queries.ids[int(whole[0]) * per_record]
         who = f"query {first!r} is" if len(whole) == 1 else f"{len(whole):,} queries, {first!r} the first, are"

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.sequences.ids import changed_ids, describe_changed
+from gpualign.core.sequences.ids import changed_ids, describe_changed_ids
 
 if TYPE_CHECKING:
     from gpualign.core.planning.group_pairs import GroupPairs
@@ -54,7 +54,7 @@ def match_ids(names: Sequence[str], ids: Sequence[str], source: str, of: str, wa
     """
     changed = changed_ids(names, ids)
     if changed:
-        warn(describe_changed(changed, source))
+        warn(describe_changed_ids(changed, source))
     elif set(ids).isdisjoint(names):
         raise InputError(f"{source}: none of its ids is one of {of}, whose first is {ids[0]!a}")
     return changed
@@ -69,7 +69,7 @@ def match_order(places: Mapping[str, int], ids: Sequence[str], source: str, warn
     """
     changed = changed_ids(list(places), ids)
     if changed:
-        warn(describe_changed(changed, source))
+        warn(describe_changed_ids(changed, source))
     place_of = {changed.get(name, name): place for name, place in places.items()}
     if missing := [name for name in ids if name not in place_of]:
         raise InputError(f"{source}: {len(missing):,} of {len(ids):,} ids of the matrix are not in it, {missing[0]!a} first")

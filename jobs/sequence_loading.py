@@ -11,17 +11,17 @@ import numpy as np
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.files.decompression import is_regular
-from gpualign.core.scoring.scoring import Scoring, ScoringOptions, is_of_proteins, make_scoring
+from gpualign.core.scoring.scoring import Scoring, ScoringOptions, is_protein_matrix, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN, Alphabet, MixedAlphabets
 from gpualign.core.sequences.loading import (
-    Gaps,
-    LowerCase,
+    GapCounts,
+    LowerCaseCounts,
     RawRecords,
     UnknownLetters,
     count_letters,
     encode_all,
-    read_raw,
-    unique_in_files,
+    read_raw_records,
+    unique_records_in_files,
 )
 from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.jobs.reporter import SILENT, Reporter
@@ -111,7 +111,7 @@ def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, report
     for files in opened:
         raw.extend(read_set(files, options, local and bool(raw), reporter))
         ends.append(len(raw))
-    if options.alphabet == PROTEIN.name and (record := count_letters(raw).dna):
+    if options.alphabet == PROTEIN.name and (record := count_letters(raw).first_dna_record):
         reporter.note(f"{record} looks like DNA; {READ_AS_PROTEIN}")
     masked = mask_lower(raw, options, reporter)
     try:
@@ -131,9 +131,10 @@ def _check_sides(queries: list[RawRecords], targets: list[RawRecords]) -> None:
     """Raise `InputError` if one side of a search has only nucleotides and the opposite side only proteins."""
     of_queries, of_targets = count_letters(queries), count_letters(targets)
     for dna, protein, side in ((of_queries, of_targets, "query"), (of_targets, of_queries, "target")):
-        if dna.protein is None and protein.dna is None:
+        if dna.first_protein_record is None and protein.first_dna_record is None:
             raise InputError(
-                f"{dna.dna} looks like DNA, {protein.protein} like protein: search with {parameter('translate', side)}, or if all are"
+                f"{dna.first_dna_record} looks like DNA, {protein.first_protein_record} like protein:"
+                f" search with {parameter('translate', side)}, or if all are"
                 f" proteins, say {parameter('alphabet', 'protein')}"
             )
 
@@ -142,13 +143,13 @@ def read_set(files: Iterable[Opened], options: ReadOptions, allow_empty: bool, r
     """Read one set from one or several files, and report anything unusual. allow_empty: leave out records without letters. Raises
     `InputError`."""
     raw = [_read_file(file, options, reporter, allow_empty or options.drop_empty) for file in files]
-    return unique_in_files(raw, options.allow_duplicates) if len(raw) > 1 else raw
+    return unique_records_in_files(raw, options.allow_duplicates) if len(raw) > 1 else raw
 
 
 def _read_file(opened: Opened, options: ReadOptions, reporter: Reporter, allow_empty: bool) -> RawRecords:
     stream, source = opened
     unknown = options.unknown_letters()
-    raw = read_raw(
+    raw = read_raw_records(
         stream,
         source,
         options.allow_duplicates,
@@ -161,8 +162,8 @@ def _read_file(opened: Opened, options: ReadOptions, reporter: Reporter, allow_e
     check_end(stream, source, raw.unterminated_id, options, reporter)
     if raw.is_list:
         reporter.note(f"{source}: a list of {len(raw.ids):,} sequences, one per line, which are their own ids")
-    if raw.empty:
-        reporter.note(f"{source}: left out {describe_empty(raw.empty)}")
+    if raw.empty_ids:
+        reporter.note(f"{source}: left out {describe_empty(raw.empty_ids)}")
     _note_gaps(raw, reporter)
     return raw
 
@@ -185,7 +186,9 @@ def check_end(stream: BinaryIO, source: str, unterminated_id: str | None, option
 def add_targets(inputs: Inputs) -> Inputs:
     """Return inputs in which the queries are compared with each other as well as with the targets."""
     targets = join_sets([inputs.queries, inputs.targets])
-    return Inputs(targets.first(len(inputs.queries)), targets, inputs.alphabet, inputs.alphabet_reason, added=True, masked=inputs.masked)
+    return Inputs(
+        targets.select_first(len(inputs.queries)), targets, inputs.alphabet, inputs.alphabet_reason, added=True, masked=inputs.masked
+    )
 
 
 def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions, reporter: Reporter = SILENT) -> Inputs:
@@ -197,16 +200,16 @@ def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions,
         raise InputError(f"{parameter('alphabet', options.alphabet)}: {index} is an index of {alphabet.name}")
     raw = read_set(queries, options, False, reporter)
     letters = count_letters(raw)
-    if alphabet is PROTEIN and letters.dna and not letters.protein and options.alphabet == "auto":
+    if alphabet is PROTEIN and letters.first_dna_record and not letters.first_protein_record and options.alphabet == "auto":
         raise InputError(
-            f"{letters.dna} looks like DNA, and {index} is an index of proteins: translate the queries with"
+            f"{letters.first_dna_record} looks like DNA, and {index} is an index of proteins: translate the queries with"
             f" {parameter('translate', 'query')}, or search an index of DNA; if they are proteins, say {parameter('alphabet', 'protein')}"
         )
     masked = mask_lower(raw, options, reporter)
     try:
         read = join_sets(encode_all(raw, alphabet.name, masked)[1])
     except InputError as error:
-        if alphabet is DNA and letters.protein:
+        if alphabet is DNA and letters.first_protein_record:
             hint = f"proteins are searched in an index of proteins, or with {parameter('translate', 'target')}"
             raise InputError(f"{error.message}; {index} is an index of DNA: {hint}") from None
         raise
@@ -222,7 +225,7 @@ def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> 
     their letters.
     """
     scoring = make_scoring(inputs.alphabet, options, [inputs.queries, inputs.targets], local)
-    if inputs.alphabet_reason == BY_LETTERS and inputs.alphabet is DNA and options.matrix is not None and is_of_proteins(options.matrix):
+    if inputs.alphabet_reason == BY_LETTERS and inputs.alphabet is DNA and options.matrix is not None and is_protein_matrix(options.matrix):
         raise InputError(
             f"matrix {options.matrix.name} is of amino acids, and the letters of {inputs.queries.source} are those of DNA: if they are "
             f"proteins, say {parameter('alphabet', 'protein')}; else leave {parameter('matrix')} out, or name one of nucleotides"
@@ -244,7 +247,7 @@ def note_stops(proteins: Iterable[SequenceSet], reporter: Reporter) -> None:
     first = ""
     for some in proteins:
         total += len(some)
-        if some.counts is not None and not some.counts[stop]:
+        if some.known_code_counts is not None and not some.known_code_counts[stop]:
             continue  # known without reading an index
         ended = np.flatnonzero(some.codes[some.offsets[1:] - 1] == stop)
         if len(ended) and not count:
@@ -262,23 +265,27 @@ def mask_lower(raw: Iterable[RawRecords], options: ReadOptions, reporter: Report
     """Return True if lower-case letters are to be masked and there are any; report how many."""
     if not options.mask_lower:
         return False
-    lower = LowerCase()
+    lower = LowerCaseCounts()
     for one in raw:
-        lower.take(one.ids, one.letters)
+        lower.count_masked(one.ids, one.letters)
     reporter.note(describe_lower(lower))
-    return lower.letters > 0
+    return lower.masked_letters > 0
 
 
-def describe_lower(lower: LowerCase) -> str:
+def describe_lower(lower: LowerCaseCounts) -> str:
     """Describe the lower-case letters that were masked."""
-    text = f"masked {lower.letters:,} of {lower.total:,} letters, those in lower case"
-    if not lower.whole:
+    text = f"masked {lower.masked_letters:,} of {lower.total_letters:,} letters, those in lower case"
+    if not lower.fully_masked_ids:
         return text
-    who = f"record {lower.whole[0]!r} is" if len(lower.whole) == 1 else f"{len(lower.whole):,} records, {lower.whole[0]!r} the first, are"
+    who = (
+        f"record {lower.fully_masked_ids[0]!r} is"
+        if len(lower.fully_masked_ids) == 1
+        else f"{len(lower.fully_masked_ids):,} records, {lower.fully_masked_ids[0]!r} the first, are"
+    )
     return f"{text}; {who} masked throughout"
 
 
-def describe_gaps(gaps: Gaps) -> str:
+def describe_gaps(gaps: GapCounts) -> str:
     """Describe the gaps that were removed."""
     return f"removed gaps, {gaps.letters:,} in {gaps.records:,} {'record' if gaps.records == 1 else 'records'}"
 
@@ -289,11 +296,11 @@ def describe_unknown(unknown: UnknownLetters, source: str) -> str:
     if unknown.letters > _MAX_UNKNOWN * unknown.total:
         percentage = 100 * unknown.letters / unknown.total
         raise InputError(
-            f"{source}: {percentage:.0f} % of all letters are none of {unknown.alphabet.name}, too many to be read as {unknown.letter}"
+            f"{source}: {percentage:.0f} % of all letters are none of {unknown.alphabet.name}, too many to be read as {unknown.replacement}"
         )
     letters = "1 letter" if unknown.letters == 1 else f"{unknown.letters:,} letters"
     records = "1 record" if unknown.records == 1 else f"{unknown.records:,} records"
-    return f"{source}: read {letters} in {records} as {unknown.letter}"
+    return f"{source}: read {letters} in {records} as {unknown.replacement}"
 
 
 def describe_empty(ids: list[str]) -> str:

@@ -19,14 +19,14 @@ from gpualign.core.execution.engine import Engine
 from gpualign.core.execution.pipeline import NO_CHECKPOINTS, CheckpointListener, Totals
 from gpualign.core.output.pairs import BlockSink
 from gpualign.core.results.filter import Filter
-from gpualign.core.scoring.evalues import Parameters, SearchSpace, published
-from gpualign.core.scoring.masking import NONE, check_method, method_for
+from gpualign.core.scoring.evalues import EvalueParameters, SearchSpace, published_parameters
+from gpualign.core.scoring.masking import NONE, check_method, masking_method
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
-from gpualign.core.search.hit_writer import NOTABLE, HitFilter, HitsWriter, SuppressedHits, Trace
+from gpualign.core.search.hit_writer import NOTABLE_EVALUE, HitFilter, HitsWriter, SuppressedHitCounts, Trace
 from gpualign.core.search.runner import GrowingProgress, SearchPlan, find_hits, plan_search, run_search
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.core.sequences.strands_frames import BOTH, PLUS, QueryTargetFrames, make_strands, untranslated
-from gpualign.core.sequences.translation import STANDARD
+from gpualign.core.sequences.strands_frames import BOTH, PLUS, QueryTargetFrames, make_strands, untranslated_frames
+from gpualign.core.sequences.translation import STANDARD_CODE
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.alignment.hit_tracing import HitTracer
 from gpualign.jobs.devices.local_engines import cpu_engine
@@ -189,7 +189,7 @@ class SearchJob:
     @property
     def row_work(self) -> Work:
         """Approximate work for each record as a query: float64[records]."""
-        cells: Work = self.search.plan.row_cells.reshape(-1, self.search.sides.queries.per_record).sum(axis=1)
+        cells: Work = self.search.plan.row_cells.reshape(-1, self.search.sides.queries.sequences_per_record).sum(axis=1)
         return cells
 
     def for_queries(self, start: int, stop: int) -> SearchJob:
@@ -202,13 +202,15 @@ class SearchJob:
 
             def counts() -> dict[str, int]:
                 more = writer.suppressed
-                return {"hits": writer.written, "queries_with_more_hits": more.queries, "notable": more.notable}
+                return {"hits": writer.written, "queries_with_more_hits": more.query_count, "notable": more.notable_query_count}
 
             before = checkpoints.register_counts(counts)
             totals = run_search(self.search, space, self.engine, writer, progress, checkpoints)
         hits, cut, notable = (count + before.get(name, 0) for name, count in counts().items())
         if cut:
-            self.reporter.note(_describe_suppressed(SuppressedHits(cut, notable), self.options, len(self.task.queries), space is not None))
+            self.reporter.note(
+                _describe_suppressed(SuppressedHitCounts(cut, notable), self.options, len(self.task.queries), space is not None)
+            )
         return SearchTotals(totals.pairs, totals.work, totals.seconds, hits, cut)
 
     def steps(self, report: BlockSink, progress: GrowingProgress) -> Iterator[None]:
@@ -241,7 +243,7 @@ class SearchJob:
         o, task, sides = self.options, self.task, self.search.sides
         if o.evalue == "none":
             return None
-        parameters: Parameters | None = None if o.evalue == "estimate" else published(task.scoring)
+        parameters: EvalueParameters | None = None if o.evalue == "estimate" else published_parameters(task.scoring)
         if o.evalue == "table" and parameters is None:
             table, estimate = parameter("evalue", "table"), parameter("evalue", "estimate")
             raise InputError(f"{table}: BLAST's tables do not have {task.scoring.name}; {estimate} simulates")
@@ -249,7 +251,7 @@ class SearchJob:
             from gpualign.core.search.evalue_estimation import letter_frequencies, simulate_parameters
             from gpualign.cpu.alignment.score_simulation import CpuSimulator
 
-            frequencies = letter_frequencies(sides.targets.sequences, task.alphabet.unambiguous)
+            frequencies = letter_frequencies(sides.targets.sequences, task.alphabet.unambiguous_count)
             parameters = simulate_parameters(task.scoring, frequencies, CpuSimulator(task.scoring, task.alphabet, self._cpu()))
         if parameters is None:
             if o.max_evalue is not None:
@@ -260,7 +262,7 @@ class SearchJob:
             self.reporter.note(f"no E-values: with {task.scoring.name} the scores of random sequences grow as fast as their length")
             return None
         self.reporter.note(f"E-values by {parameters.source}: lambda {parameters.lambda_:.4g}, K {parameters.k:.3g}")
-        return SearchSpace(parameters, sides.targets.chance_letters, len(task.targets), sides.strands)
+        return SearchSpace(parameters, sides.targets.evalue_letters, len(task.targets), sides.strand_count)
 
 
 def prepare(
@@ -278,22 +280,25 @@ def prepare(
     if o.translate is not None:
         from gpualign.jobs.translated_search import translate_inputs
 
-        translated = translate_inputs(inputs, o.translate, o.genetic_code or STANDARD, o.strand, reporter)
+        translated = translate_inputs(inputs, o.translate, o.genetic_code or STANDARD_CODE, o.strand, reporter)
     task = local_task(inputs if translated is None else translated.searched, o.scoring, reporter)
     check_search(task, None if translated else o.strand, o.mask)
     if engine is None:
         engine = pick_local_engine(o.resources, reporter, o.kernel)
     filter = o.resolve(inputs.one_set)
-    method = o.mask or (NONE if o.evalue == "none" else method_for(task.alphabet))
+    method = o.mask or (NONE if o.evalue == "none" else masking_method(task.alphabet))
     if translated is None:
         masked, held = mask_queries(task, method, reporter, masked_before=inputs.masked), 0
         strand = o.strand or (BOTH if task.alphabet.name == "dna" else PLUS)
-        sides = QueryTargetFrames(make_strands(masked.queries, task.alphabet, strand), untranslated(masked.targets))
+        sides = QueryTargetFrames(make_strands(masked.queries, task.alphabet, strand), untranslated_frames(masked.targets))
         unmasked = sides.queries.sequences
         if masked.queries is not task.queries:
             unmasked = make_strands(task.queries, task.alphabet, strand).sequences
     else:
-        masked, held = mask_queries(task, method, reporter, translated.frames.queries.per_record, inputs.masked), translated.held_bytes
+        masked, held = (
+            mask_queries(task, method, reporter, translated.frames.queries.sequences_per_record, inputs.masked),
+            translated.held_bytes,
+        )
         unmasked = translated.frames.queries.sequences
         sides = replace(translated.frames, queries=replace(translated.frames.queries, sequences=masked.queries))
         task = replace(task, queries=translated.original.queries, targets=translated.original.targets)
@@ -314,20 +319,19 @@ def _relabelled(trace: Trace, task: Task) -> Trace:
     return trace_and_relabel
 
 
-def _describe_suppressed(suppressed: SuppressedHits, o: SwOptions, queries: int, with_evalues: bool) -> str:
+def _describe_suppressed(suppressed: SuppressedHitCounts, o: SwOptions, queries: int, with_evalues: bool) -> str:
     """Return a human-readable sentence about the hits that the limit suppressed."""
     passing = "hits" if o.min_score is None and o.max_evalue is None else "hits that pass"
     limit = parameter("max_hits", o.hits_per_query) + (" by default" if o.max_hits is None else "")
-    text = (
-        f"{suppressed.queries:,} of {queries:,} queries have more {passing} than the {o.hits_per_query:,} that are kept of each ({limit})"
-    )
+    text = f"{suppressed.query_count:,} of {queries:,} queries have more {passing}"
+    text += f" than the {o.hits_per_query:,} that are kept of each ({limit})"
     if o.min_identity is not None:
         return f"{text}; {parameter('min_identity')} chose among those"
     if o.has_threshold or not with_evalues:
         return text
-    if not suppressed.notable:
-        return f"{text}; the next hit of none has an E-value of {NOTABLE:g} or less"
+    if not suppressed.notable_query_count:
+        return f"{text}; the next hit of none has an E-value of {NOTABLE_EVALUE:g} or less"
     return (
-        f"{text}; the next hit of {suppressed.notable:,} has an E-value of {NOTABLE:g} or less: "
+        f"{text}; the next hit of {suppressed.notable_query_count:,} has an E-value of {NOTABLE_EVALUE:g} or less: "
         f"a threshold such as {parameter('max_evalue')}, without {parameter('max_hits')}, writes all that pass"
     )

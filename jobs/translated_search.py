@@ -15,8 +15,8 @@ from gpualign.core.sequences.database_index import open_index
 from gpualign.core.sequences.loading import RawRecords, count_letters, encode_all
 from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.core.sequences.strands_frames import BOTH as BOTH_STRANDS
-from gpualign.core.sequences.strands_frames import QueryTargetFrames, make_frames, untranslated
-from gpualign.core.sequences.translation import CODON, codon_table
+from gpualign.core.sequences.strands_frames import QueryTargetFrames, make_frames, untranslated_frames
+from gpualign.core.sequences.translation import CODON_LENGTH, codon_table
 from gpualign.jobs.reporter import SILENT, Reporter
 from gpualign.jobs.sequence_loading import Inputs, Opened, ReadOptions, mask_lower, note_stops, read_set
 
@@ -77,14 +77,14 @@ def encode_side(raw: Sequence[RawRecords], side: int, translated_side: str, alph
     """
     letters = count_letters(raw)
     if alphabet_of(side, translated_side) is DNA:
-        protein = letters.protein
+        protein = letters.first_protein_record
         if protein is None and alphabet != DNA.name and letters.alphabet() is PROTEIN:
             protein = raw[0].source
         if protein is not None:
-            hint = "" if letters.protein else f"; if they are nucleotides, say {parameter('alphabet', 'dna')}"
+            hint = "" if letters.first_protein_record else f"; if they are nucleotides, say {parameter('alphabet', 'dna')}"
             raise InputError(f"{protein} looks like protein, and {_other_alphabet_message(translated_side, side, DNA)}{hint}")
         return join_sets(encode_all(raw, DNA.name, masked)[1])
-    dna = letters.dna or (raw[0].source if letters.protein is None and letters.alphabet() is DNA else None)
+    dna = letters.first_dna_record or (raw[0].source if letters.first_protein_record is None and letters.alphabet() is DNA else None)
     if dna is not None and alphabet != PROTEIN.name:
         hint = f"if they are proteins, say {parameter('alphabet', 'protein')}"
         raise InputError(f"{dna} looks like DNA, and {_other_alphabet_message(translated_side, side, PROTEIN)}; {hint}")
@@ -127,8 +127,8 @@ class TranslatedInputs:
     @property
     def held_bytes(self) -> int:
         """Bytes of nucleotides kept in addition to their translations."""
-        of_queries = self.original.queries.nbytes if self.frames.queries.translated else 0
-        return of_queries + (self.original.targets.nbytes if self.frames.targets.translated and not self.original.one_set else 0)
+        of_queries = self.original.queries.nbytes if self.frames.queries.is_translated else 0
+        return of_queries + (self.original.targets.nbytes if self.frames.targets.is_translated and not self.original.one_set else 0)
 
 
 def translate_inputs(inputs: Inputs, translated_side: str, code: int, strand: str | None, reporter: Reporter = SILENT) -> TranslatedInputs:
@@ -142,10 +142,11 @@ def translate_inputs(inputs: Inputs, translated_side: str, code: int, strand: st
         raise InputError(f"{parameter('strand')} is about the queries, which are proteins with {parameter('translate', translated_side)}")
     table = codon_table(code)
     queries = inputs.queries
-    if _IS_TRANSLATED[translated_side][0] and len(short := np.flatnonzero(queries.lengths < CODON)):
+    if _IS_TRANSLATED[translated_side][0] and len(short := np.flatnonzero(queries.lengths < CODON_LENGTH)):
         record, letters = queries.ids[int(short[0])], int(queries.lengths[short[0]])
         raise InputError(
-            f"{queries.source}: record {record!r} has {letters} of the {CODON} letters of a codon and cannot be translated; leave it out"
+            f"{queries.source}: record {record!r} has {letters} of the {CODON_LENGTH} letters of a codon"
+            f" and cannot be translated; leave it out"
         )
     original = (
         inputs
@@ -153,7 +154,7 @@ def translate_inputs(inputs: Inputs, translated_side: str, code: int, strand: st
         else replace(inputs, targets=_drop_short_targets(inputs.targets, reporter))
     )
     of_queries, of_targets = (
-        make_frames(sequences, table, of_strand) if translated else untranslated(sequences)
+        make_frames(sequences, table, of_strand) if translated else untranslated_frames(sequences)
         for sequences, translated, of_strand in zip(
             (original.queries, original.targets), _IS_TRANSLATED[translated_side], (strand or BOTH_STRANDS, BOTH_STRANDS), strict=True
         )
@@ -165,13 +166,15 @@ def translate_inputs(inputs: Inputs, translated_side: str, code: int, strand: st
 
 def _drop_short_targets(targets: SequenceSet, reporter: Reporter) -> SequenceSet:
     """Return the targets that have at least one codon; report how many are too short."""
-    long_enough = np.flatnonzero(targets.lengths >= CODON)
+    long_enough = np.flatnonzero(targets.lengths >= CODON_LENGTH)
     short = len(targets) - len(long_enough)
     if not short:
         return targets
     if not len(long_enough):
-        raise InputError(f"{targets.source}: no record has the {CODON} letters of a codon")
-    first = targets.ids[int(np.argmin(targets.lengths >= CODON))]
+        raise InputError(f"{targets.source}: no record has the {CODON_LENGTH} letters of a codon")
+    first = targets.ids[int(np.argmin(targets.lengths >= CODON_LENGTH))]
     who = f"record {first!r}, which is" if short == 1 else f"{short:,} records, {first!r} the first, which are"
     reporter.note(f"{targets.source}: left out {who} shorter than a codon")
-    return replace(targets.select(long_enough), places=None if targets.places is None else targets.places[long_enough])
+    return replace(
+        targets.select(long_enough), file_positions=None if targets.file_positions is None else targets.file_positions[long_enough]
+    )

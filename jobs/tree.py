@@ -12,8 +12,8 @@ import numpy as np
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.common.errors import InputError, RunError, parameter, quoted
 from gpualign.core.common.suggestions import nearest_names
-from gpualign.core.sequences.ids import changed_ids, describe_changed
-from gpualign.core.trees.methods import neighbour_joining, spanning, spanning_all, upgma
+from gpualign.core.sequences.ids import changed_ids, describe_changed_ids
+from gpualign.core.trees.methods import dense_spanning_tree, neighbour_joining, sparse_spanning_tree, upgma
 from gpualign.core.trees.newick import parse_newick
 from gpualign.core.trees.rooting import root_at_midpoint, root_at_outgroup
 from gpualign.core.trees.tree import Tree
@@ -58,9 +58,9 @@ def make_tree(pairs: ListedPairs | MatrixOfPairs, of_identities: bool, method: s
     no_threshold = Threshold(np.inf, None, of_identities)
     if method == "mst":
         if isinstance(pairs, MatrixOfPairs):
-            tree = spanning_all(pairs.ids, no_threshold.distances(pairs.condensed_values()))
+            tree = dense_spanning_tree(pairs.ids, no_threshold.distances(pairs.condensed_values()))
         else:
-            tree = spanning(pairs.ids, pairs.near_pairs(no_threshold))
+            tree = sparse_spanning_tree(pairs.ids, pairs.near_pairs(no_threshold))
         if (parts := len(tree.roots)) > 1:
             reporter.note(f"{parts:,} trees, as no known distance leads from one to the other")
         return tree
@@ -90,7 +90,7 @@ def parse_tree(text: str, ids: Sequence[str], source: str, warn: Callable[[str],
     changed = changed_ids(tree.ids, ids)
     if not changed:
         return tree
-    warn(describe_changed(changed, source))
+    warn(describe_changed_ids(changed, source))
     return replace(tree, ids=[changed.get(name, name) for name in tree.ids])
 
 

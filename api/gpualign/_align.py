@@ -18,7 +18,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.output.pairwise_text import BlocksSink
 from gpualign.core.results.blocks import PairBlock
 from gpualign.core.scoring.scoring import Scoring as Costs
-from gpualign.core.sequences.alphabet import ALPHABETS, INVALID, Alphabet, checked_name, detect
+from gpualign.core.sequences.alphabet import ALPHABETS, INVALID, Alphabet, checked_alphabet_name, detect_alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
 from gpualign.core.sequences.string_column import StringColumn
 from gpualign.jobs.pair_alignment import make_aligner
@@ -143,8 +143,8 @@ def align(
     if mode == "local" and end_gaps != "penalised":
         raise InputError("end_gaps needs global alignments; a local alignment ends where its score is best")
     letters = [_letters(one, name) for one, name in ((query, "query"), (target, "target"))]
-    if checked_name(alphabet) == "auto":
-        alphabet = detect(("the query", "the target"), StringColumn.joined(letters)).name
+    if checked_alphabet_name(alphabet) == "auto":
+        alphabet = detect_alphabet(("the query", "the target"), StringColumn.from_bytes(letters)).name
     chosen = ALPHABETS[alphabet]
     codes = [_encode(text, name, chosen) for text, name in zip(letters, ("query", "target"), strict=True)]
     aligner, costs, covered = _aligner(alphabet, checked_scoring(scoring, mode == "local"), _MODES[mode], _END_GAPS[end_gaps])

@@ -11,7 +11,7 @@ from gpualign._execution_options import LOG, checked_flag
 from gpualign._output import checked_output
 from gpualign._sequences import Path, Sequences, checked_path
 from gpualign.core.files.paths import open_file
-from gpualign.core.sequences.alphabet import checked_name
+from gpualign.core.sequences.alphabet import checked_alphabet_name
 from gpualign.core.sequences.database_index import open_index
 from gpualign.jobs.index import build
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
@@ -63,7 +63,7 @@ class Index:
         path = checked_path("fasta", fasta)
         target, options = (
             checked_output(out, path),
-            ReadOptions(checked_name(alphabet), checked_flag("allow_duplicates", allow_duplicates), checked_flag("degap", degap)),
+            ReadOptions(checked_alphabet_name(alphabet), checked_flag("allow_duplicates", allow_duplicates), checked_flag("degap", degap)),
         )
 
         with open_file(path) as stream, OutputFiles(LOG.note) as files:

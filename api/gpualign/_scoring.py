@@ -49,7 +49,7 @@ class Scoring:
 
     def options(self) -> ScoringOptions:
         """Return the scoring options for the jobs. Raises `InputError` for a matrix that cannot be loaded."""
-        matrix = None if self.matrix is None else matrices.load(self.matrix)
+        matrix = None if self.matrix is None else matrices.load_matrix(self.matrix)
         return ScoringOptions(self.match, self.mismatch, self.gap, self.gap_open, self.gap_extend, matrix, self.edit)
 
 

@@ -14,8 +14,8 @@ from gpualign._execution_options import checked_choice, checked_flag, checked_na
 from gpualign._scoring import Scoring
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.paths import open_file
-from gpualign.core.sequences.alphabet import PROTEIN, Alphabet, checked_name
-from gpualign.core.sequences.loading import RawRecords, count_letters, encode_all, read_raw
+from gpualign.core.sequences.alphabet import PROTEIN, Alphabet, checked_alphabet_name
+from gpualign.core.sequences.loading import RawRecords, count_letters, encode_all, read_raw_records
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions
@@ -46,7 +46,7 @@ class Sequences:
 
     def __init__(self, records: Iterable[Record], ids: Iterable[str] | None = None, alphabet: str = "auto") -> None:
         raw = raw_records(records, ids)
-        chosen, (encoded,) = encode_all([raw], checked_name(alphabet))
+        chosen, (encoded,) = encode_all([raw], checked_alphabet_name(alphabet))
         self._take(encoded, chosen)
 
     def _take(self, encoded: SequenceSet, code: Alphabet) -> None:
@@ -131,9 +131,11 @@ def read(
     if unknown is not None:
         checked_choice("unknown", unknown, ("n", "x"))
     flags = {"allow_duplicates": allow_duplicates, "degap": degap, "drop_empty": drop_empty}
-    options = ReadOptions(checked_name(alphabet), unknown=unknown, **{name: checked_flag(name, one) for name, one in flags.items()})
+    options = ReadOptions(
+        checked_alphabet_name(alphabet), unknown=unknown, **{name: checked_flag(name, one) for name, one in flags.items()}
+    )
     raw = _read(source, options)
-    chosen, (encoded,) = encode_all([raw], checked_name(alphabet))
+    chosen, (encoded,) = encode_all([raw], checked_alphabet_name(alphabet))
     return Sequences.of(encoded, chosen)
 
 
@@ -149,10 +151,10 @@ def _read(source: Path | BinaryIO, options: ReadOptions = _AS_IT_IS) -> RawRecor
     if hasattr(source, "read"):
         name = str(getattr(source, "name", "a stream"))
         check_binary(source, name)
-        return read_raw(cast("BinaryIO", source), name, o.allow_duplicates, o.drop_empty, o.degap, unknown=unknown)
+        return read_raw_records(cast("BinaryIO", source), name, o.allow_duplicates, o.drop_empty, o.degap, unknown=unknown)
     name = checked_path("source", source)
     with open_file(name) as stream:
-        return read_raw(stream, name, o.allow_duplicates, o.drop_empty, o.degap, unknown=unknown)
+        return read_raw_records(stream, name, o.allow_duplicates, o.drop_empty, o.degap, unknown=unknown)
 
 
 def check_binary(stream: object, name: str) -> None:
@@ -208,7 +210,7 @@ def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> 
         if name in seen:
             raise InputError(f"two sequences have the same id {name!r}; make ids unique")
         seen.add(name)
-    return RawRecords("sequences", StringColumn.of(names), StringColumn.joined(letters), [])
+    return RawRecords("sequences", StringColumn.from_strings(names), StringColumn.from_bytes(letters), [])
 
 
 def inputs_of(queries: Source, targets: Source | None) -> Inputs:
@@ -221,10 +223,11 @@ def inputs_of(queries: Source, targets: Source | None) -> Inputs:
     if len({one.alphabet for one in made}) > 1:
         raise InputError("the queries and the targets are of different alphabets, dna and protein")
     raw = [_raw(one) for one in sources if not isinstance(one, Sequences)]
-    counts = count_letters(raw, named=False) if made else None
-    if counts is not None and made[0].code is PROTEIN and counts.dna and not counts.protein:
+    counts = count_letters(raw, name_files=False) if made else None
+    if counts is not None and made[0].code is PROTEIN and counts.first_dna_record and not counts.first_protein_record:
         raise InputError(
-            f"{counts.dna} looks like DNA, and the other sequences are proteins: sw searches them with translate; if all are proteins, "
+            f"{counts.first_dna_record} looks like DNA, and the other sequences are proteins: sw searches them with translate; "
+            f"if all are proteins, "
             'read these with alphabet="protein"'
         )
     code, encoded = encode_all(raw, made[0].alphabet if made else "auto") if raw else (made[0].code, [])

@@ -36,7 +36,7 @@ from gpualign.core.output.writer import NullWriter
 from gpualign.core.results.blocks import Block
 from gpualign.core.results.columns import Field, hit_fields, parse_fields
 from gpualign.core.sequences.strands_frames import BOTH, MINUS, PLUS
-from gpualign.core.sequences.translation import STANDARD
+from gpualign.core.sequences.translation import STANDARD_CODE
 from gpualign.jobs.sw import SearchJob, SwOptions, prepare
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def sw(
     min_identity: float | None = None,
     strand: str | None = None,
     translate: str | None = None,
-    genetic_code: int = STANDARD,
+    genetic_code: int = STANDARD_CODE,
     mask: str | None = None,
     evalue: str | None = None,
     traceback: bool = True,
@@ -117,7 +117,7 @@ def sw(
         resources=resources(device, threads, memory, executor),
         strand=strand,
         translate=translate,
-        genetic_code=None if (code := checked_count("genetic_code", genetic_code)) == STANDARD else code,
+        genetic_code=None if (code := checked_count("genetic_code", genetic_code)) == STANDARD_CODE else code,
         with_self=checked_flag("with_self", with_self),
         mask=mask,
         evalue=evalue,

@@ -8,7 +8,7 @@ from gpualign._cluster import pairs_of
 from gpualign._execution_options import LOG, checked_choice
 from gpualign._results import Matrix
 from gpualign.core.common.errors import InputError
-from gpualign.core.trees.newick import newick
+from gpualign.core.trees.newick import format_newick
 from gpualign.jobs.matrix_memory import TREES, check_memory
 from gpualign.jobs.tree import METHODS, check_libraries, check_root, make_tree
 
@@ -62,4 +62,4 @@ def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
     check_libraries()
     check_memory(TREES[method], "matrix", *matrix.values.shape)
     result = make_tree(precomputed, matrix.value == "identity", method, LOG, root)
-    return Tree("".join(newick(result)).rstrip("\n"), list(matrix.ids), method)
+    return Tree("".join(format_newick(result)).rstrip("\n"), list(matrix.ids), method)

@@ -96,7 +96,7 @@ def cluster(
     if known is not None and (unused := [name for name in of_alignments if given[name] is not None]):
         raise InputError(f"{parameter(unused[0])} applies to alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
     check_stdin(*read.all_paths, edges, distances, ids)
-    options = from_params(ClusterOptions, params, matrix=matrices.load(matrix) if matrix else None)
+    options = from_params(ClusterOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None)
     spec = cluster_spec(options, seqs is not None)
     messages.begin([*read.all_paths, edges, ids, distances, matrix], spec.outputs)
     resources = find_resources(None, options.alignment.resources, messages)

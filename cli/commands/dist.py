@@ -133,7 +133,7 @@ def dist(
     from gpualign.core.distance.metrics import MissingRule
     from gpualign.core.distance.tables.options import TableType
     from gpualign.core.files.digests import digest_files
-    from gpualign.core.sequences.ids import describe_shared
+    from gpualign.core.sequences.ids import describe_shared_ids
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
     from gpualign.jobs.output.atomic_files import OutputFiles
     from gpualign.jobs.output.distances import check_value, distance_spec, write_distances
@@ -190,7 +190,7 @@ def dist(
             from gpualign.jobs.matrix_memory import DRAWING, check_memory
 
             check_memory(DRAWING, f"--plot {spec.picture.path}", len(new), len(every))
-        if add is not None and (shared := describe_shared(new, every[len(new) :], add)):
+        if add is not None and (shared := describe_shared_ids(new, every[len(new) :], add)):
             messages.note(shared)
         resume_policy = None
         if again is not None and spec.clusters is None:

@@ -105,7 +105,7 @@ def nw(
     from gpualign.core.common.errors import InputError
     from gpualign.core.results.columns import fields_needing_descriptions
     from gpualign.core.scoring import matrices
-    from gpualign.core.sequences.ids import describe_shared
+    from gpualign.core.sequences.ids import describe_shared_ids
     from gpualign.jobs.nw import NwOptions, prepare_filtered
     from gpualign.jobs.output.pairs import output_spec, write_every_pair
     from gpualign.jobs.output.run_summary import counts_of
@@ -116,7 +116,7 @@ def nw(
     if add is not None and seqs2 is not None:
         raise InputError("--add takes one file, whose sequences are also compared with each other; leave it out to compare two files")
     described = bool(fields_needing_descriptions(params["fields"]))
-    options = from_params(NwOptions, params, matrix=matrices.load(matrix) if matrix else None, keep_descriptions=described)
+    options = from_params(NwOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None, keep_descriptions=described)
     files = [path for one in sets for path in one.all_paths]
     check_stdin(*files, groups)
     check_groups(groups is not None, options.between, options.within)
@@ -127,7 +127,7 @@ def nw(
 
     inputs = read_inputs((open_inputs(one.paths) for one in sets), options.reading, messages)
     if add is not None:
-        if shared := describe_shared(inputs.queries.ids, inputs.targets.ids, add):
+        if shared := describe_shared_ids(inputs.queries.ids, inputs.targets.ids, add):
             messages.note(shared)
         inputs = add_targets(inputs)
     if groups is not None:

@@ -102,7 +102,9 @@ def sw(
     files = [path for one in sets for path in one.all_paths]
     check_stdin(*files)
     described = fields_needing_descriptions(params["fields"])
-    options = from_params(search.SwOptions, params, matrix=matrices.load(matrix) if matrix else None, keep_descriptions=bool(described))
+    options = from_params(
+        search.SwOptions, params, matrix=matrices.load_matrix(matrix) if matrix else None, keep_descriptions=bool(described)
+    )
     options = replace(options, resources=find_resources(cluster, options.resources, messages, options.kernel))
     of_scores = of_hits = None
     if everything:

@@ -59,7 +59,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     from gpualign.cli.inputs.precomputed_distances import read_precomputed
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
-    from gpualign.core.trees.newick import newick
+    from gpualign.core.trees.newick import format_newick
     from gpualign.core.trees.table import edge_rows
     from gpualign.jobs.matrix_memory import TREES
     from gpualign.jobs.output.atomic_files import OutputFiles, naming_output, output_path
@@ -84,7 +84,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
         if not distances.ids:
             raise InputError(f"--edges {edges}: a header and no pairs; a tree needs records")
         built = make_tree(distances, of_identities, method, messages, root)
-        for line in edge_rows(built) if as_table else newick(built):
+        for line in edge_rows(built) if as_table else format_newick(built):
             out.write(line.encode("utf-8", "surrogateescape"))
     records = len(built.ids)
     rooted = "" if root is None else ", rooted at its midpoint" if root == MIDPOINT else f", rooted at {root!a}"

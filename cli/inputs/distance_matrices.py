@@ -26,7 +26,7 @@ from gpualign.core.files.matrix_text import Row, TextMatrix, read_matrix_rows, r
 from gpualign.core.files.paths import STDIO
 from gpualign.core.files.phylip_matrix import is_record_count, read_phylip_matrix
 from gpualign.core.files.square_matrices import is_symmetric
-from gpualign.core.sequences.ids import refuse_control
+from gpualign.core.sequences.ids import refuse_control_characters
 
 Matrix = npt.NDArray[Any]
 
@@ -100,7 +100,7 @@ def _check_contents(contents: _Contents, source: str) -> StoredMatrix:
         lists.append(ids if ids is not None else [str(k) for k in range(1, count + 1)])
     rows, columns = lists
     for name in dict.fromkeys([*rows, *columns]):
-        refuse_control(name, source)
+        refuse_control_characters(name, source)
     one_set = values.ndim == 1 or (rows == columns and is_symmetric(values))
     numbered = "no ids in it or beside it; records are numbered from 1"
     return StoredMatrix(values, rows, columns, one_set, contents.name, contents.assumption or (numbered if contents.rows is None else None))

@@ -20,7 +20,7 @@ from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.matrix_text import Row, read_matrix_rows
 from gpualign.core.files.square_matrices import parse_number
-from gpualign.core.sequences.ids import refuse_control
+from gpualign.core.sequences.ids import refuse_control_characters
 
 _ID_TITLES = ("query", "target")
 
@@ -191,7 +191,7 @@ def _parse(
                     raise InputError(f"{source}: line {line} names {quoted(name)}, which is not among the given records")
                 if not name:
                     raise InputError(f"{source}: line {line} has an empty id")
-                refuse_control(name, f"{source}: line {line}")
+                refuse_control_characters(name, f"{source}: line {line}")
                 number[name] = len(number)
             end.append(number[name])
         if value is None or value < 0 or (columns.kind == "identity" and value > 1):

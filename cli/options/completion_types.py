@@ -89,7 +89,7 @@ class MatrixType(NameType):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
         from gpualign.core.scoring import biopython_matrices as collection
 
-        names = _plain_items(collection.names(), incomplete)
+        names = _plain_items(collection.matrix_names(), incomplete)
         if not names:
             return PathType().shell_complete(ctx, param, incomplete)
         # If names are offered, shells do not add files themselves.

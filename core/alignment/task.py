@@ -93,7 +93,9 @@ class Task:
     def edit_bound_for(self, ambiguity_letters: int) -> EditBound:
         """Return `edit_bound` for pairs with `ambiguity_letters` ambiguity letters."""
         assert self.edit_bound is not None
-        return self.edit_bound.with_ambiguous(ambiguity_letters, self._shortest_length) if self.edit_bound_varies else self.edit_bound
+        return (
+            self.edit_bound.with_ambiguity_letters(ambiguity_letters, self._shortest_length) if self.edit_bound_varies else self.edit_bound
+        )
 
     @property
     def edit_bound_varies(self) -> bool:

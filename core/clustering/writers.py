@@ -11,7 +11,7 @@ from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.output.writer import ByteWriter
 from gpualign.core.sequences.alphabet import Alphabet
-from gpualign.core.sequences.ids import Names
+from gpualign.core.sequences.ids import SampleNames
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
 
@@ -26,7 +26,7 @@ def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, 
     separator: column separator; with a comma, ids are quoted
     """
     if separator == ",":
-        ids = list(StringColumn.of(ids).quoted)
+        ids = list(StringColumn.from_strings(ids).csv_quoted)
     labels, of = clustering.labels.tolist(), clustering.representatives.tolist()
     sizes, distances = clustering.sizes.tolist(), clustering.distances.tolist()
 
@@ -48,7 +48,7 @@ def write_typed(stream: ByteWriter, container: str, ids: Sequence[str], clusteri
     """
     from gpualign.core.output.arrow import TableWriter, TypedColumn
 
-    names, labels = Names(list(ids)), clustering.labels
+    names, labels = SampleNames(list(ids)), clustering.labels
     counts = TypedColumn("cluster", np.dtype(np.int32)), TypedColumn("size", np.dtype(np.int32))
     distance = TypedColumn("distance", np.dtype(np.int32 if are_counts else np.float64))
     table = TableWriter(stream, container, [TypedColumn("id", ids=names), *counts, TypedColumn("representative", ids=names), distance])

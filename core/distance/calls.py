@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance import _sites
-from gpualign.core.sequences.ids import Names
+from gpualign.core.sequences.ids import SampleNames
 
 Calls = npt.NDArray[np.unsignedinteger[Any]]
 """Codes (uint8) or allele numbers (uint32); in both, the highest number denotes a missing call."""
@@ -96,8 +96,8 @@ class Samples:
     founders: samples used to compute allele frequencies, because the input lacks their parents, bool[rows]; None: all samples
     """
 
-    queries: Names
-    targets: Names
+    queries: SampleNames
+    targets: SampleNames
     added: bool = False
     founders: npt.NDArray[np.bool_] | None = field(default=None, repr=False, compare=False)
 
@@ -138,7 +138,7 @@ class Samples:
 
     def with_added(self) -> Samples:
         """Return the samples of two sets with the queries first among the targets, so that queries are also compared with each other."""
-        return Samples(self.queries, Names(self.ids), added=True, founders=self.founders)
+        return Samples(self.queries, SampleNames(self.ids), added=True, founders=self.founders)
 
 
 def count_pairs(queries: int, targets: int, upper_triangle: bool) -> int:
@@ -151,5 +151,5 @@ def count_pairs(queries: int, targets: int, upper_triangle: bool) -> int:
 
 def make_samples(queries: list[str], targets: list[str] | None = None) -> Samples:
     """Return samples with these ids. If `targets` is None, there is only one set."""
-    names = Names(queries)
-    return Samples(names, names if targets is None else Names(targets))
+    names = SampleNames(queries)
+    return Samples(names, names if targets is None else SampleNames(targets))

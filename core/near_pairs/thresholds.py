@@ -47,7 +47,7 @@ def _identity_bounds(identity: float, coverage: float | None, definition: int, f
     if task.ambiguity is None:
         return bounds
     shortest = int(min(task.queries.lengths.min(), task.targets.lengths.min()))
-    return [one.with_ambiguous(task.ambiguity.max_letters, shortest) for one in bounds]
+    return [one.with_ambiguity_letters(task.ambiguity.max_letters, shortest) for one in bounds]
 
 
 def describe_missing_bound(filter: Filter, task: Task, definition: int) -> str | None:

@@ -182,7 +182,7 @@ def write_matrix_text(
 
 
 def _cells(records: IdentifiedRecords, separator: str) -> StringColumn:
-    return records.id_column.quoted if separator == "," else records.id_column
+    return records.id_column.csv_quoted if separator == "," else records.id_column
 
 
 def write_phylip(

@@ -119,9 +119,9 @@ def _of_better_strands(
     sequence."""
     from gpualign.core.alignment.aligned_pairs import PairAlignments
     from gpualign.core.results.hit_blocks import BetterStrandBlock
-    from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated
+    from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated_frames
 
-    sides = QueryTargetFrames(task.strands, untranslated(task.targets))
+    sides = QueryTargetFrames(task.strands, untranslated_frames(task.targets))
     ambiguous = None if task.ambiguity is None else task.ambiguity.for_both_strands()
     strands = replace(task, queries=task.strands.sequences, both_strands=False, ambiguity=ambiguous)
 

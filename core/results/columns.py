@@ -162,7 +162,7 @@ def _text_field(
 ) -> Field:
     """Return a field for texts that belong to records."""
     return Field(
-        name, meaning, lambda block: column_maker(block)(texts(block)), quoted=lambda block: column_maker(block)(texts(block).quoted)
+        name, meaning, lambda block: column_maker(block)(texts(block)), quoted=lambda block: column_maker(block)(texts(block).csv_quoted)
     )
 
 
@@ -192,14 +192,18 @@ FIELDS: dict[str, Field] = {
     f.name: f
     for f in (
         Field(
-            "query", "id of the query", query_id_column, side="query", quoted=lambda b: b.query_text_column(b.task.queries.id_column.quoted)
+            "query",
+            "id of the query",
+            query_id_column,
+            side="query",
+            quoted=lambda b: b.query_text_column(b.task.queries.id_column.csv_quoted),
         ),
         Field(
             "target",
             "id of the target",
             target_id_column,
             side="target",
-            quoted=lambda b: b.target_text_column(b.task.targets.id_column.quoted),
+            quoted=lambda b: b.target_text_column(b.task.targets.id_column.csv_quoted),
         ),
         _result_field("score", "alignment score, or edit distance"),
         Field(

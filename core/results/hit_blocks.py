@@ -39,17 +39,17 @@ class FrameBlock(ListBlock):
             return counted
         placed: Statistics = counted.copy()
         for side, frames, numbers in zip(("query", "target"), (self.sides.queries, self.sides.targets), self.listed_records, strict=True):
-            starts, ends = frames.place(numbers, counted[f"{side}_start"], counted[f"{side}_end"])
+            starts, ends = frames.record_intervals(numbers, counted[f"{side}_start"], counted[f"{side}_end"])
             placed[f"{side}_start"], placed[f"{side}_end"] = starts, ends
         return placed
 
     @property
     def query_records(self) -> Integers:
-        return self.sides.queries.records(self.listed_records[0])
+        return self.sides.queries.record_numbers(self.listed_records[0])
 
     @property
     def target_records(self) -> Integers:
-        return self.sides.targets.records(self.listed_records[1])
+        return self.sides.targets.record_numbers(self.listed_records[1])
 
     @property
     def pair_lengths(self) -> tuple[Integers, Integers]:
@@ -70,7 +70,7 @@ class FrameBlock(ListBlock):
 
     @property
     def input_letters_per_letter(self) -> tuple[int, int]:
-        return self.sides.queries.letters_per_letter, self.sides.targets.letters_per_letter
+        return self.sides.queries.input_letters_per_letter, self.sides.targets.input_letters_per_letter
 
     @cached_property
     def frames(self) -> tuple[Integers, Integers]:
@@ -79,13 +79,13 @@ class FrameBlock(ListBlock):
         none = np.zeros(len(self.scores), dtype=np.int64)
         queries, targets = self.listed_records
         return (
-            of_queries.frames_of(queries) if of_queries.translated else none,
-            of_targets.frames_of(targets) if of_targets.translated else none,
+            of_queries.frames_of(queries) if of_queries.is_translated else none,
+            of_targets.frames_of(targets) if of_targets.is_translated else none,
         )
 
     def strand_column(self) -> Column:
         opposite = self.is_reverse_complement != self.target_is_reverse_complement
-        return text_column(StringColumn.of(["-" if minus else "+" for minus in opposite.tolist()]))
+        return text_column(StringColumn.from_strings(["-" if minus else "+" for minus in opposite.tolist()]))
 
 
 @dataclass(frozen=True)
@@ -150,11 +150,19 @@ class HitBlock(FrameBlock):
 
     def bit_score_column(self, form: Callable[[float], str], unknown: str) -> Column:
         known = self._significance
-        return Column.constant(unknown) if known is None else text_column(StringColumn.of([form(value) for value in known[0].tolist()]))
+        return (
+            Column.constant(unknown)
+            if known is None
+            else text_column(StringColumn.from_strings([form(value) for value in known[0].tolist()]))
+        )
 
     def evalue_column(self, form: Callable[[float], str], unknown: str) -> Column:
         known = self._significance
-        return Column.constant(unknown) if known is None else text_column(StringColumn.of([form(value) for value in known[1].tolist()]))
+        return (
+            Column.constant(unknown)
+            if known is None
+            else text_column(StringColumn.from_strings([form(value) for value in known[1].tolist()]))
+        )
 
     def bit_scores(self) -> Reals:
         """Return the bit score of each hit; NaN if unknown."""
@@ -179,7 +187,7 @@ class HitBlock(FrameBlock):
 
 def hit_evalues(space: SearchSpace, sides: QueryTargetFrames, hits: Hits) -> Reals:
     """Return the hits' E-values: float64[hits]."""
-    return space.evalues(hits.scores, sides.queries.sequences.lengths[hits.queries], sides.targets.chance_lengths[hits.targets])
+    return space.evalues(hits.scores, sides.queries.sequences.lengths[hits.queries], sides.targets.evalue_lengths[hits.targets])
 
 
 def as_hits(block: Block) -> HitBlock:

@@ -19,7 +19,7 @@ def _folder() -> Path | None:
     return None
 
 
-def names() -> list[str]:
+def matrix_names() -> list[str]:
     """Return the names of all matrices, sorted."""
     if (folder := _folder()) is not None:
         return sorted(path.name for path in folder.iterdir() if path.name.isupper())  # there may be a README.txt
@@ -28,7 +28,7 @@ def names() -> list[str]:
     return sorted(substitution_matrices.load())  # type: ignore[no-untyped-call,unused-ignore]
 
 
-def text(name: str) -> str:
+def matrix_text(name: str) -> str:
     """Return the text of a matrix in NCBI format."""
     if (folder := _folder()) is not None:
         return (folder / name).read_text(encoding="utf-8")

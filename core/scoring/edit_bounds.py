@@ -23,7 +23,7 @@ from gpualign.core.scoring.scoring import Scoring
 _ROUNDING = 1e-6
 """Margin added to bounds computed from fractions: far above the rounding error for up to 10^8 letters. A bound may safely be too large."""
 
-_LARGEST = 2**40
+_MAX_CONSTANT = 2**40
 """Maximum constant in a bound: above the total length of any two sequences, and small enough for 64-bit sums."""
 
 _MIN_IDENTITY_INSIDE = 0.5
@@ -82,11 +82,11 @@ class EditBound:
         bound: Integers = (q * inside + beyond).astype(np.int64)
         return bound
 
-    def with_ambiguous(self, letters: int, shortest: int) -> EditBound:
+    def with_ambiguity_letters(self, max_letters: int, shortest_length: int) -> EditBound:
         """Return the bound for identities under a different rule for ambiguity letters (core/alignment/ambiguity.py).
 
-        letters: maximum number of ambiguity letters in a pair, replaces `ambiguous`
-        shortest: minimum record length
+        max_letters: maximum number of ambiguity letters in a pair, replaces `ambiguous`
+        shortest_length: minimum record length
 
         Let c be the number of columns with an ambiguity letter that do not count as mismatches or gaps. Each of these columns holds an
         ambiguity letter, so c <= letters. If the columns count as matches, there are M' = M + c matches, and the proofs hold for the edits
@@ -95,14 +95,14 @@ class EditBound:
         larger by at most c, and at least M'. So every bound on edits, including edits between the first and the last pair, grows by at
         most c.
         """
-        more = letters - self.ambiguous
-        inside = self.inside + more / shortest if self.coverage else 0.0
-        return EditBound(self.per_letter, self.per_shorter, self.constant + more, inside, self.coverage, letters)
+        more = max_letters - self.ambiguous
+        inside = self.inside + more / shortest_length if self.coverage else 0.0
+        return EditBound(self.per_letter, self.per_shorter, self.constant + more, inside, self.coverage, max_letters)
 
 
 def distance_bound(threshold: int) -> EditBound:
     """Return the bound for an edit distance threshold."""
-    return EditBound(0.0, 0.0, float(min(threshold, _LARGEST)))
+    return EditBound(0.0, 0.0, float(min(threshold, _MAX_CONSTANT)))
 
 
 def matches_bound(threshold: float) -> EditBound:
@@ -155,5 +155,5 @@ def score_bound(threshold: int, scoring: Scoring, letters: npt.NDArray[np.uint8]
     weight = min(equal - unequal, equal / 2 + gap)
     if weight <= 0:
         return None
-    constant = min(max(-threshold / weight, -_LARGEST), _LARGEST)
+    constant = min(max(-threshold / weight, -_MAX_CONSTANT), _MAX_CONSTANT)
     return EditBound(equal / (2 * weight), 0.0, constant + _ROUNDING)

@@ -30,7 +30,7 @@ from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.scoring import Scoring
 
-Side: TypeAlias = tuple[Reals, Reals]
+LettersLeft: TypeAlias = tuple[Reals, Reals]
 
 _TABLE = Path(__file__).with_name("karlin_altschul.tsv")
 
@@ -50,7 +50,7 @@ class FiniteSize:
     covariance_a: float
     covariance_b: float
 
-    def side(self, scores: Integers, lengths: Integers, lambda_: float) -> Side:
+    def letters_left(self, scores: Integers, lengths: Integers, lambda_: float) -> LettersLeft:
         """Return what chance alignments leave of a sequence: the mean number of letters left, and the probability that any are left.
 
         scores, lengths: alignment scores and sequence lengths, arrays of the same shape
@@ -60,14 +60,14 @@ class FiniteSize:
         chance = np.array([math.erfc(-x / math.sqrt(2)) / 2 for x in (room / deviation).tolist()])
         return room * chance + deviation * np.exp(-0.5 * (room / deviation) ** 2) / math.sqrt(2 * math.pi), chance
 
-    def area(self, scores: Integers, query: Side, target: Side, lambda_: float) -> Reals:
+    def mean_area(self, scores: Integers, query: LettersLeft, target: LettersLeft, lambda_: float) -> Reals:
         """Return the mean area left for pairs with these scores and sides: float64 with the shape of `scores`."""
         covariance = np.maximum(2 * self.covariance_a / lambda_, self.covariance_a * scores + self.covariance_b)
         return np.asarray(query[0] * target[0] + covariance * query[1] * target[1])
 
 
 @dataclass(frozen=True)
-class Parameters:
+class EvalueParameters:
     """Statistical parameters for a scoring.
 
     lambda_, k: Karlin-Altschul parameters
@@ -93,16 +93,16 @@ class Parameters:
         """Convert raw scores to bit scores."""
         return self.nats(scores) / math.log(2)
 
-    def length_adjustment(self, query: int, letters: int, records: int) -> int:
+    def length_adjustment(self, query_length: int, letter_count: int, record_count: int) -> int:
         """Return the length adjustment l, which leaves at least one letter of each sequence.
 
-        query: number of letters in the query
-        letters, records: number of letters and records in the database
+        query_length: number of letters in the query
+        letter_count, record_count: number of letters and records in the database
         """
-        limit = max(0, min(query - 1, (letters - 1) // records))
+        limit = max(0, min(query_length - 1, (letter_count - 1) // record_count))
 
         def reached(length: int) -> bool:
-            space = self.k * (query - length) * (letters - records * length)
+            space = self.k * (query_length - length) * (letter_count - record_count * length)
             return space > 0 and length <= self.alpha / self.lambda_ * math.log(space) + self.beta
 
         low, high = 0, limit  # reached(low), or low is 0; the right side falls while the left one rises
@@ -117,19 +117,19 @@ class SearchSpace:
     """Search space of a search.
 
     parameters: statistical parameters for the scoring
-    letters, records: number of letters and records in the database
-    strands: number of strands per query
+    letter_count, record_count: number of letters and records in the database
+    strand_count: number of strands per query
     """
 
-    parameters: Parameters
-    letters: int
-    records: int
-    strands: int = 1
+    parameters: EvalueParameters
+    letter_count: int
+    record_count: int
+    strand_count: int = 1
 
-    def _area(self, query: int) -> float:
+    def _area(self, query_length: int) -> float:
         """Return the effective search space of a query, after length adjustment."""
-        length = self.parameters.length_adjustment(query, self.letters, self.records)
-        return float(query - length) * (self.letters - self.records * length)
+        length = self.parameters.length_adjustment(query_length, self.letter_count, self.record_count)
+        return float(query_length - length) * (self.letter_count - self.record_count * length)
 
     def evalues(self, scores: Integers, queries: Integers, targets: Integers) -> Reals:
         """Return the E-values for raw scores: float64[hits]. queries, targets: query length and target length of each hit."""
@@ -138,11 +138,11 @@ class SearchSpace:
             distinct, places = np.unique(queries, return_inverse=True)
             areas = np.array([self._area(length) for length in distinct.tolist()], dtype=np.float64)[places]
         else:
-            of_query, of_target = (p.finite_size.side(scores, lengths, p.lambda_) for lengths in (queries, targets))
-            areas = p.finite_size.area(scores, of_query, of_target, p.lambda_) * (self.letters / targets)
-        return self.strands * areas * np.exp(-p.nats(scores))
+            of_query, of_target = (p.finite_size.letters_left(scores, lengths, p.lambda_) for lengths in (queries, targets))
+            areas = p.finite_size.mean_area(scores, of_query, of_target, p.lambda_) * (self.letter_count / targets)
+        return self.strand_count * areas * np.exp(-p.nats(scores))
 
-    def against(self, scores: Integers, targets: Integers) -> Callable[[int], Reals]:
+    def evalues_by_query_length(self, scores: Integers, targets: Integers) -> Callable[[int], Reals]:
         """Return a function that computes `evalues` for these scores and targets from the query length.
 
         The function is fast for many queries and few distinct scores.
@@ -152,12 +152,12 @@ class SearchSpace:
         if finite_size is None:
             return lambda query: self.evalues(scores, np.full(len(scores), query, dtype=np.int64), targets)
         distinct, places = np.unique(scores, return_inverse=True)
-        target_side = finite_size.side(scores, targets, p.lambda_)
-        factors = self.strands * (self.letters / targets) * np.exp(-p.nats(scores))
+        target_side = finite_size.letters_left(scores, targets, p.lambda_)
+        factors = self.strand_count * (self.letter_count / targets) * np.exp(-p.nats(scores))
 
         def evalues(query: int) -> Reals:
-            letters, chances = finite_size.side(distinct, np.full(len(distinct), query, dtype=np.int64), p.lambda_)
-            return finite_size.area(scores, (letters[places], chances[places]), target_side, p.lambda_) * factors
+            letters, chances = finite_size.letters_left(distinct, np.full(len(distinct), query, dtype=np.int64), p.lambda_)
+            return finite_size.mean_area(scores, (letters[places], chances[places]), target_side, p.lambda_) * factors
 
         return evalues
 
@@ -166,7 +166,7 @@ _Row = tuple[float, ...]
 
 
 @lru_cache(maxsize=1)
-def _published() -> dict[tuple[str, str, str], _Row]:
+def _published_rows() -> dict[tuple[str, str, str], _Row]:
     """Return (lambda, K, H, alpha, beta, and variance and covariance if known), keyed by scoring, gap existence and gap extension."""
     rows = {}
     for line in _TABLE.read_text(encoding="utf-8").splitlines():
@@ -176,24 +176,24 @@ def _published() -> dict[tuple[str, str, str], _Row]:
     return rows
 
 
-def published(scoring: Scoring) -> Parameters | None:
+def published_parameters(scoring: Scoring) -> EvalueParameters | None:
     """Return the published parameters for a scoring, or None if there are none. BLAST's gap costs 11/1 are 12/1 here."""
     name = "5/-4" if scoring.matrix == "NUC.4.4" else scoring.matrix
     if scoring.match is not None:
         name = f"{scoring.match}/{scoring.mismatch}"
     existence = scoring.gap_open - scoring.gap_extend
-    entry = _published().get((name or "", str(existence), str(scoring.gap_extend)))
+    entry = _published_rows().get((name or "", str(existence), str(scoring.gap_extend)))
     if entry is None:
         return None
     lambda_, k, _, alpha, beta, *spread = entry
     step = 2 if scoring.match == 2 else 1
     source = f"BLAST's table, {name} with gaps {existence}/{scoring.gap_extend} in its counting"
-    ungapped = _published().get((name or "", "-", "-"))
+    ungapped = _published_rows().get((name or "", "-", "-"))
     if not spread or ungapped is None:
-        return Parameters(lambda_, k, alpha, beta, step, source)
+        return EvalueParameters(lambda_, k, alpha, beta, step, source)
     # The constant terms follow from those of ungapped alignments, with the assumption that a gap cuts one of these in two.
     twice = 2 * scoring.gap_cost(1)
     finite_size = FiniteSize(
         alpha, twice * (ungapped[3] - alpha), spread[0], twice * (ungapped[5] - spread[0]), spread[1], twice * (ungapped[5] - spread[1])
     )
-    return Parameters(lambda_, k, alpha, beta, step, source, finite_size)
+    return EvalueParameters(lambda_, k, alpha, beta, step, source, finite_size)

@@ -19,69 +19,69 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 SEG, DUST, NONE = "seg", "dust", "none"
 
 _METHODS = {"protein": SEG, "dna": DUST}
-_AT_ONCE = 4 << 20
+_CHUNK_LETTERS = 4 << 20
 """Approximate number of letters between two checks for a stop request."""
 
 
 @dataclass(frozen=True)
-class Masked:
+class MaskedSequences:
     """Masked sequences.
 
     sequences: the input with masked letters replaced by X or N
-    letters: number of letters replaced
-    whole: numbers of the masked records in which only X or N is left, int64
+    masked_letter_count: number of letters replaced
+    fully_masked: numbers of the masked records in which only X or N is left, int64
     """
 
     sequences: SequenceSet
-    letters: int
-    whole: Integers = field(repr=False)
+    masked_letter_count: int
+    fully_masked: Integers = field(repr=False)
 
 
-def method_for(alphabet: Alphabet) -> str:
+def masking_method(alphabet: Alphabet) -> str:
     """Return the masking method for an alphabet."""
     return _METHODS[alphabet.name]
 
 
 def check_method(method: str, alphabet: Alphabet) -> None:
     """Raise `InputError` if a masking method is for a different alphabet."""
-    fitting = method_for(alphabet)
+    fitting = masking_method(alphabet)
     if method not in (NONE, fitting):
         kind = {SEG: "proteins", DUST: "DNA"}[method]
         this, other = parameter("mask", method), parameter("mask", fitting)
         raise InputError(f"{this} is for {kind}; these are {alphabet.name} sequences: expected {other} or {NONE}")
 
 
-def find_intervals(sequences: SequenceSet, alphabet: Alphabet) -> Integers:
+def low_complexity_intervals(sequences: SequenceSet, alphabet: Alphabet) -> Integers:
     """Return the low-complexity intervals: int64[intervals][2], half-open positions in `sequences.codes`, ascending.
 
     No interval spans two records.
     """
     from gpualign.core.scoring import _masking
 
-    find = {SEG: _masking.seg, DUST: _masking.dust}[method_for(alphabet)]
+    find = {SEG: _masking.seg, DUST: _masking.dust}[masking_method(alphabet)]
     intervals = [np.zeros((0, 2), dtype=np.int64)]
     first = 0
     while first < len(sequences):
-        reach = int(np.searchsorted(sequences.offsets, sequences.offsets[first] + _AT_ONCE, side="right")) - 1
+        reach = int(np.searchsorted(sequences.offsets, sequences.offsets[first] + _CHUNK_LETTERS, side="right")) - 1
         stop = max(first + 1, reach)
         intervals.append(find(sequences.codes, sequences.offsets[first : stop + 1]))
         first = stop
     return np.concatenate(intervals)
 
 
-def mask(sequences: SequenceSet, alphabet: Alphabet) -> Masked:
+def mask(sequences: SequenceSet, alphabet: Alphabet) -> MaskedSequences:
     """Mask low-complexity regions using the alphabet's method. If there are none, the result holds `sequences` itself."""
-    intervals = find_intervals(sequences, alphabet)
+    intervals = low_complexity_intervals(sequences, alphabet)
     codes = sequences.codes.copy()
-    unknown = alphabet.unknown
+    unknown = alphabet.unknown_code
     for begin, end in intervals.tolist():
         codes[begin:end] = unknown
     changed = int(np.count_nonzero(codes != sequences.codes))
     if not changed:
-        return Masked(sequences, 0, np.zeros(0, dtype=np.int64))
+        return MaskedSequences(sequences, 0, np.zeros(0, dtype=np.int64))
     touched = distinct(np.searchsorted(sequences.offsets, intervals[:, 0], side="right") - 1)
     whole = [i for i in touched.tolist() if (codes[sequences.offsets[i] : sequences.offsets[i + 1]] == unknown).all()]
-    return Masked(replace(sequences, codes=codes, counts=None), changed, np.array(whole, dtype=np.int64))
+    return MaskedSequences(replace(sequences, codes=codes, known_code_counts=None), changed, np.array(whole, dtype=np.int64))
 
 
 def mask_scoring(scoring: Scoring, alphabet: Alphabet) -> Scoring:
@@ -89,7 +89,7 @@ def mask_scoring(scoring: Scoring, alphabet: Alphabet) -> Scoring:
 
     Returns `scoring` itself if its matrix has this property, as BLAST's matrices have.
     """
-    code = alphabet.unknown
+    code = alphabet.unknown_code
     row = scoring.substitution[code]
     if row.any() and row.max() <= 0:
         return scoring

@@ -20,7 +20,7 @@ from gpualign.core.sequences.alphabet import Alphabet
 # does), pyrrolysine and the I/L ambiguity as unknown.
 _STAND_INS = {"U": "C", "O": "X", "J": "X"}
 
-_EXACT = 2**53
+_MAX_EXACT_INTEGER = 2**53
 """Maximum absolute value up to which integers read from text are exact."""
 
 
@@ -60,58 +60,58 @@ def _parse(lines: Iterable[str], source: str) -> SubstitutionMatrix:
     (first, words), *rows = rows
     letters = [word.upper() for word in words]
     if len(set(letters)) != len(letters) or any(len(letter) != 1 for letter in letters):
-        raise InputError(f"{source}, line {first}: expected different letters, one for each column; found {_start(words)}")
+        raise InputError(f"{source}, line {first}: expected different letters, one for each column; found {_quoted_start(words)}")
     if len(rows) != len(letters):
         raise InputError(f"{source}: expected a row for each of {len(letters)} columns; found {len(rows)} rows")
     values = []
     for letter, (number, (named, *scores)) in zip(letters, rows, strict=True):
         if named.upper() != letter or len(scores) != len(letters):
             expected = f"the letter {letter}, as in the order of the columns, and {len(letters)} scores"
-            raise InputError(f"{source}, line {number}: expected {expected}; found {_start([named, *scores])}")
-        values.append([_whole(score, f"{source}, line {number}") for score in scores])
+            raise InputError(f"{source}, line {number}: expected {expected}; found {_quoted_start([named, *scores])}")
+        values.append([_parse_integer(score, f"{source}, line {number}") for score in scores])
     return SubstitutionMatrix(source, "".join(letters), np.array(values, dtype=np.int64))
 
 
-def _whole(text: str, place: str) -> int:
+def _parse_integer(text: str, place: str) -> int:
     """Parse an integer, which may be written as 1.0 or 1e2. Raises `InputError`."""
     try:
         value = float(text)
     except ValueError:
         raise InputError(f"{place}: expected a score; found {text!r}") from None
-    if not abs(value) <= _EXACT or abs(value - round(value)) > 1e-9:
+    if not abs(value) <= _MAX_EXACT_INTEGER or abs(value - round(value)) > 1e-9:
         raise InputError(f"{place}: {text} is not a whole number, or beyond 2^53, so scores would not be exact")
     return round(value)
 
 
-def _start(words: list[str]) -> str:
+def _quoted_start(words: list[str]) -> str:
     text = " ".join(words)
     return repr(text if len(text) <= 40 else f"{text[:40]}...")
 
 
-def by_name(name: str) -> SubstitutionMatrix:
+def matrix_by_name(name: str) -> SubstitutionMatrix:
     """Return a matrix from Biopython's collection. Names are case-insensitive; EDNAFULL is NUC.4.4. Raises `InputError`."""
     canonical = "NUC.4.4" if name.upper() in ("EDNAFULL", "DNAFULL") else name.upper()
-    known = collection.names()
+    known = collection.matrix_names()
     if canonical not in known:
         close = ", ".join(n for n in known if n[:3] == canonical[:3]) or "BLOSUM62, PAM250, NUC.4.4"
         raise InputError(
             f"no matrix file or matrix is called {name!r}; available are, for instance, {close}{did_you_mean(canonical, known)}"
         )
-    matrix = _parse(collection.text(canonical).splitlines(), f"matrix {canonical}")
+    matrix = _parse(collection.matrix_text(canonical).splitlines(), f"matrix {canonical}")
     return replace(matrix, name=canonical)
 
 
-def from_file(stream: TextIO, source: str) -> SubstitutionMatrix:
+def read_matrix(stream: TextIO, source: str) -> SubstitutionMatrix:
     """Read a matrix in NCBI format: '#' comments, a line of letters, a line of scores per letter. Raises `InputError`."""
     return _parse(stream, source)
 
 
-def load(name: str) -> SubstitutionMatrix:
+def load_matrix(name: str) -> SubstitutionMatrix:
     """Load the matrix file `name` if it exists, else the matrix of this name from Biopython's collection. Raises `InputError`."""
     if not Path(name).is_file():
-        return by_name(name)
+        return matrix_by_name(name)
     try:
         with open(name, encoding="utf-8") as stream:
-            return from_file(stream, name)
+            return read_matrix(stream, name)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{name}: cannot be read as a matrix file ({error})") from None

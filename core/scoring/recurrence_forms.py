@@ -20,13 +20,13 @@ from gpualign.core.scoring.scoring import Scoring
 class DifferenceForm:
     """The difference recurrence of cpu/alignment/src/difference.hpp for one scoring.
 
-    shifted: int64[letters][letters], max(s + 2e, -2o)
+    rebased_scores: int64[letters][letters], max(s + 2e, -2o)
     open_extra: o = gap_open - gap_extend
     min_value, max_value: bounds on every value in the recurrence, -3o and S + o
     width: 8, 16 or 32 bits, signed unless o is 0
     """
 
-    shifted: Integers
+    rebased_scores: Integers
     open_extra: int
     min_value: int
     max_value: int
@@ -57,7 +57,7 @@ def difference_form(scoring: Scoring, free_ends: bool = False) -> DifferenceForm
     return DifferenceForm(np.maximum(rebased, -2 * extra), extra, min_value, max_value, width_for(min_value, max_value))
 
 
-def usable_pairs(scoring: Scoring) -> Booleans:
+def usable_pair_mask(scoring: Scoring) -> Booleans:
     """Return a mask of the letter pairs that cost no more than two gaps: bool[letters][letters].
 
     Kernels raise the scores of the remaining pairs to the cost of two gaps, and paths must not use these pairs.
@@ -80,7 +80,7 @@ class UnaryForm:
 
 def unary_form(scoring: Scoring) -> UnaryForm | None:
     """Return the unary form, or None if gaps are affine, the table has more than two scores, or a match is not better than a mismatch."""
-    if not scoring.linear or scoring.match is None or scoring.mismatch is None:
+    if not scoring.has_linear_gaps or scoring.match is None or scoring.mismatch is None:
         return None
     match = scoring.match + 2 * scoring.gap_open
     mismatch = max(0, scoring.mismatch + 2 * scoring.gap_open)
@@ -106,23 +106,23 @@ class RebasedForm:
     """Gotoh's recurrence on rebased scores that are never negative, as in cuda_src/alignment/recurrence.cuh.
 
     gap_open, gap_extend, lift, level: recurrence constants of the same names
-    best: largest substitution score, at least 0
+    max_score: largest substitution score, at least 0
     table: scores s' by query and target letter, int64[letters + 1][letters + 1]; the last query letter is used in dummy rows, the last
         target letter pads targets
     """
 
-    local: bool
+    is_local: bool
     gap_open: int
     gap_extend: int
     lift: int
     level: int
-    best: int
+    max_score: int
     table: Integers
 
-    def largest(self, query_length: int, target_length: int) -> int:
+    def max_value(self, query_length: int, target_length: int) -> int:
         """Return an upper bound on the values in the recurrence for sequences up to these lengths, including padding."""
-        matched = self.best * min(query_length, target_length)
-        if self.local:
+        matched = self.max_score * min(query_length, target_length)
+        if self.is_local:
             return self.level + matched + self.lift
         return self.level + matched + self.gap_extend * (query_length + target_length + 2)
 

@@ -23,7 +23,7 @@ from gpualign.core.scoring.matrices import SubstitutionMatrix
 from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
 
-LIMIT = 2**31 - 1
+MAX_SCORE = 2**31 - 1
 """Maximum score or cost of one alignment column, which must fit 32 bits."""
 
 _DEFAULTS = {"dna": (5, -4, 10, 1, "NUC.4.4"), "protein": (5, -4, 11, 1, "BLOSUM62")}
@@ -54,8 +54,8 @@ class Scoring:
     substitution: int64[letters][letters] by code, row = query letter
     gap_open, gap_extend: positive costs of the first letter and of each additional letter in a gap
     match, mismatch: set if the table has only these two values, for equal and for unequal letters
-    edit: results are edit distances, to be minimised. The table is 0 for equal letters and -1 for unequal letters, and both gap costs are
-        1, so the distance is the negated score
+    edit: results are edit distances, to be minimised. The table is 0 for equal letters and -1 for unequal letters, and both gap
+        costs are 1, so the distance is the negated score
     matrix: name of the matrix, if match and mismatch are not set
     """
 
@@ -69,7 +69,7 @@ class Scoring:
     matrix: str | None = None
 
     @property
-    def linear(self) -> bool:
+    def has_linear_gaps(self) -> bool:
         return self.gap_open == self.gap_extend
 
     def gap_cost(self, letters: int) -> int:
@@ -100,10 +100,10 @@ class Scoring:
     def dtype(self, query_length: int, target_length: int) -> np.dtype[np.signedinteger]:
         """Return int32 if all results for pairs up to these lengths fit, else int64."""
         low, high = self.bounds(query_length, target_length)
-        return np.dtype(np.int32 if low >= -LIMIT and high <= LIMIT else np.int64)
+        return np.dtype(np.int32 if low >= -MAX_SCORE and high <= MAX_SCORE else np.int64)
 
 
-def _two_valued(letters: int, match: int, mismatch: int) -> Integers:
+def _two_valued_table(letters: int, match: int, mismatch: int) -> Integers:
     return np.where(np.eye(letters, dtype=bool), match, mismatch).astype(np.int64)
 
 
@@ -121,14 +121,14 @@ def _check_matrix_covers(matrix: SubstitutionMatrix, covered: Booleans, alphabet
     for sequences in sets:
         for code in sequences.used_codes:
             if not covered[code]:
-                record = sequences.first_with(int(code))
+                record = sequences.first_record_with(int(code))
                 raise InputError(
                     f"matrix {matrix.name} has no row for the letter {alphabet.letters[code]!r}, "
                     f"which record {sequences.ids[record]!r} of {sequences.file_of(record)} holds"
                 )
 
 
-def is_of_proteins(matrix: SubstitutionMatrix) -> bool:
+def is_protein_matrix(matrix: SubstitutionMatrix) -> bool:
     """Return whether a matrix is for proteins: whether it has scores for amino acids whose letters are not nucleotide letters."""
     return set("EFILPQ") <= set(matrix.letters)
 
@@ -148,7 +148,7 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
         conflicting = [n for n in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(o, n) is not None]
         if conflicting:
             raise InputError(f"{parameter('edit')} fixes every cost at 1; it cannot be combined with {parameter(conflicting[0])}")
-        return Scoring("edit distance", _two_valued(len(alphabet), 0, -1), 1, 1, 0, -1, edit=True)
+        return Scoring("edit distance", _two_valued_table(len(alphabet), 0, -1), 1, 1, 0, -1, edit=True)
     if o.matrix is not None and (o.match is not None or o.mismatch is not None):
         one, other = parameter("matrix"), f"{parameter('match')}/{parameter('mismatch')}"
         raise InputError(f"{one} and {other} exclude each other; give one of them")
@@ -171,21 +171,21 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
         mismatch = mismatch if o.mismatch is None else o.mismatch
         scoring = Scoring(
             f"match {match}, mismatch {mismatch}{' (a reward: penalties are negative)' if mismatch > 0 else ''}, {gaps}",
-            _two_valued(len(alphabet), match, mismatch),
+            _two_valued_table(len(alphabet), match, mismatch),
             gap_open,
             gap_extend,
             match,
             mismatch,
         )
     else:
-        matrix = o.matrix if o.matrix is not None else matrices.by_name(matrix_name)
+        matrix = o.matrix if o.matrix is not None else matrices.matrix_by_name(matrix_name)
         table, covered = matrix.table(alphabet)
         _check_matrix_covers(matrix, covered, alphabet, sets)
         scoring = Scoring(f"{matrix.name}, {gaps}", table, gap_open, gap_extend, matrix=matrix.name)
     largest = int(np.abs(scoring.substitution).max()) + 4 * gap_open
-    if largest > LIMIT:
+    if largest > MAX_SCORE:
         raise InputError(
             f"the weights do not fit 32 bits: the largest substitution score and 4 gap openings add up to {largest:,}, the limit is "
-            f"{LIMIT:,}; divide all of them by the same number"
+            f"{MAX_SCORE:,}; divide all of them by the same number"
         )
     return scoring

@@ -20,17 +20,17 @@ import numpy as np
 from gpualign.core.alignment.tile_results import Statistics
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.scoring.evalues import Parameters
+from gpualign.core.scoring.evalues import EvalueParameters
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.sequence_set import SequenceSet
 
-SEQUENCES = 100
+SEQUENCE_COUNT = 100
 """Number of sequences on each side; every pair is compared."""
 
-LENGTH = 800
-_SHORT = LENGTH // 4
-_TRACED = 2000
-_LARGEST_GROWTH = 2.5
+SEQUENCE_LENGTH = 800
+_SHORT_LENGTH = SEQUENCE_LENGTH // 4
+_TRACED_PAIRS = 2000
+_MAX_GROWTH = 2.5
 """Maximum ratio of mean scores when the length grows fourfold. In the logarithmic phase, the mean grows by ln(4^2) / lambda; in the linear
 phase, fourfold."""
 
@@ -54,7 +54,7 @@ def letter_frequencies(sequences: SequenceSet, unambiguous: int) -> Reals:
     return counts / counts.sum() if counts.any() else np.full(unambiguous, 1 / unambiguous)
 
 
-def simulate_parameters(scoring: Scoring, frequencies: Reals, simulator: Simulator) -> Parameters | None:
+def simulate_parameters(scoring: Scoring, frequencies: Reals, simulator: Simulator) -> EvalueParameters | None:
     """Return the parameters of a scoring for sequences with these letter frequencies (by code). Returns None if the scores are not in the
     logarithmic phase, or if no two letters in use have a positive score."""
     used = np.flatnonzero(frequencies)
@@ -63,26 +63,28 @@ def simulate_parameters(scoring: Scoring, frequencies: Reals, simulator: Simulat
     rng = np.random.default_rng(_SEED)
 
     def random_set(length: int) -> SequenceSet:
-        codes = rng.choice(len(frequencies), SEQUENCES * length, p=frequencies).astype(np.uint8)
-        return SequenceSet("simulated", [f"r{i}" for i in range(SEQUENCES)], codes, np.arange(SEQUENCES + 1, dtype=np.int64) * length)
+        codes = rng.choice(len(frequencies), SEQUENCE_COUNT * length, p=frequencies).astype(np.uint8)
+        return SequenceSet(
+            "simulated", [f"r{i}" for i in range(SEQUENCE_COUNT)], codes, np.arange(SEQUENCE_COUNT + 1, dtype=np.int64) * length
+        )
 
-    short = simulator.scores(random_set(_SHORT), random_set(_SHORT))
-    queries, targets = random_set(LENGTH), random_set(LENGTH)
+    short = simulator.scores(random_set(_SHORT_LENGTH), random_set(_SHORT_LENGTH))
+    queries, targets = random_set(SEQUENCE_LENGTH), random_set(SEQUENCE_LENGTH)
     scores = simulator.scores(queries, targets)
-    if scores.mean() > _LARGEST_GROWTH * max(1.0, float(short.mean())):
+    if scores.mean() > _MAX_GROWTH * max(1.0, float(short.mean())):
         return None
-    step = _step(scoring)
+    step = _score_step(scoring)
     lambda_, size = fit_gumbel(scores.ravel(), step)
-    sample = np.argwhere(scores > 0)[:: max(1, scores.size // _TRACED)]
+    sample = np.argwhere(scores > 0)[:: max(1, scores.size // _TRACED_PAIRS)]
     counts = simulator.statistics(queries, targets, sample, scores[sample[:, 0], sample[:, 1]])
     lengths = (counts["query_end"] - counts["query_start"] + counts["target_end"] - counts["target_start"]) / 2
     alpha, beta = np.polyfit(scores[sample[:, 0], sample[:, 1]], lengths, 1)
-    effective = LENGTH - float(lengths.mean())
-    source = f"simulation of {scores.size:,} pairs of {LENGTH} letters"
-    return Parameters(lambda_, size / effective**2, max(float(alpha), 0.0), float(beta), 1, source)
+    effective = SEQUENCE_LENGTH - float(lengths.mean())
+    source = f"simulation of {scores.size:,} pairs of {SEQUENCE_LENGTH} letters"
+    return EvalueParameters(lambda_, size / effective**2, max(float(alpha), 0.0), float(beta), 1, source)
 
 
-def _step(scoring: Scoring) -> int:
+def _score_step(scoring: Scoring) -> int:
     """Return a common divisor of all scores."""
     return max(1, math.gcd(*(int(x) for x in np.unique(np.abs(scoring.substitution))), scoring.gap_open, scoring.gap_extend))
 

@@ -15,7 +15,7 @@ from gpualign.core.common.arrays import Booleans, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Band
 
-_CHUNK = 1 << 17
+_CHUNK_HITS = 1 << 17
 """Approximate number of hits passed on at a time; a query's hits are never split."""
 
 
@@ -25,9 +25,9 @@ class BestAssembly:
     per_record: queries (strands) per record, all in the same band
     """
 
-    def __init__(self, task: Task, min_score: int, per_record: int, band: Band) -> None:
+    def __init__(self, task: Task, min_score: int, queries_per_record: int, band: Band) -> None:
         assert task.top is not None
-        self._per_record = per_record
+        self._per_record = queries_per_record
         self._band = band
         self._min_score = max(1, min_score)
         self._best = BestTargets(band.stop - band.start, task.top, task.dtype, task.targets.ranks)
@@ -60,12 +60,12 @@ class QueryHits:
 
     hits: the hits
     queries: int64[queries]
-    cut: bool[queries], whether a query has more hits than can be held; the hits of such a query are left out
+    is_truncated: bool[queries], whether a query has more hits than can be held; the hits of such a query are left out
     """
 
     hits: Hits
     queries: Integers = field(repr=False)
-    cut: Booleans = field(repr=False)
+    is_truncated: Booleans = field(repr=False)
 
 
 class PassingAssembly:
@@ -79,22 +79,22 @@ class PassingAssembly:
     tile may have left out such targets, or if the query has more than `task.top` hits, for which no memory is planned.
     """
 
-    def __init__(self, task: Task, numbers: Integers, floors: Integers, band: Band) -> None:
+    def __init__(self, task: Task, query_numbers: Integers, cutoffs: Integers, band: Band) -> None:
         assert task.top is not None
         self._top = task.top
         self._start = band.start
-        self._queries = numbers[band.start : band.stop]
-        self._floors = floors[band.start : band.stop]
+        self._queries = query_numbers[band.start : band.stop]
+        self._cutoffs = cutoffs[band.start : band.stop]
         # For each row: hits so far, and whether they exceed those held.
         self._counts = np.zeros(len(self._queries), dtype=np.int64)
-        self._cut = np.zeros(len(self._queries), dtype=bool)
+        self._is_truncated = np.zeros(len(self._queries), dtype=bool)
         self._tiles: list[_TileHits] = []
 
     def add(self, result: TileResult) -> None:
         assert isinstance(result, TileHits)
         tile, scores = result.tile, result.scores
         place = slice(tile.query_start - self._start, tile.query_stop - self._start)
-        floors, counts, cut = self._floors[place], self._counts[place], self._cut[place]  # views
+        floors, counts, cut = self._cutoffs[place], self._counts[place], self._is_truncated[place]  # views
         passing = scores >= floors[:, None]
         counts += passing.sum(axis=1)
         cut |= counts > self._top
@@ -107,11 +107,11 @@ class PassingAssembly:
 
     def finish(self) -> Iterator[QueryHits]:
         """Yield the hits of the band's queries, a few queries at a time."""
-        before = np.concatenate(([0], np.cumsum(np.where(self._cut, 0, self._counts))))
+        before = np.concatenate(([0], np.cumsum(np.where(self._is_truncated, 0, self._counts))))
         start = 0
         while start < len(self._queries):
-            stop = max(start + 1, int(np.searchsorted(before, before[start] + _CHUNK, side="right")) - 1)
-            yield QueryHits(self._hits(start, stop), self._queries[start:stop], self._cut[start:stop])
+            stop = max(start + 1, int(np.searchsorted(before, before[start] + _CHUNK_HITS, side="right")) - 1)
+            yield QueryHits(self._hits(start, stop), self._queries[start:stop], self._is_truncated[start:stop])
             start = stop
 
     def _hits(self, start: int, stop: int) -> Hits:
@@ -121,6 +121,6 @@ class PassingAssembly:
             within = slice(*np.searchsorted(tile.rows, (start, stop)))
             pieces.append(Hits(*(column[within].astype(np.int64) for column in (tile.rows, tile.targets, tile.scores))))
         hits = join_hits(pieces)
-        hits = hits.select(~self._cut[hits.queries])
+        hits = hits.select(~self._is_truncated[hits.queries])
         hits = hits.select(np.argsort(hits.queries, kind="stable"))
         return Hits(self._queries[hits.queries], hits.targets, hits.scores)

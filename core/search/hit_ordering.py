@@ -17,33 +17,33 @@ class HitOrder:
     per_record: queries (strands) per record
     """
 
-    def __init__(self, per_record: int) -> None:
-        self._per_record = per_record
+    def __init__(self, queries_per_record: int) -> None:
+        self._per_record = queries_per_record
         self._held: list[Hits] = []  # each in the order of its queries
-        self._missing: deque[int] = deque()
-        self._searched = 0
+        self._missing_queries: deque[int] = deque()
+        self._searched_stop = 0
 
     @property
-    def missing(self) -> Integers:
+    def missing_queries(self) -> Integers:
         """Queries whose hits are still missing, in order."""
-        return np.array(self._missing, dtype=np.int64)
+        return np.array(self._missing_queries, dtype=np.int64)
 
-    def first(self, result: QueryHits) -> HitBatch:
+    def add_first(self, result: QueryHits) -> HitBatch:
         """Add the hits of the next queries, searched for the first time; cut queries become missing. Return all hits of the next complete
         records, up to the first record with a missing query."""
         self._held.append(result.hits)
-        self._missing.extend(result.queries[result.cut].tolist())
-        self._searched = int(result.queries[-1]) + 1
+        self._missing_queries.extend(result.queries[result.is_truncated].tolist())
+        self._searched_stop = int(result.queries[-1]) + 1
         return self._release(NO_HITS)
 
-    def again(self, result: QueryHits) -> HitBatch:
+    def add_again(self, result: QueryHits) -> HitBatch:
         """Add the hits of the first missing queries, none of which may be cut. Return hits as in `first`."""
-        if result.cut.any() or any(self._missing.popleft() != query for query in result.queries.tolist()):
+        if result.is_truncated.any() or any(self._missing_queries.popleft() != query for query in result.queries.tolist()):
             raise RuntimeError("queries that were searched again lack hits")
         return self._release(result.hits)
 
     def _release(self, more: Hits) -> HitBatch:
-        records = (self._missing[0] if self._missing else self._searched) // self._per_record
+        records = (self._missing_queries[0] if self._missing_queries else self._searched_stop) // self._per_record
         stop = records * self._per_record
         ready, waiting = [NO_HITS], []
         for piece in (more, *self._held):

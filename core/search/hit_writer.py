@@ -19,7 +19,7 @@ from gpualign.core.results.hit_blocks import HitBlock, hit_evalues
 from gpualign.core.scoring.evalues import SearchSpace
 from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
-_CHUNK = 8192
+_CHUNK_HITS = 8192
 """Maximum number of hits traced and written at a time."""
 
 _CHUNK_LETTERS = 4 << 20
@@ -36,14 +36,14 @@ class HitFilter:
     min_score: minimum score
     max_evalue: maximum E-value; None for any
     without_self: whether to leave out the hits of queries on themselves
-    rows: filter for traced hits
+    pair_filter: filter for traced hits
     """
 
     max_hits: int | None
     min_score: int = 1
     max_evalue: float | None = None
     without_self: bool = False
-    rows: Filter = field(default_factory=Filter)
+    pair_filter: Filter = field(default_factory=Filter)
 
     @property
     def top(self) -> int | None:
@@ -52,20 +52,21 @@ class HitFilter:
         return None if self.max_hits is None or self.max_evalue is not None else self.max_hits + 1 + self.without_self
 
 
-NOTABLE = 1e-3
+NOTABLE_EVALUE = 1e-3
 """Maximum E-value of hits that a user would not want to miss."""
 
 
 @dataclass
-class SuppressedHits:
+class SuppressedHitCounts:
     """Counts of queries with hits that were not written.
 
-    queries: queries with more than `max_hits` hits that pass the filter's score and E-value thresholds
-    notable: if there is no E-value threshold, number of these queries whose first unwritten hit has an E-value of at most `NOTABLE`
+    query_count: queries with more than `max_hits` hits that pass the filter's score and E-value thresholds
+    notable_query_count: if there is no E-value threshold, number of these queries whose first unwritten hit has an E-value of at most
+        `NOTABLE_EVALUE`
     """
 
-    queries: int = 0
-    notable: int = 0
+    query_count: int = 0
+    notable_query_count: int = 0
 
 
 class HitsWriter:
@@ -96,7 +97,7 @@ class HitsWriter:
         self._trace = trace
         self._identity_definition = identity_definition
         self.written = 0
-        self.suppressed = SuppressedHits()
+        self.suppressed = SuppressedHitCounts()
 
     def begin(self, plan: object) -> None:
         """Write the bytes before the first hit."""
@@ -104,7 +105,7 @@ class HitsWriter:
 
     def write(self, batch: HitBatch) -> None:
         """Write hits. batch: all hits that may pass for the next records, with all strands or frames, in query order."""
-        hits = self._best_of_frames(batch.hits)
+        hits = self._best_frame_hits(batch.hits)
         letters = self._task.queries.lengths[hits.queries]
         if (titles := titles_of(self._task)) is not None:
             letters = letters + titles[0][hits.queries] + titles[1][hits.targets]
@@ -113,7 +114,7 @@ class HitsWriter:
         while start < len(hits):
             before = int(letters[start - 1]) if start else 0
             limit = int(np.searchsorted(letters, before + _CHUNK_LETTERS, side="right"))
-            end = max(start + 1, min(start + _CHUNK, limit))
+            end = max(start + 1, min(start + _CHUNK_HITS, limit))
             self._write(hits.select(slice(start, end)))
             start = end
 
@@ -121,19 +122,19 @@ class HitsWriter:
         """Finish the output; call after the last hit."""
         self._sink.finish()
 
-    def _best_of_frames(self, hits: Hits) -> Hits:
+    def _best_frame_hits(self, hits: Hits) -> Hits:
         """Return the best targets for each record. Only the best hit between any strands or frames of two records counts (the first if
         tied)."""
         of_queries, of_targets = self._sides.queries, self._sides.targets
-        records = of_queries.records(hits.queries)
+        records = of_queries.record_numbers(hits.queries)
         if self._filter.without_self:
-            others = records != of_targets.records(hits.targets)
+            others = records != of_targets.record_numbers(hits.targets)
             hits, records = hits.select(others), records[others]
         ranks = self._task.targets.ranks[hits.targets]
         order = np.lexsort((hits.queries, ranks, -hits.scores, records))
         hits, records = hits.select(order), records[order]
-        if of_queries.per_record > 1 or of_targets.per_record > 1:
-            _, firsts = np.unique(records * len(of_targets.record_lengths) + of_targets.records(hits.targets), return_index=True)
+        if of_queries.sequences_per_record > 1 or of_targets.sequences_per_record > 1:
+            _, firsts = np.unique(records * len(of_targets.record_lengths) + of_targets.record_numbers(hits.targets), return_index=True)
             firsts.sort()
             hits, records = hits.select(firsts), records[firsts]
         if self._filter.max_hits is None:
@@ -148,11 +149,11 @@ class HitsWriter:
         chosen = beyond == 0 if limit is None else beyond >= 0
         evalues = None if self._space is None else hit_evalues(self._space, self._sides, hits.select(chosen))
         if evalues is not None and limit is not None:
-            self.suppressed.queries += len(distinct(records[chosen][evalues <= limit]))
+            self.suppressed.query_count += len(distinct(records[chosen][evalues <= limit]))
             return
-        self.suppressed.queries += int(chosen.sum())
+        self.suppressed.query_count += int(chosen.sum())
         if evalues is not None:
-            self.suppressed.notable += int((evalues <= NOTABLE).sum())
+            self.suppressed.notable_query_count += int((evalues <= NOTABLE_EVALUE).sum())
 
     def _write(self, hits: Hits) -> None:
         if self._space is not None and self._filter.max_evalue is not None:
@@ -161,6 +162,6 @@ class HitsWriter:
             return
         traced = None if self._trace is None else self._trace(hits)
         block = HitBlock(self._task, self._identity_definition, self._sides, hits, self._space, traced)
-        mask = self._filter.rows.mask(block)
+        mask = self._filter.pair_filter.mask(block)
         self._sink.write_block(block, mask)
         self.written += len(hits) if mask is None else int(mask.sum())

@@ -1,8 +1,9 @@
 """Runs a search. The engine keeps only the best few targets for each query, yet no hit that passes a threshold is lost.
 
-A search for the best hits is a single run. A search for every passing hit first asks for the `_FIRST` best targets, which is nearly always
-enough (core/search/score_cutoffs.py says when), and then repeats the search for queries that may have more hits, keeping all targets.
-Queries are searched in batches because hits are written in query order: hits of later queries wait for a query that is searched again.
+A search for the best hits is a single run. A search for every passing hit first asks for the `_FIRST_TOP` best targets, which is nearly
+always enough (core/search/score_cutoffs.py says when), and then repeats the search for queries that may have more hits, keeping all
+targets. Queries are searched in batches because hits are written in query order: hits of later queries wait for a query that is searched
+again.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ from gpualign.core.scoring.evalues import SearchSpace
 from gpualign.core.search.hit_assembly import BestAssembly, PassingAssembly, QueryHits
 from gpualign.core.search.hit_ordering import HitOrder
 from gpualign.core.search.hit_writer import HitFilter
-from gpualign.core.search.score_cutoffs import EvalueScoreCutoffs, score_floors
+from gpualign.core.search.score_cutoffs import EvalueScoreCutoffs, score_cutoffs
 from gpualign.core.sequences.strands_frames import QueryTargetFrames
 
-_FIRST = 1000
+_FIRST_TOP = 1000
 """Number of targets initially kept per query in a search for every hit above a threshold."""
 
-_HELD_SHARE = 8
+_HELD_DIVISOR = 8
 """Divisor of the memory: the quotient is the memory for hits that wait for an earlier query's hits."""
 
 _HIT_BYTES = 24
 
-_PROBE = 256
+_PROBE_QUERIES = 256
 """Number of queries in the first batch of a large search. If most of these must be searched again, later batches keep all targets from the
 start."""
 
@@ -60,7 +61,7 @@ class SearchPlan:
     sides: strands or frames of queries and targets
     plan: plan for the run, as if all queries were searched at once
     budget: memory for the engine
-    group: number of queries searched before any is searched again
+    group_size: number of queries searched before any is searched again
     """
 
     prepared: Prepared
@@ -68,7 +69,7 @@ class SearchPlan:
     sides: QueryTargetFrames
     plan: Plan
     budget: Budget
-    group: int
+    group_size: int
 
     @property
     def task(self) -> Task:
@@ -76,7 +77,7 @@ class SearchPlan:
 
     def slice(self, start: int, stop: int) -> SearchPlan:
         """Return the plan with only records [start, stop) as queries."""
-        per_record = self.sides.queries.per_record
+        per_record = self.sides.queries.sequences_per_record
         return replace(self, plan=self.plan.for_queries(start * per_record, stop * per_record))
 
 
@@ -85,18 +86,18 @@ def plan_search(task: Task, sides: QueryTargetFrames, filter: HitFilter, engine:
     task = replace(task, queries=sides.queries.sequences, targets=sides.targets.sequences)
     targets, group = len(task.targets), len(task.queries)
     if filter.top is not None:
-        top = min(filter.top * sides.targets.per_record, targets)  # the best may all be strands or frames of the same records
+        top = min(filter.top * sides.targets.sequences_per_record, targets)  # the best may all be strands or frames of the same records
     elif filter.max_evalue is None and filter.min_score <= 1:
         top = targets  # every hit may pass
     else:
-        top = min(_FIRST, targets)
+        top = min(_FIRST_TOP, targets)
     if filter.top is None and top < targets:
-        held = memory // _HELD_SHARE
+        held = memory // _HELD_DIVISOR
         memory -= held
         group = max(1, held // (_HIT_BYTES * top))
     budget = Budget.of(memory)
     prepared = engine.prepare(replace(task, top=top), budget)
-    return SearchPlan(prepared, filter, sides, plan_task(prepared, Pairing.ALL, sides.queries.per_record), budget, group)
+    return SearchPlan(prepared, filter, sides, plan_task(prepared, Pairing.ALL, sides.queries.sequences_per_record), budget, group)
 
 
 def run_search(
@@ -111,7 +112,7 @@ def run_search(
 
     space: search space for E-values; required if the filter has an E-value threshold
     """
-    start, counted = time.perf_counter(), _Counted(progress)
+    start, counted = time.perf_counter(), _CountingProgress(progress)
     run_pipeline(search.plan, find_hits(search, space, engine, counted), sink, lambda batch: batch.record_stop, checkpoints)
     return Totals(search.plan.pair_count, counted.work, time.perf_counter() - start)
 
@@ -120,12 +121,12 @@ def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, pro
     """Yield the hits that may pass the filter, in record order; a record's hits are never split. Closing the iterator stops all work."""
     plan, prepared = search.plan, search.prepared
     if search.filter.top is not None:
-        make_assembly = partial(BestAssembly, search.task, search.filter.min_score, search.sides.queries.per_record)
+        make_assembly = partial(BestAssembly, search.task, search.filter.min_score, search.sides.queries.sequences_per_record)
         return bands_in_order(plan, prepared.run(plan.tiles()), make_assembly, progress)
-    return _Passing(search, _floors(search, space), engine, progress).hits()
+    return _MultiPassSearch(search, _score_cutoffs(search, space), engine, progress).hits()
 
 
-class _Counted:
+class _CountingProgress:
     """Progress that also counts the work."""
 
     def __init__(self, progress: GrowingProgress) -> None:
@@ -140,49 +141,49 @@ class _Counted:
         self._progress.expect(work)
 
 
-def _floors(search: SearchPlan, space: SearchSpace | None) -> Integers:
+def _score_cutoffs(search: SearchPlan, space: SearchSpace | None) -> Integers:
     by_evalue = None
     if search.filter.max_evalue is not None:
         assert space is not None
         best = int(search.task.scoring.substitution.max())
-        by_evalue = EvalueScoreCutoffs(space, search.filter.max_evalue, search.sides.targets.chance_lengths, best)
-    return score_floors(search.task.queries.lengths, search.filter.min_score, by_evalue)
+        by_evalue = EvalueScoreCutoffs(space, search.filter.max_evalue, search.sides.targets.evalue_lengths, best)
+    return score_cutoffs(search.task.queries.lengths, search.filter.min_score, by_evalue)
 
 
 @dataclass(frozen=True)
-class _Passing:
+class _MultiPassSearch:
     """Search for every hit that reaches its query's floor."""
 
     search: SearchPlan
-    floors: Integers
+    cutoffs: Integers
     engine: Engine
     progress: GrowingProgress
 
     def hits(self) -> Iterator[HitBatch]:
         """Search all queries in the plan."""
-        task, order = self.search.task, HitOrder(self.search.sides.queries.per_record)
+        task, order = self.search.task, HitOrder(self.search.sides.queries.sequences_per_record)
         first, end, targets = self.search.plan.start, self.search.plan.end, len(task.targets)
         top, start = task.top or 0, first
         while start < end:
-            probe = start == first and end - first >= 2 * _PROBE and top < targets
-            stop = min(end, start + (min(_PROBE, self.search.group) if probe else self.search.group))
-            for result in self._pass(np.arange(start, stop), top):
-                yield order.first(result)
-            if len(again := order.missing):
+            probe = start == first and end - first >= 2 * _PROBE_QUERIES and top < targets
+            stop = min(end, start + (min(_PROBE_QUERIES, self.search.group_size) if probe else self.search.group_size))
+            for result in self._run_pass(np.arange(start, stop), top):
+                yield order.add_first(result)
+            if len(again := order.missing_queries):
                 self.progress.expect(task.cost.cells(task.queries.lengths[again], task.targets.lengths))
-                for result in self._pass(again, targets):
-                    yield order.again(result)
+                for result in self._run_pass(again, targets):
+                    yield order.add_again(result)
                 if 2 * len(again) > stop - start:
                     top = targets
             start = stop
 
-    def _pass(self, numbers: Integers, top: int) -> Iterator[QueryHits]:
+    def _run_pass(self, query_numbers: Integers, top: int) -> Iterator[QueryHits]:
         """Search some queries, keeping the `top` best targets for each."""
         task, prepared = self.search.task, self.search.prepared
-        if top != task.top or len(numbers) < len(task.queries):
-            queries = task.queries.select(numbers) if len(numbers) < len(task.queries) else task.queries
+        if top != task.top or len(query_numbers) < len(task.queries):
+            queries = task.queries.select(query_numbers) if len(query_numbers) < len(task.queries) else task.queries
             prepared = self.engine.prepare(replace(task, queries=queries, top=top), self.search.budget)
         plan = plan_task(prepared, Pairing.ALL)
-        make_assembly = partial(PassingAssembly, prepared.task, numbers, self.floors[numbers])
+        make_assembly = partial(PassingAssembly, prepared.task, query_numbers, self.cutoffs[query_numbers])
         for band in bands_in_order(plan, prepared.run(plan.tiles()), make_assembly, self.progress):
             yield from band

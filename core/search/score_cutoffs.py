@@ -35,7 +35,7 @@ from gpualign.core.scoring.evalues import SearchSpace
 _ROUNDING = 1e-9
 """Larger than the relative difference between any two ways of computing the same E-value."""
 
-_GUESS = 64
+_INITIAL_GUESS = 64
 """Initial guess for a floor: close to the floor with the usual scorings and thresholds."""
 
 _CACHED_SCORES = 64
@@ -51,41 +51,41 @@ class EvalueScoreCutoffs:
     best: highest score between two letters
     """
 
-    def __init__(self, space: SearchSpace, max_evalue: float, target_lengths: Integers, best: int) -> None:
+    def __init__(self, space: SearchSpace, max_evalue: float, target_lengths: Integers, max_letter_score: int) -> None:
         self._space = space
         self._bound = max_evalue * (1 + _ROUNDING) + sys.float_info.min  # E-values that small are not exact
-        self._best = max(0, best)
+        self._best = max(0, max_letter_score)
         lengths = distinct(target_lengths)
         # With the length adjustment a target's own length does not matter, but that of the longest bounds the score.
         self._lengths = lengths if space.parameters.finite_size is not None else lengths[-1:]
         self._at = lru_cache(maxsize=_CACHED_SCORES)(self._evalues_at)
 
-    def floor(self, query: int) -> int:
-        """Return the lowest score at which a query of `query` letters could pass; the query's maximum score plus one if none can."""
-        unreachable = self._best * min(query, int(self._lengths[-1])) + 1
-        low, high = 0, min(_GUESS, unreachable)
-        while high < unreachable and not self._could_pass(query, high):
+    def cutoff(self, query_length: int) -> int:
+        """Return the lowest score at which a query of `query_length` letters could pass; the query's maximum score plus one if none can."""
+        unreachable = self._best * min(query_length, int(self._lengths[-1])) + 1
+        low, high = 0, min(_INITIAL_GUESS, unreachable)
+        while high < unreachable and not self._could_pass(query_length, high):
             low, high = high, min(2 * high, unreachable)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._could_pass(query, middle) else (middle, high)
+            low, high = (low, middle) if self._could_pass(query_length, middle) else (middle, high)
         return high
 
     def _evalues_at(self, score: int) -> Callable[[int], Reals]:
         """Return a function that maps a query length to the E-values of the highest scores, up to `score`, possible for each target
         length."""
-        return self._space.against(np.minimum(score, self._best * self._lengths), self._lengths)
+        return self._space.evalues_by_query_length(np.minimum(score, self._best * self._lengths), self._lengths)
 
-    def _could_pass(self, query: int, score: int) -> bool:
-        return bool(self._at(score)(query).min() <= self._bound)
+    def _could_pass(self, query_length: int, score: int) -> bool:
+        return bool(self._at(score)(query_length).min() <= self._bound)
 
 
-def score_floors(query_lengths: Integers, min_score: int, by_evalue: EvalueScoreCutoffs | None) -> Integers:
-    """Return the lowest score at which a hit of each query could pass, at least 1: int64[queries]. by_evalue: None without an E-value
+def score_cutoffs(query_lengths: Integers, min_score: int, evalue_cutoffs: EvalueScoreCutoffs | None) -> Integers:
+    """Return the lowest score at which a hit of each query could pass, at least 1: int64[queries]. evalue_cutoffs: None without an E-value
     threshold."""
     min_score = max(1, min_score)
-    if by_evalue is None:
+    if evalue_cutoffs is None:
         return np.full(len(query_lengths), min_score, dtype=np.int64)
     distinct, places = np.unique(query_lengths, return_inverse=True)
-    floors = np.array([by_evalue.floor(length) for length in distinct.tolist()], dtype=np.int64)
+    floors = np.array([evalue_cutoffs.cutoff(length) for length in distinct.tolist()], dtype=np.int64)
     return np.maximum(min_score, floors[places])

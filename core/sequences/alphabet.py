@@ -29,14 +29,14 @@ class Alphabet:
     """An alphabet. Lower case is read as upper case.
 
     letters: letters in code order; a letter's code is its index
-    unambiguous: number of leading letters that stand for a single nucleotide or amino acid
+    unambiguous_count: number of leading letters that stand for a single nucleotide or amino acid
     aliases: (extra letter, letter it is read as) pairs
     encoding: code for each byte, or `INVALID`, uint8[256]
     """
 
     name: str
     letters: str
-    unambiguous: int
+    unambiguous_count: int
     aliases: tuple[tuple[str, str], ...] = ()
     encoding: npt.NDArray[np.uint8] = field(init=False, repr=False, compare=False)
 
@@ -55,12 +55,12 @@ class Alphabet:
         return len(self.letters)
 
     @property
-    def unknown(self) -> int:
+    def unknown_code(self) -> int:
         """Code of the letter that stands for any letter (N or X)."""
         return self.letters.index("N" if self.name == "dna" else "X")
 
     @cached_property
-    def capitals(self) -> npt.NDArray[np.uint8]:
+    def capital_encoding(self) -> npt.NDArray[np.uint8]:
         """`encoding` without lower case and aliases, so that decoding the codes restores the original letters."""
         table = np.full(256, INVALID, dtype=np.uint8)
         table[list(self.letters.encode())] = np.arange(len(self.letters))
@@ -79,7 +79,7 @@ class Alphabet:
             return self.encoding
         table: npt.NDArray[np.uint8] = self.encoding.copy()
         lower = table[_LOWER]
-        lower[lower != INVALID] = self.unknown
+        lower[lower != INVALID] = self.unknown_code
         table[_LOWER] = lower
         return table
 
@@ -97,119 +97,126 @@ PROTEIN = Alphabet("protein", "ARNDCQEGHILKMFPSTWYVBZXUOJ*", 20)
 ALPHABETS = {one.name: one for one in (DNA, PROTEIN)}
 
 
-def checked_name(name: str) -> str:
+def checked_alphabet_name(name: str) -> str:
     """Return `name` if it is an alphabet name or "auto". Raises `InputError` otherwise."""
     if not isinstance(name, str) or (name != "auto" and name not in ALPHABETS):
         raise InputError(f"alphabet {name!r}: expected auto, {' or '.join(ALPHABETS)}")
     return name
 
 
-_PLAIN = b"ACGTUNacgtun"
-_IS_PLAIN = np.zeros(128, dtype=bool)
-_IS_PLAIN[list(_PLAIN)] = True
+_COMMON_NUCLEOTIDES = b"ACGTUNacgtun"
+_IS_COMMON_NUCLEOTIDE = np.zeros(128, dtype=bool)
+_IS_COMMON_NUCLEOTIDE[list(_COMMON_NUCLEOTIDES)] = True
 _IS_PROTEIN_ONLY = ((PROTEIN.encoding != INVALID) & (DNA.encoding == INVALID))[:128]
-_CLEAR_LENGTH, _CLEAR_FRACTION = 50, 0.9
+_MIN_CLEAR_LENGTH, _MIN_CLEAR_FRACTION = 50, 0.9
 
 
 class MixedAlphabets(InputError):
     """Raised if some records are nucleotides and some are proteins."""
 
 
-Counted: TypeAlias = tuple[int, int, int]
+KindCounts: TypeAlias = tuple[int, int, int]
 """Result of `_records.count_kinds`: number of letters that are A, C, G, T, U or N; first record with a protein-only letter; first record
 that is clearly DNA. Record numbers are -1 if there is no such record."""
 
-KINDS = (_IS_PLAIN, _IS_PROTEIN_ONLY, _CLEAR_LENGTH, _CLEAR_FRACTION)
+KIND_DEFINITIONS = (_IS_COMMON_NUCLEOTIDE, _IS_PROTEIN_ONLY, _MIN_CLEAR_LENGTH, _MIN_CLEAR_FRACTION)
 """Arguments to `_records.count_kinds` that define what is counted."""
 
 
 @dataclass
-class Kinds:
-    """Letter kinds in all parts of a record stream, as defined in `Counted`.
+class LetterKinds:
+    """Letter kinds in all parts of a record stream, as defined in `KindCounts`.
 
-    plain: number of letters that are A, C, G, T, U or N
-    protein: first record with a protein-only letter, or -1
-    dna: first record that is clearly DNA, or -1
+    common_nucleotides: number of letters that are A, C, G, T, U or N
+    first_protein: first record with a protein-only letter, or -1
+    first_dna: first record that is clearly DNA, or -1
     """
 
-    plain: int = 0
-    protein: int = -1
-    dna: int = -1
+    common_nucleotides: int = 0
+    first_protein: int = -1
+    first_dna: int = -1
 
-    def add(self, counted: Counted) -> None:
+    def add(self, counts: KindCounts) -> None:
         """Add the counts for the next records. Record numbers are counted from the start of the whole input."""
-        plain, protein, dna = counted
-        self.plain += plain
-        self.protein = protein if self.protein < 0 else self.protein
-        self.dna = dna if self.dna < 0 else self.dna
+        plain, protein, dna = counts
+        self.common_nucleotides += plain
+        self.first_protein = protein if self.first_protein < 0 else self.first_protein
+        self.first_dna = dna if self.first_dna < 0 else self.first_dna
 
-    def select(self, records: Integers) -> Kinds:
+    def select(self, records: Integers) -> LetterKinds:
         """Return the letter counts renumbered for a subset of the records; the dropped records must be empty.
 
         records: remaining records, ascending
         """
-        protein, dna = (int(np.searchsorted(records, one)) if one >= 0 else -1 for one in (self.protein, self.dna))
-        return Kinds(self.plain, protein, dna)
+        protein, dna = (int(np.searchsorted(records, one)) if one >= 0 else -1 for one in (self.first_protein, self.first_dna))
+        return LetterKinds(self.common_nucleotides, protein, dna)
 
     @property
-    def likely(self) -> Alphabet | None:
+    def likely_alphabet(self) -> Alphabet | None:
         """Alphabet that the letters clearly belong to; None if neither alphabet or both alphabets qualify."""
-        if (self.protein < 0) == (self.dna < 0):
+        if (self.first_protein < 0) == (self.first_dna < 0):
             return None
-        return PROTEIN if self.dna < 0 else DNA
+        return PROTEIN if self.first_dna < 0 else DNA
 
 
 class Census:
     """Determines the alphabet of a set of records, which are counted in parts, and names the deciding records."""
 
     def __init__(self) -> None:
-        self._plain = self._letters = 0
-        self._protein: str | None = None
-        self._dna: str | None = None
+        self._common_nucleotides = self._letter_count = 0
+        self._first_protein_record: str | None = None
+        self._first_dna_record: str | None = None
 
-    def take(self, names: Sequence[str], records: StringColumn, label: Callable[[str], str], kinds: Kinds | None = None) -> None:
+    def count_records(
+        self, names: Sequence[str], records: StringColumn, make_label: Callable[[str], str], kinds: LetterKinds | None = None
+    ) -> None:
         """Count records.
 
-        label: given a record's name, returns the text that messages use for the record
+        make_label: given a record's name, returns the text that messages use for the record
         kinds: letter kinds for all these records, if already counted
         """
         if kinds is None:
-            kinds = Kinds(*count_kinds(records.text, records.offsets, *KINDS))
-        self._plain += kinds.plain
-        self._letters += int(records.offsets[-1] - records.offsets[0])
-        if self._protein is None and kinds.protein >= 0:
-            self._protein = label(names[kinds.protein])
-        if self._dna is None and kinds.dna >= 0:
-            self._dna = label(names[kinds.dna])
+            kinds = LetterKinds(*count_kinds(records.text, records.offsets, *KIND_DEFINITIONS))
+        self._common_nucleotides += kinds.common_nucleotides
+        self._letter_count += int(records.offsets[-1] - records.offsets[0])
+        if self._first_protein_record is None and kinds.first_protein >= 0:
+            self._first_protein_record = make_label(names[kinds.first_protein])
+        if self._first_dna_record is None and kinds.first_dna >= 0:
+            self._first_dna_record = make_label(names[kinds.first_dna])
 
     @property
-    def dna(self) -> str | None:
+    def first_dna_record(self) -> str | None:
         """First record that is clearly DNA."""
-        return self._dna
+        return self._first_dna_record
 
     @property
-    def protein(self) -> str | None:
+    def first_protein_record(self) -> str | None:
         """First record with protein-only letters."""
-        return self._protein
+        return self._first_protein_record
 
     def alphabet(self) -> Alphabet:
-        """Return the alphabet of the counted records, with the same rules and errors as `detect`."""
-        if self._protein is not None and self._dna is not None:
+        """Return the alphabet of the counted records, with the same rules and errors as `detect_alphabet`."""
+        if self._first_protein_record is not None and self._first_dna_record is not None:
             raise MixedAlphabets(
-                f"mixed alphabets: {self._dna} looks like DNA, {self._protein} like protein; "
+                f"mixed alphabets: {self._first_dna_record} looks like DNA, {self._first_protein_record} like protein; "
                 f"separate them, translate the nucleotides first (for instance with seqkit translate; sw has {parameter('translate')}), or "
                 f"if all are of one kind, name it with {parameter('alphabet', 'dna')} or {parameter('alphabet', 'protein')}"
             )
-        if self._protein is not None and self._letters >= _CLEAR_LENGTH and self._plain >= _CLEAR_FRACTION * self._letters:
-            share = f"{100 * self._plain / self._letters:.0f} % of all letters are A, C, G, T, U or N"
+        if (
+            self._first_protein_record is not None
+            and self._letter_count >= _MIN_CLEAR_LENGTH
+            and self._common_nucleotides >= _MIN_CLEAR_FRACTION * self._letter_count
+        ):
+            share = f"{100 * self._common_nucleotides / self._letter_count:.0f} % of all letters are A, C, G, T, U or N"
             raise InputError(
-                f"{self._protein} has a letter that only proteins have, but {share}: read these as DNA, and such letters as N, with"
+                f"{self._first_protein_record} has a letter that only proteins have, but {share}: read these as DNA, and such letters as N,"
+                f" with"
                 f" {parameter('alphabet', 'dna')} {parameter('unknown', 'n')}, or as proteins with {parameter('alphabet', 'protein')}"
             )
-        return PROTEIN if self._protein is not None or self._plain < 0.8 * self._letters else DNA
+        return PROTEIN if self._first_protein_record is not None or self._common_nucleotides < 0.8 * self._letter_count else DNA
 
 
-def detect(names: Sequence[str], records: StringColumn) -> Alphabet:
+def detect_alphabet(names: Sequence[str], records: StringColumn) -> Alphabet:
     """Return the alphabet of a set of records, determined from their letters.
 
     The alphabet is DNA if all letters are IUPAC nucleotide letters and at least 80 % are A, C, G, T, U or N; protein otherwise.
@@ -219,5 +226,5 @@ def detect(names: Sequence[str], records: StringColumn) -> Alphabet:
     least 90 % of them A, C, G, T, U or N.
     """
     census = Census()
-    census.take(names, records, str)
+    census.count_records(names, records, str)
     return census.alphabet()

@@ -31,7 +31,7 @@ from gpualign.core.common.threads import map_in_order
 from gpualign.core.files.paths import INDEX_MAGIC
 from gpualign.core.sequences._records import count_codes
 from gpualign.core.sequences.alphabet import ALPHABETS, DNA, Alphabet, Census
-from gpualign.core.sequences.loading import Gaps, LowerCase, UnknownLetters, clean, unique
+from gpualign.core.sequences.loading import GapCounts, LowerCaseCounts, UnknownLetters, clean_records, unique_id_column
 from gpualign.core.sequences.parser import Records, read_records
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
 from gpualign.core.sequences.string_column import StringColumn
@@ -223,9 +223,9 @@ class Built:
     records: int
     letters: int
     empty: list[str]
-    gaps: Gaps
+    gaps: GapCounts
     dna: str | None = None
-    lower: LowerCase | None = None
+    lower: LowerCaseCounts | None = None
 
 
 class IndexBuilder:
@@ -234,7 +234,7 @@ class IndexBuilder:
     scratch: creates an unnamed file in `folder`, which stores letters or ids until they are written
     degap: remove gaps instead of rejecting them
     mask_lower: as for `encode`
-    unknown: as for `read_raw`
+    unknown: as for `read_raw_records`
 
     After `read`, `unterminated_id` has the same meaning as in `RawRecords`.
     """
@@ -252,8 +252,8 @@ class IndexBuilder:
         self._source = source
         self._allow_duplicates = allow_duplicates
         self._degap = degap
-        self._gaps = Gaps()
-        self._lower = LowerCase() if mask_lower else None
+        self._gaps = GapCounts()
+        self._lower = LowerCaseCounts() if mask_lower else None
         self._unknown = unknown
         self._folder = folder
         with self._naming_folder():
@@ -280,18 +280,18 @@ class IndexBuilder:
         """
         census, number, last = Census(), 0, ""
         for some in read_records(stream, self._source, _BATCH_LETTERS):
-            records, numbers = clean(some, number, self._source, self._empty, self._gaps if self._degap else None, self._unknown)
+            records, numbers = clean_records(some, number, self._source, self._empty, self._gaps if self._degap else None, self._unknown)
             number += len(some)
             last = some.ids[len(some) - 1] if len(some) else last  # the last part may be empty
-            self.unterminated_id = last if some.unterminated else None
+            self.unterminated_id = last if some.is_unterminated else None
             if alphabet != DNA.name:
-                census.take(records.ids, records.letters, "record {!r}".format, records.kinds)
+                census.count_records(records.ids, records.letters, "record {!r}".format, records.kinds)
             if self._lower is not None and len(records):
-                self._lower.take(records.ids, records.letters)
+                self._lower.count_masked(records.ids, records.letters)
             self._store(records)
             self._numbers.frombytes(numbers.tobytes())
         self._alphabet = census.alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
-        self._dna = None if alphabet == "auto" else census.dna
+        self._dna = None if alphabet == "auto" else census.first_dna_record
         if not self._ends:
             raise InputError(f"{self._source}: no records" + (" with letters" if self._empty else ""))
         with self._naming_folder():
@@ -335,7 +335,7 @@ class IndexBuilder:
     def _unique_ids(self) -> StringColumn:
         """Return the ids in file order; repeated ids are numbered or rejected."""
         numbers = np.frombuffer(self._numbers, dtype=np.int64)
-        return unique(self._stored(self._ids, self._id_ends), numbers, self._source, self._allow_duplicates)
+        return unique_id_column(self._stored(self._ids, self._id_ends), numbers, self._source, self._allow_duplicates)
 
     def write(self, file: BinaryIO) -> Built:
         """Write the index to an open binary file, which must be writable and readable."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.sequences._records import encode
-from gpualign.core.sequences.alphabet import INVALID, Alphabet, Kinds
+from gpualign.core.sequences.alphabet import INVALID, Alphabet, LetterKinds
 
 if TYPE_CHECKING:
     from gpualign.core.sequences._records import RecordScanner
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 @dataclass
 class EagerEncoding:
-    """Records' letters, the first `count` of which are already encoded.
+    """Records' letters, the first `record_count` of which are already encoded.
 
     alphabet: alphabet of the codes; None until a letter has been encoded
     """
 
     alphabet: Alphabet | None = None
-    count: int = 0
+    record_count: int = 0
     _ended: bool = False
 
-    def extend(self, scanner: RecordScanner, kinds: Kinds) -> None:
+    def extend(self, scanner: RecordScanner, kinds: LetterKinds) -> None:
         """Encode more of the letters that the scanner holds. kinds: letter kinds for all the scanner's records."""
-        if self._ended or (alphabet := self.alphabet or kinds.likely) is None:
+        if self._ended or (alphabet := self.alphabet or kinds.likely_alphabet) is None:
             return
         self.alphabet = alphabet
-        self.count = scanner.encode(alphabet.capitals, INVALID)
-        self._ended = self.count < scanner.letters
+        self.record_count = scanner.encode(alphabet.capital_encoding, INVALID)
+        self._ended = self.record_count < scanner.letters
 
     def settle(self, alphabet: Alphabet, letters: npt.NDArray[np.uint8]) -> int:
         """Decode the codes if they belong to an alphabet other than `alphabet`, which is now certain.
@@ -46,7 +46,7 @@ class EagerEncoding:
         Returns the number of leading letters that are codes in `alphabet`.
         """
         if self.alphabet not in (alphabet, None):
-            codes = letters[: self.count]
+            codes = letters[: self.record_count]
             encode(codes, self.alphabet.decoding, INVALID, codes)
-            self.alphabet, self.count = None, 0
-        return self.count
+            self.alphabet, self.record_count = None, 0
+        return self.record_count

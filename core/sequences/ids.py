@@ -13,13 +13,15 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences.string_column import StringColumn
 
-_CONTROL = "[\x00-\x1f\x7f\x85\u2028\u2029]"
+_CONTROL_CHARACTERS = "[\x00-\x1f\x7f\x85\u2028\u2029]"
 """Tabs, all line ends, and invisible characters."""
 
-_BLANK = re.compile(r"[\s_]")
+_BLANK_OR_UNDERSCORE = re.compile(r"[\s_]")
 
-_THING = "samples?|isolates?|strains?|genomes?|assembly|individuals?|taxon|taxa|accession|locus|loci|markers?|sites?|snps?|variants?|file"
-_ID_TITLE = re.compile(rf"|FILE|#?(?:{_THING}|[a-z]+[ _.-])?(?:id|ids|name|names)|#?[fi]id", re.IGNORECASE)
+_RECORD_WORDS = (
+    "samples?|isolates?|strains?|genomes?|assembly|individuals?|taxon|taxa|accession|locus|loci|markers?|sites?|snps?|variants?|file"
+)
+_ID_TITLE = re.compile(rf"|FILE|#?(?:{_RECORD_WORDS}|[a-z]+[ _.-])?(?:id|ids|name|names)|#?[fi]id", re.IGNORECASE)
 """Titles of an id column: nothing, or words that end in id or name. `FILE` is used by chewBBACA."""
 
 
@@ -30,14 +32,15 @@ def is_id_title(title: str) -> bool:
 
 def is_title_of_ids(title: str) -> bool:
     """Return whether a table's first cell is the title of an id column, or a word such as `sample` that may be such a title."""
-    return is_id_title(title) or re.fullmatch(_THING, title, re.IGNORECASE) is not None
+    return is_id_title(title) or re.fullmatch(_RECORD_WORDS, title, re.IGNORECASE) is not None
 
 
-def number_repeated(ids: list[str], repeated: list[int]) -> None:
-    """Number the ids of the records `repeated`, whose ids occur in earlier records: id_2, id_3, ... Numbers already in use are skipped."""
+def number_repeated_ids(ids: list[str], repeated_records: list[int]) -> None:
+    """Number the ids of the records `repeated_records`, whose ids occur in earlier records: id_2, id_3, ... Numbers already in use are
+    skipped."""
     taken = set(ids)
     following: dict[str, int] = {}
-    for index in repeated:
+    for index in repeated_records:
         name = ids[index]
         count = following.get(name, 2)
         while f"{name}_{count}" in taken:
@@ -47,7 +50,7 @@ def number_repeated(ids: list[str], repeated: list[int]) -> None:
         taken.add(ids[index])
 
 
-def unique_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_duplicates: bool) -> list[str]:
+def unique_ids_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_duplicates: bool) -> list[str]:
     """Return the ids of records from several files, with repeated ids numbered.
 
     files: first record and name of each file
@@ -58,15 +61,15 @@ def unique_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_dupl
     first: dict[str, int] = {}
     again = [k for k, name in enumerate(ids) if first.setdefault(name, k) != k]
     if again and not allow_duplicates:
-        refuse_repeated(ids[again[0]], *(file_of(k, files) for k in (first[ids[again[0]]], again[0])))
-    number_repeated(ids, again)
+        refuse_repeated_id(ids[again[0]], *(file_of(k, files) for k in (first[ids[again[0]]], again[0])))
+    number_repeated_ids(ids, again)
     return ids
 
 
-def refuse_repeated(name: str, one: str, other: str) -> NoReturn:
-    """Raise `InputError`: a record in the file `other` has the same id as a record in the file `one`."""
+def refuse_repeated_id(name: str, first_file: str, second_file: str) -> NoReturn:
+    """Raise `InputError`: a record in the file `second_file` has the same id as a record in the file `first_file`."""
     raise InputError(
-        f"{other}: record {name!r} has the id of a record of {one}; make ids unique, or number repeated ones with"
+        f"{second_file}: record {name!r} has the id of a record of {first_file}; make ids unique, or number repeated ones with"
         f" {parameter('allow_duplicates')}"
     )
 
@@ -79,27 +82,27 @@ def changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str]:
     known, requested = set(ids), set(names)
     by_name: dict[str, list[str]] = {}
     for one in known - requested:
-        by_name.setdefault(_BLANK.sub("_", one), []).append(one)
-    candidates = {name: by_name.get(_BLANK.sub("_", name), []) for name in requested - known}
+        by_name.setdefault(_BLANK_OR_UNDERSCORE.sub("_", one), []).append(one)
+    candidates = {name: by_name.get(_BLANK_OR_UNDERSCORE.sub("_", name), []) for name in requested - known}
     times = Counter(some[0] for some in candidates.values() if len(some) == 1)
     return {name: some[0] for name, some in candidates.items() if len(some) == 1 and times[some[0]] == 1}
 
 
-def describe_changed(changed: dict[str, str], source: str) -> str:
+def describe_changed_ids(changed: dict[str, str], source: str) -> str:
     """Return a note on the ids that `changed_ids` matched in a file."""
     name, own = min(changed.items())
     count = f"{len(changed):,} names match ids" if len(changed) > 1 else "one name matches an id"
     return f"{source}: {count} if blanks and underscores are alike, such as {name!r} for {own!r}"
 
 
-def describe_shared(ids: Iterable[str], others: Iterable[str], old: str) -> str | None:
-    """Return a note on ids shared between new records and the file `old`; None if no ids are shared."""
-    existing = set(others)
+def describe_shared_ids(ids: Iterable[str], other_ids: Iterable[str], old_file: str) -> str | None:
+    """Return a note on ids shared between new records and the file `old_file`; None if no ids are shared."""
+    existing = set(other_ids)
     shared = [name for name in ids if name in existing]
     if not shared:
         return None
     count = f"{len(shared):,} ids are" if len(shared) > 1 else "one id is"
-    return f"{count} also in {old}, first {shared[0]!r}: a list contains two pairs of these names with each other new record"
+    return f"{count} also in {old_file}, first {shared[0]!r}: a list contains two pairs of these names with each other new record"
 
 
 def file_of(record: int, files: Sequence[tuple[int, str]]) -> str:
@@ -107,9 +110,9 @@ def file_of(record: int, files: Sequence[tuple[int, str]]) -> str:
     return files[bisect_right(files, record, key=lambda file: file[0]) - 1][1]
 
 
-def refuse_control(name: str, where: str) -> None:
+def refuse_control_characters(name: str, where: str) -> None:
     """Raise `InputError` if an id contains control characters, which would break lines and columns in text files."""
-    if not name.isprintable() and (sign := re.search(_CONTROL, name)):
+    if not name.isprintable() and (sign := re.search(_CONTROL_CHARACTERS, name)):
         raise InputError(f"{where} has a control character, {sign[0]!r}, in the id {name!r}; remove it: it would break lines and columns")
 
 
@@ -121,7 +124,7 @@ def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]
     for number, name in enumerate(ids, 1):
         if not name:
             raise InputError(f"{source}: sample {number} has an empty id; give it one")
-        refuse_control(name, f"{source}: sample {number}")
+        refuse_control_characters(name, f"{source}: sample {number}")
     first: dict[str, int] = {}
     repeated = [k for k, name in enumerate(ids) if first.setdefault(name, k) != k]
     if repeated and not allow_duplicates:
@@ -130,12 +133,12 @@ def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]
             f"{source}: samples {first[name] + 1} and {repeated[0] + 1} have the same id {name!r}; "
             f"make ids unique, or number repeated ones with {parameter('allow_duplicates')}"
         )
-    number_repeated(ids, repeated)
+    number_repeated_ids(ids, repeated)
     return ids
 
 
 @dataclass(frozen=True)
-class Names:
+class SampleNames:
     """Ids of the samples in one input, in input order.
 
     files: number of samples in each file; None for a single file
@@ -149,4 +152,4 @@ class Names:
 
     @cached_property
     def id_column(self) -> StringColumn:
-        return StringColumn.of(self.ids)
+        return StringColumn.from_strings(self.ids)

@@ -14,9 +14,9 @@ from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences._records import repeated
-from gpualign.core.sequences.alphabet import ALPHABETS, INVALID, Alphabet, Census, Kinds
+from gpualign.core.sequences.alphabet import ALPHABETS, INVALID, Alphabet, Census, LetterKinds
 from gpualign.core.sequences.eager_encoding import EagerEncoding
-from gpualign.core.sequences.ids import file_of, number_repeated, refuse_repeated
+from gpualign.core.sequences.ids import file_of, number_repeated_ids, refuse_repeated_id
 from gpualign.core.sequences.parser import Records, read_records
 from gpualign.core.sequences.sequence_set import SequenceSet, encode
 from gpualign.core.sequences.string_column import StringColumn, join_columns
@@ -26,7 +26,7 @@ _IS_GAP[list(b"-.")] = True
 
 
 @dataclass
-class Gaps:
+class GapCounts:
     """Counts of removed gap characters, both - and .
 
     letters: number of gap characters
@@ -61,20 +61,20 @@ class UnknownLetters:
 
     def replace(self, letters: StringColumn) -> StringColumn:
         """Return the records' letters with unknown letters replaced by N or X, and count the unknown letters."""
-        unknown: Booleans = self._are_unknown[letters.text]
+        unknown: Booleans = self._unknown_mask[letters.text]
         before = np.concatenate(([0], np.cumsum(unknown)))[letters.offsets]
         self.letters += int(before[-1])
         self.total += int(letters.offsets[-1])
         self.records += int(np.count_nonzero(np.diff(before)))
-        return StringColumn(np.where(unknown, np.uint8(ord(self.letter)), letters.text), letters.offsets) if before[-1] else letters
+        return StringColumn(np.where(unknown, np.uint8(ord(self.replacement)), letters.text), letters.offsets) if before[-1] else letters
 
     @property
-    def letter(self) -> str:
+    def replacement(self) -> str:
         """Replacement for unknown letters: N or X."""
-        return self.alphabet.letters[self.alphabet.unknown]
+        return self.alphabet.letters[self.alphabet.unknown_code]
 
     @cached_property
-    def _are_unknown(self) -> Booleans:
+    def _unknown_mask(self) -> Booleans:
         known = self.alphabet.encoding != INVALID
         return np.array([byte < 128 and (chr(byte).isalpha() or chr(byte) in ".?") and not known[byte] for byte in range(256)])
 
@@ -84,7 +84,7 @@ class RawRecords:
     """Records as read.
 
     letters: ASCII, in the file's original case, except for letters that are already encoded
-    empty: ids of omitted records
+    empty_ids: ids of omitted records
     gaps: counts of removed gaps
     unknown: counts of replaced letters
     descriptions, is_list, kinds, encoded: as in `Records`
@@ -94,23 +94,28 @@ class RawRecords:
     source: str
     ids: StringColumn
     letters: StringColumn
-    empty: list[str]
-    gaps: Gaps = field(default_factory=Gaps)
+    empty_ids: list[str]
+    gaps: GapCounts = field(default_factory=GapCounts)
     unknown: UnknownLetters | None = None
     descriptions: StringColumn | None = None
     is_list: bool = False
-    kinds: Kinds | None = None
+    kinds: LetterKinds | None = None
     encoded: EagerEncoding | None = None
     unterminated_id: str | None = None
 
 
-def clean(
-    records: Records, before: int, source: str, empty: list[str] | None, gaps: Gaps | None, unknown: UnknownLetters | None = None
+def clean_records(
+    records: Records,
+    records_before: int,
+    source: str,
+    empty_ids: list[str] | None,
+    gaps: GapCounts | None,
+    unknown: UnknownLetters | None = None,
 ) -> tuple[Records, Integers]:
     """Return the usable records, and their numbers in the file, counted from 1.
 
-    before: number of preceding records in the file
-    empty: receives the ids of records without letters, which are omitted; None: reject records without letters
+    records_before: number of preceding records in the file
+    empty_ids: receives the ids of records without letters, which are omitted; None: reject records without letters
     gaps: removes and counts gaps
     unknown: replaces and counts unknown letters
 
@@ -122,23 +127,25 @@ def clean(
     if unknown is not None:
         letters = unknown.replace(letters)
     nameless, hollow = (np.flatnonzero(column.offsets[1:] == column.offsets[:-1]) for column in (ids, letters))
-    if len(nameless) and (empty is not None or not len(hollow) or nameless[0] <= hollow[0]):
-        raise InputError(f"{source}: record {before + nameless[0] + 1} has no id after its '>' or '@'")
+    if len(nameless) and (empty_ids is not None or not len(hollow) or nameless[0] <= hollow[0]):
+        raise InputError(f"{source}: record {records_before + nameless[0] + 1} has no id after its '>' or '@'")
     kinds = records.kinds if letters is records.letters else None
     if not len(hollow):
-        numbers = np.arange(before + 1, before + len(ids) + 1, dtype=np.int64)
+        numbers = np.arange(records_before + 1, records_before + len(ids) + 1, dtype=np.int64)
         return Records(ids, letters, records.descriptions, kinds=kinds, encoded=records.encoded), numbers
-    if empty is None:
-        record = f"record {ids[int(hollow[0])]!r} (number {before + hollow[0] + 1})"
+    if empty_ids is None:
+        record = f"record {ids[int(hollow[0])]!r} (number {records_before + hollow[0] + 1})"
         raise InputError(f"{source}: {record} has no letters; {parameter('drop_empty')} leaves such records out")
-    empty.extend(ids.select(hollow))
+    empty_ids.extend(ids.select(hollow))
     kept = np.flatnonzero(letters.lengths)
     described = records.descriptions.select(kept) if records.descriptions is not None else None
     letters = StringColumn(letters.text, np.append(0, letters.offsets[kept + 1]))
-    return Records(ids.select(kept), letters, described, kinds=kinds and kinds.select(kept), encoded=records.encoded), kept + before + 1
+    return Records(
+        ids.select(kept), letters, described, kinds=kinds and kinds.select(kept), encoded=records.encoded
+    ), kept + records_before + 1
 
 
-def unique(ids: StringColumn, numbers: Integers, source: str, allow_duplicates: bool) -> StringColumn:
+def unique_id_column(ids: StringColumn, numbers: Integers, source: str, allow_duplicates: bool) -> StringColumn:
     """Return the ids, with repeated ids numbered if `allow_duplicates`; otherwise raise `InputError` for repeated ids.
 
     numbers: the records' numbers in their file
@@ -153,12 +160,12 @@ def unique(ids: StringColumn, numbers: Integers, source: str, allow_duplicates: 
             f"make ids unique, or number repeated ones with {parameter('allow_duplicates')}"
         )
     names = list(ids)
-    number_repeated(names, again[:, 0].tolist())
-    return StringColumn.of(names)
+    number_repeated_ids(names, again[:, 0].tolist())
+    return StringColumn.from_strings(names)
 
 
-def unique_in_files(files: Sequence[RawRecords], allow_duplicates: bool) -> list[RawRecords]:
-    """Return the records from several files that form one set, with ids made unique across all files as in `unique`.
+def unique_records_in_files(files: Sequence[RawRecords], allow_duplicates: bool) -> list[RawRecords]:
+    """Return the records from several files that form one set, with ids made unique across all files as in `unique_id_column`.
 
     Raises `InputError` that names both files containing a repeated id.
     """
@@ -170,20 +177,20 @@ def unique_in_files(files: Sequence[RawRecords], allow_duplicates: bool) -> list
     if not allow_duplicates:
         record, first = again[0].tolist()
         known = [(start, raw.source) for start, raw in zip(starts, files, strict=False)]
-        refuse_repeated(ids[record], file_of(first, known), file_of(record, known))
+        refuse_repeated_id(ids[record], file_of(first, known), file_of(record, known))
     names = list(ids)
-    number_repeated(names, again[:, 0].tolist())
-    numbered = StringColumn.of(names)
-    return [replace(raw, ids=numbered[start:stop].tight()) for raw, (start, stop) in zip(files, pairwise(starts), strict=True)]
+    number_repeated_ids(names, again[:, 0].tolist())
+    numbered = StringColumn.from_strings(names)
+    return [replace(raw, ids=numbered[start:stop].without_margins()) for raw, (start, stop) in zip(files, pairwise(starts), strict=True)]
 
 
-def read_raw(
+def read_raw_records(
     stream: BinaryIO,
     source: str,
     allow_duplicates: bool = False,
     allow_empty: bool = False,
     degap: bool = False,
-    described: bool = False,
+    with_descriptions: bool = False,
     encode_eagerly: bool = False,
     unknown: UnknownLetters | None = None,
 ) -> RawRecords:
@@ -192,22 +199,22 @@ def read_raw(
     allow_duplicates: number repeated ids
     allow_empty: omit records without letters
     degap: remove gaps before any other processing of the letters
-    described: keep descriptions
+    with_descriptions: keep descriptions
     encode_eagerly: letters may be encoded while being read, for callers that need only codes
     unknown: replaces and counts letters outside the alphabet, including `.` and `?`; None: nothing is replaced
 
     Raises `InputError` for records without an id or letters, and for repeated ids, unless the options above allow them.
     """
-    gaps, empty = Gaps(), list[str]()
+    gaps, empty = GapCounts(), list[str]()
     # If letters are removed or replaced, their kinds must be counted afterwards.
     unchanged = not degap and unknown is None
-    (everything,) = read_records(stream, source, described=described, encode_eagerly=encode_eagerly and unchanged)
-    records, numbers = clean(everything, 0, source, empty if allow_empty else None, gaps if degap else None, unknown)
+    (everything,) = read_records(stream, source, with_descriptions=with_descriptions, encode_eagerly=encode_eagerly and unchanged)
+    records, numbers = clean_records(everything, 0, source, empty if allow_empty else None, gaps if degap else None, unknown)
     if not len(records):
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))
     return RawRecords(
         source,
-        unique(records.ids, numbers, source, allow_duplicates),
+        unique_id_column(records.ids, numbers, source, allow_duplicates),
         records.letters,
         empty,
         gaps,
@@ -216,40 +223,40 @@ def read_raw(
         everything.is_list,
         records.kinds,
         records.encoded,
-        everything.ids[len(everything) - 1] if everything.unterminated else None,
+        everything.ids[len(everything) - 1] if everything.is_unterminated else None,
     )
 
 
-def count_letters(inputs: Sequence[RawRecords], named: bool = True) -> Census:
-    """Count the letters of the records read, to determine their alphabet. named: messages also name a record's file."""
+def count_letters(inputs: Sequence[RawRecords], name_files: bool = True) -> Census:
+    """Count the letters of the records read, to determine their alphabet. name_files: messages also name a record's file."""
     census = Census()
     for raw in inputs:
         assert raw.encoded is None or raw.kinds is not None  # codes cannot be counted as letters
-        census.take(raw.ids, raw.letters, partial("{}record {!r}".format, f"{raw.source}: " if named else ""), raw.kinds)
+        census.count_records(raw.ids, raw.letters, partial("{}record {!r}".format, f"{raw.source}: " if name_files else ""), raw.kinds)
     return census
 
 
 @dataclass
-class LowerCase:
+class LowerCaseCounts:
     """Counts of masked lower-case letters.
 
-    letters: number of masked letters
-    total: total number of letters
-    whole: ids of records with only masked letters
+    masked_letters: number of masked letters
+    total_letters: total number of letters
+    fully_masked_ids: ids of records with only masked letters
     """
 
-    letters: int = 0
-    total: int = 0
-    whole: list[str] = field(default_factory=list)
+    masked_letters: int = 0
+    total_letters: int = 0
+    fully_masked_ids: list[str] = field(default_factory=list)
 
-    def take(self, ids: StringColumn, letters: StringColumn) -> None:
+    def count_masked(self, ids: StringColumn, letters: StringColumn) -> None:
         """Count the letters in records. No record may be empty."""
         start = int(letters.offsets[0])
         text = letters.text[start : int(letters.offsets[-1])]
         masked = np.add.reduceat((text >= ord("a")) & (text <= ord("z")), letters.offsets[:-1] - start, dtype=np.int64)
-        self.letters += int(masked.sum())
-        self.total += len(text)
-        self.whole.extend(ids.select(np.flatnonzero(masked == letters.lengths)))
+        self.masked_letters += int(masked.sum())
+        self.total_letters += len(text)
+        self.fully_masked_ids.extend(ids.select(np.flatnonzero(masked == letters.lengths)))
 
 
 def encode_all(inputs: Sequence[RawRecords], alphabet: str, mask_lower: bool = False) -> tuple[Alphabet, list[SequenceSet]]:

@@ -15,18 +15,18 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.decompression import Prefixed, estimated_text_bytes, open_decompressed
 from gpualign.core.sequences._records import RecordScanner
-from gpualign.core.sequences.alphabet import KINDS, Kinds
+from gpualign.core.sequences.alphabet import KIND_DEFINITIONS, LetterKinds
 from gpualign.core.sequences.eager_encoding import EagerEncoding
 from gpualign.core.sequences.string_column import StringColumn
 
-_CHUNK = 1 << 20
+_CHUNK_BYTES = 1 << 20
 """Buffer size in bytes, more if a record is longer. The buffer is reused, because allocating memory takes longer than filling it."""
-_DELETE = 0x7F
-_LONGEST_LISTED = 50
+_DELETE_CHARACTER = 0x7F
+_MAX_LISTED_LETTERS = 50
 """Maximum letters per line in a list: receptor CDR3s have up to 40, and sequences are wrapped at 60 or more."""
 _COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
 """Comment and blank lines before the first record, as in a3m files."""
-_TAKEN_OVER = 1 << 12
+_RECORDS_PER_YIELD = 1 << 12
 """Number of records that Biopython reads between two yields to the caller."""
 
 
@@ -40,28 +40,28 @@ class Records:
     is_list: the file was a list with one sequence per line; each sequence is its own id
     kinds: letter kinds, if counted
     encoded: letters that are already codes, if encoding was requested
-    unterminated: these are the last records, possibly none, in a file whose last line has no line end
+    is_unterminated: these are the last records, possibly none, in a file whose last line has no line end
     """
 
     ids: StringColumn
     letters: StringColumn
     descriptions: StringColumn | None = None
     is_list: bool = False
-    kinds: Kinds | None = None
+    kinds: LetterKinds | None = None
     encoded: EagerEncoding | None = None
-    unterminated: bool = False
+    is_unterminated: bool = False
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
 def read_records(
-    stream: BinaryIO, source: str, letters: int | None = None, described: bool = False, encode_eagerly: bool = False
+    stream: BinaryIO, source: str, min_letters: int | None = None, with_descriptions: bool = False, encode_eagerly: bool = False
 ) -> Iterator[Records]:
     """Yield the records in a file in parts.
 
-    letters: minimum number of letters per part, except the last; None: all records in one part
-    described: read descriptions
+    min_letters: minimum number of letters per part, except the last; None: all records in one part
+    with_descriptions: read descriptions
     encode_eagerly: letters may be encoded while being read; only if all records are in one part
 
     A list with one sequence per line is always a single part. Raises `InputError` if the file is neither such a list nor complete FASTA or
@@ -79,7 +79,7 @@ def read_records(
         raise InputError(f"{source}: empty file; expected FASTA or FASTQ records")
     if body[:1] not in (b">", b"@"):
         if _parse_list(first) is not None and (listed := _parse_list(text := stream.read())) is not None:
-            yield replace(listed, unterminated=text[-1:] not in (b"\r", b"\n"))
+            yield replace(listed, is_unterminated=text[-1:] not in (b"\r", b"\n"))
             return
         from gpualign.core.files.kinds import FileKind, kind_of
 
@@ -97,21 +97,21 @@ def read_records(
         raise InputError(f"{source}: white space before the first {body[:1].decode()!r}, which must start its line")
     stream.read(len(blank))
     fastq = body.startswith(b"@")
-    scanner = RecordScanner(fastq, size if letters is None else 0, described)
-    kinds, encoded = Kinds(), EagerEncoding() if encode_eagerly and letters is None else None
-    watched = _Watched(stream)
+    scanner = RecordScanner(fastq, size if min_letters is None else 0, with_descriptions)
+    kinds, encoded = LetterKinds(), EagerEncoding() if encode_eagerly and min_letters is None else None
+    watched = _LastByteStream(stream)
     for _ in _scan(watched, scanner, source, fastq):
-        kinds.add(scanner.count_kinds(*KINDS))  # while they are in the caches and the next block is decompressed
+        kinds.add(scanner.count_kinds(*KIND_DEFINITIONS))  # while they are in the caches and the next block is decompressed
         if encoded is not None:
             encoded.extend(scanner, kinds)
-        if letters is not None and scanner.letters >= letters:
-            yield _taken(scanner, kinds, described)
-            kinds = Kinds()
-    kinds.add(scanner.count_kinds(*KINDS))
-    yield replace(_taken(scanner, kinds, described, encoded), unterminated=not watched.ended)
+        if min_letters is not None and scanner.letters >= min_letters:
+            yield _take_records(scanner, kinds, with_descriptions)
+            kinds = LetterKinds()
+    kinds.add(scanner.count_kinds(*KIND_DEFINITIONS))
+    yield replace(_take_records(scanner, kinds, with_descriptions, encoded), is_unterminated=not watched.at_line_end)
 
 
-class _Watched(io.BufferedIOBase):
+class _LastByteStream(io.BufferedIOBase):
     """Stream that remembers the last byte read, provided it is read only through `readinto`."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -128,13 +128,13 @@ class _Watched(io.BufferedIOBase):
         return count
 
     @property
-    def ended(self) -> bool:
+    def at_line_end(self) -> bool:
         """True if the last byte read ends a line."""
         return self._last in b"\r\n"
 
 
 def _parse_list(text: bytes) -> Records | None:
-    """Return the records in a list of peptides or other short sequences: two or more lines, each with at most `_LONGEST_LISTED` capital
+    """Return the records in a list of peptides or other short sequences: two or more lines, each with at most `_MAX_LISTED_LETTERS` capital
     letters (or *, a stop). Return None for any other text: longer lines may belong to one sequence, and lower-case letters to words."""
     data = np.frombuffer(text, dtype=np.uint8)
     ends_line = data == ord("\n")
@@ -144,23 +144,23 @@ def _parse_list(text: bytes) -> Records | None:
         return None
     ends = np.append(np.cumsum(in_line, dtype=np.int64)[ends_line], len(letters))
     offsets = np.append(0, ends[np.diff(ends, prepend=0) > 0])  # without empty lines
-    if len(offsets) < 3 or np.diff(offsets).max() > _LONGEST_LISTED:
+    if len(offsets) < 3 or np.diff(offsets).max() > _MAX_LISTED_LETTERS:
         return None
     ids = StringColumn(letters, offsets)
     return Records(ids, StringColumn(letters.copy(), offsets), StringColumn(letters[:0], np.zeros_like(offsets)), is_list=True)
 
 
-def _taken(scanner: RecordScanner, kinds: Kinds, described: bool, encoded: EagerEncoding | None = None) -> Records:
+def _take_records(scanner: RecordScanner, kinds: LetterKinds, with_descriptions: bool, encoded: EagerEncoding | None = None) -> Records:
     ids, letters, (text, ends) = scanner.take()
-    if not described:
+    if not with_descriptions:
         return Records(StringColumn(*ids), StringColumn(*letters), kinds=kinds, encoded=encoded)
-    text[(text < ord(" ")) | (text == _DELETE)] = ord(" ")  # a tab would be another column
+    text[(text < ord(" ")) | (text == _DELETE_CHARACTER)] = ord(" ")  # a tab would be another column
     return Records(StringColumn(*ids), StringColumn(*letters), StringColumn(text, ends), kinds=kinds, encoded=encoded)
 
 
 def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:
     """Pass a whole stream to a scanner, and pass text that the scanner does not accept to Biopython. Yields at intervals."""
-    buffer, held, last = np.empty(_CHUNK, dtype=np.uint8), 0, False
+    buffer, held, last = np.empty(_CHUNK_BYTES, dtype=np.uint8), 0, False
     while not last:
         if held == len(buffer):
             buffer = np.concatenate((buffer, np.empty_like(buffer)))
@@ -171,18 +171,18 @@ def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq:
         if fastq and taken != strange:  # everything that follows goes to Biopython
             remaining, before = text[taken:].tobytes(), scanner.records
             try:
-                for number, (title, letters) in enumerate(_fastq(Prefixed(remaining, cast(BinaryIO, stream)))):
+                for number, (title, letters) in enumerate(_parse_fastq(Prefixed(remaining, cast(BinaryIO, stream)))):
                     _append(scanner, title, letters)
-                    if number % _TAKEN_OVER == 0:
+                    if number % _RECORDS_PER_YIELD == 0:
                         yield
             except InputError:
                 raise
             except ValueError as error:
-                wrong = _wrong_number(remaining) if scanner.records == before else None
+                wrong = _describe_quality_mismatch(remaining) if scanner.records == before else None
                 raise InputError(f"{source}: bad FASTQ: record {scanner.records + 1}: {wrong or error}") from None
             return
         while taken != strange:
-            for title, letters in _fasta(io.BytesIO(text[taken:strange].tobytes())):
+            for title, letters in _parse_fasta(io.BytesIO(text[taken:strange].tobytes())):
                 _append(scanner, title, letters)
             taken, strange = (strange + more for more in scanner.feed(text[strange:], last))
         held -= taken
@@ -190,26 +190,26 @@ def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq:
         yield
 
 
-def _text(stream: io.RawIOBase | io.BytesIO) -> io.TextIOWrapper:
+def _text_stream(stream: io.RawIOBase | io.BytesIO) -> io.TextIOWrapper:
     buffered = io.BufferedReader(cast(io.RawIOBase, stream), 1 << 20)
     return io.TextIOWrapper(buffered, encoding="utf-8", errors="surrogateescape")
 
 
-def _fasta(stream: io.BytesIO) -> Iterator[tuple[str, str]]:
+def _parse_fasta(stream: io.BytesIO) -> Iterator[tuple[str, str]]:
     # Imported only when needed, since importing Biopython takes longer than a small job.
     from Bio.SeqIO.FastaIO import SimpleFastaParser
 
-    yield from SimpleFastaParser(_text(stream))  # type: ignore[no-untyped-call,unused-ignore]
+    yield from SimpleFastaParser(_text_stream(stream))  # type: ignore[no-untyped-call,unused-ignore]
 
 
-def _fastq(stream: io.RawIOBase) -> Iterator[tuple[str, str]]:
+def _parse_fastq(stream: io.RawIOBase) -> Iterator[tuple[str, str]]:
     from Bio.SeqIO.QualityIO import FastqGeneralIterator
 
-    for title, letters, _ in FastqGeneralIterator(_text(stream)):
+    for title, letters, _ in FastqGeneralIterator(_text_stream(stream)):
         yield title, letters
 
 
-def _wrong_number(record: bytes) -> str | None:
+def _describe_quality_mismatch(record: bytes) -> str | None:
     """Describe the fault in a four-line record with too few or too many qualities; None for any other fault. Biopython would count the
     following lines as qualities."""
     lines = [line.strip() for line in record.split(b"\n", 4)]

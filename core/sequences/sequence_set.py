@@ -26,8 +26,8 @@ class SequenceSet:
 
     codes: uint8[total letters]; record i is codes[offsets[i]:offsets[i+1]]
     offsets: int64[count + 1]
-    places: position of each record in its file, int64[count]; None if records are in file order
-    counts: number of occurrences of each code, int64[256], if known
+    file_positions: position of each record in its file, int64[count]; None if records are in file order
+    known_code_counts: number of occurrences of each code, int64[256], if known
     descriptions: text after the ids in the file; None if not read
     source_files: first record and name of each file, if the set was read from several files; empty for one file
     """
@@ -36,8 +36,8 @@ class SequenceSet:
     ids: Sequence[str]
     codes: npt.NDArray[np.uint8] = field(repr=False)
     offsets: Integers = field(repr=False)
-    places: Integers | None = field(default=None, repr=False)
-    counts: Integers | None = field(default=None, repr=False)
+    file_positions: Integers | None = field(default=None, repr=False)
+    known_code_counts: Integers | None = field(default=None, repr=False)
     descriptions: StringColumn | None = field(default=None, repr=False)
     source_files: tuple[tuple[int, str], ...] = field(default=(), repr=False)
 
@@ -65,7 +65,7 @@ class SequenceSet:
 
     @cached_property
     def id_column(self) -> StringColumn:
-        return StringColumn.of(self.ids)
+        return StringColumn.from_strings(self.ids)
 
     @cached_property
     def used_codes(self) -> npt.NDArray[np.uint8]:
@@ -75,7 +75,7 @@ class SequenceSet:
     @cached_property
     def code_counts(self) -> Integers:
         """Number of occurrences of each code: int64[256]."""
-        return count_codes(self.codes) if self.counts is None else self.counts
+        return count_codes(self.codes) if self.known_code_counts is None else self.known_code_counts
 
     @property
     def nbytes(self) -> int:
@@ -84,7 +84,7 @@ class SequenceSet:
     @cached_property
     def ranks(self) -> Integers:
         """Position of each record in its file: int64[count]."""
-        return np.arange(len(self), dtype=np.int64) if self.places is None else self.places
+        return np.arange(len(self), dtype=np.int64) if self.file_positions is None else self.file_positions
 
     def gather(self, records: Integers) -> StringColumn:
         """Return the codes of the selected records, concatenated in this order."""
@@ -96,13 +96,13 @@ class SequenceSet:
         described = self.descriptions.select(records) if self.descriptions is not None else None
         return SequenceSet(self.source, self.id_column.select(records), letters.text, letters.offsets, descriptions=described)
 
-    def first(self, count: int) -> SequenceSet:
+    def select_first(self, count: int) -> SequenceSet:
         """Return a set of the first `count` records, without copying."""
         described = self.descriptions[:count] if self.descriptions is not None else None
         codes, offsets = self.codes[: self.offsets[count]], self.offsets[: count + 1]
         return SequenceSet(self.source, self.ids[:count], codes, offsets, descriptions=described)
 
-    def first_with(self, code: int) -> int:
+    def first_record_with(self, code: int) -> int:
         """Return the number of the first record that contains this code."""
         position = int(np.argmax(self.codes == code))
         return int(np.searchsorted(self.offsets, position, side="right")) - 1
@@ -139,26 +139,31 @@ def encode(
 
     Raises `InputError` that names the record, position and letter if a letter is not in the alphabet.
     """
-    whole = letters.tight()
+    whole = letters.without_margins()
     done = 0 if encoded is None else encoded.settle(alphabet, whole.text)
     codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower, done)
     return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions)
 
 
 def encode_letters(
-    source: str, letters: StringColumn, alphabet: Alphabet, name: Callable[[int], str], mask_lower: bool = False, done: int = 0
+    source: str,
+    letters: StringColumn,
+    alphabet: Alphabet,
+    record_id: Callable[[int], str],
+    mask_lower: bool = False,
+    encoded_letters: int = 0,
 ) -> npt.NDArray[np.uint8]:
     """Return the codes for the records' letters. As in `encode`, codes overwrite the letters if possible.
 
-    name: returns the id of record i
-    done: number of leading letters that are already codes
+    record_id: returns the id of record i
+    encoded_letters: number of leading letters that are already codes
 
     Raises the same errors as `encode`.
     """
     codes = letters.text if letters.text.flags.writeable else np.empty(len(letters.text), dtype=np.uint8)
-    at = encode_into(letters.text[done:], alphabet.encoding_of(mask_lower), INVALID, codes[done:])
+    at = encode_into(letters.text[encoded_letters:], alphabet.encoding_of(mask_lower), INVALID, codes[encoded_letters:])
     if at >= 0:
-        at += done
+        at += encoded_letters
         record = int(np.searchsorted(letters.offsets, at, side="right")) - 1
         letter = chr(int(letters.text[at]))
         unknown = parameter("unknown", "n" if alphabet.name == "dna" else "x")
@@ -172,8 +177,10 @@ def encode_letters(
         elif alphabet.name == "dna" and letter.isascii() and letter.isalpha():
             hint = f"not an IUPAC nucleotide letter (if these are proteins: {parameter('alphabet', 'protein')}; {unknown} reads it as N)"
         elif letter == "?":
-            hint = f"not a {alphabet.name} letter; {unknown} reads it as {alphabet.letters[alphabet.unknown]}"
+            hint = f"not a {alphabet.name} letter; {unknown} reads it as {alphabet.letters[alphabet.unknown_code]}"
         else:
             hint = f"not a {alphabet.name} letter"
-        raise InputError(f"{source}: record {name(record)!r}: {letter!r} at position {at - int(letters.offsets[record]) + 1} is {hint}")
+        raise InputError(
+            f"{source}: record {record_id(record)!r}: {letter!r} at position {at - int(letters.offsets[record]) + 1} is {hint}"
+        )
     return codes

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.core.sequences.translation import CODON, FRAMES, skipped, translate
+from gpualign.core.sequences.translation import CODON_LENGTH, FRAMES, skipped_letter_counts, translate
 
 if TYPE_CHECKING:
     from gpualign.core.common.arrays import Booleans, Integers
@@ -30,30 +30,30 @@ class FrameSet:
     sequences: one per input record and frame, in that order
     record_lengths: lengths of the input records, int64[records]
     frames: frames for each record; negative for reverse complements; -3 to 3 for translations, else 1 and -1
-    letters_per_letter: number of input letters represented by one letter of `sequences`
+    input_letters_per_letter: number of input letters represented by one letter of `sequences`
     """
 
     sequences: SequenceSet
     record_lengths: Integers
     frames: tuple[int, ...] = (1,)
-    letters_per_letter: int = 1
+    input_letters_per_letter: int = 1
 
     @property
-    def per_record(self) -> int:
+    def sequences_per_record(self) -> int:
         """Number of sequences per input record."""
         return len(self.frames)
 
     @property
-    def translated(self) -> bool:
-        return self.letters_per_letter == CODON
+    def is_translated(self) -> bool:
+        return self.input_letters_per_letter == CODON_LENGTH
 
-    def records(self, numbers: Integers) -> Integers:
+    def record_numbers(self, numbers: Integers) -> Integers:
         """Return the numbers of the input records that these sequences belong to."""
-        return numbers // self.per_record
+        return numbers // self.sequences_per_record
 
     def frames_of(self, numbers: Integers) -> Integers:
         """Return the frame of each of these sequences."""
-        return np.array(self.frames, dtype=np.int64)[numbers % self.per_record]
+        return np.array(self.frames, dtype=np.int64)[numbers % self.sequences_per_record]
 
     def is_reverse_complement(self, numbers: Integers) -> Booleans:
         """Return a mask of the sequences that are reverse complements, or translations of reverse complements."""
@@ -62,24 +62,27 @@ class FrameSet:
     @cached_property
     def lengths(self) -> Integers:
         """Length of the input record for each sequence: int64[sequences]."""
-        return np.repeat(self.record_lengths, self.per_record)
+        return np.repeat(self.record_lengths, self.sequences_per_record)
 
     @cached_property
-    def chance_lengths(self) -> Integers:
+    def evalue_lengths(self) -> Integers:
         """Length of each sequence, as a target, to use for E-values: int64[sequences]. As in BLAST, every frame has the record's length in
         codons."""
-        return self.lengths // self.letters_per_letter
+        return self.lengths // self.input_letters_per_letter
 
     @property
-    def chance_letters(self) -> int:
+    def evalue_letters(self) -> int:
         """Database size, in letters, to use for E-values of these records; only one frame is counted."""
-        return int(self.record_lengths.sum()) // self.letters_per_letter
+        return int(self.record_lengths.sum()) // self.input_letters_per_letter
 
-    def place(self, numbers: Integers, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
+    def record_intervals(self, numbers: Integers, starts: Integers, ends: Integers) -> tuple[Integers, Integers]:
         """Convert intervals in these sequences, 0-based and half-open, to intervals in their input records: int64 with the same shape."""
         lengths, frames = self.lengths[numbers], self.frames_of(numbers)
-        skip = skipped(lengths, frames) if self.translated else np.zeros(len(numbers), dtype=np.int64)
-        first, last = skip + self.letters_per_letter * starts.astype(np.int64), skip + self.letters_per_letter * ends.astype(np.int64)
+        skip = skipped_letter_counts(lengths, frames) if self.is_translated else np.zeros(len(numbers), dtype=np.int64)
+        first, last = (
+            skip + self.input_letters_per_letter * starts.astype(np.int64),
+            skip + self.input_letters_per_letter * ends.astype(np.int64),
+        )
         return np.where(frames < 0, lengths - last, first), np.where(frames < 0, lengths - first, last)
 
 
@@ -91,17 +94,17 @@ class QueryTargetFrames:
     targets: FrameSet
 
     @property
-    def translated(self) -> bool:
+    def is_translated(self) -> bool:
         """True if the queries or the targets are translations."""
-        return self.queries.translated or self.targets.translated
+        return self.queries.is_translated or self.targets.is_translated
 
     @property
-    def strands(self) -> int:
+    def strand_count(self) -> int:
         """Number of strands per query to use for E-values. As in BLAST, only one frame of a translation counts."""
-        return 1 if self.translated else self.queries.per_record
+        return 1 if self.is_translated else self.queries.sequences_per_record
 
 
-def untranslated(sequences: SequenceSet) -> FrameSet:
+def untranslated_frames(sequences: SequenceSet) -> FrameSet:
     """Return the records themselves, untranslated, as a `FrameSet`."""
     return FrameSet(sequences, sequences.lengths)
 
@@ -109,7 +112,7 @@ def untranslated(sequences: SequenceSet) -> FrameSet:
 def make_strands(sequences: SequenceSet, alphabet: Alphabet, strand: str) -> FrameSet:
     """Return the strands of nucleotide sequences. strand: "plus", "minus" or "both"; only "plus" is valid for proteins."""
     if strand == PLUS:
-        return untranslated(sequences)
+        return untranslated_frames(sequences)
     # Reversing the whole array reverses every record, and their order.
     complements = alphabet.complement()[sequences.codes][::-1]
     total = sequences.offsets[-1]
@@ -135,4 +138,4 @@ def make_frames(sequences: SequenceSet, code: npt.NDArray[np.uint8], strand: str
     strand: "plus", "minus" or "both"
     """
     frames = _FRAMES[strand]
-    return FrameSet(translate(sequences, frames, code), sequences.lengths, frames, CODON)
+    return FrameSet(translate(sequences, frames, code), sequences.lengths, frames, CODON_LENGTH)

@@ -14,7 +14,7 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.sequences._records import gather
 
-_QUOTED = np.frombuffer(b',"', dtype=np.uint8)
+_QUOTE_TRIGGERS = np.frombuffer(b',"', dtype=np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +28,13 @@ class StringColumn(Sequence[str]):
     offsets: Integers
 
     @classmethod
-    def of(cls, strings: Sequence[str]) -> StringColumn:
+    def from_strings(cls, strings: Sequence[str]) -> StringColumn:
         if isinstance(strings, StringColumn):
             return strings
-        return cls.joined([s.encode("utf-8", "surrogateescape") for s in strings])
+        return cls.from_bytes([s.encode("utf-8", "surrogateescape") for s in strings])
 
     @classmethod
-    def joined(cls, strings: Sequence[bytes]) -> StringColumn:
+    def from_bytes(cls, strings: Sequence[bytes]) -> StringColumn:
         """Return a column of strings that are already encoded in UTF-8."""
         offsets = np.fromiter(accumulate(map(len, strings), initial=0), dtype=np.int64, count=len(strings) + 1)
         return cls(np.frombuffer(b"".join(strings), dtype=np.uint8), offsets)
@@ -67,7 +67,7 @@ class StringColumn(Sequence[str]):
             return (text[a:b] for a, b in pieces)
         return (raw[a:b].decode("utf-8", "surrogateescape") for a, b in pieces)
 
-    def tight(self) -> StringColumn:
+    def without_margins(self) -> StringColumn:
         """Return the column without the bytes before the first string and after the last string."""
         first, last = int(self.offsets[0]), int(self.offsets[-1])
         return self if first == 0 and last == len(self.text) else StringColumn(self.text[first:last].copy(), self.offsets - first)
@@ -78,18 +78,18 @@ class StringColumn(Sequence[str]):
         return np.diff(self.offsets)
 
     @cached_property
-    def quoted(self) -> StringColumn:
+    def csv_quoted(self) -> StringColumn:
         """The column quoted for CSV: strings with a comma or quotes are enclosed in quotes, with inner quotes doubled (RFC 4180)."""
-        if not np.isin(self.text[self.offsets[0] : self.offsets[-1]], _QUOTED).any():
+        if not np.isin(self.text[self.offsets[0] : self.offsets[-1]], _QUOTE_TRIGGERS).any():
             return self
-        return StringColumn.of([_in_quotes(one) for one in self])
+        return StringColumn.from_strings([_quote(one) for one in self])
 
     def select(self, records: Integers) -> StringColumn:
         """Return the selected strings, in this order; duplicates are allowed. Raises `IndexError` for a number out of range."""
         return StringColumn(*gather(self.text, self.offsets, records))
 
 
-def _in_quotes(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if "," in text or '"' in text else text
 
 

@@ -19,15 +19,15 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
 
-STANDARD = 1
+STANDARD_CODE = 1
 """Number of the standard genetic code."""
 
-CODON = 3
+CODON_LENGTH = 3
 """Number of letters in a codon."""
 
 FRAMES = (1, 2, 3, -1, -2, -3)
 
-_AT_ONCE = 1 << 18
+_CHUNK_CODONS = 1 << 18
 """Number of codons translated at a time; the positions take 50 bytes per codon."""
 
 
@@ -40,13 +40,13 @@ def codon_table(code: int) -> npt.NDArray[np.uint8]:
 
     known = CodonTable.unambiguous_dna_by_id
     if code not in known:
-        raise InputError(f"{parameter('genetic_code', code)}: expected one of NCBI's genetic codes {_in_ranges(sorted(known))}")
+        raise InputError(f"{parameter('genetic_code', code)}: expected one of NCBI's genetic codes {_format_ranges(sorted(known))}")
     acids = dict.fromkeys(known[code].stop_codons, "*") | known[code].forward_table
-    bases = DNA.letters[: DNA.unambiguous]
+    bases = DNA.letters[: DNA.unambiguous_count]
     # The set of amino acids that each codon may be, one bit for each.
     possible = np.array([[[1 << PROTEIN.letters.index(acids[a + b + c]) for c in bases] for b in bases] for a in bases])
     stands_for = [[bases.index(base) for base in IUPACData.ambiguous_dna_values[letter]] for letter in DNA.letters]
-    for axis in range(CODON):
+    for axis in range(CODON_LENGTH):
         possible = np.stack([np.bitwise_or.reduce(possible.take(some, axis), axis) for some in stands_for], axis)
     unknown = 1 << PROTEIN.letters.index("X")
     one = np.where(possible & (possible - 1) == 0, possible, unknown)
@@ -54,24 +54,24 @@ def codon_table(code: int) -> npt.NDArray[np.uint8]:
     return table
 
 
-def _in_ranges(numbers: Sequence[int]) -> str:
+def _format_ranges(numbers: Sequence[int]) -> str:
     """Format ascending numbers as human-readable ranges."""
     starts = [n for n in numbers if n - 1 not in numbers]
     ends = [n for n in numbers if n + 1 not in numbers]
     return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True))
 
 
-def skipped(lengths: Integers, frames: Integers) -> Integers:
+def skipped_letter_counts(lengths: Integers, frames: Integers) -> Integers:
     """Return the number of letters before the first codon, for records with these lengths in these frames: int64 with the broadcast shape.
 
     If a record has no codon in a frame, which happens with three or four letters, the first frame of the same strand is used instead.
     """
     skip = np.abs(frames) - 1
-    return np.where(lengths - skip >= CODON, skip, 0)
+    return np.where(lengths - skip >= CODON_LENGTH, skip, 0)
 
 
 @dataclass(frozen=True)
-class _Places:
+class _CodonPositions:
     """Positions of codons.
 
     firsts: start of each translation's first codon in the codes of all records
@@ -84,13 +84,13 @@ class _Places:
     offsets: Integers
 
 
-def _places(sequences: SequenceSet, frames: tuple[int, ...]) -> _Places:
+def _codon_positions(sequences: SequenceSet, frames: tuple[int, ...]) -> _CodonPositions:
     lengths, numbers = sequences.lengths[:, None], np.array(frames, dtype=np.int64)
-    skip = skipped(lengths, numbers)
+    skip = skipped_letter_counts(lengths, numbers)
     offsets = np.zeros(skip.size + 1, dtype=np.int64)
-    np.cumsum(((lengths - skip) // CODON).ravel(), out=offsets[1:])
-    firsts = np.where(numbers > 0, sequences.offsets[:-1, None] + skip, sequences.offsets[1:, None] - skip - CODON)
-    return _Places(firsts.ravel(), np.tile(np.where(numbers > 0, CODON, -CODON), len(sequences)), offsets)
+    np.cumsum(((lengths - skip) // CODON_LENGTH).ravel(), out=offsets[1:])
+    firsts = np.where(numbers > 0, sequences.offsets[:-1, None] + skip, sequences.offsets[1:, None] - skip - CODON_LENGTH)
+    return _CodonPositions(firsts.ravel(), np.tile(np.where(numbers > 0, CODON_LENGTH, -CODON_LENGTH), len(sequences)), offsets)
 
 
 def translate(sequences: SequenceSet, frames: tuple[int, ...], code: npt.NDArray[np.uint8]) -> SequenceSet:
@@ -99,24 +99,24 @@ def translate(sequences: SequenceSet, frames: tuple[int, ...], code: npt.NDArray
     sequences: nucleotide sequences of at least one codon each
     code: table from `codon_table`
     """
-    places, count = _places(sequences, frames), len(frames)
+    places, count = _codon_positions(sequences, frames), len(frames)
     letters = len(DNA)
     complement = DNA.complement()
     reverse = code.transpose(2, 1, 0)[np.ix_(complement, complement, complement)]
     table = np.concatenate((code.ravel(), reverse.ravel()))
     codes = np.empty(int(places.offsets[-1]), dtype=np.uint8)
-    for start in range(0, len(codes), _AT_ONCE):
-        stop = min(start + _AT_ONCE, len(codes))
+    for start in range(0, len(codes), _CHUNK_CODONS):
+        stop = min(start + _CHUNK_CODONS, len(codes))
         first, last = np.searchsorted(places.offsets, (start, stop - 1), side="right") - 1
         ends = np.clip(places.offsets[first : last + 2], start, stop)
         of = np.repeat(np.arange(first, last + 1), np.diff(ends))
         steps = places.steps[of]
         at = places.firsts[of] + steps * (np.arange(start, stop) - places.offsets[of])
-        codon = np.where(steps > 0, 0, letters**CODON)
-        for place in range(CODON):
-            codon += sequences.codes[at + place] * np.int64(letters ** (CODON - 1 - place))
+        codon = np.where(steps > 0, 0, letters**CODON_LENGTH)
+        for place in range(CODON_LENGTH):
+            codon += sequences.codes[at + place] * np.int64(letters ** (CODON_LENGTH - 1 - place))
         codes[start:stop] = table[codon]
     of = np.repeat(np.arange(len(sequences)), count)
     described = sequences.descriptions.select(of) if sequences.descriptions is not None else None
-    ranks = None if sequences.places is None else sequences.places[of] * count + np.tile(np.arange(count), len(sequences))
+    ranks = None if sequences.file_positions is None else sequences.file_positions[of] * count + np.tile(np.arange(count), len(sequences))
     return SequenceSet(sequences.source, sequences.id_column.select(of), codes, places.offsets, ranks, descriptions=described)

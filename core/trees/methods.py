@@ -12,7 +12,7 @@ from gpualign.core.trees.tree import Tree
 
 _ROUNDING = 1e-12
 """Fraction of the tree height; shorter branches come from rounding differences between two equal means."""
-_JOINS_AT_ONCE = 20
+_JOINS_PER_CALL = 20
 """Number of joins per call: few, so that interrupts are handled quickly."""
 
 
@@ -29,9 +29,9 @@ def neighbour_joining(ids: Sequence[str], condensed: Reals) -> Tree:
     from gpualign.core.trees._joining import Joining
 
     if len(ids) < 3:
-        return _of_two(ids, condensed)
+        return _tree_of_two(ids, condensed)
     joining = Joining(squareform(condensed, checks=False))
-    while joining.join(_JOINS_AT_ONCE):
+    while joining.join(_JOINS_PER_CALL):
         pass
     return Tree(ids, joining.parents(), joining.lengths())
 
@@ -46,7 +46,7 @@ def upgma(ids: Sequence[str], condensed: Reals) -> Tree:
     from scipy.cluster.hierarchy import linkage
 
     if len(ids) < 3:
-        return _of_two(ids, condensed)
+        return _tree_of_two(ids, condensed)
     count = len(ids)
     joins = linkage(condensed, "average")
     heights = np.concatenate((np.zeros(count), joins[:, 2] / 2))
@@ -59,7 +59,7 @@ def upgma(ids: Sequence[str], condensed: Reals) -> Tree:
     return Tree(ids, parents, lengths)
 
 
-def _of_two(ids: Sequence[str], condensed: Reals) -> Tree:
+def _tree_of_two(ids: Sequence[str], condensed: Reals) -> Tree:
     """Return the tree of one record, or of two records with the root halfway between them."""
     if len(ids) == 1:
         return Tree(ids, np.array([-1]), np.zeros(1))
@@ -67,7 +67,7 @@ def _of_two(ids: Sequence[str], condensed: Reals) -> Tree:
     return Tree(ids, np.array([2, 2, -1]), np.array([half, half, 0.0]))
 
 
-def spanning_all(ids: Sequence[str], condensed: Reals) -> Tree:
+def dense_spanning_tree(ids: Sequence[str], condensed: Reals) -> Tree:
     """Return the minimum spanning tree of all records using Prim's algorithm, with the first record as root. All nodes are records.
 
     condensed: all distances, in scipy's condensed form; nan for a pair without a distance
@@ -100,8 +100,8 @@ def spanning_all(ids: Sequence[str], condensed: Reals) -> Tree:
     return Tree(ids, parents, lengths)
 
 
-def spanning(ids: Sequence[str], edges: Edges) -> Tree:
-    """Return the minimum spanning tree of a sparse graph, using scipy. Roots, ties and components are as in `spanning_all`."""
+def sparse_spanning_tree(ids: Sequence[str], edges: Edges) -> Tree:
+    """Return the minimum spanning tree of a sparse graph, using scipy. Roots, ties and components are as in `dense_spanning_tree`."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 

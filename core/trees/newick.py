@@ -17,7 +17,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.trees.tree import Tree
 
-_QUOTED = re.compile(r"[\s()\[\]':;,\"]")
+_NEEDS_QUOTES = re.compile(r"[\s()\[\]':;,\"]")
 """Characters that end an unquoted name or are not allowed in one."""
 
 _COMMENTS = re.compile(r"(?:\s|\[[^\]]*\])*")
@@ -26,17 +26,17 @@ _LABEL = re.compile(
     r"|(?P<bare>[^()\[\],:;]+)"
 )
 _ONE_LEAF = re.compile(r"(?!#)(?:'[^\n]*'|[^\s();]+);\s*")
-"""A tree with one record, as written by `newick`."""
+"""A tree with one record, as written by `format_newick`."""
 
-_NO_LENGTH = frozenset(("nan", "-nan", "na"))
+_MISSING_LENGTHS = frozenset(("nan", "-nan", "na"))
 
 
-def newick(tree: Tree) -> Iterator[str]:
+def format_newick(tree: Tree) -> Iterator[str]:
     """Format each tree as Newick text, starting at the root. Lengths have up to ten digits."""
     children, lengths = tree.children(), tree.lengths.tolist()
 
     def label(node: int) -> str:
-        name = quoted(tree.ids[node]) if node < len(tree.ids) else ""
+        name = quoted_name(tree.ids[node]) if node < len(tree.ids) else ""
         return name if tree.parents[node] < 0 else f"{name}:{lengths[node] + 0.0:.10g}"
 
     for root in tree.roots.tolist():
@@ -51,10 +51,10 @@ def newick(tree: Tree) -> Iterator[str]:
             out.append("(")
             waiting.append((node, True))
             waiting.extend((child, False) for child in reversed(children[node]))
-        yield _with_commas(out) + ";\n"
+        yield _join_tokens(out) + ";\n"
 
 
-def _with_commas(tokens: list[str]) -> str:
+def _join_tokens(tokens: list[str]) -> str:
     """Join tokens, with a comma between nodes unless the next token closes their parent."""
     out = []
     for token, following in zip(tokens, [*tokens[1:], ")"], strict=True):
@@ -64,9 +64,9 @@ def _with_commas(tokens: list[str]) -> str:
     return "".join(out)
 
 
-def quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
     """Return a leaf name as required by the format, quoted if necessary."""
-    return "'" + name.replace("'", "''") + "'" if not name or _QUOTED.search(name) else name
+    return "'" + name.replace("'", "''") + "'" if not name or _NEEDS_QUOTES.search(name) else name
 
 
 @dataclass
@@ -91,19 +91,19 @@ def parse_newick(text: str, source: str) -> Tree:
     Raises `InputError` if the text is not a tree (with the position), if there are several trees, or if a leaf is unnamed or has the same
     name as a different leaf.
     """
-    at = _skip(text, 0)
+    at = _skip_comments(text, 0)
     if not text.startswith("(", at) and not _ONE_LEAF.fullmatch(text, at):
         if text.lstrip()[:6].upper() == "#NEXUS":
             raise InputError(f"{source}: this is a NEXUS file; export its tree as Newick")
         raise InputError(f"{source}: not a tree in Newick format, which begins with '(' and ends with ';'")
     root, at = _parse_node(text, at, source)
-    at = _skip(text, at + 1)
+    at = _skip_comments(text, at + 1)
     if at < len(text):
         raise InputError(f"{source}: more than one tree; expected one")
     return _tree_of(root, source)
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_comments(text: str, at: int) -> int:
     """Return the position of the next character that is neither blank nor part of a comment."""
     match = _COMMENTS.match(text, at)
     assert match is not None
@@ -115,10 +115,10 @@ def _parse_node(text: str, at: int, source: str) -> tuple[_Node, int]:
     node = root = _Node()
     above: list[_Node] = []
     while True:
-        at = _skip(text, at)
+        at = _skip_comments(text, at)
         if text.startswith("(", at):
             if node.name or node.children:
-                raise _wrong(text, at, source)
+                raise _newick_error(text, at, source)
             above.append(node)
             node = _Node()
             above[-1].children.append(node)
@@ -130,7 +130,7 @@ def _parse_node(text: str, at: int, source: str) -> tuple[_Node, int]:
                 raise InputError(f"{source}: not a tree in Newick format: {len(above):,} '(' without ')'")
             return root, at
         if not above or text[at] not in ",)":
-            raise _wrong(text, at, source)
+            raise _newick_error(text, at, source)
         if text[at] == ",":
             node = _Node()
             above[-1].children.append(node)
@@ -143,20 +143,20 @@ def _parse_label(text: str, at: int, node: _Node, source: str) -> int:
     """Read a node's name and length, both optional. Return the end position."""
     if (label := _LABEL.match(text, at)) is not None:
         if node.name:
-            raise _wrong(text, at, source)
+            raise _newick_error(text, at, source)
         single, double, bare = label.groups()
         node.name = " ".join(bare.split()) if bare is not None else (single or "").replace("''", "'") + (double or "").replace('""', '"')
-        at = _skip(text, label.end())
+        at = _skip_comments(text, label.end())
     if text.startswith(":", at):
-        at = _skip(text, at + 1)
+        at = _skip_comments(text, at + 1)
         number = _LABEL.match(text, at)
-        node.length = _length(number[0].strip() if number else "", text, at, source)
-        at = _skip(text, number.end() if number else at)
+        node.length = _parse_length(number[0].strip() if number else "", text, at, source)
+        at = _skip_comments(text, number.end() if number else at)
     return at
 
 
-def _length(number: str, text: str, at: int, source: str) -> float | None:
-    if number.lower() in _NO_LENGTH:
+def _parse_length(number: str, text: str, at: int, source: str) -> float | None:
+    if number.lower() in _MISSING_LENGTHS:
         return None
     try:
         length = math.nan if "_" in number else float(number)
@@ -167,7 +167,7 @@ def _length(number: str, text: str, at: int, source: str) -> float | None:
     return length
 
 
-def _wrong(text: str, at: int, source: str) -> InputError:
+def _newick_error(text: str, at: int, source: str) -> InputError:
     line = text.count("\n", 0, at) + 1
     return InputError(f"{source}: not a tree in Newick format: line {line}: {text[at : at + 20].strip()!a} is out of place")
 

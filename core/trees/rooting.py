@@ -20,7 +20,7 @@ def root_at_outgroup(tree: Tree, outgroup: int) -> Tree:
     """
     if len(tree.ids) < 3:
         return tree
-    return _with_root(tree, outgroup, float(tree.lengths[outgroup]) / 2)
+    return _insert_root(tree, outgroup, float(tree.lengths[outgroup]) / 2)
 
 
 def root_at_midpoint(tree: Tree) -> Tree:
@@ -33,20 +33,20 @@ def root_at_midpoint(tree: Tree) -> Tree:
     """
     if len(tree.ids) < 3:
         return tree
-    first = _farthest(_paths_to(tree, 0)[1], 0, len(tree.ids))
+    first = _farthest_record(_paths_to(tree, 0)[1], 0, len(tree.ids))
     parents, depths = _paths_to(tree, first)
-    node = _farthest(depths, first, len(tree.ids))
+    node = _farthest_record(depths, first, len(tree.ids))
     middle = float(depths[node]) / 2
     while (parent := int(parents[node])) != first and depths[parent] > middle:
         node = parent
     beyond = float(depths[node]) - middle
     # A branch belongs to its child, which is the end nearer to `first` if the old root lies beyond the branch.
     if tree.parents[node] == parent:
-        return _with_root(tree, node, min(beyond, float(tree.lengths[node])))
-    return _with_root(tree, parent, max(0.0, float(tree.lengths[parent]) - beyond))
+        return _insert_root(tree, node, min(beyond, float(tree.lengths[node])))
+    return _insert_root(tree, parent, max(0.0, float(tree.lengths[parent]) - beyond))
 
 
-def _farthest(depths: Reals, start: int, records: int) -> int:
+def _farthest_record(depths: Reals, start: int, records: int) -> int:
     """Return the record farthest from `start` (the first if tied), never `start` itself, even if all records coincide."""
     others = depths[:records].copy()
     others[start] = -1
@@ -72,7 +72,7 @@ def _paths_to(tree: Tree, start: int) -> tuple[Integers, Reals]:
     return np.array(before, dtype=np.int64), np.array(depths)
 
 
-def _with_root(tree: Tree, node: int, below: float) -> Tree:
+def _insert_root(tree: Tree, node: int, below: float) -> Tree:
     """Return the tree with a new root on a node's branch, at distance `below` above the node; branches between the new and the old root are
     reversed."""
     parents, lengths = np.append(tree.parents, -1), np.append(tree.lengths, 0.0)

@@ -15,9 +15,9 @@ from gpualign.core.execution.worker_pool import WorkerPort, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import MIN_BAND_ROWS, Tile, TileLimits
 from gpualign.cpu.alignment import _kernels
-from gpualign.cpu.alignment.native_recipes import native_local, native_paths, native_recipes
+from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe, native_recipes
 from gpualign.cpu.alignment.recipe import Recipe, make_recipe, queries_per_vector, targets_per_query
-from gpualign.cpu.alignment.tiles import Compute, GlobalPaths, GlobalScores, LocalScores
+from gpualign.cpu.alignment.tiles import GlobalPaths, GlobalScores, LocalScores, TileComputer
 from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpus
 
 # About a tenth of a second of work: short enough for a smooth progress bar and balanced threads, long enough that packing a
@@ -28,13 +28,13 @@ _TILE_CELLS_PATHS, _TILE_CELLS_SLICED_PATHS = 4_000_000_000, 12_000_000_000
 _TILE_CELLS_LOCAL = 4_000_000_000
 
 # Cells per second of a core with AVX2, for the slower scorings and machines: two threads of a core share its rate.
-_RATE_DIFFERENCE, _RATE_BITSLICED, _RATE_EDIT, _RATE_LOCAL = 12e9, 40e9, 110e9, 10e9
-_RATE_PATHS, _RATE_SLICED_PATHS = 6e9, 50e9
+_CELLS_PER_SECOND_DIFFERENCE, _CELLS_PER_SECOND_BITSLICED, _CELLS_PER_SECOND_EDIT, _CELLS_PER_SECOND_LOCAL = 12e9, 40e9, 110e9, 10e9
+_CELLS_PER_SECOND_PATHS, _CELLS_PER_SECOND_SLICED_PATHS = 6e9, 50e9
 
-_NEAR_NANOSECONDS = 5.5e8
+_NEAR_NANOSECONDS_PER_SECOND = 5.5e8
 """Nanoseconds of near-search work per thread and second, with AVX2: step costs are times for a thread that has a core to itself."""
 
-_JOIN_NANOSECONDS = 2.5e8
+_JOIN_NANOSECONDS_PER_SECOND = 2.5e8
 """Nanoseconds of join work per thread and second, with vectors of any size."""
 
 _BAND_SECONDS = 10
@@ -44,7 +44,7 @@ _FIRST_ROWS = 2
 """Number of queries in the first band: for so few queries, packing targets takes half as long as the alignments; later, for many queries,
 it takes almost no time."""
 
-_SHORT_RUN = 0.2
+_SHORT_RUN_SECONDS = 0.2
 """Runs with a shorter estimated time (s) get no small first band."""
 
 MORE_MEMORY_OR_FEWER_THREADS = f"raise {parameter('memory')} or lower {parameter('threads')}"
@@ -61,13 +61,13 @@ class InstructionSet:
     name: name of the instruction set
     vector_bytes: vector size in bytes
     ternary_logic: whether the instruction set has three-input logic instructions
-    supported: whether this processor supports the variant
+    is_supported: whether this processor supports the variant
     """
 
     name: str
     vector_bytes: int
     ternary_logic: bool
-    supported: bool
+    is_supported: bool
 
 
 def instruction_sets() -> list[InstructionSet]:
@@ -76,11 +76,11 @@ def instruction_sets() -> list[InstructionSet]:
 
 
 @dataclass(frozen=True)
-class CpuPrepared:
+class CpuPreparedTask:
     """Implements `gpualign.core.execution.engine.Prepared`.
 
     seconds: estimated time of a run, conservative (too long rather than too short)
-    begin: returns the function that computes the tiles in one run
+    make_computer: returns the function that computes the tiles in one run
     """
 
     task: Task
@@ -89,10 +89,10 @@ class CpuPrepared:
     hardware: str
     threads: int
     seconds: float
-    begin: Callable[[], Compute] = field(repr=False)
+    make_computer: Callable[[], TileComputer] = field(repr=False)
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-        compute, cancel = self.begin(), _kernels.Cancel()
+        compute, cancel = self.make_computer(), _kernels.Cancel()
 
         def work(port: WorkerPort[TileResult]) -> None:
             while (tile := port.next_tile()) is not None:
@@ -115,14 +115,14 @@ class CpuEngine:
 
     capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
 
-    def __init__(self, threads: int | None = None, instruction_set: str | None = None, spare: int = 0) -> None:
-        self.threads = threads or max(1, usable_cpus() - spare)
+    def __init__(self, threads: int | None = None, instruction_set: str | None = None, spare_cpus: int = 0) -> None:
+        self.threads = threads or max(1, usable_cpus() - spare_cpus)
         self._threads_requested = threads is not None
         self._instruction_set_requested = instruction_set
-        usable = {s.name: s for s in instruction_sets() if s.supported}
+        usable = {s.name: s for s in instruction_sets() if s.is_supported}
         self.instruction_set = usable[pick_instruction_set(list(usable), instruction_set)]
 
-    def prepare(self, task: Task, budget: Budget) -> CpuPrepared:
+    def prepare(self, task: Task, budget: Budget) -> CpuPreparedTask:
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the CPU engine cannot do this: {refusal}")
         if task.edit_bound is not None:
@@ -131,19 +131,20 @@ class CpuEngine:
             return self._prepare_local(task, budget)
         return self._prepare_paths(task, budget) if task.needs_paths else self._prepare_scores(task, budget)
 
-    def _prepared(
-        self, task: Task, limits: TileLimits, kernel: str, threads: int, rate: float, begin: Callable[[], Compute]
-    ) -> CpuPrepared:
-        seconds = self._seconds(task, threads, rate)
+    def _make_prepared(
+        self, task: Task, limits: TileLimits, kernel: str, threads: int, cells_per_second: float, make_computer: Callable[[], TileComputer]
+    ) -> CpuPreparedTask:
+        seconds = self._estimate_seconds(task, threads, cells_per_second)
         if task.edit_bound is None:
             rows = int(_BAND_SECONDS * len(task.queries) / max(seconds, 1e-9))
             limits = replace(limits, band_rows=min(limits.band_rows, max(MIN_BAND_ROWS, rows)))
-        return CpuPrepared(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, seconds, begin)
+        return CpuPreparedTask(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, seconds, make_computer)
 
-    def _seconds(self, task: Task, threads: int, rate: float) -> float:
-        """Return the estimated time for a task. rate: cells per second on a core with AVX2, or pairs per second if cost is per pair."""
+    def _estimate_seconds(self, task: Task, threads: int, cells_per_second: float) -> float:
+        """Return the estimated time for a task. cells_per_second: cells per second on a core with AVX2, or pairs per second if cost is per
+        pair."""
         work = task.approximate_cell_count if task.edit_bound is None else task.approximate_pair_count
-        return work / (threads * rate * self.instruction_set.vector_bytes / 32)
+        return work / (threads * cells_per_second * self.instruction_set.vector_bytes / 32)
 
     def _fit_threads(self, needed: Callable[[int], int], memory: int, what: str) -> int:
         """Return the number of threads that fit in memory; all threads if the caller requested a number. Raises `TooLittleMemory` if the
@@ -167,7 +168,7 @@ class CpuEngine:
         longest = task.targets.longest
         return make_recipe(task.scoring, letters_in_use(task), len(task.targets), longest, self.instruction_set.vector_bytes, worker_bytes)
 
-    def _prepare_scores(self, task: Task, budget: Budget) -> CpuPrepared:
+    def _prepare_scores(self, task: Task, budget: Budget) -> CpuPreparedTask:
         longest, vector_bytes = task.targets.longest, self.instruction_set.vector_bytes
 
         def scratch(threads: int) -> int:
@@ -178,18 +179,26 @@ class CpuEngine:
         cells = _tile_cells(task, threads, _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE)
         if recipe.bitsliced and len(task.targets) < recipe.lanes(vector_bytes):
             cells = max(cells, _cells_of_shared_vectors(task, threads, vector_bytes))
-        rate = _RATE_DIFFERENCE if not recipe.bitsliced else _RATE_EDIT if task.scoring.edit else _RATE_BITSLICED
+        rate = (
+            _CELLS_PER_SECOND_DIFFERENCE
+            if not recipe.bitsliced
+            else _CELLS_PER_SECOND_EDIT
+            if task.scoring.edit
+            else _CELLS_PER_SECOND_BITSLICED
+        )
         limits = TileLimits(
             budget.result_bytes, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells, first_rows=_FIRST_ROWS
         )
         if recipe.bitsliced:
             queries = queries_per_vector(vector_bytes)
-            first_rows = queries if self._seconds(task, threads, rate) > _SHORT_RUN else 0
+            first_rows = queries if self._estimate_seconds(task, threads, rate) > _SHORT_RUN_SECONDS else 0
             limits = replace(limits, query_lanes=queries, first_rows=first_rows, diagonal_group=targets_per_query(vector_bytes))
         native = native_recipes(recipe, vector_bytes)
-        return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalScores(task, self.instruction_set.name, native))
+        return self._make_prepared(
+            task, limits, recipe.kernel, threads, rate, lambda: GlobalScores(task, self.instruction_set.name, native)
+        )
 
-    def _prepare_local(self, task: Task, budget: Budget) -> CpuPrepared:
+    def _prepare_local(self, task: Task, budget: Budget) -> CpuPreparedTask:
         from gpualign.cpu.alignment.local_recipe import lane_bytes, make_local_recipe
 
         vector_bytes = self.instruction_set.vector_bytes
@@ -203,17 +212,17 @@ class CpuEngine:
         if len(task.targets) < lanes:  # queries then lie in the lanes, and should fill them
             cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
         limits = TileLimits(budget.result_bytes, threads * bytes_per_thread, task.item_bytes, lanes, cells, query_bytes=task.query_bytes)
-        native = native_local(recipe.within(vector_bytes, budget.scratch_bytes // threads))
-        return self._prepared(
-            task, limits, recipe.kernel, threads, _RATE_LOCAL, lambda: LocalScores(task, self.instruction_set.name, native)
+        native = native_local_recipe(recipe.fit_scratch(vector_bytes, budget.scratch_bytes // threads))
+        return self._make_prepared(
+            task, limits, recipe.kernel, threads, _CELLS_PER_SECOND_LOCAL, lambda: LocalScores(task, self.instruction_set.name, native)
         )
 
-    def _prepare_paths(self, task: Task, budget: Budget) -> CpuPrepared:
+    def _prepare_paths(self, task: Task, budget: Budget) -> CpuPreparedTask:
         from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
         queries, targets = task.queries.longest, task.targets.longest
         recipe = make_path_recipe(task.scoring, letters_in_use(task), task.end_gaps)
-        whole = native_paths(recipe, budget.scratch_bytes // self.threads)
+        whole = native_path_recipe(recipe, budget.scratch_bytes // self.threads)
         block, pair = _kernels.path_bytes(self.instruction_set.name, whole, queries, targets)
         bytes_per_thread = min(block, pair)
         what = f"tracing pairs of up to {queries:,} and {targets:,} letters"
@@ -224,14 +233,14 @@ class CpuEngine:
         limits = TileLimits(
             budget.result_bytes, scratch, task.item_bytes, lanes, cells, first_rows=_FIRST_ROWS, bytes_per_letter=task.path_bytes_per_letter
         )
-        native = native_paths(recipe, budget.scratch_bytes // threads)
-        rate = _RATE_SLICED_PATHS if recipe.sliced else _RATE_PATHS
-        return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalPaths(task, self.instruction_set.name, native))
+        native = native_path_recipe(recipe, budget.scratch_bytes // threads)
+        rate = _CELLS_PER_SECOND_SLICED_PATHS if recipe.sliced else _CELLS_PER_SECOND_PATHS
+        return self._make_prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalPaths(task, self.instruction_set.name, native))
 
-    def _prepare_near(self, task: Task, budget: Budget) -> CpuPrepared:
+    def _prepare_near(self, task: Task, budget: Budget) -> CpuPreparedTask:
         # Imported here: few runs need these kernels.
         from gpualign.cpu.near_pairs.recipe import make_near_recipe, near_instruction_set, near_limits
-        from gpualign.cpu.near_pairs.tiles import ChosenScores, JoinedTiles, NearTiles
+        from gpualign.cpu.near_pairs.tiles import JoinedTiles, NearScores, NearTiles
 
         letters, name = letters_in_use(task), near_instruction_set(self._instruction_set_requested)
         whole = None
@@ -242,24 +251,30 @@ class CpuEngine:
         if recipe.steps.full_matrix and (all_pairs := whole):
             limits = replace(limits, scratch_bytes=all_pairs.limits.scratch_bytes, lanes=all_pairs.limits.lanes)
             kernel = f"{recipe.kernel} ({all_pairs.kernel})"
-            return replace(all_pairs, task=task, limits=limits, kernel=kernel, begin=lambda: ChosenScores(task, all_pairs.begin()))
+            return replace(
+                all_pairs, task=task, limits=limits, kernel=kernel, make_computer=lambda: NearScores(task, all_pairs.make_computer())
+            )
         results = budget.result_bytes // self.threads
 
-        def begin() -> Compute:
+        def begin() -> TileComputer:
             if deletions := recipe.steps.max_deletions:
                 return JoinedTiles(task, deletions, self.threads, results)
             return NearTiles(task, letters, name, recipe, self.threads, results)
 
-        a_second = _JOIN_NANOSECONDS * 32 / self.instruction_set.vector_bytes if recipe.steps.max_deletions else _NEAR_NANOSECONDS
-        return self._prepared(task, limits, recipe.kernel, self.threads, a_second / recipe.nanoseconds, begin)
+        a_second = (
+            _JOIN_NANOSECONDS_PER_SECOND * 32 / self.instruction_set.vector_bytes
+            if recipe.steps.max_deletions
+            else _NEAR_NANOSECONDS_PER_SECOND
+        )
+        return self._make_prepared(task, limits, recipe.kernel, self.threads, a_second / recipe.pair_nanoseconds, begin)
 
 
-def _tile_cells(task: Task, threads: int, usual: int) -> int:
-    """Return the number of cells per tile: fewer than `usual` if there is so little work that threads would wait for each other."""
+def _tile_cells(task: Task, threads: int, usual_cells: int) -> int:
+    """Return the number of cells per tile: fewer than `usual_cells` if there is so little work that threads would wait for each other."""
     if threads == 1:
-        return usual
+        return usual_cells
     cells = int(task.queries.offsets[-1]) * int(task.targets.offsets[-1])
-    return min(usual, max(_MIN_TILE_CELLS, cells // (_TILES_PER_THREAD * threads)))
+    return min(usual_cells, max(_MIN_TILE_CELLS, cells // (_TILES_PER_THREAD * threads)))
 
 
 def _cells_of_shared_vectors(task: Task, threads: int, vector_bytes: int) -> int:

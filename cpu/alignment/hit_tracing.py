@@ -17,7 +17,7 @@ from gpualign.core.common.errors import RunError, TooLittleMemory
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment.engine import MORE_MEMORY_OR_FEWER_THREADS, CpuEngine, letters_in_use
 from gpualign.cpu.alignment.local_recipe import lane_bytes, make_local_recipe
-from gpualign.cpu.alignment.native_recipes import native_local, native_paths
+from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _UNTHREADED_CELLS = 1e7  # they take the caller's thread about as long as starti
 _CALLS_PER_THREAD = 4  # at least, if there are enough queries, so that threads end at about the same time
 
 
-def cut_hits(queries: Integers, threads: int) -> list[Integers]:
+def split_hits(queries: Integers, threads: int) -> list[Integers]:
     """Split hits into calls, and return the hit indices for each call. queries: int64[hits], the query of each hit.
 
     A pass over a query takes the same time for one hit as for as many hits as a vector has lanes. A query's hits are therefore split only
@@ -82,8 +82,8 @@ class HitTracer:
                 f"{bytes_per_thread:,} bytes of scratch, {memory // 2:,} are left",
                 bytes_per_thread,
             )
-        self._recipe = native_local(recipe.within(vector_bytes, memory // 2 // self._threads))
-        self._paths = native_paths(make_path_recipe(task.scoring, letters, EndGaps.PENALISED), memory // 2 // self._threads)
+        self._recipe = native_local_recipe(recipe.fit_scratch(vector_bytes, memory // 2 // self._threads))
+        self._paths = native_path_recipe(make_path_recipe(task.scoring, letters, EndGaps.PENALISED), memory // 2 // self._threads)
         self._cancel = _kernels.Cancel()
         self._cells = 0.0  # of all hits so far
         self._pool: ThreadPoolExecutor | None = None
@@ -100,14 +100,14 @@ class HitTracer:
         """Return STATISTICS[hits] and the hits' CIGAR runs, with starts and sizes [hits]. Raises `TooLittleMemory` if a pair needs more
         memory."""
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), PathBuilder((len(hits),))
-        places = sorted(cut_hits(hits.queries, self._threads), key=lambda call: -self._longest_pass(hits.select(call)))
+        places = sorted(split_hits(hits.queries, self._threads), key=lambda call: -self._longest_pass(hits.select(call)))
         self._cells += float(self._pair_cells(hits).sum())
-        for place, (counts, paths) in zip(places, self._traced(map(hits.select, places)), strict=True):
+        for place, (counts, paths) in zip(places, self._trace_calls(map(hits.select, places)), strict=True):
             statistics[place] = counts
             runs.add(place, paths)
         return statistics, runs.build()
 
-    def _traced(self, calls: Iterable[Hits]) -> Iterator[tuple[Statistics, Runs]]:
+    def _trace_calls(self, calls: Iterable[Hits]) -> Iterator[tuple[Statistics, Runs]]:
         """Trace the hits in each call. Hits of a few short queries need no threads: loading the thread library alone takes several ms."""
         if self._pool is None and self._cells > _UNTHREADED_CELLS:
             from concurrent.futures import ThreadPoolExecutor

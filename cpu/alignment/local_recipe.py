@@ -12,12 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.scoring.scoring import LIMIT, Scoring
+from gpualign.core.scoring.scoring import MAX_SCORE, Scoring
 from gpualign.cpu.alignment.recipe import TABLE_SIZE
 
 _COLUMN_MULTIPLE = 4
-_FEW = 8  # targets that fill at most 1/8 of the bytes of a vector are aligned one by one, which computes half as many cells as full bytes
-_LONG = 2048  # rows that fill the lanes of one pair many times
+_FEW_LANES_DIVISOR = (
+    8  # targets that fill at most 1/8 of the bytes of a vector are aligned one by one, which computes half as many cells as full bytes
+)
+_LONG_LETTERS = 2048  # rows that fill the lanes of one pair many times
 _COLUMN_VECTORS = 3  # for each column: its letters, H and F
 
 
@@ -48,14 +50,14 @@ class LocalRecipe:
         """Return the number of targets in one pass."""
         return vector_bytes // self.narrowest
 
-    def within(self, vector_bytes: int, worker_bytes: int) -> LocalRecipe:
+    def fit_scratch(self, vector_bytes: int, worker_bytes: int) -> LocalRecipe:
         """Return the recipe for workers with `worker_bytes` of scratch. If a sequence is too long for this scratch, the lanes hold the side
         whose longest sequence is shorter. A few long sequences are aligned one by one."""
         return replace(
             self,
             most_columns=worker_bytes // (_COLUMN_VECTORS * vector_bytes) - _COLUMN_MULTIPLE,
-            few_lanes=vector_bytes // _FEW,
-            long_letters=_LONG,
+            few_lanes=vector_bytes // _FEW_LANES_DIVISOR,
+            long_letters=_LONG_LETTERS,
         )
 
 
@@ -78,6 +80,6 @@ def make_local_recipe(scoring: Scoring, letters: int, longest_query: int, longes
         return bool(lowest >= -max_value - 1 and largest <= max_value)
 
     best = scoring.bounds(longest_query, longest_target)[1]
-    widest = 4 if best <= LIMIT - 1 else 8
+    widest = 4 if best <= MAX_SCORE - 1 else 8
     narrowest = next((n for n in (1, 2) if fits(8 * n) and scoring.gap_open < 2 ** (8 * n - 1)), widest)
     return LocalRecipe(table, letters + 1, letters, scoring.gap_open, scoring.gap_extend, fits(8), narrowest, widest)

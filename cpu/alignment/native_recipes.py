@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpualign.cpu.alignment.recipe import Recipe
 
 
-def _native(recipe: Recipe) -> _kernels.Recipe:
+def _native_recipe(recipe: Recipe) -> _kernels.Recipe:
     out = _kernels.Recipe()
     for name in (
         "bitsliced",
@@ -36,13 +36,13 @@ def _native(recipe: Recipe) -> _kernels.Recipe:
 
 def native_recipes(recipe: Recipe, vector_bytes: int) -> _kernels.Recipes:
     """Convert the recipe to the extension's type."""
-    return _kernels.Recipes(_native(recipe), _native(recipe.remainder or recipe), recipe.remainder_below(vector_bytes))
+    return _kernels.Recipes(_native_recipe(recipe), _native_recipe(recipe.remainder or recipe), recipe.remainder_below(vector_bytes))
 
 
-def native_paths(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
+def native_path_recipe(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
     """Convert the path recipe to the extension's type, with `worker_bytes` of scratch per worker."""
     out = _kernels.PathRecipe()
-    out.differences = _native(recipe.differences)
+    out.differences = _native_recipe(recipe.differences)
     for name in ("extend", "free_query", "free_target", "negate", "sliced", "banded"):
         setattr(out, name, getattr(recipe, name))
     out.worker_bytes = worker_bytes
@@ -50,7 +50,7 @@ def native_paths(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
     return out
 
 
-def native_local(recipe: LocalRecipe) -> _kernels.LocalRecipe:
+def native_local_recipe(recipe: LocalRecipe) -> _kernels.LocalRecipe:
     """Convert the local-score recipe to the extension's type."""
     out = _kernels.LocalRecipe()
     for name in ("letters", "padding", "open", "extend", "byte_scores", "narrowest", "widest", "few_lanes", "long_letters", "most_columns"):

@@ -31,7 +31,7 @@ MAX_MATCH_STEPS = 4
 
 _SHARED_VECTOR_BYTES, _SHARING_QUERIES = 32, 16  # the smallest vectors that several queries share; queries of each
 _COLUMN_MULTIPLE = 4
-_LONGEST_SLICED = 65_536  # sets of longer records rarely fill the lanes, and making their masks would take seconds
+_MAX_SLICED_LETTERS = 65_536  # sets of longer records rarely fill the lanes, and making their masks would take seconds
 _MIN_SLICE_COLUMNS = 4096  # some five megabytes, which fit any budget
 _KEPT_BYTES = 32 << 20  # kKeptBytes of cpu/alignment/src/pairs.cpp
 
@@ -104,8 +104,8 @@ def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:
 def difference_recipe(scoring: Scoring, letters: int, form: DifferenceForm) -> Recipe:
     """Return the recipe for one form of the difference recurrence."""
     table = np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=np.uint32)
-    table[: len(form.shifted), : len(form.shifted)] = form.shifted & 0xFFFFFFFF
-    gaps = "linear" if scoring.linear else "affine"
+    table[: len(form.rebased_scores), : len(form.rebased_scores)] = form.rebased_scores & 0xFFFFFFFF
+    gaps = "linear" if scoring.has_linear_gaps else "affine"
     return Recipe(
         f"{gaps} gaps, {form.width}-bit differences",
         width=form.width,
@@ -145,4 +145,6 @@ def make_recipe(scoring: Scoring, letters: int, targets: int, longest: int, vect
     differences = difference_recipe(scoring, letters, difference_form(scoring))
     recipe = replace(recipe, remainder=differences)
     enough = targets >= recipe.remainder_below(vector_bytes) or vector_bytes >= _SHARED_VECTOR_BYTES
-    return recipe if enough and longest <= _LONGEST_SLICED and recipe.scratch_bytes(vector_bytes, longest) <= worker_bytes else differences
+    return (
+        recipe if enough and longest <= _MAX_SLICED_LETTERS and recipe.scratch_bytes(vector_bytes, longest) <= worker_bytes else differences
+    )

@@ -17,16 +17,16 @@ from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.alignment.local_recipe import make_local_recipe
-from gpualign.cpu.alignment.native_recipes import native_local, native_paths
+from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
-_FIRST = np.zeros(1, dtype=np.int64)
-_COUNTS = STATISTICS.itemsize // 4
+_ZERO_INDEX = np.zeros(1, dtype=np.int64)
+_STATISTIC_COUNT = STATISTICS.itemsize // 4
 _BAND = Band(0, 1, 0, 1, 0, 1)
-_LONGEST = 1 << 40
+_RECIPE_LENGTH = 1 << 40
 """Length for which local-score recipes are built, so that scores are wide enough for any pair."""
 
-Place = tuple[Codes, Integers, Integers, Codes, Integers, Integers]
+EncodedPair = tuple[Codes, Integers, Integers, Codes, Integers, Integers]
 
 
 class PairAligner:
@@ -35,33 +35,35 @@ class PairAligner:
     def __init__(self, scoring: Scoring, alphabet: Alphabet, mode: Mode, end_gaps: EndGaps, memory: int) -> None:
         letters = len(alphabet)
         self._instruction_set = CpuEngine(1).instruction_set.name
-        self._paths = native_paths(make_path_recipe(scoring, letters, end_gaps), memory)
-        self._local = native_local(make_local_recipe(scoring, letters, _LONGEST, _LONGEST)) if mode is Mode.LOCAL else None
+        self._paths = native_path_recipe(make_path_recipe(scoring, letters, end_gaps), memory)
+        self._local = (
+            native_local_recipe(make_local_recipe(scoring, letters, _RECIPE_LENGTH, _RECIPE_LENGTH)) if mode is Mode.LOCAL else None
+        )
         self._cancel = _kernels.Cancel()  # never requested: a pair takes too little time
 
     def align(self, query: Codes, target: Codes) -> BandResults:
         """Return the score, statistics and CIGAR runs of one pair, as [1][1] arrays. Raises `RunError` if the pair needs too much
         memory."""
-        place: Place = query, np.array((0, len(query))), _FIRST, target, np.array((0, len(target))), _FIRST
+        place: EncodedPair = query, np.array((0, len(query))), _ZERO_INDEX, target, np.array((0, len(target))), _ZERO_INDEX
         try:
-            aligned = self._global(place) if self._local is None else self._locally(place)
+            aligned = self._align_globally(place) if self._local is None else self._align_locally(place)
         except _kernels.ScratchTooSmall as error:
             raise RunError(f"the memory budget is too small for one pair ({error})") from None
         scores, counts, data, starts, sizes = aligned
         statistics = counts.reshape(1, 1, -1).view(STATISTICS)[..., 0]
         return BandResults(_BAND, scores.reshape(1, 1), statistics, Runs([data], starts.reshape(1, 1), sizes.reshape(1, 1)))
 
-    def _global(self, place: Place) -> tuple[Any, Any, Any, Any, Any]:
-        aligned = _kernels.align_tile(self._instruction_set, *place, "all", self._paths, True, self._cancel)
+    def _align_globally(self, pair: EncodedPair) -> tuple[Any, Any, Any, Any, Any]:
+        aligned = _kernels.align_tile(self._instruction_set, *pair, "all", self._paths, True, self._cancel)
         return cast("tuple[Any, Any, Any, Any, Any]", aligned)
 
-    def _locally(self, place: Place) -> tuple[Any, Any, Any, Any, Any]:
+    def _align_locally(self, pair: EncodedPair) -> tuple[Any, Any, Any, Any, Any]:
         assert self._local is not None
         scores = np.zeros((1, 1), dtype=np.int64)
         history = _kernels.LocalHistory(1)
-        _kernels.score_local_tile_64(self._instruction_set, *place, self._local, history, scores, self._cancel)
+        _kernels.score_local_tile_64(self._instruction_set, *pair, self._local, history, scores, self._cancel)
         if not scores[0, 0]:
             nothing = np.zeros(1, dtype=np.int64)
-            return scores, np.zeros((1, _COUNTS), dtype=np.int32), np.zeros(0, np.uint8), nothing, nothing.astype(np.int32)
-        traced = _kernels.trace_local_hits(self._instruction_set, *place, scores[0], self._local, self._paths, self._cancel)
+            return scores, np.zeros((1, _STATISTIC_COUNT), dtype=np.int32), np.zeros(0, np.uint8), nothing, nothing.astype(np.int32)
+        traced = _kernels.trace_local_hits(self._instruction_set, *pair, scores[0], self._local, self._paths, self._cancel)
         return cast("tuple[Any, Any, Any, Any, Any]", traced)

@@ -13,14 +13,14 @@ from gpualign.core.planning.tile_plan import Tile
 from gpualign.cpu.alignment import _kernels
 
 
-class Compute(Protocol):
+class TileComputer(Protocol):
     """Computes the tiles in one run, from any number of threads at once."""
 
     def __call__(self, tile: Tile, cancel: _kernels.Cancel) -> TileResult | None:
         """Return the result for a tile, or None if cancelled."""
 
 
-def _place(task: Task, tile: Tile) -> tuple[Codes, Integers, Integers, Codes, Integers, Integers]:
+def _kernel_arguments(task: Task, tile: Tile) -> tuple[Codes, Integers, Integers, Codes, Integers, Integers]:
     """Return a tile's rectangle of pairs as kernel arguments."""
     numbers = np.arange(tile.query_start, tile.query_stop)
     return task.queries.codes, task.queries.offsets, numbers, task.targets.codes, task.targets.offsets, tile.targets
@@ -37,7 +37,7 @@ class GlobalScores:
 
     def __call__(self, tile: Tile, cancel: _kernels.Cancel) -> TileResult | None:
         scores = np.zeros(tile.shape, dtype=self._task.dtype)
-        done = self._score(self._instruction_set, *_place(self._task, tile), tile.pairing.value, self._recipes, scores, cancel)
+        done = self._score(self._instruction_set, *_kernel_arguments(self._task, tile), tile.pairing.value, self._recipes, scores, cancel)
         return TileScores(tile, scores) if done else None
 
 
@@ -54,7 +54,7 @@ class LocalScores:
     def __call__(self, tile: Tile, cancel: _kernels.Cancel) -> TileResult | None:
         task = self._task
         scores = np.zeros(tile.shape, dtype=task.dtype)
-        if not self._score(self._instruction_set, *_place(task, tile), self._recipe, self._history, scores, cancel):
+        if not self._score(self._instruction_set, *_kernel_arguments(task, tile), self._recipe, self._history, scores, cancel):
             return None
         if task.top is None:
             return TileScores(tile, scores)
@@ -74,7 +74,9 @@ class GlobalPaths:
     def __call__(self, tile: Tile, cancel: _kernels.Cancel) -> TileResult | None:
         task = self._task
         with_runs = task.detail is Detail.PATH
-        aligned = _kernels.align_tile(self._instruction_set, *_place(task, tile), tile.pairing.value, self._recipe, with_runs, cancel)
+        aligned = _kernels.align_tile(
+            self._instruction_set, *_kernel_arguments(task, tile), tile.pairing.value, self._recipe, with_runs, cancel
+        )
         arrays = cast("tuple[Any, Any, Any, Any, Any] | None", aligned)  # the last three are None without runs
         if arrays is None:
             return None

@@ -23,7 +23,7 @@ from gpualign.cpu.distance.tiles import TileChooser, count_term, high_tiles, nea
 from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cpus
 
 _LINE_WORDS = 8
-_RATE = 1.5e11  # comparisons per second of a core with AVX2
+_COMPARISONS_PER_SECOND = 1.5e11  # comparisons per second of a core with AVX2
 
 
 def instruction_sets() -> list[tuple[str, bool]]:
@@ -39,14 +39,14 @@ class CpuDistanceEngine:
     Raises `InputError` for a variant that this build or processor lacks.
     """
 
-    def __init__(self, threads: int | None = None, instruction_set: str | None = None, spare: int = 0) -> None:
-        self.threads = threads or max(1, usable_cpus() - spare)
+    def __init__(self, threads: int | None = None, instruction_set: str | None = None, spare_cpus: int = 0) -> None:
+        self.threads = threads or max(1, usable_cpus() - spare_cpus)
         self.instruction_set = pick_instruction_set([name for name, supported in instruction_sets() if supported], instruction_set)
 
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         kernel = "bit planes, vector popcount" if self.instruction_set == "avx512popcnt" else "bit planes, carry-save adders"
         hardware = describe_cpu(self.instruction_set, self.threads)
-        rate = _RATE * self.threads
+        rate = _COMPARISONS_PER_SECOND * self.threads
         if not request.selected_only or request.measure is Measure.RELATIONSHIP:
             return PreparedCounter(request, False, _padded_words, memory, self.threads, kernel, hardware, self._count, rate=rate)
         pairs_memory = memory // 2  # for chosen pairs; the other half is for matrices of counts, if these are made

@@ -21,17 +21,17 @@ _TILE_ROWS = 64
 _TILE_COMPARISONS = 20_000_000_000
 """Maximum number of comparisons per tile: a few hundredths of a second."""
 
-_NEAR_COLUMNS = 496
+_NEAR_TILE_COLUMNS = 496
 """Number of columns per tile when selecting near pairs: the tile's counts, 124 KB per matrix, also stay in the L2 cache. Rows with an odd
 number of cache lines do not share cache sets."""
 
-_HIGH_ROWS, _HIGH_COLUMNS = 1024, 128
+_HIGH_TILE_ROWS, _HIGH_TILE_COLUMNS = 1024, 128
 """Numbers of rows and columns in a tile of relationships: building a table for the columns takes as long as a few dozen rows, and all rows
 use this table."""
 
 _MAX_COUNT = (1 << 31) - 1
 
-Limits = list[tuple[CountMatrix, int]]
+CountLimits = list[tuple[CountMatrix, int]]
 """(counts, limit) for some of the counts: pairs that exceed all limits may be skipped."""
 
 
@@ -42,12 +42,12 @@ def wide_tiles(band: SampleBand, sites: int) -> Iterator[SampleBand]:
 
 def near_tiles(band: SampleBand) -> Iterator[SampleBand]:
     """Return the tiles for selecting pairs."""
-    return _tiles(band, _NEAR_COLUMNS, _TILE_ROWS)
+    return _tiles(band, _NEAR_TILE_COLUMNS, _TILE_ROWS)
 
 
 def high_tiles(band: SampleBand) -> Iterator[SampleBand]:
     """Return the tiles for computing relationships."""
-    return _tiles(band, _HIGH_COLUMNS, _HIGH_ROWS)
+    return _tiles(band, _HIGH_TILE_COLUMNS, _HIGH_TILE_ROWS)
 
 
 def _tiles(band: SampleBand, width: int, height: int) -> Iterator[SampleBand]:
@@ -58,10 +58,10 @@ def _tiles(band: SampleBand, width: int, height: int) -> Iterator[SampleBand]:
 
 
 def count_term(
-    instruction_set: str, panel: Panel, term: Term, tile: SampleBand, counts: CountMatrix, place: tuple[int, int], limits: Limits
+    instruction_set: str, panel: Panel, term: Term, tile: SampleBand, counts: CountMatrix, position: tuple[int, int], limits: CountLimits
 ) -> None:
-    """Add a panel's term to the counts of a tile's pairs, which start at `place` (row, column) in `counts`."""
-    where = ((tile.start, tile.stop), (tile.first_target, tile.target_stop), counts, *place, term.weight, tile.upper_triangle, limits)
+    """Add a panel's term to the counts of a tile's pairs, which start at `position` (row, column) in `counts`."""
+    where = ((tile.start, tile.stop), (tile.first_target, tile.target_stop), counts, *position, term.weight, tile.upper_triangle, limits)
     if term.operation is Operation.DIFFER:
         _distance.differ(instruction_set, panel.bits, list(term.left), -1 if term.mask is None else term.mask, *where)
     else:
@@ -69,14 +69,14 @@ def count_term(
 
 
 def relate_term(
-    instruction_set: str, panel: Panel, term: Term, terms: Terms, tile: SampleBand, sums: Terms, place: tuple[int, int]
+    instruction_set: str, panel: Panel, term: Term, terms: Terms, tile: SampleBand, sums: Terms, position: tuple[int, int]
 ) -> None:
-    """Add a panel's genotype terms (`Relationship.terms`) to the sums (int64) of a tile's pairs, which start at `place` in `sums`, as in
+    """Add a panel's genotype terms (`Relationship.terms`) to the sums (int64) of a tile's pairs, which start at `position` in `sums`, as in
     `count_term`."""
     rows, columns = (tile.start, tile.stop), (tile.first_target, tile.target_stop)
     one, two = term.left
     called = -1 if term.mask is None else term.mask
-    _distance.relate(instruction_set, panel.bits, one, two, called, panel.sites, terms, rows, columns, sums, *place, tile.upper_triangle)
+    _distance.relate(instruction_set, panel.bits, one, two, called, panel.sites, terms, rows, columns, sums, *position, tile.upper_triangle)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class TileChooser:
         ]
 
     @cached_property
-    def _cap(self) -> tuple[int, int] | None:
+    def _capped_term(self) -> tuple[int, int] | None:
         """(index of the capped count, the cap); None without a cap, or if the count can decrease."""
         if self.rule.cap is None:
             return None
@@ -108,12 +108,12 @@ class TileChooser:
             return None
         return self.names.index(name), min(cap, _MAX_COUNT)
 
-    def _limits(self, term: Term, counts: CountMatrix) -> Limits:
+    def _limits(self, term: Term, counts: CountMatrix) -> CountLimits:
         """Return the limits above which pairs are skipped. A pair above the cap is not selected, but the rule must still know whether the
         pair has enough compared sites."""
-        if self._cap is None:
+        if self._capped_term is None:
             return []
-        number, cap = self._cap
+        number, cap = self._capped_term
         limits = [(counts[number], cap)]
         if term.count == COMPARED and self.rule.min_compared is not None:
             limits.append((counts[self.names.index(COMPARED)], self.rule.min_compared - 1))

@@ -13,7 +13,7 @@ from gpualign.core.common.arrays import Integers, distinct
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.cpu.alignment._kernels import Cancel
-from gpualign.cpu.alignment.tiles import Compute
+from gpualign.cpu.alignment.tiles import TileComputer
 from gpualign.cpu.near_pairs import _near, _neighbours
 from gpualign.cpu.near_pairs.recipe import NearRecipe
 from gpualign.cpu.near_pairs.records import build_records, native_bound
@@ -22,12 +22,12 @@ _PAIR_BYTES = 25
 """Memory per pair between kernel and output."""
 
 
-class ChosenScores:
+class NearScores:
     """Finds the near pairs of a tile by computing the distances of all its pairs. whole: computes these distances."""
 
-    def __init__(self, task: Task, whole: Compute) -> None:
+    def __init__(self, task: Task, compute_scores: TileComputer) -> None:
         self._task = task
-        self._whole = whole
+        self._whole = compute_scores
         self._bound, self._ambiguous = task.edit_bound_for(0), task.ambiguity if task.edit_bound_varies else None
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
@@ -48,12 +48,12 @@ class ChosenScores:
 class NearTiles:
     """Finds near pairs in tiles. results: memory for the pairs found in one tile at a time, bytes."""
 
-    def __init__(self, task: Task, letters: int, instruction_set: str, recipe: NearRecipe, threads: int, results: int) -> None:
+    def __init__(self, task: Task, letters: int, instruction_set: str, recipe: NearRecipe, threads: int, result_bytes: int) -> None:
         self._task = task
         self._instruction_set = instruction_set
         self._counts = recipe.steps.compare_counts
         self._sketches = bool(recipe.steps.q)
-        self._max_pairs = max(1, results // (4 * _PAIR_BYTES))
+        self._max_pairs = max(1, result_bytes // (4 * _PAIR_BYTES))
         self._queries = build_records(task.queries, letters, recipe.steps, threads)
         self._targets = self._queries if task.targets is task.queries else build_records(task.targets, letters, recipe.steps, threads)
 
@@ -80,8 +80,8 @@ class NearTiles:
         if ambiguous is None or not self._task.edit_bound_varies:
             yield queries, firsts, targets, self._task.edit_bound_for(0)
             return
-        for some in _by_similar_count(ambiguous.query_counts[queries]):
-            for others in _by_similar_count(ambiguous.target_counts[targets]):
+        for some in _similar_count_groups(ambiguous.query_counts[queries]):
+            for others in _similar_count_groups(ambiguous.target_counts[targets]):
                 letters = ambiguous.query_counts[queries[some]].max() + ambiguous.target_counts[targets[others]].max()
                 yield queries[some], firsts[some], targets[others], self._task.edit_bound_for(int(letters))
 
@@ -109,7 +109,7 @@ class NearTiles:
         return join_pairs([pairs for pairs, _ in complete]), steps
 
 
-def _by_similar_count(letters: Integers) -> Iterator[Integers]:
+def _similar_count_groups(letters: Integers) -> Iterator[Integers]:
     """Yield the indices of records with similar numbers of ambiguity letters: 0, 1, 2, up to 4, up to 8 and so on."""
     sizes = np.frexp(np.maximum(2 * letters - 1, 0))[1]
     for size in distinct(sizes).tolist():
@@ -123,11 +123,11 @@ class JoinedTiles:
     results: memory for the pairs found in one tile at a time, bytes
     """
 
-    def __init__(self, task: Task, deletions: int, threads: int, results: int) -> None:
+    def __init__(self, task: Task, max_deletions: int, threads: int, result_bytes: int) -> None:
         queries, targets = task.queries, None if task.targets is task.queries else task.targets
         sets = (None, None) if targets is None else (targets.codes, targets.offsets)
-        self._join = _neighbours.Neighbourhoods(queries.codes, queries.offsets, deletions, threads, None, *sets)
-        self._max_pairs = max(1, results // (4 * _PAIR_BYTES))
+        self._join = _neighbours.Neighbourhoods(queries.codes, queries.offsets, max_deletions, threads, None, *sets)
+        self._max_pairs = max(1, result_bytes // (4 * _PAIR_BYTES))
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
         queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)

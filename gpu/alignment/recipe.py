@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.scoring.recurrence_forms import RebasedForm, UnaryForm, rebased_form, unary_form, usable_pairs
+from gpualign.core.scoring.recurrence_forms import RebasedForm, UnaryForm, rebased_form, unary_form, usable_pair_mask
 from gpualign.core.scoring.scoring import Scoring
 from gpualign.gpu.kernels.kernel import capability
 
@@ -65,7 +65,7 @@ class Recipe:
 
     @property
     def local(self) -> bool:
-        return self.form is not None and self.form.local
+        return self.form is not None and self.form.is_local
 
     @property
     def c_result(self) -> str:
@@ -93,7 +93,7 @@ def make_recipe(task: Task, host_traceback: bool = False, packed: str | None = U
     return Recipe(
         letters=int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1,
         result=_result(task),
-        affine=not scoring.linear,
+        affine=not scoring.has_linear_gaps,
         form=None if scoring.edit and not task.needs_paths else rebased_form(scoring, local, task.end_gaps.free_query),
         unary=unary,
         edit=scoring.edit,
@@ -123,6 +123,6 @@ def _result(task: Task) -> np.dtype[np.integer]:
 
 
 def _usable(scoring: Scoring) -> npt.NDArray[np.uint32]:
-    """Return `usable_pairs` as bits: one word per letter, then 0 for the padding."""
-    bits = usable_pairs(scoring).astype(np.uint32) << np.arange(len(scoring.substitution), dtype=np.uint32)
+    """Return `usable_pair_mask` as bits: one word per letter, then 0 for the padding."""
+    bits = usable_pair_mask(scoring).astype(np.uint32) << np.arange(len(scoring.substitution), dtype=np.uint32)
     return np.append(bits.sum(axis=1), 0).astype(np.uint32)

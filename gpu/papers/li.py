@@ -24,7 +24,7 @@ from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Tile, TileLimits
-from gpualign.core.scoring.recurrence_forms import usable_pairs
+from gpualign.core.scoring.recurrence_forms import usable_pair_mask
 from gpualign.gpu.kernels.argument_structs import LI, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.papers.base import PreparedPaperTask, SingleDeviceEngine, session
@@ -106,7 +106,7 @@ class LiEngine(SingleDeviceEngine):
 
         Raises `InputError` for a task that the kernels cannot compute, `TooLittleMemory` if a matrix does not fit in the scratch memory.
         """
-        if task.mode is not Mode.GLOBAL or not task.scoring.linear or task.end_gaps is not EndGaps.PENALISED:
+        if task.mode is not Mode.GLOBAL or not task.scoring.has_linear_gaps or task.end_gaps is not EndGaps.PENALISED:
             linear = f"linear gaps ({parameter('gap')} or {parameter('edit')})"
             raise InputError(f"the kernels of Li 2014 compute global alignments with {linear} and no free end gaps")
         if task.dtype != np.int32:
@@ -168,7 +168,7 @@ class TaskOnDevice:
         letters = len(task.scoring.substitution)
         self.substitution[:letters, :letters] = task.scoring.substitution
         self.usable = np.zeros((_LETTERS, _LETTERS), dtype=bool)
-        self.usable[:letters, :letters] = usable_pairs(task.scoring)
+        self.usable[:letters, :letters] = usable_pair_mask(task.scoring)
         resident = pipeline.resident
         self.queries = resident.copy("queries", task.queries.codes)
         self.targets = self.queries if task.targets is task.queries else resident.copy("targets", task.targets.codes)

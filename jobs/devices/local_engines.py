@@ -89,14 +89,14 @@ def pick_own_engine(resources: Resources, reporter: Reporter, host_traceback: bo
         return cpu_engine(resources)
     from gpualign.core.execution.multi_device import MultiDeviceEngine
 
-    return MultiDeviceEngine([gpus, cpu_engine(resources, spare=gpus.device_count)], reporter.note, reporter.detail)
+    return MultiDeviceEngine([gpus, cpu_engine(resources, gpus.device_count)], reporter.note, reporter.detail)
 
 
 def cpu_engine(resources: Resources, spare: int = 0) -> CpuEngine:
     """Return the CPU engine, leaving `spare` extra processors free unless a thread count was requested."""
     from gpualign.cpu.alignment.engine import CpuEngine
 
-    return CpuEngine(resources.threads, spare=resources.spare_threads + spare)
+    return CpuEngine(resources.threads, spare_cpus=resources.spare_threads + spare)
 
 
 def pick_own_distance_engine(
@@ -114,16 +114,16 @@ def pick_own_distance_engine(
 
         if not cuda_is_faster(comparisons, resources.host_threads):
             reporter.detail("on the CPU, which takes less time than CUDA to start")
-            return CpuDistanceEngine(resources.threads, spare=resources.spare_threads)
+            return CpuDistanceEngine(resources.threads, spare_cpus=resources.spare_threads)
     engines: list[DistanceEngine] = []
     if inventory := _gpus(resources.device, reporter):
         from gpualign.gpu.factory import make_distance_engines
 
         engines += make_distance_engines(_gpu_selection(resources.device), inventory, resources.host_threads)
     if not engines:
-        return CpuDistanceEngine(resources.threads, spare=resources.spare_threads)
+        return CpuDistanceEngine(resources.threads, spare_cpus=resources.spare_threads)
     if _is_mixed(resources.device):
-        engines.append(CpuDistanceEngine(resources.threads, spare=resources.spare_threads + len(engines)))
+        engines.append(CpuDistanceEngine(resources.threads, spare_cpus=resources.spare_threads + len(engines)))
     if len(engines) == 1:
         return engines[0]
     from gpualign.core.distance.multi_device import MultiDeviceDistanceEngine

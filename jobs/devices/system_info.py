@@ -22,7 +22,7 @@ def describe_machine() -> DescriptionRows:
     in_use = CpuEngine().instruction_set.name
     sets = []
     for s in instruction_sets():
-        state = "in use" if s.name == in_use else "runs here" if s.supported else "not on this processor"
+        state = "in use" if s.name == in_use else "runs here" if s.is_supported else "not on this processor"
         sets.append(f"{s.name} ({state})")
     inventory = detect_devices()
     cached = list(cache_folder().glob("*.cubin"))

@@ -13,7 +13,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.output.matrix_files import condensed_start, id_list_names
 from gpualign.core.output.mirroring import MatrixFiller
 from gpualign.core.output.sparse import SPOOLS
-from gpualign.core.sequences.ids import Names
+from gpualign.core.sequences.ids import SampleNames
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.output.atomic_files import OutputFiles
 from gpualign.jobs.output.distance_spec import compared_path
@@ -67,9 +67,9 @@ def write_merged(parts: Sequence[PartFileReader], path: Path | None, files: Outp
         _merge_sparse(parts, path, files)
 
 
-def _names(part: PartFileReader) -> tuple[Names, Names]:
+def _names(part: PartFileReader) -> tuple[SampleNames, SampleNames]:
     """Return the query names and target names; for one set, both are the same object."""
-    lists = [Names(part.lines(name)) for name in id_list_names(part.has("ids"))]
+    lists = [SampleNames(part.lines(name)) for name in id_list_names(part.has("ids"))]
     if len(lists[0]) != part.description.identity.rows:
         raise InputError(
             f"{part.path}: damaged: it has {len(lists[0]):,} ids for {part.description.identity.rows:,} queries; write it again"

@@ -18,7 +18,7 @@ from gpualign.core.execution.remote.protocol import Answer, Call
 from gpualign.core.execution.remote.task_server import TaskServer
 from gpualign.core.execution.remote.worker import RequestHandler, WorkerNode, serialized
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.cpu.alignment.engine import CpuPrepared
+from gpualign.cpu.alignment.engine import CpuPreparedTask
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.jobs.devices.local_engines import pick_own_distance_engine, pick_own_engine
 from gpualign.jobs.devices.memory import default_memory, memory_left
@@ -69,12 +69,12 @@ def _local_resources(requested: Resources) -> Resources:
 def _open_task(task: Task, resources: Resources) -> TaskServer:
     prepared = pick_own_engine(resources, SILENT).prepare(task, Budget.of(memory_left(task, resources.memory)))
     rate = (task.approximate_cell_count if task.edit_bound is None else task.approximate_pair_count) / max(prepared.seconds, 1e-9)
-    if isinstance(prepared, CpuPrepared):
-        compute = prepared.begin()  # once for all runs, since it may read all records
+    if isinstance(prepared, CpuPreparedTask):
+        compute = prepared.make_computer()  # once for all runs, since it may read all records
         limits = (
             prepared.limits if task.edit_bound is not None else replace(prepared.limits, sharing_workers=prepared.threads)
         )  # ends of runs
-        prepared = replace(prepared, limits=limits, begin=lambda: compute)
+        prepared = replace(prepared, limits=limits, make_computer=lambda: compute)
     return TaskServer(prepared, rate)
 
 
@@ -83,6 +83,6 @@ def _open_panels(order: CounterOrder, panels: list[Panel], resources: Resources)
     engine = pick_own_distance_engine(resources, SILENT)
     if resources.device == AUTO and panels and engine.prepare(order.request, memory).products_only and not order.products_only:
         engine = CpuDistanceEngine(
-            resources.threads, spare=resources.spare_threads
+            resources.threads, spare_cpus=resources.spare_threads
         )  # the first worker has no GPU, and bit planes are laid out for its engine
     return serialized(CounterServer(order, panels, engine, memory))

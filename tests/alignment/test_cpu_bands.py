@@ -15,10 +15,10 @@ from gpualign.core.alignment.task import EndGaps
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment import path_recipe as paths
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
-from gpualign.cpu.alignment.native_recipes import native_paths
+from gpualign.cpu.alignment.native_recipes import native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
-SETS = [s.name for s in instruction_sets() if s.supported]
+SETS = [s.name for s in instruction_sets() if s.is_supported]
 BYTES = [name for name, scheme in SCHEMES.items() if make_path_recipe(scheme, 15, EndGaps.PENALISED).banded]
 
 
@@ -88,12 +88,12 @@ def test_near_pairs_take_no_more_than_a_band(rng):
     near[::5_000] ^= 1
     recipe = make_path_recipe(SCHEMES["default"], 4, EndGaps.PENALISED)
     name = CpuEngine(1).instruction_set.name
-    little = _kernels.path_bytes(name, native_paths(recipe, 0), 20_000, 20_000)[1] - 1  # for the edges of the whole matrix
+    little = _kernels.path_bytes(name, native_path_recipe(recipe, 0), 20_000, 20_000)[1] - 1  # for the edges of the whole matrix
 
     def align_to(target, recipe):
         sets = sequence_set([query]), sequence_set([target])
         place = [array for one in sets for array in (one.codes, one.offsets, np.arange(1))]
-        return _kernels.align_tile(name, *place, "all", native_paths(recipe, little), True, _kernels.Cancel())
+        return _kernels.align_tile(name, *place, "all", native_path_recipe(recipe, little), True, _kernels.Cancel())
 
     scores, statistics, *_ = align_to(near, recipe)
     assert scores[0, 0] == 5 * 19_996 - 4 * 4

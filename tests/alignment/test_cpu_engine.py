@@ -143,8 +143,8 @@ def test_unknown_instruction_set():
 def test_instruction_sets_are_listed_with_what_runs():
     found = instruction_sets()
     assert found[-1].name == "baseline"
-    assert found[-1].supported
-    assert CpuEngine(1).instruction_set == next(s for s in found if s.supported)
+    assert found[-1].is_supported
+    assert CpuEngine(1).instruction_set == next(s for s in found if s.is_supported)
 
 
 def test_rate_estimate_is_positive(big_task):

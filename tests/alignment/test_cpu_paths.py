@@ -14,7 +14,7 @@ from gpualign.core.common.errors import RunError
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.cpu.alignment.native_recipes import native_paths
+from gpualign.cpu.alignment.native_recipes import native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
 pytestmark = pytest.mark.slow
@@ -109,7 +109,7 @@ def test_too_little_memory_is_said(rng):
 
 def test_scratch_that_is_too_small_has_an_error_of_its_own(rng):
     pair = sequence_set([rng.integers(0, 4, 2000)])
-    recipe = native_paths(make_path_recipe(SCHEMES["default"], 4, EndGaps.PENALISED), 100)
+    recipe = native_path_recipe(make_path_recipe(SCHEMES["default"], 4, EndGaps.PENALISED), 100)
     ids = np.arange(1)
     place = pair.codes, pair.offsets, ids, pair.codes, pair.offsets, ids
     with pytest.raises(_kernels.ScratchTooSmall, match=r"needs \d+ bytes of scratch, a worker has 100"):

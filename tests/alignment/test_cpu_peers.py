@@ -12,7 +12,7 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring import matrices
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
-from gpualign.core.sequences.loading import encode_all, read_raw
+from gpualign.core.sequences.loading import encode_all, read_raw_records
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,7 @@ SCHEMES = [
     (DNA, ScoringOptions(match=1, mismatch=-3, gap_open=5, gap_extend=2)),
     (DNA, ScoringOptions(match=200, mismatch=-150, gap_open=400, gap_extend=30)),
     (PROTEIN, ScoringOptions()),
-    (PROTEIN, ScoringOptions(matrix=matrices.by_name("PAM250"), gap_open=14, gap_extend=2)),
+    (PROTEIN, ScoringOptions(matrix=matrices.matrix_by_name("PAM250"), gap_open=14, gap_extend=2)),
     (PROTEIN, ScoringOptions(gap=8)),
 ]
 
@@ -72,11 +72,11 @@ def test_random_sequences(rng, alphabet, options):
 
 def small_set(path):
     with open(path, "rb") as stream:
-        _, (sequences,) = encode_all([read_raw(stream, "small")], "dna")
+        _, (sequences,) = encode_all([read_raw_records(stream, "small")], "dna")
     return sequences
 
 
-@pytest.mark.parametrize("instruction_set", [s.name for s in instruction_sets() if s.supported])
+@pytest.mark.parametrize("instruction_set", [s.name for s in instruction_sets() if s.is_supported])
 @pytest.mark.parametrize("options", [o for a, o in SCHEMES if a is DNA])
 def test_real_16s(small_16s, instruction_set, options):
     sequences = small_set(small_16s)
@@ -87,7 +87,7 @@ def test_real_16s(small_16s, instruction_set, options):
             assert found[i, j] == parasail_score(a, b, options, DNA)
 
 
-@pytest.mark.parametrize("instruction_set", [s.name for s in instruction_sets() if s.supported])
+@pytest.mark.parametrize("instruction_set", [s.name for s in instruction_sets() if s.is_supported])
 def test_real_16s_edit_distance(small_16s, instruction_set):
     sequences = small_set(small_16s)
     found = run_scores(sequences, sequences, make_scoring(DNA, ScoringOptions(edit=True)), Pairing.ABOVE, CpuEngine(2, instruction_set))
@@ -99,7 +99,7 @@ def test_real_16s_edit_distance(small_16s, instruction_set):
 
 def test_real_16s_with_ambiguity_letters(real_data):
     with gzip.open(real_data / "16s_gold.fasta.gz", "rb") as stream:
-        _, (everything,) = encode_all([read_raw(stream, "gold")], "auto")
+        _, (everything,) = encode_all([read_raw_records(stream, "gold")], "auto")
     arrays = [everything.codes[a:b] for a, b in zip(everything.offsets[:-1], everything.offsets[1:], strict=True)]
     ambiguous = [a for a in arrays if a.max() > 3][:40] + arrays[:10]
     sequences = sequence_set(ambiguous)
@@ -116,7 +116,7 @@ def test_real_16s_with_ambiguity_letters(real_data):
 
 def test_real_proteins(real_data):
     with gzip.open(real_data / "proteins_query.fasta.gz", "rb") as stream:
-        alphabet, (everything,) = encode_all([read_raw(stream, "proteins")], "auto")
+        alphabet, (everything,) = encode_all([read_raw_records(stream, "proteins")], "auto")
     assert alphabet is PROTEIN
     arrays = [everything.codes[a:b] for a, b in zip(everything.offsets[:-1], everything.offsets[1:], strict=True)][:80]
     sequences = sequence_set(arrays)

@@ -13,7 +13,7 @@ from gpualign.cpu.alignment.recipe import make_recipe
 
 pytestmark = pytest.mark.slow
 
-SETS = [s.name for s in instruction_sets() if s.supported]
+SETS = [s.name for s in instruction_sets() if s.is_supported]
 
 
 @pytest.fixture(params=SETS)

@@ -8,7 +8,7 @@ from relatives import mutated, related_sets, relatives
 from work import edit, records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Mode, Task
-from gpualign.core.scoring.matrices import by_name
+from gpualign.core.scoring.matrices import matrix_by_name
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment.engine import CudaEngine
@@ -26,8 +26,8 @@ from gpualign.gpu.alignment.families import (
 )
 from gpualign.gpu.alignment.recipe import H16X2, make_recipe
 
-BLOSUM62 = scoring(by_name("BLOSUM62").table(PROTEIN)[0], 12, 1)
-BLOSUM62_LINEAR = scoring(by_name("BLOSUM62").table(PROTEIN)[0], 8, 8)
+BLOSUM62 = scoring(matrix_by_name("BLOSUM62").table(PROTEIN)[0], 12, 1)
+BLOSUM62_LINEAR = scoring(matrix_by_name("BLOSUM62").table(PROTEIN)[0], 8, 8)
 
 # name: scoring, letters, shapes
 GLOBAL = {
@@ -60,7 +60,7 @@ LOCAL = {
     "affine, dear gaps": (two_valued(4, 63, -64, 90, 2), 4, [threads, chain]),
     "affine, gaps that nothing pays": (two_valued(15, 5, -4, 1000, 10), 15, [threads]),
     "affine, cheap gaps beside its scores": (two_valued(4, 100, -27, 10, 1), 4, [threads]),
-    "protein, dear gaps": (scoring(by_name("BLOSUM62").table(PROTEIN)[0], 130, 1), 27, [threads]),
+    "protein, dear gaps": (scoring(matrix_by_name("BLOSUM62").table(PROTEIN)[0], 130, 1), 27, [threads]),
     "affine, nothing pays": (two_valued(4, -50, -150, 100, 10), 4, [threads]),
     "protein affine": (BLOSUM62, 27, [threads, chain]),
     "affine 32 bits": (two_valued(4, 500, -400, 1000, 100), 4, [threads, chain]),
@@ -142,7 +142,7 @@ def test_half_floats_up_to_infinity(device, monkeypatch, force):
     monkeypatch.setattr("gpualign.gpu.alignment.engine.packed_cell", lambda archs: H16X2)
     scheme = two_valued(4, 63, -20, 60, 30)
     form = make_recipe(Task(sequence_set([[0]]), sequence_set([[0]]), scheme), packed=H16X2).form
-    most = max(n for n in range(1, 400) if form.largest(n, n + 4) <= 0x7C00)
+    most = max(n for n in range(1, 400) if form.max_value(n, n + 4) <= 0x7C00)
     for n in (most, most + 1):
         queries, targets = sequence_set([[1] * n, [1] * (n - 1) + [2]]), sequence_set([[1] * n] * 3)
         scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]))

@@ -16,7 +16,7 @@ from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 pytestmark = pytest.mark.slow
 
 FREE = [EndGaps.FREE, EndGaps.QUERY, EndGaps.TARGET]
-SETS = [s.name for s in instruction_sets() if s.supported]
+SETS = [s.name for s in instruction_sets() if s.is_supported]
 
 
 def end_of_the_sentence(query, target, score, end_gaps):

@@ -12,7 +12,7 @@ from work import records, run_scores, scoring, sequence_set, two_valued
 from gpualign.core.alignment.task import Mode
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
-from gpualign.core.sequences.loading import RawRecords, encode_all, read_raw
+from gpualign.core.sequences.loading import RawRecords, encode_all, read_raw_records
 from gpualign.core.sequences.sequence_set import encode
 from gpualign.core.sequences.string_column import StringColumn
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
@@ -20,7 +20,7 @@ from gpualign.cpu.alignment.local_recipe import make_local_recipe
 
 pytestmark = pytest.mark.slow
 
-SETS = [s.name for s in instruction_sets() if s.supported]
+SETS = [s.name for s in instruction_sets() if s.is_supported]
 
 
 def local(queries, targets, scheme, name=None, **more):
@@ -109,11 +109,11 @@ def real_proteins(folder, count):
     if not path.exists():
         pytest.skip(f"{path.name} is not among the real data")
     with path.open("rb") as stream:
-        raw = read_raw(stream, path.name)
+        raw = read_raw_records(stream, path.name)
     chosen = np.linspace(0, len(raw.ids) - 1, count).astype(int).tolist()
     letters = [raw.letters[i].upper() for i in chosen]
     _, (sequences,) = encode_all(
-        [RawRecords("real", StringColumn.of([raw.ids[i] for i in chosen]), StringColumn.of(letters), [])], "protein"
+        [RawRecords("real", StringColumn.from_strings([raw.ids[i] for i in chosen]), StringColumn.from_strings(letters), [])], "protein"
     )
     return sequences, letters
 
@@ -135,7 +135,7 @@ def test_parasail_on_real_proteins(real_data, gap_open, gap_extend):
 def test_biopython_on_random_proteins(rng):
     letters = "ARNDCQEGHILKMFPSTWYVBZX"
     texts = ["".join(rng.choice(list(letters), rng.integers(1, 120))) for _ in range(25)]
-    sequences = encode("random", [f"s{i}" for i in range(25)], StringColumn.of(texts), PROTEIN)
+    sequences = encode("random", [f"s{i}" for i in range(25)], StringColumn.from_strings(texts), PROTEIN)
     aligner = PairwiseAligner(mode="local", open_gap_score=-11, extend_gap_score=-1)
     aligner.substitution_matrix = substitution_matrices.load("BLOSUM62")
     scores = local(sequences, sequences, make_scoring(PROTEIN, ScoringOptions(), [sequences]))
@@ -144,7 +144,7 @@ def test_biopython_on_random_proteins(rng):
 
 def test_biopython_on_real_genes(small_16s):
     with small_16s.open("rb") as stream:
-        raw = read_raw(stream, "16s")
+        raw = read_raw_records(stream, "16s")
     texts = [text.upper().replace("U", "T") for text in raw.letters[:8]]
     _, (sequences,) = encode_all([RawRecords("16s", raw.ids[:8], raw.letters[:8], [])], "dna")
     aligner = PairwiseAligner(mode="local", open_gap_score=-16, extend_gap_score=-6)

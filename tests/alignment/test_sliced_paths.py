@@ -14,7 +14,7 @@ from gpualign.core.alignment.task import Detail, EndGaps
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.cpu.alignment import _kernels, engine
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.cpu.alignment.native_recipes import native_paths
+from gpualign.cpu.alignment.native_recipes import native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
 EDIT = SCHEMES["edit"]
@@ -26,7 +26,7 @@ def recipes(monkeypatch):
 
     def change(worker_bytes=None, **fields):
         def changed(recipe, bytes_there):
-            return native_paths(replace(recipe, **fields), worker_bytes or bytes_there)
+            return native_path_recipe(replace(recipe, **fields), worker_bytes or bytes_there)
 
         monkeypatch.setattr(engine, "native_paths", changed)
 
@@ -87,7 +87,9 @@ def test_little_memory_takes_fewer_targets_at_once(rng, recipes, name):
     queries, targets = sequence_set(rng.integers(0, 4, (2, 400))), sequence_set(rng.integers(0, 4, (30, 400)))
     expected = run_paths(queries, targets, EDIT, engine=CpuEngine(1, name))
     whole = make_path_recipe(EDIT, 4, EndGaps.PENALISED)
-    bits, elements = (_kernels.path_bytes(name, native_paths(replace(whole, sliced=sliced), 0), 400, 400)[0] for sliced in (True, False))
+    bits, elements = (
+        _kernels.path_bytes(name, native_path_recipe(replace(whole, sliced=sliced), 0), 400, 400)[0] for sliced in (True, False)
+    )
     assert elements < bits
     recipes(worker_bytes=elements)
     assert run_paths(queries, targets, EDIT, engine=CpuEngine(1, name)).paths == expected.paths

@@ -99,7 +99,7 @@ def test_every_column_and_matrix_is_offered(tmp_path):
     offered = {name: [value for _, value in answer(name, "--fields", "")] for name in ("nw", "sw")}
     assert sorted(offered["sw"]) == sorted(FIELDS)
     assert sorted(offered["nw"]) == sorted(name for name, field in FIELDS.items() if not field.hits_only)
-    assert [value for _, value in answer("nw", "--matrix", "", cwd=tmp_path)] == collection.names()
+    assert [value for _, value in answer("nw", "--matrix", "", cwd=tmp_path)] == collection.matrix_names()
 
 
 @pytest.mark.parametrize("words", ["nw a", "sw --matrix P", "nw --fields q", "dist --device c"])

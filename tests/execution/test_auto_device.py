@@ -45,7 +45,7 @@ def small(rng):
 @pytest.fixture
 def slow(monkeypatch):
     """A CPU that takes long for anything."""
-    for name in ("_RATE_DIFFERENCE", "_RATE_BITSLICED", "_RATE_PATHS"):
+    for name in ("_CELLS_PER_SECOND_DIFFERENCE", "_CELLS_PER_SECOND_BITSLICED", "_CELLS_PER_SECOND_PATHS"):
         monkeypatch.setattr(f"gpualign.cpu.alignment.engine.{name}", 1.0)
 
 
@@ -72,7 +72,7 @@ def test_cuda_that_has_started_is_taken_for_less_work(small, monkeypatch, begun,
     """Its start is spent already, and would be in vain."""
     monkeypatch.setattr(start, "_started", {0} if begun else set())
     monkeypatch.setattr(
-        "gpualign.cpu.alignment.engine._RATE_DIFFERENCE",
+        "gpualign.cpu.alignment.engine._CELLS_PER_SECOND_DIFFERENCE",
         small.approximate_cell_count / (CUDA_START_SECONDS * CpuEngine(1).instruction_set.vector_bytes / 32),
     )
     prepared = AutoDeviceEngine(CpuEngine(1), Cuda, SILENT).prepare(small, BUDGET)

@@ -43,8 +43,8 @@ class Small:
         if task.edit_bound is not None:
             return prepared
         limits = replace(prepared.limits, lanes=3, tile_cells=5000, band_rows=4)
-        begin = self._watched(prepared.begin)
-        return replace(prepared, limits=limits, seconds=self._seconds, hardware=f"small {len(self.tiles)}", begin=begin)
+        begin = self._watched(prepared.make_computer)
+        return replace(prepared, limits=limits, seconds=self._seconds, hardware=f"small {len(self.tiles)}", make_computer=begin)
 
     def _watched(self, begin):
         def watched():

@@ -130,7 +130,7 @@ def test_targets_travel_once_for_several_tasks(sets):
         fleet = replace(fleet, share=lambda pickled: shipped.append(len(pickled)) or pickled)
         engine = RemoteEngine(fleet, SETTINGS)
         for number in (3, 5):
-            task = Task(sets[0].first(number), sets[1], two_valued(LETTERS, 5, -4, 10, 1), Mode.LOCAL, top=2)
+            task = Task(sets[0].select_first(number), sets[1], two_valued(LETTERS, 5, -4, 10, 1), Mode.LOCAL, top=2)
             collect_scores = list(engine.prepare(task, Budget.of(MEMORY)).run(iter(())))
             assert collect_scores == []
     assert len(shipped) == 2 + 1 + 2, "two orders, one set of targets, two of queries"

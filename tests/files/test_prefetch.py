@@ -21,7 +21,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.files import decompression
 from gpualign.core.files import prefetch as read_ahead
 from gpualign.core.files.prefetch import PrefetchingReader
-from gpualign.core.sequences.loading import read_raw
+from gpualign.core.sequences.loading import read_raw_records
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -126,7 +126,7 @@ def test_records_of_large_files(tmp_path, monkeypatch, kind):
     for end, message in ((None, None), (-9, f"x.fa: truncated {kind} file")):
         (tmp_path / "x.fa").write_bytes(COMPRESSED[kind](MANY)[:end])
         with (tmp_path / "x.fa").open("rb") as file, pytest.raises(InputError, match=message) if message else contextlib.nullcontext():
-            raw = read_raw(file, "x.fa")
+            raw = read_raw_records(file, "x.fa")
             assert (len(raw.ids), raw.ids[4999], len(raw.letters[4999])) == (5000, "r4999", 160)
     wait_for_none()
 

@@ -25,12 +25,12 @@ from fuzz.reference import NoOpinion, Refuse
 
 
 def _sequences(rng, folder):
-    from gpualign.core.sequences.loading import encode_all, read_raw
+    from gpualign.core.sequences.loading import encode_all, read_raw_records
 
     data = texts._text(rng, rng.choice([texts.fasta, texts.fastq]))[0]
 
     def read():
-        alphabet, (found,) = encode_all([read_raw(BytesIO(data), "x")], "dna")
+        alphabet, (found,) = encode_all([read_raw_records(BytesIO(data), "x")], "dna")
         text = "".join(alphabet.letters[code] for code in found.codes)
         return [(name, text[a:b]) for name, a, b in zip(found.ids, found.offsets[:-1], found.offsets[1:], strict=True)]
 

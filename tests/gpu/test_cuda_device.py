@@ -15,7 +15,7 @@ from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
-from gpualign.core.sequences.loading import encode_all, read_raw
+from gpualign.core.sequences.loading import encode_all, read_raw_records
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.factory import make_engine
@@ -56,7 +56,7 @@ def test_real_genes(device, real_data, options):
     if not path.exists():
         pytest.skip(f"{path.name} is not among the real data")
     with path.open("rb") as stream:
-        _, (genes,) = encode_all([read_raw(stream, path.name, allow_duplicates=True)], "dna")
+        _, (genes,) = encode_all([read_raw_records(stream, path.name, allow_duplicates=True)], "dna")
     part = type(genes)(genes.source, genes.ids[:700], genes.codes[: genes.offsets[700]], genes.offsets[:701])
     compare(part, part, make_scoring(DNA, options), CudaEngine([device]), Pairing.ABOVE)
 

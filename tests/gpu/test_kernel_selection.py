@@ -85,7 +85,7 @@ def test_two_scores_share_a_word_where_their_maximum_is_one_instruction(archs, c
 def test_half_floats_hold_no_more_than_infinity(query, target):
     """Larger ones are no numbers, and their order is nobody's."""
     recipe = make_recipe(task(AFFINE, [10], [10]), packed="H16x2")
-    fits = recipe.form.largest(query, target + 4) <= 0x7C00
+    fits = recipe.form.max_value(query, target + 4) <= 0x7C00
     assert (next(threads.variants(recipe, query, target)).pairs_per_thread == 2) == fits
 
 
@@ -165,7 +165,7 @@ def test_rebased_values_stay_within_the_bound_and_give_the_score(table, a, b, qu
     seen, value = rebased_values(form, query, target, dummies, free_query, free_target)
     assert min(seen) >= 0
     m, n = len(query), len(target)
-    assert max(seen) <= form.largest(m, n)
+    assert max(seen) <= form.max_value(m, n)
     if local:
         assert value - form.level == local_score(query, np.array(target), scheme.substitution, scheme.gap_open, scheme.gap_extend)
         return

@@ -14,7 +14,7 @@ from gpualign.core.planning.tile_plan import Band, Pairing
 from gpualign.core.results.blocks import PairBlock
 from gpualign.core.results.columns import FIELDS, fields_needing_descriptions
 from gpualign.core.results.hit_blocks import HitBlock
-from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated
+from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated_frames
 
 OF_PAIRS = [field for field in FIELDS.values() if not field.hits_only and not fields_needing_descriptions(field.name)]
 SCHEME = two_valued(4, 5, -4, 10, 1)
@@ -31,7 +31,9 @@ class Aligned:
 
     def __init__(self, rng, stranded=None):
         self.queries, self.targets = related_sets(rng, [12, 12], 90, 4)
-        self.sides = QueryTargetFrames(stranded(self.queries) if stranded else untranslated(self.queries), untranslated(self.targets))
+        self.sides = QueryTargetFrames(
+            stranded(self.queries) if stranded else untranslated_frames(self.queries), untranslated_frames(self.targets)
+        )
         self.task = Task(self.sides.queries.sequences, self.targets, SCHEME, detail=Detail.PATH, end_gaps=EndGaps.FREE)
         self.found = run_paths(self.task.queries, self.targets, SCHEME, EndGaps.FREE)
 

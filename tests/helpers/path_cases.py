@@ -5,19 +5,19 @@ from oracle import align, count, rescore
 from work import edit, records, run_paths, scoring, sequence_set, two_valued
 
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.core.scoring.matrices import by_name
+from gpualign.core.scoring.matrices import matrix_by_name
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.cpu.alignment.engine import instruction_sets
 
-SETS = [s.name for s in instruction_sets() if s.supported]
+SETS = [s.name for s in instruction_sets() if s.is_supported]
 NAMES = ["matches", "mismatches", "gaps", "gap_opens", "end_gaps", "query_start", "query_end", "target_start", "target_end"]
 
 SCHEMES = {
-    "default": scoring(by_name("NUC.4.4").table(DNA)[0], 10, 1),
+    "default": scoring(matrix_by_name("NUC.4.4").table(DNA)[0], 10, 1),
     "linear": two_valued(15, 5, -4, 6, 6),
     "2/-1/1": two_valued(15, 2, -1, 1, 1),
     "edit": edit(15),
-    "protein": scoring(by_name("BLOSUM62").table(PROTEIN)[0], 11, 1),
+    "protein": scoring(matrix_by_name("BLOSUM62").table(PROTEIN)[0], 11, 1),
     "loose": two_valued(15, 1, -1, 20, 1),
     "dear mismatch": two_valued(15, 3, -50, 2, 1),
     "dear mismatch, linear": two_valued(15, 3, -50, 2, 2),

@@ -11,7 +11,7 @@ from gpualign.core.alignment.tile_results import TileAlignments
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, make_plan
 from gpualign.core.scoring.scoring import Scoring
-from gpualign.core.sequences.loading import encode_all, read_raw
+from gpualign.core.sequences.loading import encode_all, read_raw_records
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.engine import CpuEngine
 
@@ -43,7 +43,7 @@ def real_genes(folder, count):
     if not path.exists():
         pytest.skip(f"{path.name} is not among the real data")
     with path.open("rb") as stream:
-        _, (genes,) = encode_all([read_raw(stream, path.name, allow_duplicates=True)], "dna")
+        _, (genes,) = encode_all([read_raw_records(stream, path.name, allow_duplicates=True)], "dna")
     return SequenceSet(genes.source, genes.ids[:count], genes.codes[: genes.offsets[count]], genes.offsets[: count + 1])
 
 

@@ -13,7 +13,7 @@ from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.near_pairs.recipe import NearRecipe, near_limits
 
-SKETCHED = NearRecipe(FilterCascade(q=4, sketch_bits=256), nanoseconds=1.5, near=1e-5)
+SKETCHED = NearRecipe(FilterCascade(q=4, sketch_bits=256), pair_nanoseconds=1.5, near_fraction=1e-5)
 
 
 def task_of(count):
@@ -33,5 +33,5 @@ def test_more_memory_has_no_larger_bands():
 
 def test_results_of_a_band_fit_the_memory():
     """Of a quarter of all pairs."""
-    found = limits_of(replace(SKETCHED, near=0.25), memory=1 << 30)
+    found = limits_of(replace(SKETCHED, near_fraction=0.25), memory=1 << 30)
     assert 3 * found.band_rows * 100_000 * 0.25 * 100 <= found.result_bytes

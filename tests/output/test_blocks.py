@@ -23,7 +23,7 @@ from gpualign.core.results._rows import Column, format_block
 from gpualign.core.results.blocks import PairBlock
 from gpualign.core.results.columns import FIELDS
 from gpualign.core.results.filter import Filter
-from gpualign.core.scoring.evalues import SearchSpace, published
+from gpualign.core.scoring.evalues import SearchSpace, published_parameters
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.strands_frames import make_strands
@@ -151,7 +151,7 @@ def test_strands(rng):
 
 def test_significance(aligned):
     pairs = [(i, j) for i in range(4) for j in range(12)]
-    space = SearchSpace(published(make_scoring(DNA, ScoringOptions(), local=True)), 10**6, 1000)
+    space = SearchSpace(published_parameters(make_scoring(DNA, ScoringOptions(), local=True)), 10**6, 1000)
     known, unknown = aligned.hits(pairs, space=space), aligned.hits(pairs)
     names = "bits", "evalue"
     rows = text(known, [FIELDS[name].column(known) for name in names]).splitlines()
@@ -205,7 +205,7 @@ def test_pairs_have_no_columns_of_hits(aligned, field):
 
 
 def test_text_of_listed_records():
-    texts = StringColumn.of(["a", "", "long one"])
+    texts = StringColumn.from_strings(["a", "", "long one"])
     column = Column.listed_text(texts.text, texts.offsets, np.array([2, 0, 0, 1, 2]))
     assert format_block([column], 0, 1, 5, [0], None) == [b"long one\na\na\n\nlong one\n"]
     for record in (-1, 3):

@@ -139,9 +139,9 @@ def test_a_table_goes_on(strange):
 
 
 def test_quoting():
-    column = StringColumn.of(["a", "b,c", 'd"e', ""])
-    assert list(column.quoted) == ["a", '"b,c"', '"d""e"', ""]
-    plain = StringColumn.of(["a", "b c"])
-    assert plain.quoted is plain
-    assert column[1:2].quoted[0] == '"b,c"'
-    assert column[:1].quoted is not column
+    column = StringColumn.from_strings(["a", "b,c", 'd"e', ""])
+    assert list(column.csv_quoted) == ["a", '"b,c"', '"d""e"', ""]
+    plain = StringColumn.from_strings(["a", "b c"])
+    assert plain.csv_quoted is plain
+    assert column[1:2].csv_quoted[0] == '"b,c"'
+    assert column[:1].csv_quoted is not column

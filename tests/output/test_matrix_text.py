@@ -17,7 +17,7 @@ from gpualign.core.output.formats.mega import write_mega
 from gpualign.core.output.matrix_files import write_matrix_text, write_phylip
 from gpualign.core.output.writer import row_blocks
 from gpualign.core.results._rows import format_matrix_rows
-from gpualign.core.sequences.ids import Names
+from gpualign.core.sequences.ids import SampleNames
 
 DECIMALS = 4
 
@@ -49,15 +49,15 @@ def expected(format, names, targets, rows):
 
 
 def written(format, names, targets, values, threads):
-    stream, queries = io.BytesIO(), Names(names)
+    stream, queries = io.BytesIO(), SampleNames(names)
     if format == "tsv":
-        write_matrix_text(stream, values, queries, Names(targets), "\t", DECIMALS, threads)
+        write_matrix_text(stream, values, queries, SampleNames(targets), "\t", DECIMALS, threads)
     elif format == "phylip":
         write_phylip(stream, values, queries, DECIMALS, threads)
     elif format == "mega":
         write_mega(stream, queries, values, "t", DECIMALS, threads)
     else:
-        write_molten(stream, queries, Names(targets), values, None, PairText("\t", DECIMALS), threads)
+        write_molten(stream, queries, SampleNames(targets), values, None, PairText("\t", DECIMALS), threads)
     return stream.getvalue().decode()
 
 

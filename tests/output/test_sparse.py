@@ -10,7 +10,7 @@ from goldens import CORE, FAILED, GENES_DB, GENES_QUERY, OLD, ONE, TWO
 
 import gpualign as gpualign_package
 from gpualign.core.output import sparse as csr
-from gpualign.core.sequences.ids import Names
+from gpualign.core.sequences.ids import SampleNames
 
 pytestmark = pytest.mark.slow
 
@@ -161,7 +161,7 @@ def test_wide_indices_where_there_are_many_pairs(monkeypatch, rng, largest, dtyp
     count = 300
     places = np.sort(rng.choice(40 * 30, count, replace=False))
     queries, targets, values = places // 30, places % 30, rng.integers(0, 9, count)
-    names = [Names([f"{side}{k}" for k in range(size)]) for side, size in (("q", 40), ("t", 30))]
+    names = [SampleNames([f"{side}{k}" for k in range(size)]) for side, size in (("q", 40), ("t", 30))]
     with tempfile.TemporaryFile() as counts, tempfile.TemporaryFile() as indices, tempfile.TemporaryFile() as data:
         file = csr.CsrRows((counts, indices, data), np.dtype(np.int32))
         cuts = np.sort(rng.integers(0, count + 1, 5)).tolist()

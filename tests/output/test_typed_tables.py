@@ -12,7 +12,7 @@ from goldens import CORE, FAILED, GENES_DB, GENES_QUERY, OLD, ONE, SNPS, TWO
 
 from gpualign.core.output import arrow
 from gpualign.core.results.columns import FIELDS
-from gpualign.core.sequences.ids import Names
+from gpualign.core.sequences.ids import SampleNames
 from gpualign.core.sequences.string_column import StringColumn
 
 pytestmark = pytest.mark.slow
@@ -227,7 +227,7 @@ def test_memory_and_threads_change_no_byte(tmp_path, small_16s):
 def test_batches_are_cut_by_rows_and_text_alone(monkeypatch, rng, container):
     monkeypatch.setattr(arrow, "BATCH_ROWS", 16)
     monkeypatch.setattr(arrow, "BATCH_TEXT", 100)
-    names = Names([f"s{k}" for k in range(9)])
+    names = SampleNames([f"s{k}" for k in range(9)])
     columns = [arrow.TypedColumn("id", ids=names), arrow.TypedColumn("n", np.dtype(np.int32)), arrow.TypedColumn("text")]
     count = 200
     records, numbers = rng.integers(0, 9, count), np.where(rng.random(count) < 0.1, np.nan, rng.integers(-9, 9, count))
@@ -237,7 +237,7 @@ def test_batches_are_cut_by_rows_and_text_alone(monkeypatch, rng, container):
         table = arrow.TableWriter(stream := io.BytesIO(), container, columns)
         table.begin()
         for start, stop in zip([0, *cuts], [*cuts, count], strict=True):
-            table.write([records[start:stop], numbers[start:stop], StringColumn.of(words[start:stop])])
+            table.write([records[start:stop], numbers[start:stop], StringColumn.from_strings(words[start:stop])])
         table.finish()
         return stream.getvalue()
 

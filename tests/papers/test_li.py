@@ -12,7 +12,7 @@ from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.core.scoring.matrices import by_name
+from gpualign.core.scoring.matrices import matrix_by_name
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.papers.li import METHODS, BlockSizes, LiEngine, Transfer, pick_method
@@ -22,7 +22,7 @@ SCORINGS = {
     "the paper's": (two_valued(4, 4, -5, 6, 6), 4),
     "ties": (two_valued(4, 1, -1, 1, 1), 4),
     "edit": (edit(4), 4),
-    "protein": (scoring(by_name("BLOSUM62").table(PROTEIN)[0], 8, 8), 27),
+    "protein": (scoring(matrix_by_name("BLOSUM62").table(PROTEIN)[0], 8, 8), 27),
 }
 
 

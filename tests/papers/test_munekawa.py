@@ -7,7 +7,7 @@ from work import records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Mode
 from gpualign.core.common.errors import InputError
-from gpualign.core.scoring.matrices import by_name
+from gpualign.core.scoring.matrices import matrix_by_name
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.papers.munekawa import METHODS, ROWS, MunekawaEngine
@@ -15,7 +15,7 @@ from gpualign.gpu.papers.munekawa import METHODS, ROWS, MunekawaEngine
 SCORINGS = {
     "the paper's": (two_valued(4, 2, -1, 1, 1), 4),
     "affine": (two_valued(4, 5, -4, 10, 1), 4),
-    "protein": (scoring(by_name("BLOSUM62").table(PROTEIN)[0], 12, 1), 27),
+    "protein": (scoring(matrix_by_name("BLOSUM62").table(PROTEIN)[0], 12, 1), 27),
 }
 
 

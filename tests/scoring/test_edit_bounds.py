@@ -185,7 +185,7 @@ def test_what_thresholds_bound(rng, filter, definition, end_gaps, bounded):
     records = relatives(rng, 4, 50, 4)
     task = Task(records, records, SCHEMES["edit"], detail=Detail.STATISTICS, end_gaps=end_gaps)
     assert (edit_bound(filter, task, definition) is not None) == bounded
-    assert (describe_missing_bound(filter, task, definition) is not None) == (not bounded and filter.identity is not None)
+    assert (describe_missing_bound(filter, task, definition) is not None) == (not bounded and filter.lowest_identity is not None)
 
 
 def test_the_closest_bound_counts():

@@ -8,7 +8,7 @@ from work import run_scores, sequence_set, two_valued
 
 from gpualign.core.alignment.task import Mode
 from gpualign.core.output.formats.blast6 import blast_bits, blast_evalue
-from gpualign.core.scoring.evalues import Parameters, SearchSpace, published
+from gpualign.core.scoring.evalues import EvalueParameters, SearchSpace, published_parameters
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.search.evalue_estimation import fit_gumbel, letter_frequencies, simulate_parameters
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
@@ -59,18 +59,18 @@ def protein(**options):
 
 def test_blast_writes_gaps_otherwise():
     """BLAST's 11/1 is existence 11 and extension 1: a gap of one letter costs 12."""
-    found = published(protein(gap_open=12, gap_extend=1))
+    found = published_parameters(protein(gap_open=12, gap_extend=1))
     assert (found.lambda_, found.k, found.alpha, found.beta) == (0.267, 0.041, 1.9, -30)
-    assert published(protein()).lambda_ == 0.243  # 11/1 here is 10/1 there
-    assert published(make_scoring(PROTEIN, ScoringOptions(), local=True)) == found
-    assert published(make_scoring(DNA, ScoringOptions(), local=True)).lambda_ == 0.163  # 5/-4 with gaps 10/6
-    assert published(make_scoring(DNA, ScoringOptions(match=1, mismatch=-3, gap_open=4, gap_extend=2))).k == 0.70
+    assert published_parameters(protein()).lambda_ == 0.243  # 11/1 here is 10/1 there
+    assert published_parameters(make_scoring(PROTEIN, ScoringOptions(), local=True)) == found
+    assert published_parameters(make_scoring(DNA, ScoringOptions(), local=True)).lambda_ == 0.163  # 5/-4 with gaps 10/6
+    assert published_parameters(make_scoring(DNA, ScoringOptions(match=1, mismatch=-3, gap_open=4, gap_extend=2))).k == 0.70
     for unknown in (protein(gap=6), protein(gap_open=50), make_scoring(DNA, ScoringOptions()), two_valued(4, 7, -3, 9, 2)):
-        assert published(unknown) is None
+        assert published_parameters(unknown) is None
 
 
 def test_odd_scores_of_a_match_of_two_are_rounded_down():
-    found = published(make_scoring(DNA, ScoringOptions(match=2, mismatch=-3, gap_open=7, gap_extend=2)))
+    found = published_parameters(make_scoring(DNA, ScoringOptions(match=2, mismatch=-3, gap_open=7, gap_extend=2)))
     bits = found.bits(np.array([40, 41, 42]))
     assert bits[0] == bits[1] < bits[2]
     assert bits[0] == pytest.approx((0.625 * 40 - math.log(0.41)) / math.log(2))
@@ -81,7 +81,7 @@ def test_odd_scores_of_a_match_of_two_are_rounded_down():
     [(8, 10**6, 3000), (57, 9 * 10**6, 20_000), (400, 10**9, 2_000_000), (400, 300, 1), (5, 5, 1), (1, 1, 1)],
 )
 def test_the_length_adjustment_is_the_largest_that_holds(query, letters, records):
-    p = published(protein())
+    p = published_parameters(protein())
 
     def holds(length):
         space = p.k * (query - length) * (letters - records * length)
@@ -96,14 +96,14 @@ def test_the_length_adjustment_is_the_largest_that_holds(query, letters, records
 
 def test_evalues_by_the_length_adjustment():
     """Nucleotides, for which there is no other correction: 2^-bits of the space."""
-    p = published(make_scoring(DNA, ScoringOptions(), local=True))
+    p = published_parameters(make_scoring(DNA, ScoringOptions(), local=True))
     space = SearchSpace(p, 9_055_569, 20_000)
     scores, queries, targets = np.array([40, 80, 300]), np.array([57, 57, 400]), np.array([10, 900, 900])
     lengths = [p.length_adjustment(m, 9_055_569, 20_000) for m in queries.tolist()]
     sizes = [(m - n) * (9_055_569 - 20_000 * n) for m, n in zip(queries, lengths, strict=True)]
     expected = [size * 2.0**-b for size, b in zip(sizes, p.bits(scores), strict=True)]
     np.testing.assert_allclose(space.evalues(scores, queries, targets), expected)
-    both = SearchSpace(p, space.letters, space.records, 2)
+    both = SearchSpace(p, space.letter_count, space.record_count, 2)
     np.testing.assert_allclose(both.evalues(scores, queries, targets), 2 * space.evalues(scores, queries, targets))
 
 
@@ -124,7 +124,7 @@ def test_evalues_by_the_length_adjustment():
     ],
 )
 def test_evalues_of_blastp(options, score, lengths, expected):
-    space = SearchSpace(published(protein(**options)), 48_772, 200)
+    space = SearchSpace(published_parameters(protein(**options)), 48_772, 200)
     found = space.evalues(np.array([score]), *(np.array([n]) for n in lengths))[0]
     assert found == pytest.approx(expected, rel=0.02)
 
@@ -146,7 +146,7 @@ def simulated(scheme, alphabet, frequencies):
 @pytest.mark.parametrize(("gap_open", "gap_extend"), [(12, 1), (11, 1), (13, 2), (9, 2)])
 def test_simulation_agrees_with_what_is_published(gap_open, gap_extend):
     scheme = protein(gap_open=gap_open, gap_extend=gap_extend)
-    known, found = published(scheme), simulated(scheme, PROTEIN, background())
+    known, found = published_parameters(scheme), simulated(scheme, PROTEIN, background())
     assert found.lambda_ == pytest.approx(known.lambda_, rel=0.05)
     assert math.log(found.k) == pytest.approx(math.log(known.k), abs=0.35)
     assert found.alpha == pytest.approx(known.alpha, rel=0.25)
@@ -159,7 +159,7 @@ def test_simulation_agrees_with_what_is_published(gap_open, gap_extend):
 @pytest.mark.parametrize(("match", "mismatch", "gap_open", "gap_extend"), [(5, -4, 16, 6), (1, -3, 4, 2), (2, -3, 7, 2), (1, -1, 3, 1)])
 def test_simulation_of_nucleotides(match, mismatch, gap_open, gap_extend):
     scheme = make_scoring(DNA, ScoringOptions(match=match, mismatch=mismatch, gap_open=gap_open, gap_extend=gap_extend))
-    known, found = published(scheme), simulated(scheme, DNA, np.full(4, 0.25))
+    known, found = published_parameters(scheme), simulated(scheme, DNA, np.full(4, 0.25))
     assert found.lambda_ == pytest.approx(known.lambda_, rel=0.05)
     assert math.log(found.k) == pytest.approx(math.log(known.k), abs=0.35)
 
@@ -186,7 +186,7 @@ def test_as_many_chance_hits_as_the_evalue_says(gap_open, source):
     """Random proteins of 100 to 800 residues: the hits with E <= 1 of a query are one on average."""
     rng = np.random.default_rng(7)  # the figure is statistical: always the same sample
     scheme = protein(gap_open=gap_open)
-    p = published(scheme)
+    p = published_parameters(scheme)
     assert (p is not None) == (source == "published")
     p = p or simulated(scheme, PROTEIN, background())
 
@@ -203,7 +203,7 @@ def test_as_many_chance_hits_as_the_evalue_says(gap_open, source):
 
 
 def test_parameters_of_a_scoring_are_its_own():
-    assert Parameters(0.3, 0.1, 1.0, -5.0, 1, "x") != Parameters(0.3, 0.1, 1.0, -5.0, 2, "x")
+    assert EvalueParameters(0.3, 0.1, 1.0, -5.0, 1, "x") != EvalueParameters(0.3, 0.1, 1.0, -5.0, 2, "x")
 
 
 def test_blasts_number_formats():

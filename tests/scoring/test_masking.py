@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.scoring import masking
-from gpualign.core.scoring.masking import check_method, find_intervals, mask, mask_scoring
+from gpualign.core.scoring.masking import check_method, low_complexity_intervals, mask, mask_scoring
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.sequence_set import encode
@@ -23,14 +23,14 @@ ORACLES = {"seg": masking_oracle.seg, "dust": masking_oracle.dust}
 
 
 def encoded(texts, method):
-    return encode("test", [f"r{i}" for i in range(len(texts))], StringColumn.of(texts), METHODS[method])
+    return encode("test", [f"r{i}" for i in range(len(texts))], StringColumn.from_strings(texts), METHODS[method])
 
 
 def intervals(texts, method):
     """Of each text, its own positions."""
     sequences = encoded(texts, method)
     found = [[] for _ in texts]
-    for begin, end in find_intervals(sequences, METHODS[method]).tolist():
+    for begin, end in low_complexity_intervals(sequences, METHODS[method]).tolist():
         record = int(np.searchsorted(sequences.offsets, begin, side="right")) - 1
         start = int(sequences.offsets[record])
         found[record].append((begin - start, end - start))
@@ -154,7 +154,7 @@ def test_records_are_searched_one_by_one(rng, monkeypatch):
     texts = [random_text(rng, "ACGT") for _ in range(40)]
     alone = [intervals([text], "dust")[0] for text in texts]
     assert intervals(texts, "dust") == alone
-    monkeypatch.setattr(masking, "_AT_ONCE", 100)
+    monkeypatch.setattr(masking, "_CHUNK_LETTERS", 100)
     assert intervals(texts, "dust") == alone
 
 
@@ -164,8 +164,8 @@ def test_mask():
     masked = mask(sequences, PROTEIN)
     letters = np.frombuffer(PROTEIN.letters.encode(), dtype=np.uint8)[masked.sequences.codes].tobytes().decode()
     assert letters == "MKVADEFGHIKLMNPQR" + "X" * 30 + "XXXXXMKV" + "X" * 20 + "DEFGHIKLMNPQR" + "X" * 30
-    assert masked.letters == 30 + 19  # one was X before
-    assert masked.whole.tolist() == [1]  # the last one has never been anything else
+    assert masked.masked_letter_count == 30 + 19  # one was X before
+    assert masked.fully_masked.tolist() == [1]  # the last one has never been anything else
     assert masked.sequences.code_counts[PROTEIN.letters.index("X")] == letters.count("X")
     assert (sequences.codes[17:47] == PROTEIN.letters.index("Q")).all()  # the given set is as it was
     plain = encoded(["MKVADEFGHIKLMNPQR"], "seg")

@@ -25,7 +25,7 @@ def difference_recurrence(query, target, scheme):
         u = -o if i == 0 else 0
         x = u - o
         for j in range(n):
-            s = int(form.shifted[query[i], target[j]])
+            s = int(form.rebased_scores[query[i], target[j]])
             z = max(s, x, y[j]) if o else max(s, u, v[j])
             opened = z - o
             x, y[j] = max(x, opened) - v[j], max(y[j], opened) - u

@@ -26,7 +26,7 @@ def test_dna_defaults_are_ednafull():
     for a in DNA.letters:
         for b in DNA.letters:
             assert scoring.substitution[code(DNA, a), code(DNA, b)] == reference[a, b]
-    assert (scoring.gap_open, scoring.gap_extend, scoring.linear) == (10, 1, False)
+    assert (scoring.gap_open, scoring.gap_extend, scoring.has_linear_gaps) == (10, 1, False)
 
 
 def test_protein_defaults_are_blosum62_with_stand_ins():
@@ -69,7 +69,7 @@ def test_gap_cost_counts_the_opening_once():
         (ScoringOptions(gap=1, gap_extend=1), "gap is the linear form of gap_open and gap_extend"),
         (ScoringOptions(gap=-1), "positive numbers"),
         (ScoringOptions(gap_open=1, gap_extend=2), "open must be at least extend"),
-        (ScoringOptions(match=1, matrix=matrices.by_name("blosum62")), "matrix and match/mismatch"),
+        (ScoringOptions(match=1, matrix=matrices.matrix_by_name("blosum62")), "matrix and match/mismatch"),
         (ScoringOptions(match=2**31), "do not fit 32 bits"),
         (ScoringOptions(match=2**31 - 40), "add up to 2,147,483,648, the limit is 2,147,483,647; divide all"),
         (ScoringOptions(mismatch=40 - 2**31), "add up to 2,147,483,648"),
@@ -89,7 +89,7 @@ def test_the_largest_weights():
 
 def test_unknown_matrix_name_suggests():
     with pytest.raises(InputError, match="BLOSUM45"):
-        matrices.by_name("blosum63")
+        matrices.matrix_by_name("blosum63")
 
 
 NCBI = """# made up
@@ -102,20 +102,20 @@ T -2 -1 -2  1
 
 
 def test_matrix_file():
-    matrix = matrices.from_file(io.StringIO(NCBI), "m.txt")
+    matrix = matrices.read_matrix(io.StringIO(NCBI), "m.txt")
     scoring = make_scoring(DNA, ScoringOptions(matrix=matrix), [sequence_set([[0, 1, 2, 3]])])
     assert scoring.substitution[0, 2] == -1
     assert scoring.substitution[3, 0] == -2
 
 
 def test_matrix_row_is_the_query():
-    matrix = matrices.from_file(io.StringIO("  A C\nA 1 2\nC 3 4\n"), "m.txt")
+    matrix = matrices.read_matrix(io.StringIO("  A C\nA 1 2\nC 3 4\n"), "m.txt")
     scoring = make_scoring(DNA, ScoringOptions(matrix=matrix, gap=9))
     assert global_score([0], [1], scoring.substitution, 9, 9) == 2
 
 
 def test_matrix_without_a_letter_of_the_data_names_the_record():
-    matrix = matrices.from_file(io.StringIO(NCBI), "m.txt")
+    matrix = matrices.read_matrix(io.StringIO(NCBI), "m.txt")
     with pytest.raises(InputError, match=r"m.txt has no row for the letter 'N', which record 's1' of test holds"):
         make_scoring(DNA, ScoringOptions(matrix=matrix), [sequence_set([[0], [1, 14]])])
 
@@ -142,7 +142,7 @@ def test_matrix_without_a_letter_of_the_data_names_the_record():
 )
 def test_bad_matrix_files(text, message):
     with pytest.raises(InputError, match=re.escape(message)):
-        matrices.from_file(io.StringIO(text), "m.txt")
+        matrices.read_matrix(io.StringIO(text), "m.txt")
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
@@ -150,16 +150,16 @@ def test_named_matrices_are_biopythons(monkeypatch, elsewhere):
     """All of them, whether their files are found or Biopython has to be asked; those of fractions and of codons are refused."""
     if elsewhere:
         monkeypatch.setattr(collection, "_folder", lambda: None)
-    assert collection.names() == substitution_matrices.load()
+    assert collection.matrix_names() == substitution_matrices.load()
     refused = set()
     for name in substitution_matrices.load():
         expected = substitution_matrices.load(name)
         if any(len(letter) > 1 for letter in expected.alphabet) or (np.array(expected) % 1).any():
             refused.add(name)
             with pytest.raises(InputError, match=f"matrix {name}, line [0-9]+: "):
-                matrices.by_name(name)
+                matrices.matrix_by_name(name)
         else:
-            matrix = matrices.by_name(name.lower())
+            matrix = matrices.matrix_by_name(name.lower())
             assert (matrix.name, matrix.letters) == (name, "".join(expected.alphabet).upper())
             np.testing.assert_array_equal(matrix.values, np.array(expected))
     assert "SCHNEIDER" in refused  # codons

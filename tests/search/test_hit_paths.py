@@ -12,11 +12,11 @@ from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.common.errors import RunError
 from gpualign.cpu.alignment import hit_tracing as hit_paths
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
-from gpualign.cpu.alignment.hit_tracing import HitTracer, cut_hits
+from gpualign.cpu.alignment.hit_tracing import HitTracer, split_hits
 
 pytestmark = pytest.mark.slow
 
-SETS = [s.name for s in instruction_sets() if s.supported]
+SETS = [s.name for s in instruction_sets() if s.is_supported]
 
 
 def check(queries, targets, scheme, name=None, threads=1):
@@ -139,7 +139,7 @@ def test_no_hits(rng):
 @given(st.lists(st.integers(0, 6), max_size=600), st.integers(1, 40))
 def test_calls_hold_each_hit_once_and_whole_queries(numbers, threads):
     queries = np.array(numbers, dtype=np.int64)
-    calls = cut_hits(queries, threads)
+    calls = split_hits(queries, threads)
     assert sorted(np.concatenate([np.zeros(0, np.int64), *calls]).tolist()) == list(range(len(queries)))
     assert all(0 < len(call) <= 256 for call in calls)
     if threads <= len(set(numbers)):
@@ -149,5 +149,5 @@ def test_calls_hold_each_hit_once_and_whole_queries(numbers, threads):
 
 
 def test_few_queries_are_shared_by_the_threads():
-    assert [len(call) for call in cut_hits(np.zeros(25, dtype=np.int64), 16)] == [9, 9, 7]
-    assert [len(call) for call in cut_hits(np.repeat(np.arange(3), 600), 2)] == [200] * 9
+    assert [len(call) for call in split_hits(np.zeros(25, dtype=np.int64), 16)] == [9, 9, 7]
+    assert [len(call) for call in split_hits(np.repeat(np.arange(3), 600), 2)] == [200] * 9

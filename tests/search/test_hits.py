@@ -30,7 +30,7 @@ def test_targets_are_records_and_their_places_break_ties():
 
 
 def test_strands():
-    sequences = encode("test", ["a", "b"], StringColumn.joined([b"AACGTRYN", b"gattaca"]), DNA)
+    sequences = encode("test", ["a", "b"], StringColumn.from_bytes([b"AACGTRYN", b"gattaca"]), DNA)
     both = make_strands(sequences, DNA, "both")
     letters = np.frombuffer(DNA.letters.encode(), dtype=np.uint8)
     texts = [
@@ -40,12 +40,12 @@ def test_strands():
     assert texts == ["AACGTRYN", "NRYACGTT", "GATTACA", "TGTAATC"]
     assert list(both.sequences.ids) == ["a", "a", "b", "b"]
     rows = np.arange(4)
-    assert both.records(rows).tolist() == [0, 0, 1, 1]
+    assert both.record_numbers(rows).tolist() == [0, 0, 1, 1]
     assert both.is_reverse_complement(rows).tolist() == [False, True, False, True]
     minus = make_strands(sequences, DNA, "minus")
     assert minus.sequences.codes.tolist() == [*both.sequences.codes[8:16], *both.sequences.codes[23:]]
     assert minus.is_reverse_complement(np.arange(2)).all()
-    proteins = encode("test", ["p"], StringColumn.joined([b"MKV"]), PROTEIN)
+    proteins = encode("test", ["p"], StringColumn.from_bytes([b"MKV"]), PROTEIN)
     assert make_strands(proteins, PROTEIN, "plus").sequences is proteins
 
 

@@ -11,14 +11,14 @@ from work import run_scores, sequence_set, two_valued
 from gpualign.core.alignment.hits import Hits
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.common.errors import RunError
-from gpualign.core.scoring.evalues import SearchSpace, published
+from gpualign.core.scoring.evalues import SearchSpace, published_parameters
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.search import runner
 from gpualign.core.search.hit_assembly import QueryHits
 from gpualign.core.search.hit_ordering import HitOrder
 from gpualign.core.search.hit_writer import HitFilter, HitsWriter
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
-from gpualign.core.sequences.strands_frames import QueryTargetFrames, make_strands, untranslated
+from gpualign.core.sequences.strands_frames import QueryTargetFrames, make_strands, untranslated_frames
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment.engine import CudaEngine
 
@@ -56,7 +56,7 @@ class Progress:
 
 def search(queries, targets, scheme, filter, engine, space=None, strand="plus", memory=1 << 28):
     stranded = make_strands(queries, DNA, strand)
-    sides = QueryTargetFrames(stranded, untranslated(targets))
+    sides = QueryTargetFrames(stranded, untranslated_frames(targets))
     planned = runner.plan_search(Task(queries, targets, scheme, Mode.LOCAL), sides, filter, engine, memory)
     report, progress = Report(), Progress()
     progress.expect(planned.plan.cells)
@@ -88,7 +88,7 @@ def expected(queries, targets, scheme, filter, space=None, strand="plus"):
 @pytest.fixture
 def family(rng, monkeypatch):
     """Queries of which some have many relatives among the targets, ties among them; only 5 targets are kept at first."""
-    monkeypatch.setattr(runner, "_FIRST", 5)
+    monkeypatch.setattr(runner, "_FIRST_TOP", 5)
     genes = [rng.integers(0, 4, rng.integers(40, 61)) for _ in range(12)]
     targets = [rng.integers(0, 4, rng.integers(5, 60)) for _ in range(40)]
     for gene, relatives in zip(genes, (0, 9, 0, 3, 25, 25, 5, 6, 0, 1, 40, 4), strict=True):
@@ -102,7 +102,9 @@ SCHEME = two_valued(4, 5, -4, 16, 6)
 
 
 def dna_space(targets, strands=1):
-    return SearchSpace(published(make_scoring(DNA, ScoringOptions(), local=True)), int(targets.offsets[-1]), len(targets), strands)
+    return SearchSpace(
+        published_parameters(make_scoring(DNA, ScoringOptions(), local=True)), int(targets.offsets[-1]), len(targets), strands
+    )
 
 
 @pytest.mark.parametrize("group", [None, 3, 1])
@@ -112,14 +114,14 @@ def test_all_that_pass_are_found(family, monkeypatch, strand, group):
     space = dna_space(targets, 1 + (strand == "both"))
     if group:
         plan_search = runner.plan_search
-        monkeypatch.setattr(runner, "plan_search", lambda *a: replace(plan_search(*a), group=group))
+        monkeypatch.setattr(runner, "plan_search", lambda *a: replace(plan_search(*a), group_size=group))
     for filter in (HitFilter(None, 80), HitFilter(None, 1, 1e-6), HitFilter(None, 120, 1e-3), HitFilter(None, 1)):
         known = expected(queries, targets, SCHEME, filter, space, strand)
         assert len(known) > 30
         for threads in (1, 3):
             rows, suppressed, work = search(queries, targets, SCHEME, filter, CpuEngine(threads), space, strand)
             assert rows == known
-            assert suppressed.queries == 0
+            assert suppressed.query_count == 0
             assert 1 < work <= 2 or filter == HitFilter(None, 1)
 
 
@@ -130,7 +132,7 @@ def test_a_limit_beside_a_threshold(family):
     rows, suppressed, _ = search(queries, targets, SCHEME, HitFilter(7, 1, 1e-3), CpuEngine(2), space)
     assert rows == expected(queries, targets, SCHEME, HitFilter(7, 1, 1e-3), space)
     counts = np.bincount([record for record, *_ in expected(queries, targets, SCHEME, HitFilter(None, 1, 1e-3), space)])
-    assert suppressed.queries == (counts > 7).sum() > 2
+    assert suppressed.query_count == (counts > 7).sum() > 2
 
 
 def test_on_cuda(family, device):
@@ -144,12 +146,12 @@ def test_on_cuda(family, device):
 
 def test_protein_evalues(rng, monkeypatch):
     """With the finite-size correction the target of the smaller score may be the one that passes."""
-    monkeypatch.setattr(runner, "_FIRST", 5)
+    monkeypatch.setattr(runner, "_FIRST_TOP", 5)
     genes = [rng.integers(0, 20, 80) for _ in range(4)]
     targets = [genes[k % 2][a : a + n] for k in range(60) for a, n in [(int(rng.integers(0, 60)), int(rng.integers(6, 30)))]]
     targets += [rng.integers(0, 20, rng.integers(1, 900)) for _ in range(40)]
     queries, targets = sequence_set(genes), sequence_set(targets)
-    space = SearchSpace(published(BLOSUM), 10**5, len(targets))
+    space = SearchSpace(published_parameters(BLOSUM), 10**5, len(targets))
     for most in (10, 1e-2, 1e-6):
         filter = HitFilter(None, 1, most)
         known = expected(queries, targets, BLOSUM, filter, space)
@@ -166,8 +168,8 @@ def test_a_set_with_itself(family):
 
 def test_a_large_family_is_searched_twice_only_at_first(rng, monkeypatch):
     """Where most queries need it, the others are searched with all targets at once."""
-    monkeypatch.setattr(runner, "_FIRST", 5)
-    monkeypatch.setattr(runner, "_PROBE", 4)
+    monkeypatch.setattr(runner, "_FIRST_TOP", 5)
+    monkeypatch.setattr(runner, "_PROBE_QUERIES", 4)
     gene = rng.integers(0, 4, 50)
     queries = sequence_set([gene] * 40)
     rows, _, work = search(queries, queries, SCHEME, HitFilter(None, 100), CpuEngine(1))
@@ -183,11 +185,11 @@ def test_the_limit_says_what_it_kept_back(family):
         assert rows == expected(queries, targets, SCHEME, filter)
         every = expected(queries, targets, SCHEME, HitFilter(None, filter.min_score))
         by_record = [[hit for hit in every if hit[0] == record] for record in range(len(queries))]
-        assert suppressed.queries == sum(len(hits) > 7 for hits in by_record) > 2
+        assert suppressed.query_count == sum(len(hits) > 7 for hits in by_record) > 2
         following = [hits[7] for hits in by_record if len(hits) > 7]
         evalues = [space.evalues(np.array([s]), queries.lengths[[q]], targets.lengths[[t]])[0] for q, t, s in following]
-        assert suppressed.notable == sum(e <= 1e-3 for e in evalues) > 2
-    few = SimpleNamespace(queries=0, notable=0)
+        assert suppressed.notable_query_count == sum(e <= 1e-3 for e in evalues) > 2
+    few = SimpleNamespace(query_count=0, notable_query_count=0)
     assert vars(search(queries, targets, SCHEME, HitFilter(len(targets)), CpuEngine(1), space)[1]) == vars(few)
 
 
@@ -212,16 +214,16 @@ def found(hits, start, stop, *cut):
 
 def test_hits_leave_in_order_and_as_soon_as_they_can():
     order = HitOrder(1)
-    left = [order.first(part) for part in (found([0, 0, 1], 0, 3), found([3, 5], 3, 6, 4), found([6], 6, 9, 7, 8))]
-    assert order.missing.tolist() == [4, 7, 8]
-    left += [order.again(found([4, 4], 4, 5)), order.again(found([7, 8], 7, 9))]
+    left = [order.add_first(part) for part in (found([0, 0, 1], 0, 3), found([3, 5], 3, 6, 4), found([6], 6, 9, 7, 8))]
+    assert order.missing_queries.tolist() == [4, 7, 8]
+    left += [order.add_again(found([4, 4], 4, 5)), order.add_again(found([7, 8], 7, 9))]
     assert [answers.hits.queries.tolist() for answers in left] == [[0, 0, 1], [3], [], [4, 4, 5, 6], [7, 8]]
     with pytest.raises(IndexError):
-        order.again(found([4], 4, 5))
+        order.add_again(found([4], 4, 5))
 
 
 def test_the_strands_of_a_record_leave_together():
     order = HitOrder(2)
-    left = [order.first(part) for part in (found([0, 1, 2], 0, 3), found([3, 5], 3, 6, 4), found([6], 6, 8, 7))]
-    left += [order.again(found([4], 4, 5)), order.again(found([7], 7, 8))]
+    left = [order.add_first(part) for part in (found([0, 1, 2], 0, 3), found([3, 5], 3, 6, 4), found([6], 6, 8, 7))]
+    left += [order.add_again(found([4], 4, 5)), order.add_again(found([7], 7, 8))]
     assert [answers.hits.queries.tolist() for answers in left] == [[0, 1], [2, 3], [], [4, 5], [6, 7]]

@@ -1,7 +1,7 @@
 import pytest
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.sequences.alphabet import DNA, INVALID, PROTEIN, Census, detect
+from gpualign.core.sequences.alphabet import DNA, INVALID, PROTEIN, Census, detect_alphabet
 from gpualign.core.sequences.string_column import StringColumn
 
 
@@ -28,12 +28,12 @@ def test_every_letter_has_its_index_as_code_in_any_case():
     ],
 )
 def test_detection(sequences, expected):
-    assert detect([f"r{i}" for i in range(len(sequences))], StringColumn.joined(sequences)) is expected
+    assert detect_alphabet([f"r{i}" for i in range(len(sequences))], StringColumn.from_bytes(sequences)) is expected
 
 
 def test_mixed_alphabets_are_refused_by_name():
     with pytest.raises(InputError, match=r"mixed alphabets: record 'gene' looks like DNA, record 'prot' like protein"):
-        detect(["record 'gene'", "record 'prot'"], StringColumn.joined([b"ACGT" * 20, b"MEEPQSDPSV"]))
+        detect_alphabet(["record 'gene'", "record 'prot'"], StringColumn.from_bytes([b"ACGT" * 20, b"MEEPQSDPSV"]))
 
 
 @pytest.mark.parametrize("together", [1, 2, 10])
@@ -42,7 +42,7 @@ def test_records_may_be_counted_in_parts(together):
         census = Census()
         for start in range(0, len(records), together):
             part = records[start : start + together]
-            census.take([f"r{start + k}" for k in range(len(part))], StringColumn.joined(part), str)
+            census.count_records([f"r{start + k}" for k in range(len(part))], StringColumn.from_bytes(part), str)
         return census.alphabet()
 
     records = [b"", b"ACGT", b"", b"ACGT" * 20, b"ACGR" * 20, b"AC", b""]

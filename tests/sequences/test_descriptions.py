@@ -16,7 +16,7 @@ from gpualign.core.alignment.task_fingerprint import fingerprint
 from gpualign.core.common.errors import InputError
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
-from gpualign.core.sequences.loading import encode_all, read_raw
+from gpualign.core.sequences.loading import encode_all, read_raw_records
 
 FASTA = '>a first one \nACGTAC\n>b\nACGAAC\n>c\ttabs\tand  blanks, "quotes"\r\nACGTAC\r\n>d  \u00e4 non-ASCII \nACGT\nAC\n>e x\nACGGAC\n'
 DESCRIBED = {"a": "first one", "b": "", "c": 'tabs and  blanks, "quotes"', "d": "\u00e4 non-ASCII", "e": "x"}
@@ -47,9 +47,9 @@ def test_titles_are_those_of_biopython(titles, fastq):
     parse = FastqGeneralIterator if fastq else SimpleFastaParser
     whole = [record[0] for record in parse(io.StringIO(text, newline="\n"))]
     expected = [[*one.split(None, 1), ""][1].strip(" \t\x0b").translate({9: " ", 11: " "}) for one in whole]
-    raw = read_raw(io.BytesIO(text.encode()), "x", described=True)
+    raw = read_raw_records(io.BytesIO(text.encode()), "x", with_descriptions=True)
     assert list(raw.descriptions) == expected
-    assert read_raw(io.BytesIO(text.encode()), "x").descriptions is None
+    assert read_raw_records(io.BytesIO(text.encode()), "x").descriptions is None
 
 
 @pytest.mark.parametrize("options", [[], ["--edit", "--max-distance", "3"], ["--min-identity", "0.5"], ["--self"]], ids=str)
@@ -101,7 +101,7 @@ def test_a_run_goes_on_with_the_same_descriptions_alone(file):
     """What a journal compares tells descriptions that are written from others."""
 
     def digest(text, described):
-        raw = read_raw(io.BytesIO(text.encode()), "x", described=described)
+        raw = read_raw_records(io.BytesIO(text.encode()), "x", with_descriptions=described)
         records = encode_all([raw], "dna")[1][0]
         return fingerprint(Task(records, records, make_scoring(DNA, ScoringOptions())))
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from gpualign.core.common.errors import InputError
 from gpualign.core.sequences import parser as records
 from gpualign.core.sequences._records import RecordScanner
-from gpualign.core.sequences.alphabet import ALPHABETS, DNA, INVALID, PROTEIN, Kinds, MixedAlphabets, detect
+from gpualign.core.sequences.alphabet import ALPHABETS, DNA, INVALID, PROTEIN, LetterKinds, MixedAlphabets, detect_alphabet
 from gpualign.core.sequences.eager_encoding import EagerEncoding
-from gpualign.core.sequences.loading import LowerCase, encode_all, read_raw
+from gpualign.core.sequences.loading import LowerCaseCounts, encode_all, read_raw_records
 from gpualign.core.sequences.string_column import StringColumn
 
 LETTERS = ("ACGT", "ACGTN", "ACGTURYKMSWBDHVN", "acgtn", "ACGTacgt", "MKVLAEDF", "ARNDCQEGHILKMFPSTWYVBZXUOJ*", "mkvl*", "ACGT-", "AC1")
@@ -25,9 +25,9 @@ bodies = st.sampled_from(LETTERS).flatmap(lambda letters: st.text(letters, max_s
 @pytest.fixture(scope="module")
 def small_blocks():
     """What is read at once: a record or less."""
-    before, records._CHUNK = records._CHUNK, 64
+    before, records._CHUNK_BYTES = records._CHUNK_BYTES, 64
     yield
-    records._CHUNK = before
+    records._CHUNK_BYTES = before
 
 
 def expected_codes(texts, alphabet, masked):
@@ -35,7 +35,9 @@ def expected_codes(texts, alphabet, masked):
     if not texts:
         return "x: no records with letters"
     try:
-        chosen = ALPHABETS[alphabet] if alphabet != "auto" else detect(list(texts), StringColumn.of(list(texts.values())))
+        chosen = (
+            ALPHABETS[alphabet] if alphabet != "auto" else detect_alphabet(list(texts), StringColumn.from_strings(list(texts.values())))
+        )
     except MixedAlphabets:
         return "mixed alphabets"
     codes = {name: chosen.encoding_of(masked)[list(text.encode())].tolist() for name, text in texts.items()}
@@ -67,12 +69,15 @@ def test_any_records(texts, alphabet, masked, degap, width):
     expected = expected_codes(kept, alphabet, masked)
     if isinstance(expected, str):
         with pytest.raises(InputError, match=re.escape(expected)):
-            encode_all([read_raw(data, "x", allow_empty=True, degap=degap, encode_eagerly=True)], alphabet, masked)
+            encode_all([read_raw_records(data, "x", allow_empty=True, degap=degap, encode_eagerly=True)], alphabet, masked)
         return
-    raw = read_raw(data, "x", allow_empty=True, degap=degap, encode_eagerly=True)
-    lower = LowerCase()
-    lower.take(raw.ids, raw.letters)
-    assert (lower.letters, lower.total) == (sum(c.islower() for text in kept.values() for c in text), sum(map(len, kept.values())))
+    raw = read_raw_records(data, "x", allow_empty=True, degap=degap, encode_eagerly=True)
+    lower = LowerCaseCounts()
+    lower.count_masked(raw.ids, raw.letters)
+    assert (lower.masked_letters, lower.total_letters) == (
+        sum(c.islower() for text in kept.values() for c in text),
+        sum(map(len, kept.values())),
+    )
     chosen, (sequences,) = encode_all([raw], alphabet, masked)
     assert chosen is expected[0]
     assert {
@@ -84,24 +89,24 @@ def test_any_records(texts, alphabet, masked, degap, width):
     ("texts", "likely"), [([CLEAR, CLEAR], DNA), (["MEEPQ", "EFL*"], PROTEIN), (["ACGT"] * 20, None), ([CLEAR, "EFL"], None)]
 )
 def test_the_first_letters_tell(texts, likely):
-    scanner, ahead, kinds = RecordScanner(False, 0), EagerEncoding(), Kinds()
+    scanner, ahead, kinds = RecordScanner(False, 0), EagerEncoding(), LetterKinds()
     data = "".join(f">r{i}\n{text}\n" for i, text in enumerate(texts)).encode()
     scanner.feed(np.frombuffer(data, dtype=np.uint8), True)
-    kinds.add(scanner.count_kinds(*records.KINDS))
-    assert kinds.likely is likely
+    kinds.add(scanner.count_kinds(*records.KIND_DEFINITIONS))
+    assert kinds.likely_alphabet is likely
     ahead.extend(scanner, kinds)
-    assert (ahead.alphabet, ahead.count) == (likely, 0 if likely is None else sum(map(len, texts)))
+    assert (ahead.alphabet, ahead.record_count) == (likely, 0 if likely is None else sum(map(len, texts)))
 
 
 def test_up_to_the_first_letter_that_a_code_does_not_tell():
-    scanner, ahead, kinds = RecordScanner(False, 0), EagerEncoding(), Kinds()
+    scanner, ahead, kinds = RecordScanner(False, 0), EagerEncoding(), LetterKinds()
     for text in (CLEAR, "ACGTu", CLEAR):
         scanner.append(b"r", text.encode())
-        kinds.add(scanner.count_kinds(*records.KINDS))
+        kinds.add(scanner.count_kinds(*records.KIND_DEFINITIONS))
         ahead.extend(scanner, kinds)
     letters = scanner.take()[1][0]
-    assert ahead.count == len(CLEAR) + 4
-    np.testing.assert_array_equal(letters[: ahead.count], DNA.encoding[list((CLEAR + "ACGT").encode())])
-    assert letters[ahead.count :].tobytes().decode() == "u" + CLEAR
+    assert ahead.record_count == len(CLEAR) + 4
+    np.testing.assert_array_equal(letters[: ahead.record_count], DNA.encoding[list((CLEAR + "ACGT").encode())])
+    assert letters[ahead.record_count :].tobytes().decode() == "u" + CLEAR
     assert ahead.settle(PROTEIN, letters) == 0
     assert letters.tobytes().decode() == CLEAR + "ACGTu" + CLEAR

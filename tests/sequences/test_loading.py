@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.decompression import estimated_text_bytes, open_decompressed
-from gpualign.core.sequences.loading import encode_all, read_raw
+from gpualign.core.sequences.loading import encode_all, read_raw_records
 from gpualign.core.sequences.string_column import StringColumn
 
 if sys.version_info >= (3, 14):
@@ -46,13 +46,17 @@ def test_no_room_is_set_aside_where_addresses_are_limited(tmp_path, monkeypatch)
 
 
 def read(data, **options):
-    return read_raw(io.BytesIO(data), "x.fa", **options)
+    return read_raw_records(io.BytesIO(data), "x.fa", **options)
 
 
 def test_letters_are_counted_while_they_are_read():
     """Of letters that are not as they were read nothing is known; neither is it of lists."""
-    assert vars(read(FASTA).kinds) == {"plain": 8, "protein": -1, "dna": -1}
-    assert vars(read(b">c\n\n" + FASTA + b">d\n\n>e\nFF\n", allow_empty=True).kinds) == {"plain": 8, "protein": 2, "dna": -1}
+    assert vars(read(FASTA).kinds) == {"common_nucleotides": 8, "first_protein": -1, "first_dna": -1}
+    assert vars(read(b">c\n\n" + FASTA + b">d\n\n>e\nFF\n", allow_empty=True).kinds) == {
+        "common_nucleotides": 8,
+        "first_protein": 2,
+        "first_dna": -1,
+    }
     assert read(FASTA + b">c\nA-C\n", degap=True).kinds is None
     assert read(b"ACD\nGG\n").kinds is None
 
@@ -126,7 +130,7 @@ def test_gzip_without_its_faster_library(monkeypatch):
 
 @pytest.mark.parametrize("data", [FASTA, gzip.compress(FASTA)], ids=["plain", "gzip"])
 def test_slow_pipe(data):
-    assert letters_of(read_raw(OneByteAtATime(data), "pipe")) == [b"ACGTAC", b"GG"]
+    assert letters_of(read_raw_records(OneByteAtATime(data), "pipe")) == [b"ACGTAC", b"GG"]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +175,7 @@ def test_duplicates_are_numbered_past_taken_ids():
 def test_gaps_are_removed_and_counted():
     raw = read(b">a\n--AC-G\nT.\n>b\nAC\n>c\n-.\n", degap=True, allow_empty=True)
     assert letters_of(raw) == [b"ACGT", b"AC"]
-    assert raw.empty == ["c"]
+    assert raw.empty_ids == ["c"]
     assert (raw.gaps.letters, raw.gaps.records) == (6, 2)
     assert letters_of(read(b">a\n--AC\n")) == [b"--AC"]
 
@@ -209,7 +213,7 @@ def test_some_of_many_texts(rng, longest):
     """In any order, some of them several times; long ones are copied another way than short ones."""
     texts = ["".join(map(chr, rng.integers(65, 91, rng.integers(0, longest)))) for _ in range(50)]
     chosen = rng.integers(0, len(texts), 70)
-    found = StringColumn.of(texts).select(chosen)
+    found = StringColumn.from_strings(texts).select(chosen)
     ends = pairwise(found.offsets.tolist())
     assert [found.text[a:b].tobytes().decode() for a, b in ends] == [texts[k] for k in chosen]
-    assert len(StringColumn.of(texts).select(chosen[:0]).text) == 0
+    assert len(StringColumn.from_strings(texts).select(chosen[:0]).text) == 0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpualign.core.common.errors import InputError
 from gpualign.core.sequences import _records
 from gpualign.core.sequences import parser as records
-from gpualign.core.sequences.alphabet import KINDS
+from gpualign.core.sequences.alphabet import KIND_DEFINITIONS
 from gpualign.core.sequences.parser import read_records
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 
@@ -63,19 +63,19 @@ def test_a_last_line_without_an_end_is_told(letters, text, end):
         *parts, last = read_records(io.BytesIO(data), "x", letters)
     except InputError:
         return
-    assert not any(part.unterminated for part in parts)
-    assert last.unterminated == (data[-1:] not in (b"\n", b"\r"))
+    assert not any(part.is_unterminated for part in parts)
+    assert last.is_unterminated == (data[-1:] not in (b"\n", b"\r"))
 
 
 def scanned(data, chunk, letters=None):
-    before, records._CHUNK = records._CHUNK, chunk
+    before, records._CHUNK_BYTES = records._CHUNK_BYTES, chunk
     try:
         parts = list(read_records(io.BytesIO(data), "x", letters))
     finally:
-        records._CHUNK = before
+        records._CHUNK_BYTES = before
     for part in parts:
-        of_all = _records.count_kinds(part.letters.text, part.letters.offsets, *KINDS)
-        assert (part.kinds.plain, part.kinds.protein, part.kinds.dna) == of_all
+        of_all = _records.count_kinds(part.letters.text, part.letters.offsets, *KIND_DEFINITIONS)
+        assert (part.kinds.common_nucleotides, part.kinds.first_protein, part.kinds.first_dna) == of_all
     ids, bodies = (join_columns([getattr(part, name) for part in parts]) for name in ("ids", "letters"))
     return list(zip(ids, bodies, strict=True))
 
@@ -158,8 +158,8 @@ def test_line_ends_of_windows_at_the_edges_of_what_is_read(chunk):
 
 def test_ordinary_records_need_no_other_reader(monkeypatch):
     """Titles may hold what they like behind their first words."""
-    monkeypatch.setattr(records, "_fasta", None)
-    monkeypatch.setattr(records, "_fastq", None)
+    monkeypatch.setattr(records, "_parse_fasta", None)
+    monkeypatch.setattr(records, "_parse_fastq", None)
     data = ">a ééé\nAC GT\nacgt\n>b|1.2\t\x1f\r\nAC*-\r\n\r\n".encode()
     assert scanned(data, 5) == [("a", "ACGTacgt"), ("b|1.2", "AC*-")]
     assert scanned("@a é\nAC\n+a é\n@I\n@b\nA\n+\n!".encode(), 5) == [("a", "AC"), ("b", "A")]
@@ -174,7 +174,7 @@ def test_memory_that_there_is_none_of_is_not_reserved():
 
 @given(st.lists(st.binary(max_size=5), min_size=1, max_size=40))
 def test_repeated_strings(strings):
-    column = StringColumn.joined(strings)
+    column = StringColumn.from_bytes(strings)
     expected = [[k, strings.index(one)] for k, one in enumerate(strings) if strings.index(one) < k]
     assert _records.repeated(column.text, column.offsets).tolist() == expected
 
@@ -183,7 +183,7 @@ def test_repeated_strings(strings):
 def test_repeated_strings_that_nearly_ascend(numbers, distinct):
     """By length and bytes, as names with numbers do; equal neighbours do not."""
     names = [f"r{number}" for number in sorted(set(numbers) if distinct else numbers)]
-    column = StringColumn.of(names)
+    column = StringColumn.from_strings(names)
     expected = [[k, names.index(one)] for k, one in enumerate(names) if names.index(one) < k]
     assert _records.repeated(column.text, column.offsets).tolist() == expected
 
@@ -197,7 +197,7 @@ def test_counts_codes(data, start):
 def test_repeated_strings_of_many(rng):
     """In many parts of their hashes."""
     numbers = rng.integers(0, 30_000, 40_000)
-    column = StringColumn.of([str(number) for number in numbers])
+    column = StringColumn.from_strings([str(number) for number in numbers])
     _, firsts, of = np.unique(numbers, return_index=True, return_inverse=True)
     again = np.flatnonzero(firsts[of] != np.arange(len(numbers)))
     assert (_records.repeated(column.text, column.offsets) == np.stack((again, firsts[of[again]]), axis=1)).all()
@@ -212,13 +212,13 @@ def test_offsets_that_do_not_fit_are_refused():
 
 @given(st.lists(st.text(max_size=4), max_size=12), st.integers(-14, 14), st.integers(-14, 14), st.sampled_from([1, 2, -1, -3]))
 def test_a_column_is_a_sequence_of_its_strings(strings, start, stop, step):
-    column = StringColumn.of(strings)
+    column = StringColumn.from_strings(strings)
     assert list(column) == strings
     assert [column[k] for k in range(-len(strings), len(strings))] == strings * 2
     part = column[start:stop:step]
     assert list(part) == strings[start:stop:step]
-    assert list(part.tight()) == list(part)
-    assert len(part.tight().text) == part.offsets[-1] - part.offsets[0]
+    assert list(part.without_margins()) == list(part)
+    assert len(part.without_margins().text) == part.offsets[-1] - part.offsets[0]
     assert list(part.select(np.arange(len(part))[::-1])) == strings[start:stop:step][::-1]
     assert list(join_columns([part, column, part])) == [*strings[start:stop:step], *strings, *strings[start:stop:step]]
 
@@ -229,7 +229,7 @@ def test_gathers_strings_of_a_column(data):
     picked = data.draw(st.lists(st.integers(0, len(strings) - 1), max_size=60))
     if data.draw(st.booleans()):  # neighbours
         picked = sorted(set(picked))
-    column = StringColumn.joined([b"before", *strings, b"behind"])[1:-1]
+    column = StringColumn.from_bytes([b"before", *strings, b"behind"])[1:-1]
     found = column.select(np.array(picked, dtype=np.int64))
     assert [found.text[a:b].tobytes() for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)] == [strings[k] for k in picked]
     assert found.text.flags.writeable

@@ -8,13 +8,13 @@ import pytest
 from command import gpualign_here
 
 from gpualign.core.common.errors import InputError
-from gpualign.core.sequences.loading import read_raw
+from gpualign.core.sequences.loading import read_raw_records
 
 PEPTIDES = ["CASSLGTEAFF", "CASSLGTEAFY", "CASSPGTEAFF", "CAWSVGQETQYF", "CASSL*TEAFF"]
 
 
 def read(data, **options):
-    return read_raw(io.BytesIO(data), "x", **options)
+    return read_raw_records(io.BytesIO(data), "x", **options)
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\n\n"])
@@ -22,7 +22,7 @@ def read(data, **options):
 def test_a_line_is_a_record_and_its_id(end, last):
     data = end.join(one.encode() for one in PEPTIDES) + last
     for packed in (data, gzip.compress(data)):
-        raw = read(packed, described=True)
+        raw = read(packed, with_descriptions=True)
         assert list(raw.ids) == list(raw.letters) == PEPTIDES
         assert list(raw.descriptions) == [""] * 5
         assert raw.is_list

@@ -17,7 +17,9 @@ def nucleotides(rng, lengths, ambiguous=0.1):
     letters = rng.choice(15, int(sum(lengths)), p=[(1 - ambiguous) / 4] * 4 + [ambiguous / 11] * 11).astype(np.uint8)
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     ids = [f"r{i}" for i in range(len(lengths))]
-    return SequenceSet("test", ids, letters, offsets, places=rng.permutation(len(lengths)), descriptions=StringColumn.of(ids))
+    return SequenceSet(
+        "test", ids, letters, offsets, file_positions=rng.permutation(len(lengths)), descriptions=StringColumn.from_strings(ids)
+    )
 
 
 def texts(sequences, alphabet):
@@ -37,7 +39,7 @@ def translated(text, frame, code):
 
 @pytest.mark.parametrize("code", [1, 2, 11])
 def test_frames(rng, code, monkeypatch):
-    monkeypatch.setattr(translation, "_AT_ONCE", 97)  # records begin and end within a batch, and go over several
+    monkeypatch.setattr(translation, "_CHUNK_CODONS", 97)  # records begin and end within a batch, and go over several
     records = nucleotides(rng, [3, 4, 5, 6, 7, 8, *rng.integers(3, 400, 20)])
     found = translate(records, FRAMES, codon_table(code))
     wanted = [translated(text, frame, code) for text in texts(records, DNA) for frame in FRAMES]
@@ -45,8 +47,8 @@ def test_frames(rng, code, monkeypatch):
     assert "*" in "".join(wanted)
     assert "X" in "".join(wanted)
     assert list(found.ids) == list(found.descriptions) == [f"r{i}" for i in range(len(records)) for _ in FRAMES]
-    places = np.argsort(found.places)
-    assert (places // 6 == np.repeat(np.argsort(records.places), 6)).all()
+    places = np.argsort(found.file_positions)
+    assert (places // 6 == np.repeat(np.argsort(records.file_positions), 6)).all()
     assert (places % 6 == np.tile(np.arange(6), len(records))).all()
 
 

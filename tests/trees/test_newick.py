@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.sequences.ids import changed_ids
-from gpualign.core.trees.newick import newick, parse_newick
+from gpualign.core.trees.newick import format_newick, parse_newick
 from gpualign.core.trees.tree import Tree
 
 
@@ -27,7 +27,7 @@ def test_every_spelling():
 def back(ids):
     """Leaves of a star as they are read again."""
     tree = Tree(ids, np.array([len(ids)] * len(ids) + [-1]), np.arange(len(ids) + 1.0))
-    return parse_newick("".join(newick(tree)), "x")
+    return parse_newick("".join(format_newick(tree)), "x")
 
 
 @given(st.lists(st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=8), min_size=2, max_size=6, unique=True))

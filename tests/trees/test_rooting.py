@@ -16,7 +16,7 @@ from scipy.spatial.distance import squareform
 from some_trees import path_lengths, random_tree
 
 from gpualign.core.trees.methods import neighbour_joining
-from gpualign.core.trees.newick import newick, parse_newick
+from gpualign.core.trees.newick import format_newick, parse_newick
 from gpualign.core.trees.rooting import root_at_midpoint, root_at_outgroup
 from gpualign.core.trees.tree import Tree
 
@@ -50,7 +50,7 @@ def depths(tree):
 
 
 def biopythons(tree):
-    return Phylo.read(io.StringIO("".join(newick(tree))), "newick")
+    return Phylo.read(io.StringIO("".join(format_newick(tree))), "newick")
 
 
 def clades(tree):
@@ -106,7 +106,7 @@ def test_the_midpoint_is_half_way_between_the_farthest_records(count, lengths, s
 def test_a_midpoint_that_is_a_node():
     star = Tree(["a", "b", "c"], np.array([3, 3, 3, -1]), np.array([2.0, 2.0, 1.0, 0.0]))
     assert [length for _, length in below_root(root_at_midpoint(star))] == [2, 0]
-    assert "".join(newick(root_at_midpoint(star))) == "(a:2,(b:2,c:1):0);\n"
+    assert "".join(format_newick(root_at_midpoint(star))) == "(a:2,(b:2,c:1):0);\n"
 
 
 def test_records_that_are_all_the_same_have_a_root():
@@ -215,5 +215,5 @@ def test_two_trees_of_the_same_matrix_agree(folder):
     values = np.load(folder / "d.npz")["distances"]
     ids = np.load(folder / "d.npz")["ids"].tolist()
     tree, _ = neighbour_joining(ids, squareform(values, checks=False)).without_negative_lengths()
-    expected = "".join(newick(root_at_outgroup(tree, ids.index("OUT"))))
+    expected = "".join(format_newick(root_at_outgroup(tree, ids.index("OUT"))))
     assert gpualign("tree", "-q", "d.npz", "--root", "OUT", cwd=folder).stdout.decode() == expected

@@ -21,8 +21,8 @@ from scipy.spatial.distance import squareform
 
 from gpualign.core.clustering.edges import Edges
 from gpualign.core.trees._joining import Joining
-from gpualign.core.trees.methods import neighbour_joining, spanning, spanning_all, upgma
-from gpualign.core.trees.newick import newick
+from gpualign.core.trees.methods import dense_spanning_tree, neighbour_joining, sparse_spanning_tree, upgma
+from gpualign.core.trees.newick import format_newick
 from gpualign.core.trees.tree import Tree
 
 
@@ -161,8 +161,8 @@ def test_the_spanning_forest_is_kruskals(count, share, seed):
     i, j, d = (np.array([pair[k] for pair in pairs], dtype=type_) for k, type_ in ((0, np.int64), (1, np.int64), (2, float)))
     condensed = np.full(count * (count - 1) // 2, np.nan)
     condensed[i * (2 * count - i - 1) // 2 + j - i - 1] = d
-    tree = spanning(names(count), Edges(count, i, j, d))
-    for one in (tree, spanning_all(names(count), condensed)):
+    tree = sparse_spanning_tree(names(count), Edges(count, i, j, d))
+    for one in (tree, dense_spanning_tree(names(count), condensed)):
         branches = enumerate(zip(one.parents.tolist(), one.lengths.tolist(), strict=True))
         found = {(min(node, parent), max(node, parent), length) for node, (parent, length) in branches if parent >= 0}
         assert found == kruskal(count, pairs)
@@ -182,7 +182,7 @@ def _way_up(tree, node):
 
 def test_a_line_for_each_tree():
     tree = Tree(["a", "b", "c d", "it's", ""], np.array([5, 5, 6, -1, 3, 6, -1]), np.array([1, 0.5, 1 / 3, 0, 2, 1e-12, 0]))
-    assert list(newick(tree)) == ["('':2)'it''s';\n", "('c d':0.3333333333,(a:1,b:0.5):1e-12);\n"]
+    assert list(format_newick(tree)) == ["('':2)'it''s';\n", "('c d':0.3333333333,(a:1,b:0.5):1e-12);\n"]
 
 
 @settings(max_examples=40, deadline=None)
@@ -190,7 +190,7 @@ def test_a_line_for_each_tree():
 def test_biopython_reads_what_is_written(count, seed):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, count)
-    found = Phylo.read(io.StringIO("".join(newick(tree))), "newick")
+    found = Phylo.read(io.StringIO("".join(format_newick(tree))), "newick")
     depths = {clade.name: depth for clade, depth in found.depths().items() if clade.is_terminal()}
     assert set(depths) == set(tree.ids)
     own = [sum(tree.lengths[node] for node in _way_up(tree, k)) for k in range(count)]
@@ -200,7 +200,7 @@ def test_biopython_reads_what_is_written(count, seed):
 def test_a_chain_of_thousands_is_written():
     count = 5000
     tree = Tree(names(count), np.arange(-1, count - 1), np.ones(count))
-    (line,) = newick(tree)
+    (line,) = format_newick(tree)
     assert line.count("(") == count - 1
     assert line.endswith(")s1:1)s0;\n")
 
@@ -222,7 +222,7 @@ def test_the_command_writes_trees(folder):
     for method, make in (("nj", neighbour_joining), ("upgma", upgma)):
         done = gpualign("tree", "d.npz", "--method", method, cwd=folder)
         tree, _ = make(names(12), squareform(values, checks=False)).without_negative_lengths()
-        assert done.stdout.decode() == "".join(newick(tree))
+        assert done.stdout.decode() == "".join(format_newick(tree))
     gpualign("tree", "d.npz", "--method", "mst", "-o", "links.tsv", cwd=folder)
     rows = [line.split("\t") for line in (folder / "links.tsv").read_text().splitlines()]
     assert rows[0] == ["query", "target", "distance"]

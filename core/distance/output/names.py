@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import Samples, make_samples
-from gpualign.core.sequences.ids import Names
+from gpualign.core.sequences.ids import SampleNames
 
 _REPLACED = {
     "phylip": re.compile(r"\s"),  # programs that read it end names at the first blank
@@ -24,10 +24,10 @@ def written_samples(format: str, samples: Samples) -> tuple[Samples, list[tuple[
     if samples.one_set:
         return (make_samples(queries) if changed else samples), changed
     targets, also = _written(format, samples.targets)
-    return replace(samples, queries=Names(queries), targets=Names(targets)), changed + also
+    return replace(samples, queries=SampleNames(queries), targets=SampleNames(targets)), changed + also
 
 
-def _written(format: str, names: Names) -> tuple[list[str], list[tuple[str, str]]]:
+def _written(format: str, names: SampleNames) -> tuple[list[str], list[tuple[str, str]]]:
     characters = _REPLACED.get(format)
     if characters is None:
         return names.ids, []

@@ -33,7 +33,7 @@ class PairText:
 
     def cells(self, ids: StringColumn) -> StringColumn:
         """Return ids as they are written."""
-        return ids.quoted if self.separator == "," else ids
+        return ids.csv_quoted if self.separator == "," else ids
 
     def header(self, compared: bool) -> bytes:
         """Return the header line, or b"" if there is none."""

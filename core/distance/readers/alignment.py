@@ -27,7 +27,7 @@ from gpualign.core.distance.readers.base import Omitted, Selection, combined_mas
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_sites
 from gpualign.core.files.decompression import PlainText
 from gpualign.core.files.scratch import MakeScratch
-from gpualign.core.sequences.ids import Names, unique_ids, unique_in_files
+from gpualign.core.sequences.ids import SampleNames, unique_ids, unique_ids_in_files
 
 _FEED_BYTES = 4 << 20
 """Bytes read from a stream at a time."""
@@ -238,7 +238,7 @@ class _File:
     joins_previous: bool
 
 
-def _names_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: bool) -> list[Names]:
+def _names_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: bool) -> list[SampleNames]:
     """Return the names in each set, with unique ids. Raises `InputError` if two records in a set have the same id, naming both files."""
     sets: list[list[_File]] = []
     for file in files:
@@ -250,8 +250,8 @@ def _names_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: boo
     for some in sets:
         names = [name for file in some for name in unique_ids(ids[file.start : file.stop], file.source, allow_duplicates)]
         if len(some) > 1:
-            names = unique_in_files(names, [(file.start - some[0].start, file.source) for file in some], allow_duplicates)
-        names_of_sets.append(Names(names, tuple(file.stop - file.start for file in some)))
+            names = unique_ids_in_files(names, [(file.start - some[0].start, file.source) for file in some], allow_duplicates)
+        names_of_sets.append(SampleNames(names, tuple(file.stop - file.start for file in some)))
     return names_of_sets
 
 

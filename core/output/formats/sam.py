@@ -42,7 +42,7 @@ def describe_names(task: Task) -> Iterator[str]:
         ("target", task.targets, _OF_REFERENCES, "references: printable ASCII without \\ , \" ` ' and brackets"),
     )
     for side, records, allowed, rule in sides:
-        ids = records.id_column.tight()
+        ids = records.id_column.without_margins()
         odd = np.ones(256, dtype=np.bool_)
         odd[list(allowed)] = False
         invalid = np.flatnonzero(np.add.reduceat(odd[ids.text], ids.offsets[:-1], dtype=np.int64))

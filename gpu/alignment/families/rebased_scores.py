@@ -42,7 +42,7 @@ def usable_score_types(recipe: Recipe, longest_query: int, longest_target: int) 
     form = recipe.form
     if form is None:
         return []
-    largest = form.largest(longest_query, longest_target + 4)
+    largest = form.max_value(longest_query, longest_target + 4)
     small = fits_profile(recipe.table())
     cells = [c for c in _SCORE_TYPES if largest <= c.max_value and (c.pairs == 1 or (small and c.name == recipe.packed))]
     if not cells:
@@ -61,7 +61,7 @@ def macros(recipe: Recipe, score_type: ScoreType, rows: int, tile: int) -> Macro
     assert form is not None
     values = {
         "CELL": score_type.name,
-        "IS_LOCAL": str(form.local).lower(),
+        "IS_LOCAL": str(form.is_local).lower(),
         "IS_AFFINE": str(recipe.affine).lower(),
         "ROWS": rows,
         "LETTERS": recipe.letters + 1,

@@ -11,7 +11,7 @@ from gpualign.core.alignment._walks import walk_matrices
 from gpualign.core.alignment.path_builder import PathBuilder
 from gpualign.core.alignment.task import Detail
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
-from gpualign.core.scoring.recurrence_forms import usable_pairs
+from gpualign.core.scoring.recurrence_forms import usable_pair_mask
 from gpualign.gpu.alignment.results.base import HostResources
 from gpualign.gpu.alignment.results.paths import BatchPaths, PathResults
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
@@ -55,7 +55,7 @@ class BatchMatrices(BatchPaths):
         counts = np.ascontiguousarray(statistics[rows, columns]).view(np.int32).reshape(len(pairs), len(STATISTICS.names or ()))
         letters = len(task.scoring.substitution)
         usable = np.zeros((_LETTERS, _LETTERS), dtype=bool)
-        usable[:letters, :letters] = usable_pairs(task.scoring)
+        usable[:letters, :letters] = usable_pair_mask(task.scoring)
 
         def walk(some: slice) -> tuple[Any, Any, Any]:
             walked = walk_matrices(
@@ -66,7 +66,7 @@ class BatchMatrices(BatchPaths):
                 matrices,
                 pairs[some],
                 self.variant.rows,
-                2 if task.scoring.linear else 4,
+                2 if task.scoring.has_linear_gaps else 4,
                 self.layout.threads,
                 usable,
                 task.end_gaps.free_query,
