@@ -169,11 +169,11 @@ def single_pairs(monkeypatch):
     from gpualign.cpu.alignment import _kernels, engine
 
     enough = 32_000
-    make = engine.native_paths
+    make = engine.native_path_recipe
 
     def with_little(recipe, worker_bytes):
         native = make(replace(recipe, sliced=False), enough)
         assert all(_kernels.path_bytes(s.name, native, 1, 1)[0] > enough for s in engine.instruction_sets() if s.supported)
         return native
 
-    monkeypatch.setattr(engine, "native_paths", with_little)
+    monkeypatch.setattr(engine, "native_path_recipe", with_little)

@@ -28,7 +28,7 @@ def recipes(monkeypatch):
         def changed(recipe, bytes_there):
             return native_path_recipe(replace(recipe, **fields), worker_bytes or bytes_there)
 
-        monkeypatch.setattr(engine, "native_paths", changed)
+        monkeypatch.setattr(engine, "native_path_recipe", changed)
 
     return change
 

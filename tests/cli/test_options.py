@@ -27,7 +27,7 @@ WORDS = {
 
 # What a run decides, and no option does.
 DECIDED = {
-    *("described", "executor", "spare", "worker_threads", "sharing"),
+    *("keep_descriptions", "executor", "spare_threads", "worker_threads", "workers_per_machine"),
     *("added", "missing_codes"),  # `dist` says so of --add and of the list of --missing-code
 }
 # What `dist` reads from files, once it has begun.
