@@ -184,7 +184,7 @@ def test_more_memory_than_there_is_is_noted_and_workers_keep_to_theirs(monkeypat
     assert [command_line_message(one) for one in said] == [
         "--memory 5.0 GiB: this process may have 4.0 GiB (its control group's limit); the system may end it when it has more"
     ]
-    assert nodes._here(Resources(device="cpu", memory=5 * GIB)).memory == 2 * GIB
+    assert nodes._local_resources(Resources(device="cpu", memory=5 * GIB)).memory == 2 * GIB
 
 
 def test_this_process():

@@ -425,10 +425,10 @@ def test_a_worker_with_many_processors_and_little_memory_takes_fewer_threads(set
     monkeypatch.setattr(nodes, "TaskServer", lambda prepared, rate: prepared)
     task = Task(*sets, two_valued(4, 5, -4, 10, 1))
     for sharing in (1, 2):
-        small = Resources(device="cpu", memory=200 << 20, worker_count=sharing)
-        prepared = nodes._open_task(task, nodes._here(small))
+        small = Resources(device="cpu", memory=200 << 20, workers_per_machine=sharing)
+        prepared = nodes._open_task(task, nodes._local_resources(small))
         assert 1 <= prepared.threads < 64 // sharing
     with pytest.raises(RunError, match="lower threads"):
-        nodes._open_task(task, nodes._here(Resources(device="cpu", threads=os.cpu_count(), memory=30 << 20)))
-    roomy = nodes._open_task(task, nodes._here(Resources(device="cpu", memory=16 << 30, worker_count=4)))
+        nodes._open_task(task, nodes._local_resources(Resources(device="cpu", threads=os.cpu_count(), memory=30 << 20)))
+    roomy = nodes._open_task(task, nodes._local_resources(Resources(device="cpu", memory=16 << 30, workers_per_machine=4)))
     assert roomy.threads == 16

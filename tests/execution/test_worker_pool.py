@@ -174,7 +174,7 @@ def test_closing_ends_all_threads():
 def pieces(count, tiles=1):
     """Of bands of so many tiles, a cell each."""
     for k in range(count):
-        yield SimpleNamespace(number=k, cells=1, left=count - k, band=SimpleNamespace(index=k // tiles, tiles=tiles))
+        yield SimpleNamespace(number=k, cells=1, remaining_cells=count - k, band=SimpleNamespace(index=k // tiles, tile_count=tiles))
 
 
 def noted(into, seconds=0.0):

@@ -36,7 +36,7 @@ def test_thresholds_in_range_become_a_filter(score, identity, coverage, distance
         max_distance=None if edit else distance,
         min_coverage=coverage,
         nearest=nearest,
-        same=same and nearest is not None,
+        same_records=same and nearest is not None,
     )
 
 
