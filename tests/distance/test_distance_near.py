@@ -110,6 +110,7 @@ def test_pairs_that_are_left_early(rng, variant, sites):
 def test_a_rule_by_its_definition(rng):
     """choose(), a pair at a time; also below the diagonal of a rectangle, and with samples that are near no other."""
     counts = {name: rng.integers(0, 30, (6, 9), dtype=np.int32) for name in ("compared", "matches")}
+    counts["compared"][0, 2], counts["matches"][0, 2] = 8, 3  # one pair of each band is undefined whatever the others are
     offsets = rng.integers(0, 9, 20)
     offsets[[5, 14]] = FAR
     rule = PairSelectionRule({"compared": 3, "matches": -2}, 40, offsets, 7, floors={"matches": 4, "compared": 9})
