@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="How the tree joins clusters: by the mean (average: UPGMA; weighted: WPGMA), largest (complete) or smallest (single) distance.",
 )
-@Heading.OUTPUT.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="PlotFile to write: .png, .svg or .pdf.")
+@Heading.OUTPUT.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="Picture to write: .png, .svg or .pdf.")
 @Heading.OUTPUT.option("--title", metavar="TEXT", help="Title above the matrix.")
 @Heading.OUTPUT.option("--label", metavar="TEXT", help="Label of the colour bar.  [score, identity, distance, kinship or relationship]")
 @Heading.COLOURS.option(
