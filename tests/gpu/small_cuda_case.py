@@ -83,7 +83,7 @@ def near(rng):
         (300, FilterCascade()),
         (560, FilterCascade()),
     ):
-        near_recipe.choose = lambda *_, steps=steps: (steps, 1.0, SurvivorCounts(1, 1, 1, 1))
+        near_recipe.cheapest_cascade = lambda *_, steps=steps: (steps, 1.0, SurvivorCounts(1, 1, 1, 1))
         for screen in screens(CudaDevice(0).arch) if steps.q else [LENGTHS]:
             task = Task(few, few, edit(6), edit_bound=distance_bound(most))
             prepared = prepare_near(task, Budget.of(1 << 30), [CudaDevice(0)], "cuda", os.getpid(), screen=screen)

@@ -83,7 +83,7 @@ def use(monkeypatch):
 
     def to(steps):
         monkeypatch.setattr(
-            recipe_module, "choose", lambda options, measure, lengths, most, costs: (steps, 1.0, SurvivorCounts(1, 1, 1, 1))
+            recipe_module, "cheapest_cascade", lambda options, measure, lengths, most, costs: (steps, 1.0, SurvivorCounts(1, 1, 1, 1))
         )
 
     return to
