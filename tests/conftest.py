@@ -173,7 +173,7 @@ def single_pairs(monkeypatch):
 
     def with_little(recipe, worker_bytes):
         native = make(replace(recipe, sliced=False), enough)
-        assert all(_kernels.path_bytes(s.name, native, 1, 1)[0] > enough for s in engine.instruction_sets() if s.supported)
+        assert all(_kernels.path_bytes(s.name, native, 1, 1)[0] > enough for s in engine.instruction_sets() if s.is_supported)
         return native
 
     monkeypatch.setattr(engine, "native_path_recipe", with_little)
