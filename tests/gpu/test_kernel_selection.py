@@ -94,16 +94,16 @@ def rebased_values(form, query, target, dummies, free_query, free_target):
     n = len(target)
     letters = len(form.table) - 1
     opening, zero, rest = form.gap_open - form.gap_extend, form.level, form.gap_open - form.lift
-    linear = form.local and opening == 0  # there h is what e and f are made of; globally the two forms are the same
+    linear = form.is_local and opening == 0  # there h is what e and f are made of; globally the two forms are the same
 
     def edge(i, free):
-        if form.local or i == 0:
+        if form.is_local or i == 0:
             return form.level
         return form.level + (i * form.gap_extend if free else -opening)
 
     first = 1 - dummies
     above_h = [edge(j, free_query) for j in range(1, n + 1)]
-    above_f = [h if form.local else h - opening for h in above_h]
+    above_f = [h if form.is_local else h - opening for h in above_h]
     seen, best, last_column = [*above_h, *above_f], zero, []
 
     def left(i):
@@ -111,7 +111,7 @@ def rebased_values(form, query, target, dummies, free_query, free_target):
 
     for i in range(first, len(query) + 1):
         diagonal, h = left(i - 1), left(i)
-        e = zero + form.lift if form.local else h - opening
+        e = zero + form.lift if form.is_local else h - opening
         seen += [diagonal, h, e]
         for j in range(n):
             f = above_f[j]
@@ -125,7 +125,7 @@ def rebased_values(form, query, target, dummies, free_query, free_target):
                 seen.append(x - form.lift)
                 h = max(x - form.lift, zero)
                 best = max(best, h)
-            elif form.local:
+            elif form.is_local:
                 h = x - form.lift
                 assert h >= zero
                 best = max(best, h)
@@ -139,7 +139,7 @@ def rebased_values(form, query, target, dummies, free_query, free_target):
             seen += [t, x, h, e, f]
             above_h[j], above_f[j] = h, f
         last_column.append(h)
-    return seen, best if form.local else (above_h, last_column[dummies:])
+    return seen, best if form.is_local else (above_h, last_column[dummies:])
 
 
 weights = st.integers(-60, 60) | st.integers(-150, 150)
