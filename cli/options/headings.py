@@ -49,12 +49,12 @@ class HeadedCommand(click.Command):
 
     def sections(self, ctx: click.Context) -> dict[Heading, list[tuple[str, str]]]:
         """Return the options as (names, help), by their headings."""
-        found: dict[Heading, list[tuple[str, str]]] = {heading: [] for heading in Heading}
+        sections: dict[Heading, list[tuple[str, str]]] = {heading: [] for heading in Heading}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
                 # Click makes --help by itself.
-                found[param.heading if isinstance(param, HeadedOption) else Heading.MESSAGES].append(record)
-        return {heading: records for heading, records in found.items() if records}
+                sections[param.heading if isinstance(param, HeadedOption) else Heading.MESSAGES].append(record)
+        return {heading: records for heading, records in sections.items() if records}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections = self.sections(ctx)

@@ -26,7 +26,7 @@ _UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
 class _Decompressor(Protocol):
-    """What the libraries' decompressors of one member have in common."""
+    """Interface that the libraries' decompressors of a single member share."""
 
     @property
     def eof(self) -> bool: ...
@@ -38,7 +38,7 @@ class _Decompressor(Protocol):
 
 
 class _NoMember(Exception):
-    """What follows a member is not another one."""
+    """Raised if something other than another member follows a member."""
 
 
 class _Members(io.RawIOBase):

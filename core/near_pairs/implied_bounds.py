@@ -1,4 +1,4 @@
-"""Which bounds on the edit distance an identity threshold implies. It loads nothing, so a command knows before its other imports. Pure."""
+"""Tells which bounds on the edit distance a threshold implies. Loads nothing, so that commands can ask before their other imports. Pure."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ B = TypeVar("B", contravariant=True)
 
 
 class MatrixContents(Protocol[P, B]):
-    """What one or more matrices of the same pairs hold, such as scores, or distances and compared sites."""
+    """Contents of one or more matrices of the same pairs, such as scores, or distances and compared sites."""
 
     @property
     def dtypes(self) -> Sequence[NumberType]:
