@@ -1,4 +1,4 @@
-"""What every job is: planned work that can be described, cut by query and run."""
+"""Interfaces of jobs: planned work that can be described, split by query and run."""
 
 from __future__ import annotations
 

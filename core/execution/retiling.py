@@ -102,7 +102,7 @@ def retile(task: Task, inner: Prepared, tiles: Iterator[Tile], split: Callable[[
 def split_by_limits(task: Task, tile: Tile, limits: TileLimits, first: int = 0, index: int = 0) -> list[Piece]:
     """Split a tile into pieces of approximately the size that `limits` asks for. first, index: see `retile`
 
-    If workers share the pieces, they shrink near the end of the tile or of the work that follows it (`Tile.left`).
+    If workers share the pieces, they shrink near the end of the tile or of the work that follows it (`Tile.remaining_cells`).
     """
     queries, targets = task.queries.lengths, task.targets.lengths
     plan = Plan(queries, targets, tile.pairing, limits, tile.shape[0], max(1, tile.shape[1]), task.cost)

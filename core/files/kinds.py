@@ -23,7 +23,7 @@ _NEWICK_END = re.compile(rb"\)[^(),;]*;$")
 
 
 class FileKind(Enum):
-    """Kinds of file that are told apart, each with the name used in messages."""
+    """Kinds of file, each with the name used in messages."""
 
     FASTA = "FASTA"
     FASTQ = "FASTQ"

@@ -1,4 +1,4 @@
-"""What the engines of the papers share: one device, one step at a time."""
+"""Base of the engines of the papers: one device, one step at a time."""
 
 from __future__ import annotations
 

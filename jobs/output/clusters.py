@@ -16,6 +16,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.units import format_bytes
 from gpualign.core.output.formats.registry import Results
+from gpualign.core.output.writer import CountingStream
 from gpualign.jobs.member_alignments import MemberAlignments
 from gpualign.jobs.output.atomic_files import OutputFiles, naming_output
 from gpualign.jobs.output.format_selection import container_of, pick_format, pick_output
@@ -155,8 +156,6 @@ def expected_clusters(spec: ClusterSpec, ids: Sequence[str], sequences: Inputs |
 
     The size of a table hardly depends on the clusters; the actual size of other files is smaller.
     """
-    from gpualign.core.output.writer import CountingStream
-
     count = min(len(ids), _SAMPLED)
     numbers = np.arange(count, dtype=np.int64)
     sample = None

@@ -123,7 +123,7 @@ def no_distance(spec: DistanceSpec, job: DistJob) -> str:
 
 @dataclass(frozen=True)
 class WrittenDistances:
-    """What a run has written.
+    """Output of a finished run.
 
     job: part of the job that this run did
     totals: totals of this run

@@ -1,4 +1,4 @@
-"""What an interrupted run has left of an output: part files, and a journal that says how far they are complete."""
+"""Remains of an interrupted run: part files, and a journal that records how far they are complete."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ matrix. When it is complete, an uncompressed zip archive is appended, so that tr
 
     part.json                    a `Description`
     NAME.npy                     other matrices: [queries][targets needed by any of the queries], or the part of the condensed matrix
-    counts, indices, data        for a sparse matrix, of which nothing precedes the archive: core/output/sparse.py
+    counts, indices, data        for a sparse matrix, which has nothing before the archive: core/output/sparse.py
     ids, or query_ids and target_ids     for matrices: one id per line, in output format
 """
 

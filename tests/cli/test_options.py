@@ -25,12 +25,12 @@ WORDS = {
     "plot": ["x.tsv", "-o", "x.png", "--value", "distance"],
 }
 
-# What a run decides, and no option does.
+# Fields that a run sets and no option does.
 DECIDED = {
     *("keep_descriptions", "executor", "spare_threads", "worker_threads", "workers_per_machine"),
     *("added", "missing_codes"),  # `dist` says so of --add and of the list of --missing-code
 }
-# What `dist` reads from files, once it has begun.
+# Options that `dist` reads from files after it has started.
 READ_LATER = {"dist": {"columns", "ignore_columns", "regions", "mask", "core", "maf", "exclude", "min_called"}}
 
 

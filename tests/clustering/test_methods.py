@@ -118,7 +118,7 @@ def test_only_components_that_are_no_cliques_are_linked():
     matrix[:3, :3] = 1
     edges = near(matrix, 1)
     assert largest_linked_count(edges) == 0
-    same(average_linkage(edges, 1, None), [0, 0, 0, 1, 2, 3])  # nobody is asked for distances
+    same(average_linkage(edges, 1, None), [0, 0, 0, 1, 2, 3])  # no distances are requested
     matrix[2, 3] = matrix[3, 2] = 1
     assert largest_linked_count(near(matrix, 1)) == 4
 
