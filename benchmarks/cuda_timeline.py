@@ -24,7 +24,7 @@ from gpualign.cli.main import run
 from gpualign.core.common.dataclass import dataclass
 from gpualign.cpu.processor import usable_cpus
 from gpualign.gpu.alignment import engine
-from gpualign.gpu.alignment.worker import Finished
+from gpualign.gpu.alignment.worker import FinishedBatch
 
 COLOURS = {"upload": "#4c78a8", "kernels": "#72b7b2", "download": "#e45756"}
 LENGTH = 1500
@@ -37,21 +37,21 @@ class Timeline:
     """A command's batches. whole: seconds of the command, in this process."""
 
     name: str
-    spans: Sequence[Finished]
+    spans: Sequence[FinishedBatch]
     whole: float
 
     @property
     def begin(self) -> float:
-        return min(span.kernels for span in self.spans)
+        return min(span.kernel_start for span in self.spans)
 
     @property
     def end(self) -> float:
-        return max(span.download for span in self.spans)
+        return max(span.download_start for span in self.spans)
 
     def gaps(self) -> list[float]:
         """Seconds between kernels in which none ran."""
         found, until = [], self.begin
-        for begin, end in sorted((span.kernels, span.download) for span in self.spans):
+        for begin, end in sorted((span.kernel_start, span.download_start) for span in self.spans):
             if begin > until:
                 found.append(begin - until)
             until = max(until, end)
@@ -86,9 +86,9 @@ def commands(folder: Path, records: int, queries: str | None, targets: str | Non
 
 
 def measured(name: str, words: list[str]) -> Timeline:
-    spans: list[Finished] = []
+    spans: list[FinishedBatch] = []
 
-    engine.CudaEngine = partial(_ENGINE, log=spans.append)  # type: ignore[misc, assignment]
+    engine.CudaEngine = partial(_ENGINE, on_finished=spans.append)  # type: ignore[misc, assignment]
     sys.argv = ["gpualign", *words, "--device", "cuda:0"]
     for _ in range(2):
         spans.clear()
@@ -107,13 +107,13 @@ def draw(found: Sequence[Timeline], path: str) -> None:
 
     figure, every = plt.subplots(len(found), 1, figsize=(11, 2.2 * len(found)), layout="constrained", squeeze=False)
     for axes, line in zip(every[:, 0], found, strict=True):
-        streams = sorted({span.stream for span in line.spans}, reverse=True)  # from below
+        streams = sorted({span.stream_number for span in line.spans}, reverse=True)  # from below
         for place, stream in enumerate(streams):
-            some = [span for span in line.spans if span.stream == stream]
+            some = [span for span in line.spans if span.stream_number == stream]
             parts = (
-                ("upload", [(s.upload, s.kernels) for s in some]),
-                ("kernels", [(s.kernels, s.download) for s in some]),
-                ("download", [(s.download, s.end) for s in some]),
+                ("upload", [(s.upload_start, s.kernel_start) for s in some]),
+                ("kernels", [(s.kernel_start, s.download_start) for s in some]),
+                ("download", [(s.download_start, s.download_end) for s in some]),
             )
             for k, (part, pieces) in enumerate(parts):
                 bars = [(begin - line.begin, end - begin) for begin, end in pieces]

@@ -25,7 +25,7 @@ from gpualign.core.distance.count_recipe import CountRequest, Measure, make_reci
 from gpualign.core.distance.engine import Panel, empty_planes
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.distance.engine import CudaDistanceEngine
-from gpualign.gpu.distance.kernels import MMA, POPC, WGMMA, DistanceKernel, usable_kernels
+from gpualign.gpu.distance.kernels import MMA_KERNEL, POPC_KERNEL, WGMMA_KERNEL, DistanceKernel, usable_kernels
 from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 WANTED = CountRequest(Measure.DIFFERENCES, True)
@@ -99,10 +99,10 @@ def main() -> None:
     device = CudaDevice(0)
     rows = []
     for kinds, missing in ((3, False), (3, True), (2, False), (2, True)):
-        for kernel in (WGMMA, MMA, POPC):
+        for kernel in (WGMMA_KERNEL, MMA_KERNEL, POPC_KERNEL):
             if kernel not in usable_kernels(device.arch):
                 continue
-            samples = options.samples if kernel is not POPC else options.samples // 4
+            samples = options.samples if kernel is not POPC_KERNEL else options.samples // 4
             engine = CudaDistanceEngine(device, 1, kernel)
             panel = made_up_panel(engine, rng, samples, options.sites, kinds, missing)
             ordered, counts = kernel_rate(device, kernel, panel, False)

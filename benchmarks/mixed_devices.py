@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--gpus-alone", action="store_true", help="one GPU and all of them, without the CPU")
     parser.add_argument("--output")
     options = parser.parse_args()
-    gpus = len(detect_devices().usable)
+    gpus = len(detect_devices().usable_devices)
     if not gpus:
         raise SystemExit("this machine has no GPU to use")
     pairs = [("cuda", "cpu,cuda"), *([("cuda:0", "cuda:all"), ("cuda:all", "all")] if gpus > 1 else [])]

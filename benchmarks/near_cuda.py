@@ -24,8 +24,8 @@ from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.near_pairs.engine import prepare_near
-from gpualign.gpu.near_pairs.kernels import Screen, screens
-from gpualign.gpu.near_pairs.worker import Finished
+from gpualign.gpu.near_pairs.kernels import ScreeningKernel, screening_kernels
+from gpualign.gpu.near_pairs.worker import FinishedRectangle
 from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 _CHECKED = 400  # records: so few are not worth a sample, so all distances are computed
@@ -67,11 +67,11 @@ def reads(rng: np.random.Generator, count: int) -> SequenceSet:
 
 
 def run(
-    sequences: SequenceSet, bound: EditBound, device: CudaDevice, screen: Screen | None
-) -> tuple[NearPairs, list[Finished], float, str]:
+    sequences: SequenceSet, bound: EditBound, device: CudaDevice, screen: ScreeningKernel | None
+) -> tuple[NearPairs, list[FinishedRectangle], float, str]:
     """Near pairs, what every rectangle took, seconds of the engine with everything, and its steps."""
     scoring = make_scoring(DNA, ScoringOptions(edit=True))
-    log: list[Finished] = []
+    log: list[FinishedRectangle] = []
     start = time.perf_counter()
     prepared = prepare_near(
         Task(sequences, sequences, scoring, edit_bound=bound), BUDGET, [device], device.name, os.getpid(), log.append, screen
@@ -92,11 +92,11 @@ def same_without_sketches(sequences: SequenceSet, bound: EditBound, device: Cuda
 def measure(name: str, sequences: SequenceSet, bound: EditBound, device: CudaDevice) -> list[list[str]]:
     """A row for each screen that the device runs."""
     rows = []
-    for screen in screens(device.arch):
+    for screen in screening_kernels(device.arch):
         run(head(sequences, min(3000, len(sequences))), bound, device, screen)  # compiles
         found, log, seconds, kernel = run(sequences, bound, device, screen)
-        screened, verified = sum(one.screen for one in log), sum(one.verify for one in log)
-        pairs, candidates = sum(one.pairs for one in log), sum(one.counts.candidates for one in log)
+        screened, verified = sum(one.screening_seconds for one in log), sum(one.verification_seconds for one in log)
+        pairs, candidates = sum(one.pair_count for one in log), sum(one.counts.candidate_count for one in log)
         rows.append(
             [
                 name,

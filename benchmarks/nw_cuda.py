@@ -38,7 +38,7 @@ from gpualign.core.scoring.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.alignment.engine import CudaEngine
-from gpualign.gpu.alignment.worker import Finished
+from gpualign.gpu.alignment.worker import FinishedBatch
 from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 BUDGET = Budget.of(16 << 30)
@@ -60,7 +60,7 @@ class Measured:
     engine: float
     titles: str
     pairs: int
-    spans: list[Finished]
+    spans: list[FinishedBatch]
 
 
 def union(intervals: list[tuple[float, float]]) -> float:
@@ -76,7 +76,7 @@ def measure(device: CudaDevice, task: Task, pairing: Pairing, enough: float) -> 
     """The best of two runs over tiles of about `enough` cells, after a short one to warm up."""
     found = []
     for attempt in range(3):
-        spans: list[Finished] = []
+        spans: list[FinishedBatch] = []
         engine = CudaEngine([device], spans.append)
         prepared = engine.prepare(task, BUDGET)
         plan = plan_task(prepared, pairing)
@@ -90,11 +90,11 @@ def measure(device: CudaDevice, task: Task, pairing: Pairing, enough: float) -> 
                 break
         for _ in prepared.run(iter(chosen)):
             pass
-        running = union([(s.kernels, s.download) for s in spans])
-        whole = max(s.end for s in spans) - min(s.upload for s in spans)
+        running = union([(s.kernel_start, s.download_start) for s in spans])
+        whole = max(s.download_end for s in spans) - min(s.upload_start for s in spans)
         shares = Counter()
         for s in spans:
-            shares[s.variant.title] += s.pairs
+            shares[s.variant.title] += s.pair_count
         titles = "; ".join(f"{title} ({n / pairs:.0%})" if n < pairs else title for title, n in shares.most_common())
         found.append(Measured(cells / running / 1e12, cells / whole / 1e12, titles, pairs, spans))
     return max(found[1:], key=lambda m: m.kernels)
@@ -216,7 +216,7 @@ def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, fol
     sequences, _ = load(fasta)
     reading = time.perf_counter() - start
     task = Task(sequences, sequences, scoring)
-    spans: list[Finished] = []
+    spans: list[FinishedBatch] = []
     engine = CudaEngine([device], spans.append)
     with open(Path(folder, f"out.{kind}"), "w+b") as stream:
         sink: Sink = (
@@ -237,7 +237,7 @@ def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, fol
         sink.finish()
         writing += time.perf_counter() - before
         whole = time.perf_counter() - start
-    kernels = union([(s.kernels, s.download) for s in spans])
+    kernels = union([(s.kernel_start, s.download_start) for s in spans])
     return {"reading": reading, "run": whole, "kernels": kernels, "writing": writing, "rate": plan.pair_count / writing / 1e6}
 
 

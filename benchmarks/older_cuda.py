@@ -26,9 +26,9 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment import engine
 from gpualign.gpu.alignment.engine import CudaEngine
-from gpualign.gpu.alignment.recipe import H16X2, U16X2, packed_cell
+from gpualign.gpu.alignment.recipe import H16X2, U16X2, packed_score_type
 from gpualign.gpu.runtime.compilers import selection as choice
-from gpualign.gpu.runtime.compilers.base import STANDARD, Source, compile_error
+from gpualign.gpu.runtime.compilers.base import CPP_STANDARD, Source, compile_error
 from gpualign.gpu.runtime.compilers.nvcc import Nvcc, find_nvcc
 from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
@@ -50,7 +50,7 @@ class Ptx(Nvcc):
             for file, text in {**source.headers, source.kernel.file: source.text}.items():
                 Path(folder, file).write_bytes(text)
             macros = [f"-D{macro}={value}" for macro, value in source.macros]
-            options = ["-ptx", "-O3", f"-std={STANDARD}", f"-arch=compute_{self._capability}", "-o", folder / "kernel.ptx"]
+            options = ["-ptx", "-O3", f"-std={CPP_STANDARD}", f"-arch=compute_{self._capability}", "-o", folder / "kernel.ptx"]
             done = subprocess.run([self.path, *options, *macros, folder / source.kernel.file], capture_output=True, text=True, check=False)
             if done.returncode:
                 raise compile_error(self, source, arch, done.stderr)
@@ -82,9 +82,9 @@ def main() -> None:
         rows.append([name, cell, f"{m.kernels:.2f}", m.titles, right])
         print(rows[-1], flush=True)
 
-    taken = packed_cell([f"sm_{options.capability}"])
+    taken = packed_score_type([f"sm_{options.capability}"])
     for cell, packed in CELLS.items():
-        with patch.object(engine, "packed_cell", lambda archs, packed=packed: packed):
+        with patch.object(engine, "packed_score_type", lambda archs, packed=packed: packed):
             for name, scoring, mode in WORK:
                 row(name, scoring, mode, ENOUGH, f"{cell}{', taken' if packed == taken else ''}")
     row("linear 2/-1/1", SMALL_WEIGHTS, Mode.GLOBAL, 4 * ENOUGH, "")

@@ -25,13 +25,13 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.alignment.families import bit_sliced as slices
 from gpualign.gpu.alignment.families import one_thread_per_pair as threads
-from gpualign.gpu.alignment.kernel_selection import choose
-from gpualign.gpu.alignment.recipe import make_recipe, packed_cell
-from gpualign.gpu.alignment.worker import Finished
+from gpualign.gpu.alignment.kernel_selection import choose_variant
+from gpualign.gpu.alignment.recipe import make_recipe, packed_score_type
+from gpualign.gpu.alignment.worker import FinishedBatch
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.compilers import selection as choice
 from gpualign.gpu.runtime.compilers.base import Compiler
-from gpualign.gpu.runtime.kernel_cache import cubin
+from gpualign.gpu.runtime.kernel_cache import load_cubin
 from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 GRID = {
@@ -60,9 +60,9 @@ def scoring(name: str) -> Scoring:
 def configured(name: str, rows: int, blocks: int):  # noqa: ANN201
     if name in ("steps4", "edit"):
         steps = 4 if name == "steps4" else 2
-        return patch.multiple(slices, SLICE_ROWS={steps: (rows,)}, SLICE_BLOCKS={steps: blocks})
+        return patch.multiple(slices, STRIP_ROWS_BY_STEPS={steps: (rows,)}, BLOCKS_PER_SM_BY_STEPS={steps: blocks})
     kind = 16, name != "linear", name in LOCAL
-    return patch.multiple(threads, THREAD_ROWS={kind: (rows,)}, THREAD_BLOCKS={kind: blocks})
+    return patch.multiple(threads, STRIP_ROWS={kind: (rows,)}, BLOCKS_PER_SM={kind: blocks})
 
 
 def made_up_proteins(count: int, length: int) -> SequenceSet:
@@ -105,15 +105,20 @@ def main() -> None:
     tasks = {name: task_of(name, arguments.rows, arguments.records, arguments.length) for name in arguments.only.split(",")}
 
     def compile_one(work: tuple[str, Kernel]) -> None:
-        cubin(work[1], device.arch, device.driver)
+        load_cubin(work[1], device.arch, device.driver)
 
-    packed = packed_cell([device.arch])
+    packed = packed_score_type([device.arch])
     chosen = []
     for name, task in tasks.items():
         for rows, blocks in GRID[name]:
             with configured(name, rows, blocks):
                 chosen.append(
-                    (name, choose(make_recipe(task, packed=packed), task.queries.lengths, task.targets.lengths, device.hardware).kernel)
+                    (
+                        name,
+                        choose_variant(
+                            make_recipe(task, packed_score_type=packed), task.queries.lengths, task.targets.lengths, device.hardware
+                        ).kernel,
+                    )
                 )
     with ThreadPoolExecutor() as pool:
         list(pool.map(compile_one, chosen))
@@ -121,11 +126,11 @@ def main() -> None:
     for name, task in tasks.items():
         for rows, blocks in GRID[name]:
             with configured(name, rows, blocks):
-                spans: list[Finished] = []
+                spans: list[FinishedBatch] = []
                 used: list[str] = []
 
-                def log(finished: Finished, spans: list[Finished] = spans, used: list[str] = used) -> None:
-                    function = device.function(finished.variant.kernel)
+                def log(finished: FinishedBatch, spans: list[FinishedBatch] = spans, used: list[str] = used) -> None:
+                    function = device.load_function(finished.variant.kernel)
                     spans.append(finished)
                     used.append(
                         f"registers {function.native.num_regs:4} spilt {function.native.local_size_bytes:4} "
@@ -139,7 +144,7 @@ def main() -> None:
                     used.clear()
                     plan = make_plan(task.queries.lengths, task.targets.lengths, Pairing.ALL, limits)
                     list(engine.prepare(task, Budget.of(1 << 32)).run(plan.tiles()))
-                seconds = max(s.download for s in spans) - min(s.kernels for s in spans)
+                seconds = max(s.download_start for s in spans) - min(s.kernel_start for s in spans)
                 print(f"{name:8} rows {rows:3} blocks {blocks:3}  {used[-1]}  {plan.cells / seconds / 1e12:6.2f} TCUPS", flush=True)
 
 

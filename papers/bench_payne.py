@@ -19,10 +19,10 @@ from gpualign.gpu.distance.engine import CudaDistanceEngine
 from gpualign.gpu.papers.payne import METHODS, PayneEngine
 from gpualign.gpu.runtime.device import Device
 from gpualign.papers.report import MethodComparison, Section, Step, without_published_values
-from gpualign.papers.timing import KernelClock, repeat, wall_seconds
+from gpualign.papers.timing import KernelClock, time_repeatedly, wall_seconds
 
-_REQUEST = CountRequest(Measure.DIFFERENCES, compared=False)
-_PUBLISHED = {"CPU loop": 44865, "naive": 2140, "coalesced": 1766, "char": 1784, "register": 683, "shared": 26}
+_COUNT_REQUEST = CountRequest(Measure.DIFFERENCES, compared=False)
+_PUBLISHED_MILLISECONDS = {"CPU loop": 44865, "naive": 2140, "coalesced": 1766, "char": 1784, "register": 683, "shared": 26}
 """Milliseconds on a GeForce 9600M GT; the loop was measured on a 2.66 GHz Core 2 Duo (figure 4)."""
 
 
@@ -30,13 +30,13 @@ _PUBLISHED = {"CPU loop": 44865, "naive": 2140, "coalesced": 1766, "char": 1784,
 class DataSize:
     """Random data sets.
 
-    sets: number of data sets
-    samples, sites: size of each data set
+    set_count: number of data sets
+    sample_count, site_count: size of each data set
     """
 
-    sets: int
-    samples: int
-    sites: int
+    set_count: int
+    sample_count: int
+    site_count: int
 
 
 DATA_SIZES = {"small": DataSize(5, 112, 512), "paper": DataSize(25, 112, 512), "large": DataSize(5, 1024, 4096)}
@@ -44,48 +44,62 @@ DATA_SIZES = {"small": DataSize(5, 112, 512), "paper": DataSize(25, 112, 512), "
 
 def _prepare_counter(engine: DistanceEngine, codes: Codes) -> tuple[PreparedCounter, Panel]:
     """Return a counter for all pairs as a single band, and the panel that it counts."""
-    counter = engine.prepare(_REQUEST, 4 * len(codes) ** 2)
+    counter = engine.prepare(_COUNT_REQUEST, 4 * len(codes) ** 2)
     with closing(ThreadPool(1)) as workers:
         return counter, pack_panel(codes, used_codes(codes, workers), counter, workers)
 
 
-def _count(counter: PreparedCounter, panel: Panel) -> object:
+def _run_counter(counter: PreparedCounter, panel: Panel) -> object:
     samples = panel.bits.shape[1]
     return list(counter.run([panel], [SampleBand(0, samples, 0, samples, False)], lambda _: None))
 
 
-def _time_loop(codes: Codes) -> float:
+def _time_plain_loop(codes: Codes) -> float:
     data = codes.astype(np.int32)
     distances = np.zeros((len(codes), len(codes)), dtype=np.int32)
     return wall_seconds(lambda: _distance.plain_loop(data, distances))
 
 
-def run(device: Device | None, size: str) -> Section:
+def run_benchmark(device: Device | None, size_name: str) -> Section:
     """Run all measurements; without a device, only those on the CPU."""
-    shape = DATA_SIZES[size]
+    shape = DATA_SIZES[size_name]
     rng = np.random.default_rng(2010)
-    data = [rng.integers(0, 3, (shape.samples, shape.sites), dtype=np.uint8) for _ in range(shape.sets)]
-    steps = [Step("CPU loop", "CPU, 1 thread", repeat(shape.sets, lambda k: _time_loop(data[k])), 1.0, f"{_PUBLISHED['CPU loop']:,} ms")]
+    data = [rng.integers(0, 3, (shape.sample_count, shape.site_count), dtype=np.uint8) for _ in range(shape.set_count)]
+    steps = [
+        Step(
+            "CPU loop",
+            "CPU, 1 thread",
+            time_repeatedly(shape.set_count, lambda k: _time_plain_loop(data[k])),
+            1.0,
+            f"{_PUBLISHED_MILLISECONDS['CPU loop']:,} ms",
+        )
+    ]
     clock = KernelClock()
     if device is not None:
         for method in METHODS:
             engine = PayneEngine(device, method, 1, log=clock)
-            timing = repeat(shape.sets, lambda k, engine=engine: clock.measure(lambda: _count(*_prepare_counter(engine, data[k]))))  # type: ignore[misc]
-            published = _PUBLISHED[method]
-            text = f"{published:,} ms: {_PUBLISHED['CPU loop'] / published:,.0f}×"
-            steps.append(Step(method, "GPU", timing, _PUBLISHED["CPU loop"] / published, text))
-    steps.append(Step("today, CPU", "CPU, 1 thread", repeat(shape.sets, lambda k: _time_cpu_engine(data[k]))))
+            timing = time_repeatedly(
+                shape.set_count,
+                lambda k, engine=engine: clock.measure(lambda: _run_counter(*_prepare_counter(engine, data[k]))),  # type: ignore[misc]
+            )
+            published = _PUBLISHED_MILLISECONDS[method]
+            text = f"{published:,} ms: {_PUBLISHED_MILLISECONDS['CPU loop'] / published:,.0f}×"
+            steps.append(Step(method, "GPU", timing, _PUBLISHED_MILLISECONDS["CPU loop"] / published, text))
+    steps.append(Step("today, CPU", "CPU, 1 thread", time_repeatedly(shape.set_count, lambda k: _time_cpu_engine(data[k]))))
     if device is not None:
         today = CudaDistanceEngine(device, 1, log=clock)
-        kernel = today.prepare(_REQUEST, 0).kernel
+        kernel = today.prepare(_COUNT_REQUEST, 0).kernel
         steps.append(
-            Step(f"today, {kernel}", "GPU", repeat(shape.sets, lambda k: clock.measure(lambda: _count(*_prepare_counter(today, data[k])))))
+            Step(
+                f"today, {kernel}",
+                "GPU",
+                time_repeatedly(shape.set_count, lambda k: clock.measure(lambda: _run_counter(*_prepare_counter(today, data[k])))),
+            )
         )
-    task = (
-        f"{shape.sets} random sets of {shape.samples:,} samples x {shape.sites:,} ternary sites, all ordered pairs; GPU: time in kernels."
-    )
+    data_size = f"{shape.sample_count:,} samples x {shape.site_count:,} ternary sites"
+    task = f"{shape.set_count} random sets of {data_size}, all ordered pairs; GPU: time in kernels."
     ladder = MethodComparison("all-pairs distance", task, steps, "GeForce 9600M GT, Core 2 Duo")
-    if (shape.samples, shape.sites) != (DATA_SIZES["paper"].samples, DATA_SIZES["paper"].sites):
+    if (shape.sample_count, shape.site_count) != (DATA_SIZES["paper"].sample_count, DATA_SIZES["paper"].site_count):
         ladder = without_published_values(ladder)
     left_out = [] if device is not None else ["the five GPU kernels and today's (no GPU)"]
     return Section("Payne 2010", "Payne, Sinnott-Armstrong, Moore 2010: all-pairs distance", [ladder], [], left_out)
@@ -93,4 +107,4 @@ def run(device: Device | None, size: str) -> Section:
 
 def _time_cpu_engine(codes: Codes) -> float:
     counter, panel = _prepare_counter(CpuDistanceEngine(1), codes)
-    return wall_seconds(lambda: _count(counter, panel))
+    return wall_seconds(lambda: _run_counter(counter, panel))

@@ -9,18 +9,18 @@ from pathlib import Path
 from gpualign import __version__
 
 
-def describe_machine(gpu: str | None, size: str) -> dict[str, str]:
+def describe_machine(gpu_name: str | None, size: str) -> dict[str, str]:
     """Return the processor, GPU, date, version and size for a report."""
     return {
-        "gpu": gpu or "no GPU",
-        "processor": _processor(),
+        "gpu": gpu_name or "no GPU",
+        "processor": _processor_name(),
         "date": datetime.date.today().isoformat(),
         "version": f"gpualign {__version__}",
         "size": f"size {size}",
     }
 
 
-def _processor() -> str:
+def _processor_name() -> str:
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text().splitlines():

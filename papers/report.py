@@ -41,10 +41,10 @@ class MethodComparison:
     notes: list[str] = field(default_factory=list)
 
 
-def without_published_values(ladder: MethodComparison) -> MethodComparison:
+def without_published_values(comparison: MethodComparison) -> MethodComparison:
     """Return the ladder without the papers' values, for a task of a different size."""
-    steps = [replace(step, published=None, published_text="") for step in ladder.steps]
-    return replace(ladder, steps=steps)
+    steps = [replace(step, published=None, published_text="") for step in comparison.steps]
+    return replace(comparison, steps=steps)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Section:
     left_out: list[str]
 
 
-def milliseconds(seconds: float) -> str:
+def format_milliseconds(seconds: float) -> str:
     """Return a duration in milliseconds, with three significant digits."""
     value = seconds * 1e3
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
@@ -92,11 +92,11 @@ def to_markdown(sections: Sequence[Section], machine: str) -> str:
         for ladder in section.ladders:
             rows, has_published = [], any(step.published_text for step in ladder.steps)
             for step in ladder.steps:
-                spread = f"{milliseconds(step.timing.lower)} to {milliseconds(step.timing.upper)}"
+                spread = f"{format_milliseconds(step.timing.lower)} to {format_milliseconds(step.timing.upper)}"
                 factor = speedup(ladder, step)
                 shown = f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
                 published = [step.published_text] if has_published else []
-                rows.append([step.method, step.where, milliseconds(step.timing.median), spread, shown, *published])
+                rows.append([step.method, step.where, format_milliseconds(step.timing.median), spread, shown, *published])
             header = ["method", "on", "ms, median", "quartiles", "speed-up"]
             header += [ladder.published] if has_published else []
             parts.append(f"### {ladder.title}\n\n{ladder.task}\n\n{_markdown_table(header, rows)}")
@@ -133,27 +133,27 @@ def draw_charts(sections: Sequence[Section], outputs: dict[str, BinaryIO]) -> No
         figure.savefig(stream, format=format, dpi=160, metadata={"Date": None} if format == "svg" else None)
 
 
-_COLOURS = {"paper": "#4878a8", "today": "#d07a2c"}
+_BAR_COLOURS = {"paper": "#4878a8", "today": "#d07a2c"}
 
 
-def _draw_comparison(panel: Any, title: str, ladder: MethodComparison) -> None:
-    factors = [speedup(ladder, step) for step in ladder.steps]
+def _draw_comparison(panel: Any, title: str, comparison: MethodComparison) -> None:
+    factors = [speedup(comparison, step) for step in comparison.steps]
     places = list(range(len(factors)))
-    colours = [_COLOURS["today" if step.method.startswith("today") else "paper"] for step in ladder.steps]
+    colours = [_BAR_COLOURS["today" if step.method.startswith("today") else "paper"] for step in comparison.steps]
     low = min([*factors, 1.0]) / 2
     panel.barh(places, [factor - low for factor in factors], left=low, color=colours, height=0.72)
-    published = [(place, step.published) for place, step in zip(places, ladder.steps, strict=True) if step.published]
+    published = [(place, step.published) for place, step in zip(places, comparison.steps, strict=True) if step.published]
     if published:
         panel.scatter([m for _, m in published], [p for p, _ in published], marker="D", s=26, color="0.15", zorder=3, label="as published")
         panel.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, fontsize=9, frameon=False)
     panel.set_xscale("log")
     high = max([*factors, *(m for _, m in published)])
     panel.set_xlim(low, high * 6)
-    for place, factor, step in zip(places, factors, ladder.steps, strict=True):
+    for place, factor, step in zip(places, factors, comparison.steps, strict=True):
         edge = max(factor, step.published or 0)
         text = f"{factor:,.0f}×" if factor >= 10 else f"{factor:.2g}×"
-        panel.text(edge * 1.15, place, f"{text}  ({milliseconds(step.timing.median)} ms)", va="center", fontsize=9.5)
-    panel.set_yticks(places, [f"{step.method}" for step in ladder.steps], fontsize=10)
+        panel.text(edge * 1.15, place, f"{text}  ({format_milliseconds(step.timing.median)} ms)", va="center", fontsize=9.5)
+    panel.set_yticks(places, [f"{step.method}" for step in comparison.steps], fontsize=10)
     panel.invert_yaxis()
     panel.set_title(title, loc="left", fontsize=11)
     panel.set_xlabel("speed-up over the first method", fontsize=9)

@@ -14,11 +14,11 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.processor import usable_cpus
 
 
-def random_sequences(lengths: npt.NDArray[np.int64], letters: int, seed: int) -> SequenceSet:
+def random_sequences(lengths: npt.NDArray[np.int64], letter_count: int, seed: int) -> SequenceSet:
     """Return random sequences with these lengths."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
-    codes = np.random.default_rng(seed).integers(0, letters, int(offsets[-1]), dtype=np.uint8)
+    codes = np.random.default_rng(seed).integers(0, letter_count, int(offsets[-1]), dtype=np.uint8)
     return SequenceSet("made up", [f"s{k}" for k in range(len(lengths))], codes, offsets)
 
 
@@ -27,18 +27,18 @@ def thread_counts() -> list[int]:
     return sorted({1, usable_cpus()})
 
 
-def cpu_name(threads: int) -> str:
-    """Return a human-readable name for the CPU with `threads` threads."""
-    return f"CPU, {threads} thread{'' if threads == 1 else 's'}"
+def cpu_name(thread_count: int) -> str:
+    """Return a human-readable name for the CPU with `thread_count` threads."""
+    return f"CPU, {thread_count} thread{'' if thread_count == 1 else 's'}"
 
 
-def today_on_cpu(threads: int) -> str:
-    """Return the benchmark step name for the current CPU engine with `threads` threads."""
-    return "today, CPU" if threads == 1 else f"today, {cpu_name(threads)}"
+def cpu_step_name(thread_count: int) -> str:
+    """Return the benchmark step name for the current CPU engine with `thread_count` threads."""
+    return "today, CPU" if thread_count == 1 else f"today, {cpu_name(thread_count)}"
 
 
-def align(task: Task, engine: Engine, memory: int) -> float:
+def time_alignment(task: Task, engine: Engine, memory_bytes: int) -> float:
     """Align all pairs of queries and targets. Return the time taken in seconds, excluding planning."""
     nowhere = Discard()
-    prepared = engine.prepare(task, Budget.of(memory))
+    prepared = engine.prepare(task, Budget.of(memory_bytes))
     return run_plan(plan_task(prepared, Pairing.ALL), prepared, nowhere, nowhere).seconds

@@ -27,7 +27,7 @@ class Timing:
     runs: int
 
 
-def summarise(seconds: list[float]) -> Timing:
+def summarise_times(seconds: list[float]) -> Timing:
     """Return the timing of one or more runs."""
     if len(seconds) < 2:
         return Timing(seconds[0], seconds[0], seconds[0], 1)
@@ -35,16 +35,16 @@ def summarise(seconds: list[float]) -> Timing:
     return Timing(median, lower, upper, len(seconds))
 
 
-def repeat(runs: int, work: Callable[[int], float]) -> Timing:
-    """Time work(k), which returns its time in seconds, for k from 0 to `runs` - 1, after an untimed warm-up run of work(0)."""
+def time_repeatedly(run_count: int, work: Callable[[int], float]) -> Timing:
+    """Time work(k), which returns its time in seconds, for k from 0 to `run_count` - 1, after an untimed warm-up run of work(0)."""
     work(0)
     start = time.perf_counter()
     seconds = []
-    for k in range(runs):
+    for k in range(run_count):
         seconds.append(work(k))
         if time.perf_counter() - start > _MAX_REPEAT_SECONDS:
             break
-    return summarise(seconds)
+    return summarise_times(seconds)
 
 
 def wall_seconds(action: Callable[[], object]) -> float:

@@ -158,7 +158,7 @@ def force(monkeypatch):
         def choose(recipe, queries, targets, hardware, memory=None):
             return next(family.variants(recipe, int(queries.max()), int(targets.max())))
 
-        monkeypatch.setattr(worker, "choose", choose)
+        monkeypatch.setattr(worker, "choose_variant", choose)
 
     return to
 

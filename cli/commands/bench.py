@@ -67,7 +67,7 @@ def bench(paper: str, size: str, output: str, device: str, quiet: bool) -> None:
     folder = Path(output)
     with naming_output(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    papers = {"payne": payne.run, "li": li.run, "munekawa": munekawa.run}
+    papers = {"payne": payne.run_benchmark, "li": li.run_benchmark, "munekawa": munekawa.run_benchmark}
     gpu = bench_device(device, messages)
     sections = []
     for name in papers if paper == "all" else [paper]:

@@ -19,15 +19,15 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 class BatchSubmission:
     """A batch with everything that the kernel needs.
 
-    resident: addresses of arrays that stay on the device for the whole task: the codes and offsets of all sequences, or none if the batch
-      includes its own sequences
+    resident_addresses: addresses of arrays that stay on the device for the whole task: the codes and offsets of all sequences, or none if
+      the batch includes its own sequences
     """
 
     batch: Batch
     layout: Layout
     variant: Variant
     recipe: Recipe
-    resident: Mapping[str, int]
+    resident_addresses: Mapping[str, int]
     output: BatchOutput
 
     @property
@@ -40,43 +40,43 @@ class BatchSubmission:
         """Minimum device memory for the batch, bytes."""
         return self.fixed_bytes + self.layout.min_slots * self.layout.slot_bytes
 
-    def submit(self, slot: StreamBuffers, memory: int) -> None:
-        """Queue the batch on the slot's stream, using at most `memory` bytes. Raises `OutOfMemory` before anything is launched.
+    def submit(self, slot: StreamBuffers, max_bytes: int) -> None:
+        """Queue the batch on the slot's stream, using at most `max_bytes` bytes. Raises `OutOfMemory` before anything is launched.
 
         The slot records an event before the upload, before the kernels, before the download, and after the download.
         """
         layout, variant, output = self.layout, self.variant, self.output
-        grid = min(slot.blocks(variant.kernel, layout.threads), max(1, layout.units))
-        slots = variant.slots(layout, memory - self.fixed_bytes)
+        grid = min(slot.resident_blocks(variant.kernel, layout.threads), max(1, layout.total_strips))
+        slots = variant.usable_slots(layout, max_bytes - self.fixed_bytes)
         if slots < 1:
-            raise OutOfMemory(f"{memory:,} bytes are too few for a batch")
-        carry_bytes, edge_bytes = slots * layout.carry_bytes, slots * layout.edge_bytes
-        ratio = (memory - self.fixed_bytes) / max(1, carry_bytes + edge_bytes)  # available bytes per byte of carries and checkpoints
+            raise OutOfMemory(f"{max_bytes:,} bytes are too few for a batch")
+        carry_bytes, edge_bytes = slots * layout.carry_bytes, slots * layout.checkpoint_bytes
+        ratio = (max_bytes - self.fixed_bytes) / max(1, carry_bytes + edge_bytes)  # available bytes per byte of carries and checkpoints
         device_batch = DeviceBatch(
             self.batch,
             layout,
             self.recipe,
-            {**self.resident, **slot.stage(layout.arrays)},
-            packed=slot.address("packed", layout.packed_bytes),
+            {**self.resident_addresses, **slot.stage(layout.arrays)},
+            packed_targets=slot.address("packed", layout.packed_bytes),
             carries=slot.address("carries", carry_bytes, max_bytes=int(ratio * carry_bytes)),
-            edges=slot.address("edges", edge_bytes, max_bytes=int(ratio * edge_bytes)),
-            slots=slots,
+            checkpoints=slot.address("edges", edge_bytes, max_bytes=int(ratio * edge_bytes)),
+            slot_count=slots,
             scores=output.reserve(slot),
             queue=slot.address("queue", QUEUE_BYTES),
-            progress=slot.address("progress", layout.progress_bytes),
-            grid=grid,
+            progress_flags=slot.address("progress", layout.progress_bytes),
+            max_blocks=grid,
         )
         traceback = output.traceback(slot, variant, device_batch)
 
-        slot.begin()
+        slot.begin_batch()
         slot.upload_staged()
         slot.fill(device_batch.queue, 0, QUEUE_BYTES)
         if layout.progress_bytes:
-            slot.fill(device_batch.progress, 0, layout.progress_bytes)
+            slot.fill(device_batch.progress_flags, 0, layout.progress_bytes)
         output.clear(slot, variant.needs_clear_scores)
-        slot.mark()
+        slot.mark_event()
         variant.launch(device_batch, slot, traceback)
         output.finish(slot, device_batch)
-        slot.mark()
+        slot.mark_event()
         output.download(slot)
-        slot.mark()
+        slot.mark_event()

@@ -16,10 +16,10 @@ from gpualign.core.execution.engine import Capabilities
 from gpualign.core.execution.worker_pool import WorkerPort, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
-from gpualign.gpu.alignment.kernel_selection import choose
-from gpualign.gpu.alignment.recipe import Recipe, make_recipe, packed_cell
-from gpualign.gpu.alignment.results.paths import RUNS_PIECE
-from gpualign.gpu.alignment.worker import Finished, Worker
+from gpualign.gpu.alignment.kernel_selection import choose_variant
+from gpualign.gpu.alignment.recipe import Recipe, make_recipe, packed_score_type
+from gpualign.gpu.alignment.results.paths import RUN_ALIGNMENT_BYTES
+from gpualign.gpu.alignment.worker import AlignmentWorker, FinishedBatch
 from gpualign.gpu.near_pairs.engine import CudaNearPrepared, prepare_near
 from gpualign.gpu.runtime.device import Device
 from gpualign.gpu.runtime.device_failures import OnDeviceFailure, failure_reporter
@@ -28,12 +28,12 @@ from gpualign.gpu.runtime.host_buffers import ResultPool
 _TILE_SECONDS = 0.4
 """Estimated work per tile, seconds: long compared with the host's share, short enough to share among devices and to stop quickly."""
 
-_SEARCH_TILES = 3  # tiles of a band of a search (approximate): many queries with targets of one length make the fullest tiles
-_PATH_SHARE = 4  # a tile with paths is smaller by this factor: it is slower, and its results take more memory
+_TILES_PER_SEARCH_BAND = 3  # tiles of a band of a search (approximate): many queries with targets of one length make the fullest tiles
+_PATH_TILE_DIVISOR = 4  # a tile with paths is smaller by this factor: it is slower, and its results take more memory
 _BAND_ROWS = 1024
-_LANES = 1024  # step of the number of targets of a tile: whole blocks of every kernel
-_WAITING_HITS = 64  # tiles of a search whose hits may wait to be traced
-_SAMPLE = 4096  # records that represent the lengths of a set
+_TARGET_COUNT_STEP = 1024  # step of the number of targets of a tile: whole blocks of every kernel
+_MAX_WAITING_HIT_TILES = 64  # tiles of a search whose hits may wait to be traced
+_MAX_SAMPLE_SIZE = 4096  # records that represent the lengths of a set
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class CudaPrepared:
 
     seconds: estimated run time after CUDA has started
     on_device_failure: called when a device fails
-    process: id of the process that created the engine
+    process_id: id of the process that created the engine
     """
 
     task: Task
@@ -53,22 +53,22 @@ class CudaPrepared:
     recipe: Recipe = field(repr=False)
     devices: Sequence[Device] = field(repr=False)
     pool: ResultPool = field(repr=False)
-    log: Callable[[Finished], None] | None = field(repr=False)
+    on_finished: Callable[[FinishedBatch], None] | None = field(repr=False)
     on_device_failure: OnDeviceFailure = field(repr=False)
-    process: int
+    process_id: int
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-        if os.getpid() != self.process:
+        if os.getpid() != self.process_id:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
         def worker(device: Device) -> Callable[[WorkerPort[TileResult]], None]:
             def work(port: WorkerPort[TileResult]) -> None:
-                Worker(device, self.pool, self.task, self.recipe, port, self.log).run()
+                AlignmentWorker(device, self.pool, self.task, self.recipe, port, self.on_finished).run()
 
             return work
 
         # Hits are small, so the hits of many tiles may wait to be traced.
-        waiting = 2 if self.task.top is None else _WAITING_HITS
+        waiting = 2 if self.task.top is None else _MAX_WAITING_HIT_TILES
         workers = [worker(device) for device in self.devices]
         return run_workers(tiles, workers, waiting * len(workers), "gpualign-cuda", on_worker_failure=self.on_device_failure)
 
@@ -76,7 +76,7 @@ class CudaPrepared:
 class CudaEngine:
     """Implements `gpualign.core.execution.engine.Engine` on one or more devices, which are opened for each run.
 
-    log: called with every finished batch, for benchmarks
+    on_finished: called with every finished batch, for benchmarks
     host_traceback: whether direction matrices are copied back and traced on the host while the next batch is computed, as in Li 2014
     note: called with a message about a failed device whose work the remaining devices take over
     """
@@ -86,7 +86,7 @@ class CudaEngine:
     def __init__(
         self,
         devices: Sequence[Device],
-        log: Callable[[Finished], None] | None = None,
+        on_finished: Callable[[FinishedBatch], None] | None = None,
         host_traceback: bool = False,
         note: Callable[[str], None] | None = None,
     ) -> None:
@@ -94,7 +94,7 @@ class CudaEngine:
             raise ValueError("an engine needs a device")
         self._devices = list(devices)
         self._pool = ResultPool()
-        self._log = log
+        self._on_finished = on_finished
         self._host_traceback = host_traceback
         self._on_device_failure = failure_reporter(self._devices, note)
         self._process = os.getpid()
@@ -116,36 +116,36 @@ class CudaEngine:
         if task.edit_bound is not None:
             return prepare_near(task, budget, self._devices, description, self._process, on_device_failure=self._on_device_failure)
         hardware = self._devices[0].hardware
-        recipe = make_recipe(task, self._host_traceback, packed_cell(device.arch for device in self._devices))
+        recipe = make_recipe(task, self._host_traceback, packed_score_type(device.arch for device in self._devices))
         # The kernel of a first band of queries against all targets.
-        queries, targets = _sample(task.queries.lengths[:_BAND_ROWS]), np.sort(_sample(task.targets.lengths))
-        variant = choose(recipe, queries, targets, hardware)
-        rate = variant.rate * hardware.multiprocessors * hardware.clock / (_PATH_SHARE if task.needs_paths else 1)
+        queries, targets = _sampled_lengths(task.queries.lengths[:_BAND_ROWS]), np.sort(_sampled_lengths(task.targets.lengths))
+        variant = choose_variant(recipe, queries, targets, hardware)
+        rate = variant.cells_per_clock * hardware.multiprocessors * hardware.clock_hz / (_PATH_TILE_DIVISOR if task.needs_paths else 1)
         cells = int(rate * _TILE_SECONDS)
         rows = _BAND_ROWS
         if task.top is not None:
             # Hits are traced and written band by band, while later bands are computed.
             mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
-            rows = max(1, min(_BAND_ROWS, -(-_SEARCH_TILES * cells // mean)))
+            rows = max(1, min(_BAND_ROWS, -(-_TILES_PER_SEARCH_BAND * cells // mean)))
         memory, devices = (budget.result_bytes, budget.scratch_bytes), len(self._devices)
-        padding = RUNS_PIECE - 1 if task.detail is Detail.PATH else 0
+        padding = RUN_ALIGNMENT_BYTES - 1 if task.detail is Detail.PATH else 0
         limits = TileLimits(
             *memory,
             task.item_bytes + padding,
-            _LANES,
+            _TARGET_COUNT_STEP,
             cells,
             rows,
             bytes_per_letter=task.path_bytes_per_letter,
             query_bytes=task.query_bytes,
             sharing_workers=devices,
-            diagonal_bands=variant.diagonal_bands(task.approximate_cell_count, int(targets[-1]), hardware),
-            diagonal_group=variant.diagonal_group(),
+            diagonal_bands=variant.diagonal_band_count(task.approximate_cell_count, int(targets[-1]), hardware),
+            diagonal_group=variant.diagonal_group_size(),
         )
         seconds = task.approximate_cell_count / (rate * devices)
-        tools = self._devices, self._pool, self._log, self._on_device_failure, self._process
+        tools = self._devices, self._pool, self._on_finished, self._on_device_failure, self._process
         return CudaPrepared(task, limits, variant.title, description, seconds, recipe, *tools)
 
 
-def _sample(lengths: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+def _sampled_lengths(lengths: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     """Return the lengths of evenly spaced records if there are many, which is enough for selecting a kernel."""
-    return lengths[:: max(1, len(lengths) // _SAMPLE)]
+    return lengths[:: max(1, len(lengths) // _MAX_SAMPLE_SIZE)]

@@ -30,19 +30,21 @@ FAMILIES: tuple[Family, ...] = (slices, chain_edit, threads, chain)
 """Kernel families. Among equally fast kernels, the kernel from the first family is selected."""
 
 
-def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
+def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[Variant]:
     """Yield every kernel that computes pairs of up to these lengths exactly. Raises `OverflowError` if there is none."""
     for family in FAMILIES:
-        yield from family.variants(recipe, longest_query, longest_target)
+        yield from family.variants(recipe, max_query_length, max_target_length)
 
 
-def choose(recipe: Recipe, queries: Lengths, targets: Lengths, hardware: Hardware, memory: int | None = None) -> Variant:
+def choose_variant(
+    recipe: Recipe, query_lengths: Lengths, target_lengths: Lengths, hardware: Hardware, memory: int | None = None
+) -> Variant:
     """Return the kernel for all pairs of these lengths, on a device with `memory` bytes for a batch (None: enough).
 
-    queries, targets: lengths; `targets` in the order in which targets share items.
+    query_lengths, target_lengths: lengths; `target_lengths` in the order in which targets share items.
     """
-    query, target = int(queries.max()), int(targets.max())
+    query, target = int(query_lengths.max()), int(target_lengths.max())
     candidates = list(variants(recipe, query, target))
-    if memory is not None and recipe.paths:
+    if memory is not None and recipe.needs_paths:
         candidates = [v for v in candidates if v.checkpoint_bytes(query, target, hardware) <= memory // 2] or candidates
-    return min(candidates, key=lambda variant: variant.clocks(queries, targets, hardware))
+    return min(candidates, key=lambda variant: variant.estimate_clocks(query_lengths, target_lengths, hardware))

@@ -11,105 +11,105 @@ from gpualign.core.alignment.task import Detail, Mode, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.recurrence_forms import RebasedForm, UnaryForm, rebased_form, unary_form, usable_pair_mask
 from gpualign.core.scoring.scoring import Scoring
-from gpualign.gpu.kernels.kernel import capability
+from gpualign.gpu.kernels.kernel import compute_capability
 
 Lengths = npt.NDArray[np.int64]
 
-_MAX_STEPS = 4  # of a bit-sliced kernel
-_DPX, _HALF_MAXIMA = 90, 80  # compute capabilities
+_MAX_MATCH_STEPS = 4  # of a bit-sliced kernel
+_DPX_CAPABILITY, _HALF_MAX_CAPABILITY = 90, 80  # compute capabilities
 
 
 U16X2, H16X2 = "U16x2", "H16x2"
 
 
-def packed_cell(archs: Iterable[str]) -> str | None:
+def packed_score_type(archs: Iterable[str]) -> str | None:
     """Return the type in cuda_src/alignment/score.cuh with two scores per word and a single-instruction maximum on all architectures.
 
     DPX (9.0) has maxima of unsigned 16-bit numbers, compute capability 8.0 has maxima of half floats, and older architectures have neither
     (None). archs: compiler names; an unknown name counts as a current architecture.
     """
-    oldest = min(capability(arch) or _DPX for arch in archs)
-    return U16X2 if oldest >= _DPX else H16X2 if oldest >= _HALF_MAXIMA else None
+    oldest = min(compute_capability(arch) or _DPX_CAPABILITY for arch in archs)
+    return U16X2 if oldest >= _DPX_CAPABILITY else H16X2 if oldest >= _HALF_MAX_CAPABILITY else None
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How a task is computed.
 
-    letters: number of codes in use, 0 .. letters-1
-    result: type of the scores that kernels write
-    form: rebased form of the recurrence; None for edit distances without paths
-    unary: unary form of the recurrence; None if a bit-sliced kernel cannot compute it
+    letter_count: number of codes in use, 0 .. letters-1
+    result_dtype: type of the scores that kernels write
+    rebased_form: rebased form of the recurrence; None for edit distances without paths
+    unary_form: unary form of the recurrence; None if a bit-sliced kernel cannot compute it
     query_lengths: distinct query lengths, and the number of queries for each length
-    paths: whether checkpoints are kept for tracing paths back
+    needs_paths: whether checkpoints are kept for tracing paths back
     host_traceback: whether the host traces paths, using whole direction matrices
-    usable: uint32[letters + 1], bit t of word q: whether a path may pair q with t
-    packed: type with two scores per word, as returned by `packed_cell`
+    usable_pair_bits: uint32[letters + 1], bit t of word q: whether a path may pair q with t
+    packed_score_type: type with two scores per word, as returned by `packed_score_type`
     """
 
-    letters: int
-    result: np.dtype[np.integer]
-    affine: bool
-    form: RebasedForm | None
-    unary: UnaryForm | None
-    edit: bool
+    letter_count: int
+    result_dtype: np.dtype[np.integer]
+    affine_gaps: bool
+    rebased_form: RebasedForm | None
+    unary_form: UnaryForm | None
+    edit_distance: bool
     sum_factor: int
     per_letter: int
     query_lengths: tuple[Lengths, Lengths]
-    paths: bool = False
+    needs_paths: bool = False
     host_traceback: bool = False
-    free_query: bool = False
-    free_target: bool = False
-    usable: npt.NDArray[np.uint32] | None = None
-    packed: str | None = U16X2
+    free_query_ends: bool = False
+    free_target_ends: bool = False
+    usable_pair_bits: npt.NDArray[np.uint32] | None = None
+    packed_score_type: str | None = U16X2
 
     @property
-    def local(self) -> bool:
-        return self.form is not None and self.form.is_local
+    def is_local(self) -> bool:
+        return self.rebased_form is not None and self.rebased_form.is_local
 
     @property
-    def c_result(self) -> str:
-        return f"{self.result.name}_t"
+    def c_result_type(self) -> str:
+        return f"{self.result_dtype.name}_t"
 
     @property
-    def planes(self) -> int:
+    def bits_per_letter(self) -> int:
         """Number of bits in a letter's code."""
-        return max(1, (self.letters - 1).bit_length())
+        return max(1, (self.letter_count - 1).bit_length())
 
-    def table(self) -> npt.NDArray[np.int32]:
+    def make_score_table(self) -> npt.NDArray[np.int32]:
         """Return the score table for the kernels, int32[letters + 1][letters + 1]: the codes in use, then padding."""
-        assert self.form is not None
-        codes = [*range(self.letters), len(self.form.table) - 1]
-        return self.form.table[np.ix_(codes, codes)].astype(np.int32)
+        assert self.rebased_form is not None
+        codes = [*range(self.letter_count), len(self.rebased_form.table) - 1]
+        return self.rebased_form.table[np.ix_(codes, codes)].astype(np.int32)
 
 
-def make_recipe(task: Task, host_traceback: bool = False, packed: str | None = U16X2) -> Recipe:
-    """Return the recipe for a task. host_traceback: whether the host traces paths; packed: as returned by `packed_cell`."""
+def make_recipe(task: Task, host_traceback: bool = False, packed_score_type: str | None = U16X2) -> Recipe:
+    """Return the recipe for a task. host_traceback: whether the host traces paths; packed_score_type: see that function."""
     scoring = task.scoring
     local = task.mode is Mode.LOCAL
     unary = None if local else unary_form(scoring)
-    if unary is not None and unary.match_steps > _MAX_STEPS:
+    if unary is not None and unary.match_steps > _MAX_MATCH_STEPS:
         unary = None
     return Recipe(
-        letters=int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1,
-        result=_result(task),
-        affine=not scoring.has_linear_gaps,
-        form=None if scoring.edit and not task.needs_paths else rebased_form(scoring, local, task.end_gaps.free_query),
-        unary=unary,
-        edit=scoring.edit,
+        letter_count=int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1,
+        result_dtype=_result_dtype(task),
+        affine_gaps=not scoring.has_linear_gaps,
+        rebased_form=None if scoring.edit and not task.needs_paths else rebased_form(scoring, local, task.end_gaps.free_query),
+        unary_form=unary,
+        edit_distance=scoring.edit,
         sum_factor=0 if unary is None else -1 if scoring.edit else unary.factor,
         per_letter=1 if scoring.edit else -scoring.gap_open,
         query_lengths=np.unique(task.queries.lengths, return_counts=True),
-        paths=task.needs_paths,
+        needs_paths=task.needs_paths,
         host_traceback=host_traceback and task.detail is not Detail.SCORE,
-        free_query=task.end_gaps.free_query,
-        free_target=task.end_gaps.free_target,
-        usable=_usable(scoring) if task.needs_paths else None,
-        packed=packed,
+        free_query_ends=task.end_gaps.free_query,
+        free_target_ends=task.end_gaps.free_target,
+        usable_pair_bits=_usable_pair_bits(scoring) if task.needs_paths else None,
+        packed_score_type=packed_score_type,
     )
 
 
-def _result(task: Task) -> np.dtype[np.integer]:
+def _result_dtype(task: Task) -> np.dtype[np.integer]:
     """Return the score type: the narrowest sufficient type if only global scores are copied back.
 
     For short reads, scores take longer to copy than to compute. Local scores are maxima that many threads write with one atomic
@@ -122,7 +122,7 @@ def _result(task: Task) -> np.dtype[np.integer]:
     return next((dtype for dtype in narrow if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max), task.dtype)
 
 
-def _usable(scoring: Scoring) -> npt.NDArray[np.uint32]:
+def _usable_pair_bits(scoring: Scoring) -> npt.NDArray[np.uint32]:
     """Return `usable_pair_mask` as bits: one word per letter, then 0 for the padding."""
     bits = usable_pair_mask(scoring).astype(np.uint32) << np.arange(len(scoring.substitution), dtype=np.uint32)
     return np.append(bits.sum(axis=1), 0).astype(np.uint32)

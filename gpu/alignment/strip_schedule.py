@@ -18,27 +18,27 @@ Int32s = npt.NDArray[np.int32]
 class Schedule:
     """Order of the units, and the slots of the items.
 
-    units: int32[units][2], (item, strip) in queue order; the strips of an item are in order
-    slots: int32[items], the carry buffer of each item
-    before: int32[items], the previous item in the same slot, or -1
+    queued_strips: int32[units][2], (item, strip) in queue order; the strips of an item are in order
+    item_slots: int32[items], the carry buffer of each item
+    previous_items: int32[items], the previous item in the same slot, or -1
     slot_count: number of carry buffers
     """
 
-    units: Int32s
-    slots: Int32s
-    before: Int32s
+    queued_strips: Int32s
+    item_slots: Int32s
+    previous_items: Int32s
     slot_count: int
 
 
-def make_schedule(strips: Integers, columns: Integers, lanes: int) -> Schedule:
-    """Return the order in which `lanes` imaginary workers start the units of the items.
+def make_schedule(item_strips: Integers, item_columns: Integers, worker_count: int) -> Schedule:
+    """Return the order in which `worker_count` imaginary workers start the units of the items.
 
     Each worker processes one item after another, most expensive first, one strip at a time. With as many lanes as running blocks, the strip
     above a unit has nearly always finished when the unit is dequeued. Until the strips of the last items run side by side, the queue always
     has units that need not wait. Each lane alternates between two carry buffers, so that an item can start before the previous item ends.
 
-    strips, columns: number per item, in order of decreasing cost
+    item_strips, item_columns: number per item, in order of decreasing cost
     """
-    lanes = max(1, min(lanes, len(strips)))
-    units, slots, before = cast("tuple[Int32s, Int32s, Int32s]", _schedule.make_schedule(strips, columns, lanes))
-    return Schedule(units, slots, before, 2 * lanes)
+    worker_count = max(1, min(worker_count, len(item_strips)))
+    units, slots, before = cast("tuple[Int32s, Int32s, Int32s]", _schedule.make_schedule(item_strips, item_columns, worker_count))
+    return Schedule(units, slots, before, 2 * worker_count)

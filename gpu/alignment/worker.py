@@ -18,59 +18,59 @@ from gpualign.core.common.errors import RunError
 from gpualign.core.execution.worker_pool import WorkerPort
 from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
 from gpualign.gpu.alignment.batch_submission import BatchSubmission
-from gpualign.gpu.alignment.batches import Batch, whole_tile
+from gpualign.gpu.alignment.batches import Batch, whole_tile_batch
 from gpualign.gpu.alignment.families.base import Variant
-from gpualign.gpu.alignment.kernel_selection import choose
+from gpualign.gpu.alignment.kernel_selection import choose_variant
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.results.base import HostResources, TileOutput
-from gpualign.gpu.alignment.results.selection import output_of
+from gpualign.gpu.alignment.results.selection import tile_output_factory
 from gpualign.gpu.runtime.device import Device, OutOfMemory
 from gpualign.gpu.runtime.host_buffers import ResultPool
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 
-_SLOTS = 3  # one is computed, the next one waits, one is collected
-_RESIDENT_SHARE = 0.5  # fraction of the used memory for the sequences of the whole task
-_LARGEST_RESULT = 64 << 20  # bytes of one batch: allocating this much pinned memory takes 40 ms
-_MIN_TARGETS = 128  # of a batch that is halved: the targets of a block of threads with 16-bit scores
+_MAX_BATCHES_IN_FLIGHT = 3  # one is computed, the next one waits, one is collected
+_MAX_SEQUENCE_MEMORY_FRACTION = 0.5  # fraction of the used memory for the sequences of the whole task
+_MAX_RESULT_BYTES = 64 << 20  # bytes of one batch: allocating this much pinned memory takes 40 ms
+_MIN_SPLIT_TARGETS = 128  # of a batch that is halved: the targets of a block of threads with 16-bit scores
 _POLL_SECONDS = 0.0005
-_COPIERS = 12  # threads that copy results or trace on the host: four copy distances of short reads at only three quarters of the rate
+_COPY_THREADS = 12  # threads that copy results or trace on the host: four copy distances of short reads at only three quarters of the rate
 
 
 @dataclass
 class _OpenTile:
     """Tile with batches that have not been collected.
 
-    batches: number of batches so far, including batches not yet submitted
-    collected: number of batches collected so far, counted by a second thread
+    batch_count: number of batches so far, including batches not yet submitted
+    collected_count: number of batches collected so far, counted by a second thread
     """
 
     output: TileOutput
-    batches: int = 1
-    collected: int = 0
+    batch_count: int = 1
+    collected_count: int = 0
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedBatch:
     """Finished batch, for benchmarks. Times are in seconds since the worker started, on the device's clock.
 
-    stream: number of the stream on which the batch ran
-    upload: start of the upload
-    kernels: start of the kernels
-    download: start of the download
-    end: end of the download
+    stream_number: number of the stream on which the batch ran
+    upload_start: start of the upload
+    kernel_start: start of the kernels
+    download_start: start of the download
+    download_end: end of the download
     """
 
     variant: Variant
-    pairs: int
-    stream: int
-    upload: float
-    kernels: float
-    download: float
-    end: float
+    pair_count: int
+    stream_number: int
+    upload_start: float
+    kernel_start: float
+    download_start: float
+    download_end: float
 
 
-class Worker:
+class AlignmentWorker:
     """Worker that computes tiles on one device. Call `run` once, in the thread that owns the device.
 
     port: source of the tiles, and receiver of the results; a second thread also uses it
@@ -80,16 +80,16 @@ class Worker:
     def __init__(
         self,
         device: Device,
-        results: ResultPool,
+        result_pool: ResultPool,
         task: Task,
         recipe: Recipe,
         port: WorkerPort[TileResult],
-        on_finished: Callable[[Finished], None] | None = None,
+        on_finished: Callable[[FinishedBatch], None] | None = None,
     ) -> None:
         self._device = device
         self._task = task
         self._recipe = recipe
-        self._output = output_of(task, recipe, results)
+        self._output = tile_output_factory(task, recipe, result_pool)
         self._port = port
         self._on_finished = on_finished
         self._open: dict[int, _OpenTile] = {}
@@ -97,23 +97,25 @@ class Worker:
     def run(self) -> None:
         """Compute tiles until there are none. Raises `RunError` if the device fails or has too little memory for one pair."""
         with (
-            ThreadPoolExecutor(_COPIERS, thread_name_prefix="gpualign-copy") as copiers,
-            open_pipeline(self._device, _SLOTS, _POLL_SECONDS, self._port.stopped, background=True) as self._pipeline,
+            ThreadPoolExecutor(_COPY_THREADS, thread_name_prefix="gpualign-copy") as copiers,
+            open_pipeline(
+                self._device, _MAX_BATCHES_IN_FLIGHT, _POLL_SECONDS, self._port.stopped, collects_in_background=True
+            ) as self._pipeline,
         ):
-            self._pipeline.resident.begin()  # time 0 of `Finished`
-            self._host = HostResources(copiers, _COPIERS, self._pipeline.wait)
+            self._pipeline.resident.begin_batch()  # time 0 of `FinishedBatch`
+            self._host = HostResources(copiers, _COPY_THREADS, self._pipeline.wait)
             self._allowance = self._pipeline.usable_memory()
-            self._resident = self._upload_sequences(self._allowance * _RESIDENT_SHARE)
-            for batch in self._batches():
+            self._resident = self._upload_sequences(self._allowance * _MAX_SEQUENCE_MEMORY_FRACTION)
+            for batch in self._take_batches():
                 if self._port.stopped():
                     break
-                self._start(batch)
+                self._submit_batch(batch)
             self._pipeline.drain()
 
-    def _batches(self) -> Iterator[Batch]:
+    def _take_batches(self) -> Iterator[Batch]:
         while (tile := self._port.next_tile()) is not None:
             self._open[tile.number] = _OpenTile(self._output(tile))
-            yield whole_tile(tile, self._task.queries.lengths)
+            yield whole_tile_batch(tile, self._task.queries.lengths)
 
     def _upload_sequences(self, max_bytes: float) -> dict[str, int]:
         """Copy the sequences to the device, once if queries and targets are the same set, and return their addresses.
@@ -134,56 +136,59 @@ class Worker:
             self._allowance //= 2
         return addresses
 
-    def _choose(self, batch: Batch, memory: int) -> tuple[Variant, Layout]:
+    def _choose_variant(self, batch: Batch, memory_bytes: int) -> tuple[Variant, Layout]:
         queries, targets = self._task.queries.lengths, self._task.targets.lengths
         hardware = self._device.hardware
-        variant = choose(self._recipe, queries[batch.queries], targets[batch.targets], hardware, memory)
-        function = self._device.function(variant.kernel)
+        variant = choose_variant(self._recipe, queries[batch.queries], targets[batch.targets], hardware, memory_bytes)
+        function = self._device.load_function(variant.kernel)
         capacity = DeviceCapacity(
-            lambda threads: hardware.multiprocessors * function.resident_blocks(threads), memory, hardware.lanes, bool(self._resident)
+            lambda threads: hardware.multiprocessors * function.resident_blocks(threads),
+            memory_bytes,
+            hardware.warp_lanes,
+            bool(self._resident),
         )
         return variant, variant.lay_out(batch, self._recipe, self._task, capacity)
 
-    def _submission(self, batch: Batch, memory: int) -> BatchSubmission:
-        variant, layout = self._choose(batch, memory)
+    def _make_submission(self, batch: Batch, memory_bytes: int) -> BatchSubmission:
+        variant, layout = self._choose_variant(batch, memory_bytes)
         output = self._open[batch.tile.number].output.make_batch_output(batch, variant, layout)
         return BatchSubmission(batch, layout, variant, self._recipe, self._resident, output)
 
-    def _start(self, batch: Batch) -> None:
+    def _submit_batch(self, batch: Batch) -> None:
         """Submit a batch, in pieces if it does not fit in memory. The batch is laid out while the batches in flight are computed."""
         waiting = deque([batch])
         while waiting and not self._port.stopped():
             piece = waiting.popleft()
-            memory = self._allowance // _SLOTS
-            halves = piece.halves(_MIN_TARGETS)
-            fits = self._open[piece.tile.number].output.result_bytes(piece) <= _LARGEST_RESULT
+            memory = self._allowance // _MAX_BATCHES_IN_FLIGHT
+            halves = piece.halves(_MIN_SPLIT_TARGETS)
+            fits = self._open[piece.tile.number].output.result_bytes(piece) <= _MAX_RESULT_BYTES
             if fits or not halves:
-                submission = self._submission(piece, memory)
-                fits = submission.min_bytes <= memory and submission.output.host_bytes <= _LARGEST_RESULT
+                submission = self._make_submission(piece, memory)
+                fits = submission.min_bytes <= memory and submission.output.host_bytes <= _MAX_RESULT_BYTES
             if halves and not fits:
-                self._open[piece.tile.number].batches += 1
+                self._open[piece.tile.number].batch_count += 1
                 waiting.extendleft(reversed(halves))
                 continue
             alone = submission.min_bytes > memory  # a single pair gets the device to itself
             if alone:
                 self._drain()
                 memory = self._allowance
-                submission = self._submission(piece, memory)
+                submission = self._make_submission(piece, memory)
             try:
-                self._pipeline.start(partial(submission.submit, memory=memory), partial(self._collect, submission))
+                self._pipeline.start(partial(submission.submit, max_bytes=memory), partial(self._collect, submission))
             except OutOfMemory as error:
-                self._shrink(piece, submission.min_bytes, error)
+                self._halve_memory(piece, submission.min_bytes, error)
                 waiting.appendleft(piece)
                 continue
             if alone:
                 self._drain()
 
-    def _shrink(self, batch: Batch, needed: int, error: OutOfMemory) -> None:
+    def _halve_memory(self, batch: Batch, needed_bytes: int, error: OutOfMemory) -> None:
         """Free every buffer and replan with half the memory, because the device turned out to have less than it reported."""
         self._drain()
         self._allowance //= 2
-        if batch.pairs == 1 and needed > self._allowance:
-            raise RunError(f"the device's memory is too small for one pair, which needs {needed:,} bytes: {error}")
+        if batch.pair_count == 1 and needed_bytes > self._allowance:
+            raise RunError(f"the device's memory is too small for one pair, which needs {needed_bytes:,} bytes: {error}")
 
     def _drain(self) -> None:
         """Wait until no batch is in flight, or until the run is stopped, and free the memory of all idle slots."""
@@ -198,10 +203,10 @@ class Worker:
         if self._on_finished:
             origin = self._pipeline.resident.passed[0]
             times = [event.seconds_since(origin) for event in slot.passed]
-            self._on_finished(Finished(submission.variant, submission.batch.pairs, slot.number, *times))
+            self._on_finished(FinishedBatch(submission.variant, submission.batch.pair_count, slot.number, *times))
         entry = self._open[tile.number]
-        entry.collected += 1
-        if entry.collected == entry.batches:
+        entry.collected_count += 1
+        if entry.collected_count == entry.batch_count:
             del self._open[tile.number]
             self._port.deliver(entry.output.result())
         return True

@@ -24,85 +24,86 @@ from gpualign.core.distance.engine import Panel, PreparedCounter, SelectedPieces
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, record_bytes
 from gpualign.gpu.distance.kernels import (
     CHUNK_WORDS,
-    DIFFER,
+    DIFFER_KERNEL,
     PIECE_BYTES,
     PIECE_COMPARISONS,
     DistanceKernel,
-    Launch,
-    Piece,
+    LaunchPlan,
+    PlanePiece,
     cut_panels,
-    in_launches,
     padded_words,
     plan_launch,
     plane_bytes,
+    split_into_launches,
     usable_kernels,
 )
-from gpualign.gpu.distance.pair_selection import MAX_RECORDS, DeviceChooser, needed_counts
-from gpualign.gpu.kernels.argument_structs import DIFFER as DIFFER_ARGUMENTS
-from gpualign.gpu.kernels.argument_structs import DISTANCE, WGMMA, arguments
+from gpualign.gpu.distance.pair_selection import MAX_RECORDS, DevicePairSelector, needed_counts
+from gpualign.gpu.kernels.argument_structs import DIFFER_ARGS, DISTANCE_ARGS, WGMMA_ARGS, arguments
 from gpualign.gpu.runtime.device import Device, Event, OutOfMemory, wait_for
-from gpualign.gpu.runtime.kernel_timing import KernelLog, timed
+from gpualign.gpu.runtime.kernel_timing import KernelLog, log_kernel_time
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import open_pipeline
-from gpualign.gpu.runtime.tensor_map import MAP_BYTES
+from gpualign.gpu.runtime.tensor_map import TENSOR_MAP_BYTES
 
-_SLOTS = 2  # for planes on the device, and for page-locked memory
-_MIN_STAGED, _USES = 4 << 20, 8
+_MAX_PIECES_IN_FLIGHT = 2  # for planes on the device, and for page-locked memory
+_MIN_STAGING_BYTES, _MIN_USES_PER_BUFFER = 4 << 20, 8
 """Minimum size of a page-locked buffer, bytes, and minimum number of uses per buffer: allocation takes ten times as long as a copy."""
 
 
-class _Worker:
+class _DistanceWorker:
     """One device with counts and planes. `stopped` is called between pieces."""
 
     def __init__(
         self,
         device: Device,
         kernel: DistanceKernel,
-        threads: int,
-        stopped: Callable[[], bool],
+        thread_count: int,
+        is_stopped: Callable[[], bool],
         log: KernelLog | None,
     ) -> None:
         self._device = device
         self._kernel = kernel
-        self._copiers = ThreadPool(threads)
-        self._stopped = stopped
+        self._copiers = ThreadPool(thread_count)
+        self._stopped = is_stopped
         self._log = log
         self._opened = ExitStack()
         self._copied: dict[str, Event] = {}  # when page-locked memory may be filled again
 
-    def open(self, panels: Sequence[Panel], pairs: int, counts: int, near: _Near | None) -> None:
-        """Open the device and allocate memory for `counts` count matrices of `pairs` pairs.
+    def open(self, panels: Sequence[Panel], pair_count: int, matrix_count: int, near_arguments: _NearArguments | None) -> None:
+        """Open the device and allocate memory for `matrix_count` count matrices of `pair_count` pairs.
 
-        Planes stay on the device if all of them fit in addition to the counts. near: if given, counts stay there too; if None, counts are
-        copied back.
+        Planes stay on the device if all of them fit in addition to the counts. near_arguments: if given, counts stay there too; if None,
+        counts are copied back.
         """
         device = self._device
-        self._pipeline = self._opened.enter_context(open_pipeline(device, _SLOTS, stopped=self._stopped))
+        self._pipeline = self._opened.enter_context(open_pipeline(device, _MAX_PIECES_IN_FLIGHT, is_stopped=self._stopped))
         resident = self._pipeline.resident
         for operation in {term.operation for panel in panels for term in panel.recipe.terms}:
-            resident.load((DIFFER if operation is Operation.DIFFER else self._kernel).kernel)
-        count_bytes = 4 * counts * pairs
+            resident.load((DIFFER_KERNEL if operation is Operation.DIFFER else self._kernel).kernel)
+        count_bytes = 4 * matrix_count * pair_count
         self._counts = resident.address("counts", count_bytes, max_bytes=0)
-        self._chooser: DeviceChooser | None = None
-        if near is None:
-            resident.set_host("counts", device.pinned(count_bytes))
+        self._chooser: DevicePairSelector | None = None
+        if near_arguments is None:
+            resident.set_host_buffer("counts", device.allocate_pinned(count_bytes))
         else:
-            self._chooser = DeviceChooser(resident, near.names, near.counted, near.rule, near.capacity)
+            self._chooser = DevicePairSelector(
+                resident, near_arguments.count_names, near_arguments.device_count_names, near_arguments.rule, near_arguments.max_records
+            )
         self._resident: dict[int, int] | None = {} if plane_bytes(panels) <= device.free_memory() * 3 // 4 else None
-        sites = 0 if self._resident is None else PIECE_COMPARISONS // pairs
+        sites = 0 if self._resident is None else PIECE_COMPARISONS // pair_count
         self._pieces = list(cut_panels(panels, PIECE_BYTES, sites))
         self._largest = max((piece.nbytes for piece in self._pieces), default=0)
-        row_bytes = max((8 * piece.words for piece in self._pieces), default=1)
+        row_bytes = max((8 * piece.word_count for piece in self._pieces), default=1)
         staged = min(self._largest, PIECE_BYTES)
         if self._resident is not None:  # each byte is copied once
-            staged = min(staged, max(_MIN_STAGED, plane_bytes(panels) // (_USES * _SLOTS)))
+            staged = min(staged, max(_MIN_STAGING_BYTES, plane_bytes(panels) // (_MIN_USES_PER_BUFFER * _MAX_PIECES_IN_FLIGHT)))
         elif self._largest:
             for stream in self._pipeline.streams:
                 self._piece_address(stream)
-        self._staged = max(row_bytes, staged, MAP_BYTES)
-        names = [f"staging {number}" for number in range(_SLOTS)]
+        self._staged = max(row_bytes, staged, TENSOR_MAP_BYTES)
+        names = [f"staging {number}" for number in range(_MAX_PIECES_IN_FLIGHT)]
         for name in names:
-            resident.set_host(name, device.pinned(self._staged))
+            resident.set_host_buffer(name, device.allocate_pinned(self._staged))
         self._stagings = cycle(names)
 
     def close(self) -> None:
@@ -112,21 +113,21 @@ class _Worker:
         self._copiers.close()
         self._opened.close()
 
-    def count(self, band: SampleBand, names: tuple[str, ...], on_progress: Callable[[int], None]) -> dict[str, CountMatrix]:
+    def count_band(self, band: SampleBand, names: tuple[str, ...], on_progress: Callable[[int], None]) -> dict[str, CountMatrix]:
         """Return the counts for a band, in host memory; an empty dictionary if the run was stopped, because they would not be used."""
-        self.multiply(band, names, on_progress)
+        self.multiply_planes(band, names, on_progress)
         if self._stopped():
             return {}
         rows, columns = band.shape
         counts = self._pipeline.resident.fetch("counts", (len(names), rows, columns), np.int32)
         return {name: counts[k].copy() for k, name in enumerate(names)}
 
-    def choose(self, band: SampleBand, start: int, stop: int) -> SelectedPairs | None:
+    def select_pairs(self, band: SampleBand, start: int, stop: int) -> SelectedPairs | None:
         """Return the near pairs in rows start .. stop - 1 of the band whose counts are on the device; None if there are too many."""
         assert self._chooser is not None
-        return self._chooser.choose(self._counts, band, start, stop)
+        return self._chooser.select(self._counts, band, start, stop)
 
-    def multiply(self, band: SampleBand, names: tuple[str, ...], on_progress: Callable[[int], None]) -> None:
+    def multiply_planes(self, band: SampleBand, names: tuple[str, ...], on_progress: Callable[[int], None]) -> None:
         """Compute the counts for a band on the device: sums over all pieces, or over only some pieces if the run is stopped."""
         rows, columns = band.shape
         nbytes = 4 * rows * columns
@@ -135,98 +136,112 @@ class _Worker:
         resident.wait()
         places = {name: self._counts + k * nbytes for k, name in enumerate(names)}
         for number, piece in enumerate(self._pieces):
-            self._pipeline.start(partial(self._submit, number, piece, band, places, on_progress))
+            self._pipeline.start(partial(self._submit_piece, number, piece, band, places, on_progress))
         self._pipeline.drain()
 
-    def _submit(
-        self, number: int, piece: Piece, band: SampleBand, places: dict[str, int], on_progress: Callable[[int], None], stream: StreamBuffers
+    def _submit_piece(
+        self,
+        piece_number: int,
+        piece: PlanePiece,
+        band: SampleBand,
+        count_addresses: dict[str, int],
+        on_progress: Callable[[int], None],
+        stream: StreamBuffers,
     ) -> None:
-        """Add the counts of a piece. places: device addresses of the counts."""
-        stream.begin()
-        planes = self._upload(stream, number, piece)
+        """Add the counts of a piece. count_addresses: device addresses of the counts."""
+        stream.begin_batch()
+        planes = self._upload_piece(stream, piece_number, piece)
         if self._stopped():
             return
         rows, columns = band.shape
-        launches = list(self._launches(piece, planes, band, places))
-        with timed(self._pipeline, stream, rows * columns * piece.sites, self._log):
+        launches = list(self._kernel_launches(piece, planes, band, count_addresses))
+        with log_kernel_time(self._pipeline, stream, rows * columns * piece.site_count, self._log):
             for kernel, filled, grid in launches:
-                stream.launch(kernel.kernel, grid, kernel.threads, filled, kernel.shared)
-        stream.mark()
-        on_progress(band.pairs * piece.sites)
+                stream.launch(kernel.kernel, grid, kernel.threads, filled, kernel.shared_bytes)
+        stream.mark_event()
+        on_progress(band.pairs * piece.site_count)
 
-    def _upload(self, stream: StreamBuffers, number: int, piece: Piece) -> int:
+    def _upload_piece(self, stream: StreamBuffers, piece_number: int, piece: PlanePiece) -> int:
         """Copy a piece's planes to the device unless they are there, and return their address. The tensor map follows the planes."""
         if self._resident is None:
             address = self._piece_address(stream)
-        elif number in self._resident:
-            return self._resident[number]
+        elif piece_number in self._resident:
+            return self._resident[piece_number]
         else:
-            address = self._resident[number] = self._pipeline.resident.address(f"planes {number}", piece.nbytes + MAP_BYTES, max_bytes=0)
-        row_bytes = 8 * piece.words
-        for start in range(0, piece.rows, step := max(1, self._staged // row_bytes)):
+            address = self._resident[piece_number] = self._pipeline.resident.address(
+                f"planes {piece_number}", piece.nbytes + TENSOR_MAP_BYTES, max_bytes=0
+            )
+        row_bytes = 8 * piece.word_count
+        for start in range(0, piece.row_count, step := max(1, self._staged // row_bytes)):
             if self._stopped():
                 break
-            stop = min(piece.rows, start + step)
-            with self._sending(stream, address + start * row_bytes, (stop - start) * row_bytes) as buffer:
-                rows = buffer.view(np.uint64).reshape(stop - start, piece.words)
+            stop = min(piece.row_count, start + step)
+            with self._staged_upload(stream, address + start * row_bytes, (stop - start) * row_bytes) as buffer:
+                rows = buffer.view(np.uint64).reshape(stop - start, piece.word_count)
 
                 def copy(share: tuple[int, int], start: int = start, rows: npt.NDArray[np.uint64] = rows) -> None:
                     first, count = share
-                    piece.copy(start + first, rows[first : first + count])
+                    piece.copy_rows(start + first, rows[first : first + count])
 
                 self._copiers.map(copy, self._copiers.shares(stop - start))
-        if self._kernel.box:
-            with self._sending(stream, address + piece.nbytes, MAP_BYTES) as buffer:
-                buffer[:] = self._device.tensor_map(address, (piece.rows, row_bytes), (self._kernel.box, 8 * CHUNK_WORDS))
+        if self._kernel.box_samples:
+            with self._staged_upload(stream, address + piece.nbytes, TENSOR_MAP_BYTES) as buffer:
+                buffer[:] = self._device.tensor_map(address, (piece.row_count, row_bytes), (self._kernel.box_samples, 8 * CHUNK_WORDS))
         return address
 
     def _piece_address(self, stream: StreamBuffers) -> int:
         """Return the address of a stream's memory for a piece, if planes do not stay on the device."""
-        return stream.address("planes", self._largest + MAP_BYTES, max_bytes=0)
+        return stream.address("planes", self._largest + TENSOR_MAP_BYTES, max_bytes=0)
 
     @contextmanager
-    def _sending(self, stream: StreamBuffers, address: int, nbytes: int) -> Iterator[npt.NDArray[np.uint8]]:
+    def _staged_upload(self, stream: StreamBuffers, address: int, nbytes: int) -> Iterator[npt.NDArray[np.uint8]]:
         """Yield `nbytes` bytes of page-locked memory to fill, then copy them to a device address."""
         name = next(self._stagings)
         if name in self._copied:
             wait_for(self._copied[name])
-        buffer = self._pipeline.resident.host(name, nbytes)
+        buffer = self._pipeline.resident.host_buffer(name, nbytes)
         yield buffer
         stream.send(buffer, address)
-        self._copied[name] = stream.record()
+        self._copied[name] = stream.record_event()
 
-    def _launches(
-        self, piece: Piece, planes: int, band: SampleBand, places: dict[str, int]
+    def _kernel_launches(
+        self, piece: PlanePiece, planes_address: int, band: SampleBand, count_addresses: dict[str, int]
     ) -> Iterator[tuple[DistanceKernel, np.void, int]]:
         multiprocessors = self._device.hardware.multiprocessors
-        chunks = piece.words // CHUNK_WORDS
+        chunks = piece.word_count // CHUNK_WORDS
         for term in piece.recipe.terms:
-            addresses = planes, places[term.count]
+            addresses = planes_address, count_addresses[term.count]
             if term.operation is Operation.DIFFER:
-                launch = plan_launch(DIFFER, band, chunks, multiprocessors)
-                pairs = _pairs(piece, addresses, band, term, launch, (0,), (0,))
+                launch = plan_launch(DIFFER_KERNEL, band, chunks, multiprocessors)
+                pairs = _pair_arguments(piece, addresses, band, term, launch, (0,), (0,))
                 mask = -1 if term.mask is None else term.mask
-                yield DIFFER, arguments(DIFFER_ARGUMENTS, pairs=pairs, bits=term.left, bit_count=len(term.left), mask=mask), launch.grid
+                yield DIFFER_KERNEL, arguments(DIFFER_ARGS, pairs=pairs, bits=term.left, bit_count=len(term.left), mask=mask), launch.grid
                 continue
-            for left, right in in_launches(term.left, term.right):
+            for left, right in split_into_launches(term.left, term.right):
                 launch = plan_launch(self._kernel, band, len(left) * chunks, multiprocessors)
-                pairs = _pairs(piece, addresses, band, term, launch, left, right)
-                if self._kernel.box:
-                    pairs = arguments(WGMMA, map=planes + piece.nbytes, pairs=pairs)
+                pairs = _pair_arguments(piece, addresses, band, term, launch, left, right)
+                if self._kernel.box_samples:
+                    pairs = arguments(WGMMA_ARGS, map=planes_address + piece.nbytes, pairs=pairs)
                 yield self._kernel, pairs, launch.grid
 
 
-def _pairs(
-    piece: Piece, addresses: tuple[int, int], band: SampleBand, term: Term, launch: Launch, left: Sequence[int], right: Sequence[int]
+def _pair_arguments(
+    piece: PlanePiece,
+    addresses: tuple[int, int],
+    band: SampleBand,
+    term: Term,
+    launch: LaunchPlan,
+    left: Sequence[int],
+    right: Sequence[int],
 ) -> np.void:
     """Return the kernels' arguments for a band's pairs. addresses: address of the planes, address of the counts."""
     rows, columns = band.shape
-    sample_bytes = piece.words * 8
+    sample_bytes = piece.word_count * 8
     return arguments(
-        DISTANCE,
+        DISTANCE_ARGS,
         planes=addresses[0],
         out=addresses[1],
-        plane_bytes=piece.samples * sample_bytes,
+        plane_bytes=piece.sample_count * sample_bytes,
         sample_bytes=sample_bytes,
         out_stride=columns,
         left=left,
@@ -236,20 +251,20 @@ def _pairs(
         row_count=rows,
         column_start=band.first_target,
         column_count=columns,
-        splits=launch.splits,
+        splits=launch.split_count,
         weight=term.weight,
         upper=band.upper_triangle,
     )
 
 
 @dataclass(frozen=True)
-class _Near:
-    """Arguments for a `DeviceChooser`."""
+class _NearArguments:
+    """Arguments for a `DevicePairSelector`."""
 
-    names: tuple[str, ...]
-    counted: tuple[str, ...]
+    count_names: tuple[str, ...]
+    device_count_names: tuple[str, ...]
     rule: PairSelectionRule
-    capacity: int
+    max_records: int
 
 
 class CudaDistanceEngine:
@@ -278,31 +293,33 @@ class CudaDistanceEngine:
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         device_bytes = self._device.total_memory // 4
         hardware, facts = f"cuda ({self._device.name})", self._device.hardware
-        kernel, products_only = (DIFFER, False) if request.many_alleles else (self._kernel, True)
-        rate = kernel.rate * facts.multiprocessors * facts.clock
+        kernel, products_only = (DIFFER_KERNEL, False) if request.many_alleles else (self._kernel, True)
+        rate = kernel.comparisons_per_clock * facts.multiprocessors * facts.clock_hz
         labels = self._threads, kernel.title, hardware
         if not request.selected_only:
-            return PreparedCounter(request, products_only, padded_words, min(memory, device_bytes), *labels, self._count, rate=rate)
+            return PreparedCounter(request, products_only, padded_words, min(memory, device_bytes), *labels, self._count_bands, rate=rate)
 
         def pick(
             panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
         ) -> SelectedPieces:
-            return self._pick(panels, bands, names, rule, memory // record_bytes(len(names)), on_progress)
+            return self._select_near_pairs(panels, bands, names, rule, memory // record_bytes(len(names)), on_progress)
 
         # Counts take no memory of the host.
-        return PreparedCounter(request, products_only, padded_words, device_bytes, *labels, self._count, pick, rate)
+        return PreparedCounter(request, products_only, padded_words, device_bytes, *labels, self._count_bands, pick, rate)
 
     @contextmanager
-    def _opened(self, panels: Sequence[Panel], pairs: int, counts: int, near: _Near | None) -> Iterator[tuple[_Worker, ThreadPoolExecutor]]:
+    def _open_worker(
+        self, panels: Sequence[Panel], pair_count: int, matrix_count: int, near_arguments: _NearArguments | None
+    ) -> Iterator[tuple[_DistanceWorker, ThreadPoolExecutor]]:
         """Yield the opened device and the thread that uses it. One thread serves the whole run, because contexts belong to threads.
 
-        Memory is allocated for `counts` count matrices of `pairs` pairs. Raises `RunError` if the device has too little memory.
+        Memory is allocated for `matrix_count` count matrices of `pair_count` pairs. Raises `RunError` if the device has too little memory.
         """
         stop = threading.Event()
-        worker = _Worker(self._device, self._kernel, self._threads, stop.is_set, self._log)
+        worker = _DistanceWorker(self._device, self._kernel, self._threads, stop.is_set, self._log)
         pool = ThreadPoolExecutor(1, thread_name_prefix="gpualign-cuda")
         try:
-            pool.submit(worker.open, panels, pairs, counts, near).result()
+            pool.submit(worker.open, panels, pair_count, matrix_count, near_arguments).result()
             yield worker, pool
         except OutOfMemory as error:
             lower = f"lower {parameter('memory')}, which makes bands smaller"
@@ -314,17 +331,17 @@ class CudaDistanceEngine:
             finally:
                 pool.shutdown()
 
-    def _count(
+    def _count_bands(
         self, panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], on_progress: Callable[[int], None]
     ) -> CountedBands:
         remaining = iter(bands)
         if (first := next(remaining, None)) is None:
             return
-        with self._opened(panels, bands.pairs, len(names), None) as (worker, pool):
+        with self._open_worker(panels, bands.pairs, len(names), None) as (worker, pool):
             for band in chain([first], remaining):
-                yield band, pool.submit(worker.count, band, names, on_progress).result()
+                yield band, pool.submit(worker.count_band, band, names, on_progress).result()
 
-    def _pick(
+    def _select_near_pairs(
         self,
         panels: Sequence[Panel],
         bands: SampleBands,
@@ -338,19 +355,21 @@ class CudaDistanceEngine:
         if (first := next(remaining, None)) is None:
             return
         held = needed_counts(names, {term.count for panel in panels for term in panel.recipe.terms}, rule)
-        near = _Near(names, held, rule, max(min(max_pairs, MAX_RECORDS), bands.columns))
-        with self._opened(panels, bands.pairs, len(held), near) as (worker, pool):
+        near = _NearArguments(names, held, rule, max(min(max_pairs, MAX_RECORDS), bands.columns))
+        with self._open_worker(panels, bands.pairs, len(held), near) as (worker, pool):
             for band in chain([first], remaining):
-                pool.submit(worker.multiply, band, held, on_progress).result()
-                yield from _near_rows(worker, pool, band, band.start, band.stop)
+                pool.submit(worker.multiply_planes, band, held, on_progress).result()
+                yield from _near_pairs_in_rows(worker, pool, band, band.start, band.stop)
 
 
-def _near_rows(worker: _Worker, pool: ThreadPoolExecutor, band: SampleBand, start: int, stop: int) -> Iterator[SelectedPairs]:
+def _near_pairs_in_rows(
+    worker: _DistanceWorker, pool: ThreadPoolExecutor, band: SampleBand, start: int, stop: int
+) -> Iterator[SelectedPairs]:
     """Yield the near pairs in some rows of a band that a worker has counted. If there are too many pairs, the rows are halved."""
-    pairs = pool.submit(worker.choose, band, start, stop).result()
+    pairs = pool.submit(worker.select_pairs, band, start, stop).result()
     if pairs is not None:
         yield pairs
         return
     middle = (start + stop) // 2
-    yield from _near_rows(worker, pool, band, start, middle)
-    yield from _near_rows(worker, pool, band, middle, stop)
+    yield from _near_pairs_in_rows(worker, pool, band, start, middle)
+    yield from _near_pairs_in_rows(worker, pool, band, middle, stop)

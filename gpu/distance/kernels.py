@@ -11,8 +11,8 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.count_recipe import PanelRecipe
 from gpualign.core.distance.engine import WORD_BITS, Panel
-from gpualign.gpu.kernels.argument_structs import MAX_PLANES
-from gpualign.gpu.kernels.kernel import Kernel, capability
+from gpualign.gpu.kernels.argument_structs import MAX_PLANES_PER_SIDE
+from gpualign.gpu.kernels.kernel import Kernel, compute_capability
 
 CHUNK_WORDS = 16
 """64-bit words per chunk: a kernel processes one chunk of a sample at a time (kChunk)."""
@@ -24,8 +24,8 @@ PIECE_COMPARISONS = 10**14
 """Comparisons per piece of planes that stay on a device, if that makes a piece larger than `PIECE_BYTES`: a tenth of a second with tensor
 cores. Each piece reads and writes all counts, so many small pieces would take longer than the products."""
 
-_WAVES = 4  # number of blocks, in multiples of those that fill a device; with fewer, the last wave leaves much of it idle
-_MIN_CHUNKS = 32  # of a split of a sum; with fewer, the start and the end of a block take longer than its sum
+_WAVES_PER_LAUNCH = 4  # number of blocks, in multiples of those that fill a device; with fewer, the last wave leaves much of it idle
+_MIN_CHUNKS_PER_SPLIT = 32  # of a split of a sum; with fewer, the start and the end of a block take longer than its sum
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class DistanceKernel:
     title: human-readable name
     rows, columns: samples in the tile of a cluster of blocks
     threads: threads per block
-    rate: comparisons per clock per multiprocessor (approximate), including copies and all other overhead
-    shared: shared memory per block, bytes
-    cluster: blocks per cluster
-    box: samples that the copy engine copies at a time; 0 if threads copy
+    comparisons_per_clock: comparisons per clock per multiprocessor (approximate), including copies and all other overhead
+    shared_bytes: shared memory per block, bytes
+    cluster_blocks: blocks per cluster
+    box_samples: samples that the copy engine copies at a time; 0 if threads copy
     """
 
     kernel: Kernel
@@ -46,28 +46,30 @@ class DistanceKernel:
     rows: int
     columns: int
     threads: int
-    rate: float
-    shared: int = 0
-    cluster: int = 1
-    box: int = 0
+    comparisons_per_clock: float
+    shared_bytes: int = 0
+    cluster_blocks: int = 1
+    box_samples: int = 0
 
 
-_STAGE = 128  # bytes of a sample in a stage
-POPC = DistanceKernel(Kernel("distance_popc.cu", "distance_popc"), "popc", 64, 64, 256, 100)
-MMA = DistanceKernel(Kernel("distance_mma.cu", "distance_mma"), "binary tensor cores (mma)", 128, 128, 256, 400, 3 * 256 * _STAGE)
-WGMMA = DistanceKernel(
+_STAGE_BYTES_PER_SAMPLE = 128  # bytes of a sample in a stage
+POPC_KERNEL = DistanceKernel(Kernel("distance_popc.cu", "distance_popc"), "popc", 64, 64, 256, 100)
+MMA_KERNEL = DistanceKernel(
+    Kernel("distance_mma.cu", "distance_mma"), "binary tensor cores (mma)", 128, 128, 256, 400, 3 * 256 * _STAGE_BYTES_PER_SAMPLE
+)
+WGMMA_KERNEL = DistanceKernel(
     Kernel("distance_wgmma.cu", "distance_wgmma"),
     "binary tensor cores (wgmma)",
     rows=256,
     columns=256,
     threads=288,
-    rate=800,
-    shared=4 * (384 * _STAGE + 16),
-    cluster=2,
-    box=64,
+    comparisons_per_clock=800,
+    shared_bytes=4 * (384 * _STAGE_BYTES_PER_SAMPLE + 16),
+    cluster_blocks=2,
+    box_samples=64,
 )
 
-DIFFER = DistanceKernel(Kernel("distance_differ.cu", "distance_differ"), "logic of three inputs", 64, 64, 256, 120)
+DIFFER_KERNEL = DistanceKernel(Kernel("distance_differ.cu", "distance_differ"), "logic of three inputs", 64, 64, 256, 120)
 """Kernel for terms with Operation.DIFFER, on every device."""
 
 
@@ -75,30 +77,30 @@ def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
     """Return the kernels that an architecture (compiler name) supports, fastest first. Unknown architectures count as having no tensor
     cores."""
     if arch == "sm_90a":
-        return WGMMA, MMA, POPC
-    return (MMA, POPC) if (capability(arch) or 0) >= 80 else (POPC,)
+        return WGMMA_KERNEL, MMA_KERNEL, POPC_KERNEL
+    return (MMA_KERNEL, POPC_KERNEL) if (compute_capability(arch) or 0) >= 80 else (POPC_KERNEL,)
 
 
 @dataclass(frozen=True)
-class Launch:
+class LaunchPlan:
     """Kernel launch.
 
     grid: number of blocks, in whole clusters
-    splits: number of parts into which each tile's sum is split
+    split_count: number of parts into which each tile's sum is split
     """
 
     grid: int
-    splits: int
+    split_count: int
 
 
-def plan_launch(kernel: DistanceKernel, band: SampleBand, chunks: int, multiprocessors: int) -> Launch:
-    """Return the launch for a band and a sum over `chunks` chunks."""
+def plan_launch(kernel: DistanceKernel, band: SampleBand, chunk_count: int, multiprocessors: int) -> LaunchPlan:
+    """Return the launch for a band and a sum over `chunk_count` chunks."""
     rows, columns = band.shape
     tiles = -(-rows // kernel.rows) * -(-columns // kernel.columns)
-    max_splits = max(1, chunks // _MIN_CHUNKS)
-    clusters = _WAVES * multiprocessors // kernel.cluster
+    max_splits = max(1, chunk_count // _MIN_CHUNKS_PER_SPLIT)
+    clusters = _WAVES_PER_LAUNCH * multiprocessors // kernel.cluster_blocks
     splits = 1 if tiles >= clusters else min(max_splits, -(-clusters // tiles))
-    return Launch(tiles * splits * kernel.cluster, splits)
+    return LaunchPlan(tiles * splits * kernel.cluster_blocks, splits)
 
 
 @dataclass(frozen=True)
@@ -110,17 +112,17 @@ class PanelWords:
     stop: int
 
     @property
-    def words(self) -> int:
+    def word_count(self) -> int:
         return self.stop - self.start
 
     @property
-    def sites(self) -> int:
+    def site_count(self) -> int:
         """Number of sites in these words."""
         return max(0, min(self.panel.sites, self.stop * WORD_BITS) - self.start * WORD_BITS)
 
 
 @dataclass(frozen=True)
-class Piece:
+class PlanePiece:
     """Words from consecutive panels with the same recipe, forming new planes: uint64[planes][samples][words]."""
 
     parts: tuple[PanelWords, ...]
@@ -130,34 +132,34 @@ class Piece:
         return self.parts[0].panel.recipe
 
     @property
-    def samples(self) -> int:
+    def sample_count(self) -> int:
         return int(self.parts[0].panel.bits.shape[1])
 
     @property
-    def rows(self) -> int:
+    def row_count(self) -> int:
         """Number of planes times number of samples."""
-        return int(self.parts[0].panel.bits.shape[0]) * self.samples
+        return int(self.parts[0].panel.bits.shape[0]) * self.sample_count
 
     @property
-    def words(self) -> int:
-        return sum(part.words for part in self.parts)
+    def word_count(self) -> int:
+        return sum(part.word_count for part in self.parts)
 
     @property
     def nbytes(self) -> int:
-        return self.rows * self.words * 8
+        return self.row_count * self.word_count * 8
 
     @property
-    def sites(self) -> int:
-        return sum(part.sites for part in self.parts)
+    def site_count(self) -> int:
+        return sum(part.site_count for part in self.parts)
 
-    def copy(self, start: int, out: npt.NDArray[np.uint64]) -> None:
-        """Copy rows, starting with row `start`, to `out`: uint64[rows][words]. Rows are ordered by plane, then by sample."""
+    def copy_rows(self, first_row: int, out: npt.NDArray[np.uint64]) -> None:
+        """Copy rows, starting with row `first_row`, to `out`: uint64[rows][words]. Rows are ordered by plane, then by sample."""
         at = 0
         for part in self.parts:
             bits = part.panel.bits
             rows = bits.reshape(-1, bits.shape[2])
-            out[:, at : at + part.words] = rows[start : start + len(out), part.start : part.stop]
-            at += part.words
+            out[:, at : at + part.word_count] = rows[first_row : first_row + len(out), part.start : part.stop]
+            at += part.word_count
 
 
 def plane_bytes(panels: Sequence[Panel]) -> int:
@@ -165,7 +167,7 @@ def plane_bytes(panels: Sequence[Panel]) -> int:
     return sum(panel.bits.nbytes for panel in panels if panel.recipe.terms)
 
 
-def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) -> Iterator[Piece]:
+def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) -> Iterator[PlanePiece]:
     """Yield panels in pieces of about `piece_bytes` bytes or `piece_sites` sites, whichever is larger.
 
     Panels with the same recipe come consecutively. Panels without terms are skipped.
@@ -182,12 +184,12 @@ def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) 
             step, start = max(1, fitting // CHUNK_WORDS) * CHUNK_WORDS, 0
             while start < stop:
                 parts.append(part := PanelWords(panel, start, min(stop, start + step - words)))
-                start, words = part.stop, words + part.words
+                start, words = part.stop, words + part.word_count
                 if words == step:
-                    yield Piece(tuple(parts))
+                    yield PlanePiece(tuple(parts))
                     parts, words = [], 0
         if parts:
-            yield Piece(tuple(parts))
+            yield PlanePiece(tuple(parts))
 
 
 def padded_words(sites: int) -> int:
@@ -195,7 +197,7 @@ def padded_words(sites: int) -> int:
     return -(-sites // (CHUNK_WORDS * WORD_BITS)) * CHUNK_WORDS
 
 
-def in_launches(left: Sequence[int], right: Sequence[int]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+def split_into_launches(left_planes: Sequence[int], right_planes: Sequence[int]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
     """Yield a term's planes, (left, right), as many at a time as fit in one launch."""
-    for start in range(0, len(left), MAX_PLANES):
-        yield left[start : start + MAX_PLANES], right[start : start + MAX_PLANES]
+    for start in range(0, len(left_planes), MAX_PLANES_PER_SIDE):
+        yield left_planes[start : start + MAX_PLANES_PER_SIDE], right_planes[start : start + MAX_PLANES_PER_SIDE]

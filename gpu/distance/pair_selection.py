@@ -12,56 +12,61 @@ from gpualign.gpu.kernels.argument_structs import CHOOSE_PAIRS_ARGS, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
-CHOOSE_PAIRS = Kernel("distance_choose.cu", "choose_pairs")
+CHOOSE_PAIRS_KERNEL = Kernel("distance_choose.cu", "choose_pairs")
 
 MAX_RECORDS = 1 << 22
 """Maximum number of records copied back at a time, through tens of megabytes of page-locked memory."""
 
-_MIN_STAGED = 1 << 20
+_INITIAL_STAGING_BYTES = 1 << 20
 """Initial size of the page-locked buffer for copying records back, bytes. The buffer grows by doubling, because allocation is expensive."""
 
 _TOTALS_BYTES = 24
 """Size of the totals: the numbers of selected, lacking and undefined pairs."""
 
-_NO_FLOOR = -(1 << 31)
+_NO_MIN_COUNT = -(1 << 31)
 """Floor below every count."""
 
-_THREADS = 256
-_PAIRS = 8  # pairs of a thread in a strip (kPairs)
-_BLOCKS = 8  # blocks of a multiprocessor
+_BLOCK_THREADS = 256
+_PAIRS_PER_THREAD = 8  # pairs of a thread in a strip (kPairs)
+_BLOCKS_PER_SM = 8  # blocks of a multiprocessor
 
 
-def needed_counts(names: Iterable[str], filled: Iterable[str], rule: PairSelectionRule) -> tuple[str, ...]:
+def needed_counts(count_names: Iterable[str], filled_names: Iterable[str], rule: PairSelectionRule) -> tuple[str, ...]:
     """Return the counts that a device needs to apply a rule: counts that some term fills, and counts with a minimum. The rest are 0."""
-    needed = {*filled, *([COMPARED] if rule.min_compared is not None else []), *rule.floors}
-    return tuple(name for name in names if name in needed)
+    needed = {*filled_names, *([COMPARED] if rule.min_compared is not None else []), *rule.floors}
+    return tuple(name for name in count_names if name in needed)
 
 
-class DeviceChooser:
+class DevicePairSelector:
     """Selects pairs on one open device, with the buffers of one stream.
 
     names: all counts; held: counts on the device, as consecutive matrices; capacity: maximum number of records, at least one row's.
     """
 
     def __init__(
-        self, buffers: StreamBuffers, names: tuple[str, ...], held: tuple[str, ...], rule: PairSelectionRule, capacity: int
+        self,
+        buffers: StreamBuffers,
+        count_names: tuple[str, ...],
+        device_count_names: tuple[str, ...],
+        rule: PairSelectionRule,
+        max_records: int,
     ) -> None:
         self._buffers = buffers
-        self._names, self._held, self._rule, self._capacity = names, held, rule, capacity
-        self._numbers = 2 + len(held)  # of a record
-        buffers.load(CHOOSE_PAIRS)
-        buffers.host("records", _MIN_STAGED)
-        self._records = buffers.address("records", 4 * self._numbers * capacity, max_bytes=0)
+        self._names, self._held, self._rule, self._capacity = count_names, device_count_names, rule, max_records
+        self._numbers = 2 + len(device_count_names)  # of a record
+        buffers.load(CHOOSE_PAIRS_KERNEL)
+        buffers.host_buffer("records", _INITIAL_STAGING_BYTES)
+        self._records = buffers.address("records", 4 * self._numbers * max_records, max_bytes=0)
         self._totals = buffers.address("totals", _TOTALS_BYTES)
         self._offsets = 0 if rule.offsets is None else buffers.copy("offsets", rule.offsets)
 
-    def choose(self, counts: int, band: SampleBand, start: int, stop: int) -> SelectedPairs | None:
-        """Return the near pairs in rows start .. stop - 1 of a band, or None if they exceed the capacity. counts: device address."""
+    def select(self, counts_address: int, band: SampleBand, start: int, stop: int) -> SelectedPairs | None:
+        """Return the near pairs in rows start .. stop - 1 of a band, or None if they exceed the capacity."""
         rows, columns = band.shape
         rule, buffers = self._rule, self._buffers
         filled = arguments(
             CHOOSE_PAIRS_ARGS,
-            counts=counts,
+            counts=counts_address,
             offsets=self._offsets,
             records=self._records,
             totals=self._totals,
@@ -79,11 +84,11 @@ class DeviceChooser:
             least=0 if rule.min_compared is None else rule.min_compared,
             upper=band.upper_triangle,
             floored=bool(rule.floors),
-            floors=[rule.floors.get(name, _NO_FLOOR) for name in self._held],
+            floors=[rule.floors.get(name, _NO_MIN_COUNT) for name in self._held],
         )
-        strips = (stop - start) * -(-columns // (_THREADS * _PAIRS))
+        strips = (stop - start) * -(-columns // (_BLOCK_THREADS * _PAIRS_PER_THREAD))
         buffers.fill(self._totals, 0, _TOTALS_BYTES)
-        buffers.launch(CHOOSE_PAIRS, max(1, min(strips, _BLOCKS * buffers.multiprocessors)), _THREADS, filled)
+        buffers.launch(CHOOSE_PAIRS_KERNEL, max(1, min(strips, _BLOCKS_PER_SM * buffers.multiprocessors)), _BLOCK_THREADS, filled)
         selected, lacking, undefined = buffers.fetch("totals", (3,), np.int64).tolist()
         if selected > self._capacity:
             return None
@@ -91,7 +96,7 @@ class DeviceChooser:
         if selected:
             buffers.download_list("records", nbytes)
             buffers.wait()
-        records = buffers.host("records", nbytes).view(np.int32).reshape(selected, self._numbers).T
+        records = buffers.host_buffer("records", nbytes).view(np.int32).reshape(selected, self._numbers).T
         zeros = np.zeros(selected, dtype=np.int32)
         counted = {name: records[2 + self._held.index(name)] if name in self._held else zeros for name in self._names}
         places = records[0].astype(np.int64), records[1].astype(np.int64)

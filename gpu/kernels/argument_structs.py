@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpualign.core.alignment.tile_results import STATISTICS
 
-Arrays = dict[str, npt.NDArray[np.generic]]
+NamedArrays = dict[str, npt.NDArray[np.generic]]
 
 QUEUE_BYTES = 256
 """Size of the queue, bytes: the counter from which blocks take their next unit."""
@@ -18,18 +18,18 @@ QUEUE_BYTES = 256
 _P, _I, _L, _U = "u8", "i4", "i8", "u4"  # pointer, int32_t, int64_t, uint32_t
 
 
-def aligned(nbytes: int) -> int:
+def aligned_bytes(nbytes: int) -> int:
     """Return `nbytes` rounded up to a multiple of 256, so that consecutive arrays stay aligned."""
     return -(-nbytes // 256) * 256
 
 
-def _struct(*fields: tuple[str, str | np.dtype[Any]]) -> np.dtype[np.void]:
+def _make_struct(*fields: tuple[str, str | np.dtype[Any]]) -> np.dtype[np.void]:
     return np.dtype(list(fields), align=True)
 
 
-_QUERIES = (("query_codes", _P), ("query_offsets", _P), ("queries", _P), ("rows", _P))
+_QUERY_FIELDS = (("query_codes", _P), ("query_offsets", _P), ("queries", _P), ("rows", _P))
 
-PIPELINE = _struct(
+PIPELINE_ARGS = _make_struct(
     ("next_unit", _P),
     ("units", _P),
     ("slots", _P),
@@ -39,8 +39,8 @@ PIPELINE = _struct(
     ("unit_count", _I),
     ("strips", _I),
 )
-THREADS = _struct(
-    *_QUERIES,
+THREAD_ARGS = _make_struct(
+    *_QUERY_FIELDS,
     ("items", _P),
     ("letters", _P),
     ("block_letters", _P),
@@ -50,14 +50,14 @@ THREADS = _struct(
     ("carries", _P),
     ("edges", _P),
     ("scores", _P),
-    ("pipeline", PIPELINE),
+    ("pipeline", PIPELINE_ARGS),
     ("edge_stride", _L),
     ("query_count", _I),
     ("target_count", _I),
     ("one", _U),
 )
-SLICES = _struct(
-    *_QUERIES,
+SLICE_ARGS = _make_struct(
+    *_QUERY_FIELDS,
     ("item_lanes", _P),
     ("listed_lanes", _P),
     ("planes", _P),
@@ -68,15 +68,15 @@ SLICES = _struct(
     ("carries", _P),
     ("edges", _P),
     ("scores", _P),
-    ("pipeline", PIPELINE),
+    ("pipeline", PIPELINE_ARGS),
     ("edge_stride", _L),
     ("query_count", _I),
     ("target_count", _I),
     ("sum_factor", _I),
     ("per_letter", _I),
 )
-CHAIN = _struct(
-    *_QUERIES,
+CHAIN_ARGS = _make_struct(
+    *_QUERY_FIELDS,
     ("first_targets", _P),
     ("target_codes", _P),
     ("target_offsets", _P),
@@ -96,7 +96,7 @@ CHAIN = _struct(
     ("target_count", _I),
     ("one", _U),
 )
-PATH = _struct(
+PATH_ARGS = _make_struct(
     ("target_codes", _P),
     ("target_offsets", _P),
     ("targets", _P),
@@ -114,10 +114,10 @@ PATH = _struct(
     ("matrix_stride", _L),
     ("detail", _I),
 )
-TRACE_THREADS = _struct(("forward", THREADS), ("path", PATH), ("items", _I))
-TRACE_SLICES = _struct(("forward", SLICES), ("path", PATH), ("items", _I))
-TRACE_CHAIN = _struct(("forward", CHAIN), ("path", PATH))
-PACK_LETTERS = _struct(
+TRACE_THREAD_ARGS = _make_struct(("forward", THREAD_ARGS), ("path", PATH_ARGS), ("items", _I))
+TRACE_SLICE_ARGS = _make_struct(("forward", SLICE_ARGS), ("path", PATH_ARGS), ("items", _I))
+TRACE_CHAIN_ARGS = _make_struct(("forward", CHAIN_ARGS), ("path", PATH_ARGS))
+PACK_LETTERS_ARGS = _make_struct(
     ("codes", _P),
     ("offsets", _P),
     ("targets", _P),
@@ -129,7 +129,7 @@ PACK_LETTERS = _struct(
     ("pairs", _I),
     ("padding", _I),
 )
-PACK_PLANES = _struct(
+PACK_PLANES_ARGS = _make_struct(
     ("codes", _P),
     ("offsets", _P),
     ("targets", _P),
@@ -141,7 +141,7 @@ PACK_PLANES = _struct(
     ("plane_count", _I),
     ("together", _I),
 )
-SELECT_HITS_ARGS = _struct(
+SELECT_HITS_ARGS = _make_struct(
     ("scores", _P),
     ("ranks", _P),
     ("hit_scores", _P),
@@ -173,40 +173,40 @@ def arguments(struct: np.dtype[np.void], **values: float | np.void | Sequence[in
     return cast("np.void", out[()])
 
 
-MAX_PLANES = 16
+MAX_PLANES_PER_SIDE = 16
 """Maximum number of planes per side in one launch of a distance kernel (kMaxPlanes)."""
 
-_PLANES = np.dtype((np.int32, MAX_PLANES))
-DISTANCE = np.dtype(
+_PLANE_INDICES = np.dtype((np.int32, MAX_PLANES_PER_SIDE))
+DISTANCE_ARGS = np.dtype(
     [
         ("planes", _P),
         ("out", _P),
         ("plane_bytes", _L),
         ("sample_bytes", _L),
         ("out_stride", _L),
-        ("left", _PLANES),
-        ("right", _PLANES),
+        ("left", _PLANE_INDICES),
+        ("right", _PLANE_INDICES),
         *((name, _I) for name in ("count", "row_start", "row_count", "column_start", "column_count", "splits", "weight", "upper")),
     ],
     align=True,
 )
 
-WGMMA = _struct(("map", _P), ("pairs", DISTANCE))
+WGMMA_ARGS = _make_struct(("map", _P), ("pairs", DISTANCE_ARGS))
 
-MAX_BITS = 32
+MAX_BITS_PER_CODE = 32
 """Maximum number of bits per code in one launch of the kernel that compares codes (kMaxBits)."""
 
-DIFFER = _struct(("pairs", DISTANCE), ("bits", np.dtype((np.int32, MAX_BITS))), ("bit_count", _I), ("mask", _I))
+DIFFER_ARGS = _make_struct(("pairs", DISTANCE_ARGS), ("bits", np.dtype((np.int32, MAX_BITS_PER_CODE))), ("bit_count", _I), ("mask", _I))
 
-MAX_COUNTS = 8
+MAX_COUNT_MATRICES = 8
 """Maximum number of count matrices used to select pairs (kMaxCounts)."""
 
-CHOOSE_PAIRS_ARGS = _struct(
+CHOOSE_PAIRS_ARGS = _make_struct(
     ("counts", _P),
     ("offsets", _P),
     ("records", _P),
     ("totals", _P),
-    ("weights", np.dtype((np.int64, MAX_COUNTS))),
+    ("weights", np.dtype((np.int64, MAX_COUNT_MATRICES))),
     ("most", _L),
     ("matrix", _L),
     ("capacity", _L),
@@ -214,96 +214,96 @@ CHOOSE_PAIRS_ARGS = _struct(
         (name, _I)
         for name in ("first_row", "last_row", "columns", "row_start", "column_start", "kinds", "least_of", "least", "upper", "floored")
     ),
-    ("floors", np.dtype((np.int32, MAX_COUNTS))),
+    ("floors", np.dtype((np.int32, MAX_COUNT_MATRICES))),
 )
 
-NEAR_RECORDS = _struct(*((name, _P) for name in ("planes", "starts", "lengths", "sketches", "sizes")))
-NEAR_BOUND = _struct(*((name, "f8") for name in ("per_letter", "per_shorter", "constant", "inside", "coverage")))
-NEAR_ROW = _struct(*((name, _I) for name in ("first", "stop", "wanted", "slack")))
-NEAR_PAIR = _struct(("query", _I), ("target", _I))
-NEAR_DISTANCE = _struct(("query", _I), ("target", _I), ("distance", _I))
-NEAR_COUNTERS = _struct(*((name, _U) for name in ("next", "candidates", "found", "unwanted")))
-_NEAR_SETS = (("queries", NEAR_RECORDS), ("targets", NEAR_RECORDS))
-NEAR_MAKE = _struct(
-    ("records", NEAR_RECORDS),
+NEAR_RECORDS_STRUCT = _make_struct(*((name, _P) for name in ("planes", "starts", "lengths", "sketches", "sizes")))
+NEAR_BOUND_STRUCT = _make_struct(*((name, "f8") for name in ("per_letter", "per_shorter", "constant", "inside", "coverage")))
+NEAR_ROW_STRUCT = _make_struct(*((name, _I) for name in ("first", "stop", "wanted", "slack")))
+NEAR_PAIR_STRUCT = _make_struct(("query", _I), ("target", _I))
+NEAR_DISTANCE_STRUCT = _make_struct(("query", _I), ("target", _I), ("distance", _I))
+NEAR_COUNTERS_STRUCT = _make_struct(*((name, _U) for name in ("next", "candidates", "found", "unwanted")))
+_NEAR_SET_FIELDS = (("queries", NEAR_RECORDS_STRUCT), ("targets", NEAR_RECORDS_STRUCT))
+NEAR_RECORDS_ARGS = _make_struct(
+    ("records", NEAR_RECORDS_STRUCT),
     *((name, _P) for name in ("codes", "offsets", "ranks")),
     *((name, _I) for name in ("first", "count", "planes", "radix", "q", "sketch_words", "shift")),
 )
-NEAR_GATHER = _struct(
-    *_NEAR_SETS,
+NEAR_GATHER_ARGS = _make_struct(
+    *_NEAR_SET_FIELDS,
     *((name, _P) for name in ("records", "rows", "beside", "sketches", "sizes", "counters")),
     *((name, _I) for name in ("row_count", "column_count", "beside_count", "sketch_words")),
 )
-NEAR_SCREEN = _struct(
-    ("product", DISTANCE),
-    *_NEAR_SETS,
-    ("bound", NEAR_BOUND),
+NEAR_SCREEN_ARGS = _make_struct(
+    ("product", DISTANCE_ARGS),
+    *_NEAR_SET_FIELDS,
+    ("bound", NEAR_BOUND_STRUCT),
     *((name, _P) for name in ("records", "sizes", "rows", "candidates", "counters")),
     ("capacity", _U),
     ("q", _I),
 )
-NEAR_VERIFY = _struct(
-    *_NEAR_SETS,
-    ("bound", NEAR_BOUND),
+NEAR_VERIFY_ARGS = _make_struct(
+    *_NEAR_SET_FIELDS,
+    ("bound", NEAR_BOUND_STRUCT),
     *((name, _P) for name in ("candidates", "counters", "found", "scratch")),
     ("capacity", _U),
     ("found_capacity", _U),
     ("words", _I),
 )
 
-PAYNE = _struct(
+PAYNE_ARGS = _make_struct(
     ("data", _P),
     ("distance", _P),
     ("stride", _L),
     *((name, _I) for name in ("attributes", "first_row", "first_column", "columns")),
 )
 
-MUNEKAWA = _struct(
+MUNEKAWA_ARGS = _make_struct(
     *((name, _P) for name in ("query", "targets", "offsets", "lengths", "table", "below", "scores")),
     ("below_stride", _L),
     *((name, _I) for name in ("rows", "open", "extend")),
 )
 
-LI = _struct(
+LI_ARGS = _make_struct(
     *((name, _P) for name in ("queries", "targets", "query_starts", "target_starts", "matrix_starts", "rows", "columns", "table")),
     ("matrices", _P),
     *((name, _I) for name in ("gap", "first_pair", "pairs", "diagonal")),
 )
 
-STRUCTS = {
-    "PipelineArgs": PIPELINE,
-    "ThreadArgs": THREADS,
-    "SliceArgs": SLICES,
-    "ChainArgs": CHAIN,
-    "PathArgs": PATH,
-    "TraceThreadArgs": TRACE_THREADS,
-    "TraceSliceArgs": TRACE_SLICES,
-    "TraceChainArgs": TRACE_CHAIN,
-    "PackLettersArgs": PACK_LETTERS,
-    "PackPlanesArgs": PACK_PLANES,
+STRUCTS_BY_CUDA_NAME = {
+    "PipelineArgs": PIPELINE_ARGS,
+    "ThreadArgs": THREAD_ARGS,
+    "SliceArgs": SLICE_ARGS,
+    "ChainArgs": CHAIN_ARGS,
+    "PathArgs": PATH_ARGS,
+    "TraceThreadArgs": TRACE_THREAD_ARGS,
+    "TraceSliceArgs": TRACE_SLICE_ARGS,
+    "TraceChainArgs": TRACE_CHAIN_ARGS,
+    "PackLettersArgs": PACK_LETTERS_ARGS,
+    "PackPlanesArgs": PACK_PLANES_ARGS,
     "SelectArgs": SELECT_HITS_ARGS,
-    "DistanceArgs": DISTANCE,
+    "DistanceArgs": DISTANCE_ARGS,
     "ChooseArgs": CHOOSE_PAIRS_ARGS,
-    "NearRecords": NEAR_RECORDS,
-    "NearBound": NEAR_BOUND,
-    "NearRow": NEAR_ROW,
-    "NearPair": NEAR_PAIR,
-    "NearDistance": NEAR_DISTANCE,
-    "NearCounters": NEAR_COUNTERS,
-    "NearRecordsArgs": NEAR_MAKE,
-    "NearGatherArgs": NEAR_GATHER,
-    "NearScreenArgs": NEAR_SCREEN,
-    "NearVerifyArgs": NEAR_VERIFY,
-    "DifferArgs": DIFFER,
-    "WgmmaArgs": WGMMA,
-    "PayneArgs": PAYNE,
-    "MunekawaArgs": MUNEKAWA,
-    "LiArgs": LI,
+    "NearRecords": NEAR_RECORDS_STRUCT,
+    "NearBound": NEAR_BOUND_STRUCT,
+    "NearRow": NEAR_ROW_STRUCT,
+    "NearPair": NEAR_PAIR_STRUCT,
+    "NearDistance": NEAR_DISTANCE_STRUCT,
+    "NearCounters": NEAR_COUNTERS_STRUCT,
+    "NearRecordsArgs": NEAR_RECORDS_ARGS,
+    "NearGatherArgs": NEAR_GATHER_ARGS,
+    "NearScreenArgs": NEAR_SCREEN_ARGS,
+    "NearVerifyArgs": NEAR_VERIFY_ARGS,
+    "DifferArgs": DIFFER_ARGS,
+    "WgmmaArgs": WGMMA_ARGS,
+    "PayneArgs": PAYNE_ARGS,
+    "MunekawaArgs": MUNEKAWA_ARGS,
+    "LiArgs": LI_ARGS,
 }
 """Structs, keyed by name in cuda_src/."""
 
-CONTRACT = (
-    *((f"SIZE_OF_{name}", str(struct.itemsize)) for name, struct in STRUCTS.items()),
+CONTRACT_MACROS = (
+    *((f"SIZE_OF_{name}", str(struct.itemsize)) for name, struct in STRUCTS_BY_CUDA_NAME.items()),
     ("STATISTICS_NUMBERS", str(len(STATISTICS.names or ()))),
 )
 """Macros with which a compiler checks that kernels and host agree: the struct sizes, and the number of fields in an alignment's

@@ -18,16 +18,16 @@ class Kernel:
 class Hardware:
     """Device properties that plans depend on.
 
-    clock: Hz
-    lanes: threads per warp
+    clock_hz: clock frequency of a multiprocessor
+    warp_lanes: threads per warp
     """
 
     multiprocessors: int
-    clock: float
-    lanes: int = 32
+    clock_hz: float
+    warp_lanes: int = 32
 
 
-def capability(arch: str) -> int | None:
+def compute_capability(arch: str) -> int | None:
     """Return the compute capability for an architecture's compiler name: 90 for sm_90a; None for unrecognised names."""
     digits = arch.removeprefix("sm_").rstrip("af")
     return int(digits) if digits.isdecimal() else None

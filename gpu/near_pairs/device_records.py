@@ -10,83 +10,91 @@ import numpy.typing as npt
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.gpu.kernels.argument_structs import NEAR_MAKE, NEAR_RECORDS, arguments
-from gpualign.gpu.near_pairs.kernels import RECORDS, THREADS
+from gpualign.gpu.kernels.argument_structs import NEAR_RECORDS_ARGS, NEAR_RECORDS_STRUCT, arguments
+from gpualign.gpu.near_pairs.kernels import BLOCK_THREADS, RECORDS_KERNEL
 from gpualign.gpu.near_pairs.recipe import NearRecipe
 from gpualign.gpu.near_pairs.sketches import hash_shift
 from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
-_PIECE_LETTERS = 32 << 20  # letters that are copied to a device at a time (approximate)
-_WAVES = 8  # number of blocks, in multiples of those that fill a device
+_LETTERS_PER_COPY = 32 << 20  # letters that are copied to a device at a time (approximate)
+_WAVES_PER_LAUNCH = 8  # number of blocks, in multiples of those that fill a device
 
 
-def plane_starts(lengths: npt.NDArray[np.int64], planes: int) -> npt.NDArray[np.int64]:
+def plane_starts(lengths: npt.NDArray[np.int64], plane_count: int) -> npt.NDArray[np.int64]:
     """Return the index of each record's first word, followed by the total: int64[records + 1]."""
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(-(-lengths // 32) * planes, out=starts[1:])
+    np.cumsum(-(-lengths // 32) * plane_count, out=starts[1:])
     return starts
 
 
-def device_bytes(task: Task, recipe: NearRecipe) -> int:
+def record_device_bytes(task: Task, recipe: NearRecipe) -> int:
     """Return the device memory needed for a task's records, in bytes."""
     sets = {id(s): s for s in (task.queries, task.targets)}.values()
-    planes = sum(4 * int((-(-s.lengths // 32)).sum()) * recipe.planes for s in sets)
-    pieces = 2 * max(_PIECE_LETTERS, *(s.longest for s in sets))
+    planes = sum(4 * int((-(-s.lengths // 32)).sum()) * recipe.bits_per_letter for s in sets)
+    pieces = 2 * max(_LETTERS_PER_COPY, *(s.longest for s in sets))
     return planes + sum(len(s) for s in sets) * (recipe.sketch_bytes + 24) + min(pieces, 2 * max(len(s.codes) for s in sets))
 
 
-def make_records(pipeline: StreamPipeline, task: Task, recipe: NearRecipe) -> dict[str, np.void]:
-    """Return the `NEAR_RECORDS` of "queries" and "targets", whose arrays are resident on the pipeline's device. Raises `OutOfMemory`.
+def make_device_records(pipeline: StreamPipeline, task: Task, recipe: NearRecipe) -> dict[str, np.void]:
+    """Return the `NEAR_RECORDS_STRUCT` of "queries" and "targets", whose arrays are on the pipeline's device. Raises `OutOfMemory`.
 
     The records are stored once if queries and targets are the same set.
     """
-    queries = _make(pipeline, "query", task.queries, recipe)
-    return {"queries": queries, "targets": queries if task.targets is task.queries else _make(pipeline, "target", task.targets, recipe)}
+    queries = _make_device_set(pipeline, "query", task.queries, recipe)
+    return {
+        "queries": queries,
+        "targets": queries if task.targets is task.queries else _make_device_set(pipeline, "target", task.targets, recipe),
+    }
 
 
-def _make(pipeline: StreamPipeline, name: str, records: SequenceSet, recipe: NearRecipe) -> np.void:
+def _make_device_set(pipeline: StreamPipeline, name: str, records: SequenceSet, recipe: NearRecipe) -> np.void:
     """Build all records on the device, with one piece of the codes in each stream."""
-    resident, steps = pipeline.resident, recipe.steps
-    starts = plane_starts(records.lengths, recipe.planes)
+    resident, steps = pipeline.resident, recipe.cascade
+    starts = plane_starts(records.lengths, recipe.bits_per_letter)
     device_records = arguments(
-        NEAR_RECORDS,
+        NEAR_RECORDS_STRUCT,
         planes=resident.address(f"{name} planes", 4 * int(starts[-1]), max_bytes=0),
         starts=resident.copy(f"{name} starts", starts[:-1]),
         lengths=resident.copy(f"{name} lengths", records.lengths.astype(np.int32)),
         sketches=resident.address(f"{name} sketches", len(records) * recipe.sketch_bytes, max_bytes=0),
         sizes=resident.address(f"{name} sizes", 4 * len(records), max_bytes=0),
     )
-    offsets, ranks = resident.copy("offsets", records.offsets), resident.copy("ranks", recipe.ranks)
-    for (first, stop), stream in zip(_pieces(records.offsets), cycle(pipeline.streams), strict=False):
+    offsets, ranks = resident.copy("offsets", records.offsets), resident.copy("ranks", recipe.letter_ranks)
+    for (first, stop), stream in zip(_record_ranges(records.offsets), cycle(pipeline.streams), strict=False):
         stream.wait()
         codes = records.codes[records.offsets[first] : records.offsets[stop]]
-        stream.host("codes", codes.nbytes)[:] = codes
+        stream.host_buffer("codes", codes.nbytes)[:] = codes
         stream.upload("codes", codes.nbytes)
         filled = arguments(
-            NEAR_MAKE,
+            NEAR_RECORDS_ARGS,
             records=device_records,
             codes=stream.address("codes", codes.nbytes),
             offsets=offsets,
             ranks=ranks,
             first=first,
             count=stop - first,
-            planes=recipe.planes,
-            radix=recipe.letters,
+            planes=recipe.bits_per_letter,
+            radix=recipe.letter_count,
             q=steps.q,
             sketch_words=steps.sketch_bits // 32,
             shift=hash_shift(steps.sketch_bits) if steps.q else 0,
         )
-        stream.launch(RECORDS, min(stop - first, _WAVES * stream.blocks(RECORDS, THREADS)), THREADS, filled)
+        stream.launch(
+            RECORDS_KERNEL,
+            min(stop - first, _WAVES_PER_LAUNCH * stream.resident_blocks(RECORDS_KERNEL, BLOCK_THREADS)),
+            BLOCK_THREADS,
+            filled,
+        )
     for stream in pipeline.streams:
         stream.wait()
     return device_records
 
 
-def _pieces(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield record ranges (first, stop) to copy at a time: approximately `_PIECE_LETTERS` letters, at least one record."""
+def _record_ranges(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Yield record ranges (first, stop) to copy at a time: approximately `_LETTERS_PER_COPY` letters, at least one record."""
     first, count = 0, len(offsets) - 1
     while first < count:
-        stop = int(np.searchsorted(offsets, offsets[first] + _PIECE_LETTERS, side="right")) - 1
+        stop = int(np.searchsorted(offsets, offsets[first] + _LETTERS_PER_COPY, side="right")) - 1
         stop = min(count, max(stop, first + 1))
         yield first, stop
         first = stop

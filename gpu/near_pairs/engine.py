@@ -15,20 +15,20 @@ from gpualign.core.common.errors import RunError
 from gpualign.core.execution.worker_pool import WorkerPort, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
-from gpualign.gpu.near_pairs.kernels import LENGTHS, Screen, has_tensor_cores, screens
+from gpualign.gpu.near_pairs.kernels import LENGTH_SCREENING_KERNEL, ScreeningKernel, has_tensor_cores, screening_kernels
 from gpualign.gpu.near_pairs.recipe import NearRecipe, make_near_recipe
-from gpualign.gpu.near_pairs.worker import Finished, NearWorker
+from gpualign.gpu.near_pairs.worker import FinishedRectangle, NearWorker
 from gpualign.gpu.runtime.device import Device
 from gpualign.gpu.runtime.device_failures import OnDeviceFailure
 
 _TILE_NANOSECONDS = 2e8
-_TILE_PAIRS = 1 << 18, 1 << 31  # minimum; maximum, because counters have 32 bits
+_TILE_PAIR_LIMITS = 1 << 18, 1 << 31  # minimum; maximum, because counters have 32 bits
 _BAND_ROWS = 1 << 15
-_LANES = 256  # step of the number of targets of a tile: the widest tile of a screen's block
-_PAIR_BYTES = 64
+_TARGET_COUNT_STEP = 256  # step of the number of targets of a tile: the widest tile of a screen's block
+_BYTES_PER_NEAR_PAIR = 64
 """Memory per pair between a device and the output, bytes."""
 
-_MAX_RESULTS = 1 << 22
+_MAX_NEAR_PAIRS = 1 << 22
 """Maximum number of near pairs copied back at a time; limited because pinned host memory is expensive."""
 
 
@@ -37,10 +37,10 @@ class CudaNearPrepared:
     """Implements `gpualign.core.execution.engine.Prepared`.
 
     seconds: estimated run time
-    screens: one screen per device
-    max_results: maximum number of near pairs copied back per rectangle
+    screening_kernels: one kernel per device
+    max_near_pairs: maximum number of near pairs copied back per rectangle
     on_device_failure: called when a device fails
-    process: id of the process that created the engine
+    process_id: id of the process that created the engine
     """
 
     task: Task
@@ -50,23 +50,23 @@ class CudaNearPrepared:
     seconds: float
     recipe: NearRecipe = field(repr=False)
     devices: Sequence[Device] = field(repr=False)
-    screens: Sequence[Screen] = field(repr=False)
-    max_results: int
-    log: Callable[[Finished], None] | None = field(repr=False)
+    screening_kernels: Sequence[ScreeningKernel] = field(repr=False)
+    max_near_pairs: int
+    on_finished: Callable[[FinishedRectangle], None] | None = field(repr=False)
     on_device_failure: OnDeviceFailure | None = field(repr=False)
-    process: int
+    process_id: int
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-        if os.getpid() != self.process:
+        if os.getpid() != self.process_id:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
-        def worker(device: Device, screen: Screen) -> Callable[[WorkerPort[TileResult]], None]:
+        def worker(device: Device, screen: ScreeningKernel) -> Callable[[WorkerPort[TileResult]], None]:
             def work(port: WorkerPort[TileResult]) -> None:
-                NearWorker(device, self.task, self.recipe, screen, port, self.max_results, self.log).run()
+                NearWorker(device, self.task, self.recipe, screen, port, self.max_near_pairs, self.on_finished).run()
 
             return work
 
-        workers = [worker(device, screen) for device, screen in zip(self.devices, self.screens, strict=True)]
+        workers = [worker(device, screen) for device, screen in zip(self.devices, self.screening_kernels, strict=True)]
         return run_workers(tiles, workers, 2 * len(workers), "gpualign-cuda", on_worker_failure=self.on_device_failure)
 
 
@@ -75,25 +75,29 @@ def prepare_near(
     budget: Budget,
     devices: Sequence[Device],
     hardware: str,
-    process: int,
-    log: Callable[[Finished], None] | None = None,
-    screen: Screen | None = None,
+    process_id: int,
+    on_finished: Callable[[FinishedRectangle], None] | None = None,
+    screening_kernel: ScreeningKernel | None = None,
     on_device_failure: OnDeviceFailure | None = None,
 ) -> CudaNearPrepared:
     """Prepare a task with `Task.edit_bound`.
 
-    hardware: human-readable name of the devices; process: id of the process that uses the devices; log: called with every finished
-    rectangle; screen: sketch screen to use instead of the fastest; on_device_failure: called with a failed device whose work the
-    remaining devices take over (None: the work is not taken over).
+    hardware: human-readable name of the devices; process_id: process that uses the devices; on_finished: called with every finished
+    rectangle; screening_kernel: kernel for sketches to use instead of the fastest; on_device_failure: called with a failed device whose
+    work the remaining devices take over (None: the work is not taken over).
     """
     recipe = make_near_recipe(task, has_tensor_cores(devices[0].arch))
-    pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds, *_TILE_PAIRS))
-    limits = TileLimits(budget.result_bytes, budget.scratch_bytes, task.item_bytes, _LANES, pairs, _BAND_ROWS, sharing_workers=len(devices))
-    selected = [(screen or screens(device.arch)[0]) if recipe.steps.q else LENGTHS for device in devices]
-    kernel = recipe.steps.describe() + (f" ({selected[0].title})" if recipe.steps.q else "")
-    kernel += f"; {recipe.survivors.describe(recipe.steps)}" if recipe.survivors else ""
-    max_results = int(np.clip(budget.result_bytes // (4 * len(devices) * _PAIR_BYTES), 1, _MAX_RESULTS))
-    seconds = task.approximate_pair_count * recipe.nanoseconds / (1e9 * len(devices))
+    pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds_per_pair, *_TILE_PAIR_LIMITS))
+    limits = TileLimits(
+        budget.result_bytes, budget.scratch_bytes, task.item_bytes, _TARGET_COUNT_STEP, pairs, _BAND_ROWS, sharing_workers=len(devices)
+    )
+    selected = [
+        (screening_kernel or screening_kernels(device.arch)[0]) if recipe.cascade.q else LENGTH_SCREENING_KERNEL for device in devices
+    ]
+    kernel = recipe.cascade.describe() + (f" ({selected[0].title})" if recipe.cascade.q else "")
+    kernel += f"; {recipe.survivor_counts.describe(recipe.cascade)}" if recipe.survivor_counts else ""
+    max_results = int(np.clip(budget.result_bytes // (4 * len(devices) * _BYTES_PER_NEAR_PAIR), 1, _MAX_NEAR_PAIRS))
+    seconds = task.approximate_pair_count * recipe.nanoseconds_per_pair / (1e9 * len(devices))
     return CudaNearPrepared(
-        task, limits, kernel, hardware, seconds, recipe, devices, selected, max_results, log, on_device_failure, process
+        task, limits, kernel, hardware, seconds, recipe, devices, selected, max_results, on_finished, on_device_failure, process_id
     )

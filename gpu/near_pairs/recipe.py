@@ -22,20 +22,20 @@ from gpualign.core.near_pairs.sampling import sample_records
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.distance.kernels import CHUNK_WORDS
-from gpualign.gpu.near_pairs.sketches import sketches
+from gpualign.gpu.near_pairs.sketches import make_sketches
 
-_MIN_BITS = CHUNK_WORDS * 64
+_MIN_SKETCH_BITS = CHUNK_WORDS * 64
 """Bits in the smallest sketch: the number that the kernels process at a time."""
 
 _TENSOR_COSTS = StepCosts(pair=4e-4, letter_counts=0.0, word=1.8e-5, column=6e-3, cell=0.0)
 _POPC_COSTS = StepCosts(pair=4e-4, letter_counts=0.0, word=8e-4, column=6e-3, cell=0.0)
 """Costs for a whole device; only the ratios matter."""
 
-_ALIGNED = 0.02
+_ALIGNED_CELL_COST = 0.02
 """Cost per cell aligned on a few CPU cores. Used if there is a coverage, because the whole distance may then be too large to exclude any
 pair."""
 
-_WORTH_A_SAMPLE = 200_000
+_MIN_PAIRS_FOR_SAMPLE = 200_000
 """Minimum number of pairs for which a sample is worthwhile."""
 
 
@@ -43,31 +43,31 @@ _WORTH_A_SAMPLE = 200_000
 class NearRecipe:
     """Steps for finding near pairs, and the facts on which the selection of steps was based.
 
-    nanoseconds: estimated time per pair
-    letters: number of letters in use
-    ranks: uint8[256], rank of each code among the letters in use
-    survivors: number of sample pairs that survive each step; None if there was no sample
+    nanoseconds_per_pair: estimated time per pair
+    letter_count: number of letters in use
+    letter_ranks: uint8[256], rank of each code among the letters in use
+    survivor_counts: number of sample pairs that survive each step; None if there was no sample
     """
 
-    steps: FilterCascade
-    nanoseconds: float
+    cascade: FilterCascade
+    nanoseconds_per_pair: float
     bound: EditBound
-    letters: int
-    ranks: npt.NDArray[np.uint8] = field(repr=False)
-    survivors: SurvivorCounts | None = None
+    letter_count: int
+    letter_ranks: npt.NDArray[np.uint8] = field(repr=False)
+    survivor_counts: SurvivorCounts | None = None
 
     @property
-    def planes(self) -> int:
+    def bits_per_letter(self) -> int:
         """Number of bits in a letter's rank."""
-        return max(1, (self.letters - 1).bit_length())
+        return max(1, (self.letter_count - 1).bit_length())
 
     @property
     def sketch_bytes(self) -> int:
         """Size of a record's sketch, bytes."""
-        return self.steps.sketch_bits // 8
+        return self.cascade.sketch_bits // 8
 
 
-def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
+def make_near_recipe(task: Task, has_tensor_cores: bool) -> NearRecipe:
     """Return the recipe for a task with `Task.edit_bound`. The same task always gives the same recipe."""
     assert task.edit_bound is not None
     bound = task.edit_bound
@@ -75,34 +75,34 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
     ranks = np.zeros(256, dtype=np.uint8)
     ranks[used] = np.arange(len(used))
     queries, targets = task.queries, task.targets
-    if worth := len(queries) * len(targets) >= _WORTH_A_SAMPLE:
+    if worth := len(queries) * len(targets) >= _MIN_PAIRS_FOR_SAMPLE:
         queries, targets = sample_records(queries, targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
     mean_lengths = float(lengths[0][0]), float(lengths[1][0])
     max_edits = max(0, int(bound.max_edits(*lengths)[0]))
-    costs = _TENSOR_COSTS if tensor_cores else _POPC_COSTS
+    costs = _TENSOR_COSTS if has_tensor_cores else _POPC_COSTS
     if bound.coverage:
-        costs = replace(costs, aligned_cell=_ALIGNED)
+        costs = replace(costs, aligned_cell=_ALIGNED_CELL_COST)
 
     def max_different_grams(q: int) -> int:
         return max(int(bound.max_different_grams(q, *lengths)[0]), int(bound.max_different_grams(q, *lengths[::-1])[0]))
 
     def measure(steps: FilterCascade) -> SurvivorCounts:
-        return _survivors(steps, queries, targets, bound, ranks, len(used)) if worth else SurvivorCounts(1, 1, 1, 1)
+        return _count_survivors(steps, queries, targets, bound, ranks, len(used)) if worth else SurvivorCounts(1, 1, 1, 1)
 
     def options() -> Iterator[FilterCascade]:
         yield FilterCascade()
         if worth:
             tried = sketch_candidates(mean_lengths[1], effective_letters(targets.codes), max_different_grams)
-            for q, bits in dict.fromkeys((q, max(bits, _MIN_BITS)) for q, bits in tried):
+            for q, bits in dict.fromkeys((q, max(bits, _MIN_SKETCH_BITS)) for q, bits in tried):
                 yield FilterCascade(q=q, sketch_bits=bits)
 
     steps, nanoseconds, survivors = cheapest_cascade(options(), measure, mean_lengths, max_edits, costs)
     return NearRecipe(steps, nanoseconds, bound, len(used), ranks, survivors if worth else None)
 
 
-def _survivors(
-    steps: FilterCascade, queries: SequenceSet, targets: SequenceSet, bound: EditBound, ranks: npt.NDArray[np.uint8], radix: int
+def _count_survivors(
+    cascade: FilterCascade, queries: SequenceSet, targets: SequenceSet, bound: EditBound, letter_ranks: npt.NDArray[np.uint8], radix: int
 ) -> SurvivorCounts:
     """Return how many pairs of different records survive the steps."""
     m, n = queries.lengths[:, None], targets.lengths[None, :]
@@ -110,10 +110,10 @@ def _survivors(
     if targets is queries:
         np.fill_diagonal(passing, False)
     pairs, by_length = max(1, passing.size - (len(queries) if targets is queries else 0)), int(passing.sum())
-    if steps.q:
-        ours = sketches(queries, ranks, radix, steps.q, steps.sketch_bits)
-        theirs = ours if targets is queries else sketches(targets, ranks, radix, steps.q, steps.sketch_bits)
+    if cascade.q:
+        ours = make_sketches(queries, letter_ranks, radix, cascade.q, cascade.sketch_bits)
+        theirs = ours if targets is queries else make_sketches(targets, letter_ranks, radix, cascade.q, cascade.sketch_bits)
         common = ours @ theirs.T
-        passing &= ours.sum(axis=1)[:, None] - common <= bound.max_different_grams(steps.q, m, n)
-        passing &= theirs.sum(axis=1)[None, :] - common <= bound.max_different_grams(steps.q, n, m)
+        passing &= ours.sum(axis=1)[:, None] - common <= bound.max_different_grams(cascade.q, m, n)
+        passing &= theirs.sum(axis=1)[None, :] - common <= bound.max_different_grams(cascade.q, n, m)
     return SurvivorCounts(pairs, by_length, by_length, int(passing.sum()))

@@ -13,9 +13,9 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Tile
 from gpualign.core.scoring.edit_bounds import EditBound
-from gpualign.gpu.kernels.argument_structs import NEAR_ROW
+from gpualign.gpu.kernels.argument_structs import NEAR_ROW_STRUCT
 
-_MAX_SLACK = 1 << 20
+_MAX_DIFFERENT_GRAMS = 1 << 20
 """Maximum slack: more q-grams than a sketch has bits."""
 
 
@@ -32,68 +32,68 @@ class Rectangle:
         return len(self.queries), len(self.targets)
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         return len(self.queries) * len(self.targets)
 
-    def pieces(self, count: int) -> list[Rectangle]:
-        """Split into rectangles with the same pairs: at most `count`, but at least 2 unless there is only one pair."""
-        if self.pairs < 2:
+    def split(self, max_pieces: int) -> list[Rectangle]:
+        """Split into rectangles with the same pairs: at most `max_pieces`, but at least 2 unless there is only one pair."""
+        if self.pair_count < 2:
             return [self]
         if len(self.queries) > len(self.targets):
-            cuts = np.array_split(self.queries, min(len(self.queries), max(2, count)))
+            cuts = np.array_split(self.queries, min(len(self.queries), max(2, max_pieces)))
             return [Rectangle(self.tile, queries, self.targets) for queries in cuts]
-        cuts = np.array_split(self.targets, min(len(self.targets), max(2, count)))
+        cuts = np.array_split(self.targets, min(len(self.targets), max(2, max_pieces)))
         return [Rectangle(self.tile, self.queries, targets) for targets in cuts]
 
 
-def whole_tile(tile: Tile, task: Task) -> Rectangle:
+def whole_tile_rectangle(tile: Tile, task: Task) -> Rectangle:
     """Return a tile as a rectangle. A tile's targets are already in order of length."""
     queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
     return Rectangle(tile, queries[np.argsort(task.queries.lengths[queries], kind="stable")], tile.targets)
 
 
 @dataclass(frozen=True)
-class Rows:
+class QueryRows:
     """Rows of a rectangle, i.e. its queries.
 
-    rows: `NEAR_ROW`[queries]
-    fitting: number of pairs whose lengths are within the bound
-    beside: int32, columns that are targets of only some of the queries
+    limits: `NEAR_ROW_STRUCT`[queries]
+    compatible_pair_count: number of pairs whose lengths are within the bound
+    partial_columns: int32, columns that are targets of only some of the queries
     max_edits: maximum edits allowed for any pair
     """
 
-    rows: npt.NDArray[np.void] = field(repr=False)
-    fitting: int
-    beside: npt.NDArray[np.int32] = field(repr=False)
+    limits: npt.NDArray[np.void] = field(repr=False)
+    compatible_pair_count: int
+    partial_columns: npt.NDArray[np.int32] = field(repr=False)
     max_edits: int
 
 
-def make_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) -> Rows:
+def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) -> QueryRows:
     """Return the limits that the screen reads for each query."""
     ours, theirs = task.queries.lengths[rectangle.queries], task.targets.lengths[rectangle.targets]
     distinct, inverse = np.unique(ours, return_inverse=True)
-    first, stop = fitting_columns(distinct, theirs, bound)
+    first, stop = compatible_columns(distinct, theirs, bound)
     # k is linear in the target's length on either side of the query's, so it is largest at an end or where the lengths are equal. And a
     # distance is never more than the longer length.
     ends = theirs[np.minimum(first, len(theirs) - 1)], theirs[np.maximum(stop, 1) - 1], distinct
     edits = np.minimum(np.maximum.reduce([bound.max_edits(distinct, end) for end in ends]), np.maximum.reduce(ends))
     edits[stop <= first] = 0
-    rows = np.zeros(len(ours), dtype=NEAR_ROW)
+    rows = np.zeros(len(ours), dtype=NEAR_ROW_STRUCT)
     rows["first"], rows["stop"] = first[inverse], stop[inverse]
     rows["wanted"] = rectangle.tile.pairing.first_targets(rectangle.queries)
     # The slack that a coverage allows the query, or the target, is linear likewise.
     covered = np.maximum.reduce(
         [bound.max_different_grams_by_coverage(q, *pair) for end in ends for pair in ((distinct, end), (end, distinct))]
     )
-    rows["slack"] = np.clip(np.minimum(edits * q, covered), 0, _MAX_SLACK)[inverse]
+    rows["slack"] = np.clip(np.minimum(edits * q, covered), 0, _MAX_DIFFERENT_GRAMS)[inverse]
     beside = np.flatnonzero(rectangle.targets < int(rows["wanted"].max(initial=0))).astype(np.int32)
-    return Rows(rows, int((stop - first)[inverse].sum()), beside, max(0, int(edits.max(initial=0))))
+    return QueryRows(rows, int((stop - first)[inverse].sum()), beside, max(0, int(edits.max(initial=0))))
 
 
-def fitting_columns(ours: Integers, theirs: Integers, bound: EditBound) -> tuple[Integers, Integers]:
-    """Return, for each length m in `ours`, the index range (first, stop) of the lengths n in `theirs` with |m - n| <= k(m, n).
+def compatible_columns(query_lengths: Integers, target_lengths: Integers, bound: EditBound) -> tuple[Integers, Integers]:
+    """Return, for each query length m, the index range (first, stop) of the target lengths n with |m - n| <= k(m, n).
 
-    theirs: in ascending order.
+    target_lengths: in ascending order.
 
     k(m, n) - |m - n| is linear in n on either side of m. Up to m the difference rises or is constant, because no bound has
     per_letter + per_shorter < -1. Beyond m the difference falls or is constant, but rises if per_letter > 1. So the fitting lengths form a
@@ -101,24 +101,24 @@ def fitting_columns(ours: Integers, theirs: Integers, bound: EditBound) -> tuple
     """
 
     def fits(at: Integers) -> npt.NDArray[np.bool_]:
-        lengths = theirs[at]
-        within: npt.NDArray[np.bool_] = np.abs(ours - lengths) <= bound.max_edits(ours, lengths)
+        lengths = target_lengths[at]
+        within: npt.NDArray[np.bool_] = np.abs(query_lengths - lengths) <= bound.max_edits(query_lengths, lengths)
         return within
 
-    middle = np.searchsorted(theirs, ours).astype(np.int64)
+    middle = np.searchsorted(target_lengths, query_lengths).astype(np.int64)
     first = _bisect(np.zeros_like(middle), middle, fits)
-    end = np.full_like(middle, len(theirs))
+    end = np.full_like(middle, len(target_lengths))
     if bound.per_letter > 1:
         return np.where(first < middle, first, _bisect(middle, end, fits)), end
     return first, _bisect(middle, end, lambda at: ~fits(at))
 
 
-def _bisect(start: Integers, stop: Integers, holds: Callable[[Integers], npt.NDArray[np.bool_]]) -> Integers:
-    """Return the first index in start .. stop - 1 for which `holds` is true, or stop. `holds` must then be true for all later indices."""
+def _bisect(start: Integers, stop: Integers, predicate: Callable[[Integers], npt.NDArray[np.bool_]]) -> Integers:
+    """Return the first index in start .. stop - 1 for which `predicate` is true, or stop. It must then be true for all later indices."""
     start, stop = start.copy(), stop.copy()
     while np.any(open_ := start < stop):
         middle = (start + stop) // 2
-        held = holds(np.where(open_, middle, 0))
+        held = predicate(np.where(open_, middle, 0))
         stop = np.where(open_ & held, middle, stop)
         start = np.where(open_ & ~held, middle + 1, start)
     return start

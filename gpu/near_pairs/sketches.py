@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from gpualign.core.sequences.sequence_set import SequenceSet
 
-_FIBONACCI = np.uint64(0x9E3779B97F4A7C15)
+_FIBONACCI_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def hash_shift(bits: int) -> int:
@@ -15,16 +15,16 @@ def hash_shift(bits: int) -> int:
     return 64 - (bits.bit_length() - 1)
 
 
-def sketches(records: SequenceSet, ranks: npt.NDArray[np.uint8], radix: int, q: int, bits: int) -> npt.NDArray[np.float32]:
+def make_sketches(records: SequenceSet, letter_ranks: npt.NDArray[np.uint8], radix: int, q: int, bits: int) -> npt.NDArray[np.float32]:
     """Return sketches, float32[records][bits], 0 or 1; floats allow matrix multiplication.
 
-    ranks: ranks of the codes, below `radix`.
+    letter_ranks: ranks of the codes, below `radix`.
     """
-    letters = ranks[records.codes].astype(np.uint64)
+    letters = letter_ranks[records.codes].astype(np.uint64)
     grams = np.zeros(max(0, len(letters) - q + 1), dtype=np.uint64)
     for at in range(q):
         grams = grams * np.uint64(radix) + letters[at : at + len(grams)]
-    places = (grams * _FIBONACCI) >> np.uint64(hash_shift(bits))
+    places = (grams * _FIBONACCI_MULTIPLIER) >> np.uint64(hash_shift(bits))
     out = np.zeros((len(records), bits), dtype=np.float32)
     for record, (start, stop) in enumerate(zip(records.offsets[:-1].tolist(), records.offsets[1:].tolist(), strict=True)):
         out[record, places[start : max(start, stop - q + 1)]] = 1

@@ -15,19 +15,19 @@ from gpualign.core.common.errors import RunError, parameter
 from gpualign.core.execution.worker_pool import WorkerPort
 from gpualign.core.near_pairs.filter_cascade import diagonal_word_count
 from gpualign.core.planning.tile_plan import Tile
-from gpualign.gpu.near_pairs.device_records import device_bytes, make_records
-from gpualign.gpu.near_pairs.kernels import Screen
-from gpualign.gpu.near_pairs.launcher import PAIR_BYTES, Capacity, Counts, Launcher
+from gpualign.gpu.near_pairs.device_records import make_device_records, record_device_bytes
+from gpualign.gpu.near_pairs.kernels import ScreeningKernel
+from gpualign.gpu.near_pairs.launcher import BYTES_PER_LISTED_PAIR, ListCapacities, PairCounts, RectangleLauncher
 from gpualign.gpu.near_pairs.recipe import NearRecipe
-from gpualign.gpu.near_pairs.rectangles import Rectangle, Rows, make_rows, whole_tile
+from gpualign.gpu.near_pairs.rectangles import QueryRows, Rectangle, make_query_rows, whole_tile_rectangle
 from gpualign.gpu.runtime.device import Device, OutOfMemory
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 
-_SLOTS = 2
+_MAX_RECTANGLES_IN_FLIGHT = 2
 _POLL_SECONDS = 0.0002
 _MIN_CANDIDATES, _MAX_CANDIDATES = 1 << 12, 1 << 24
-_MAX_COLUMNS = 1 << 37
+_MAX_BAND_WORD_COLUMNS = 1 << 37
 """Maximum total of word columns in the bands of a rectangle's candidates: less than a second's work."""
 
 
@@ -35,30 +35,30 @@ _MAX_COLUMNS = 1 << 37
 class _OpenTile:
     """Tile that is being computed.
 
-    rectangles: rectangles not yet collected
-    fitting: pairs whose lengths are within the bound
+    rectangle_count: rectangles not yet collected
+    compatible_pair_count: pairs whose lengths are within the bound
     """
 
     tile: Tile
-    rectangles: int = 1
-    pairs: list[NearPairs] = field(default_factory=list)
-    fitting: int = 0
-    candidates: int = 0
+    rectangle_count: int = 1
+    near_pairs: list[NearPairs] = field(default_factory=list)
+    compatible_pair_count: int = 0
+    candidate_count: int = 0
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedRectangle:
     """Finished rectangle, for benchmarks.
 
     counts: pair counts
-    screen: time for the screen, seconds on the device's clock
-    verify: time for the verification, seconds on the device's clock
+    screening_seconds: time for the screen, seconds on the device's clock
+    verification_seconds: time for the verification, seconds on the device's clock
     """
 
-    pairs: int
-    counts: Counts
-    screen: float
-    verify: float
+    pair_count: int
+    counts: PairCounts
+    screening_seconds: float
+    verification_seconds: float
 
 
 class NearWorker:
@@ -74,18 +74,18 @@ class NearWorker:
         device: Device,
         task: Task,
         recipe: NearRecipe,
-        screen: Screen,
+        screening_kernel: ScreeningKernel,
         port: WorkerPort[TileResult],
-        max_results: int,
-        log: Callable[[Finished], None] | None = None,
+        max_near_pairs: int,
+        on_finished: Callable[[FinishedRectangle], None] | None = None,
     ) -> None:
         self._device = device
         self._task = task
         self._recipe = recipe
-        self._screen = screen
+        self._screen = screening_kernel
         self._port = port
-        self._max_results = max_results
-        self._log = log
+        self._max_results = max_near_pairs
+        self._on_finished = on_finished
         self._waiting: deque[Rectangle] = deque()
         self._open: dict[int, _OpenTile] = {}
         self._columns = task.targets.longest
@@ -93,23 +93,25 @@ class NearWorker:
     def run(self) -> None:
         """Compute tiles until there are none. Raises `RunError` if the device fails or has too little memory."""
         try:
-            with open_pipeline(self._device, _SLOTS, _POLL_SECONDS, self._port.stopped) as self._pipeline:
+            with open_pipeline(self._device, _MAX_RECTANGLES_IN_FLIGHT, _POLL_SECONDS, self._port.stopped) as self._pipeline:
                 usable = self._pipeline.usable_memory()
-                if (needed := device_bytes(self._task, self._recipe)) >= usable:
+                if (needed := record_device_bytes(self._task, self._recipe)) >= usable:
                     raise RunError(
                         f"the memory of {self._device.name} is too small for these records: they need {needed:,} bytes, and {usable:,} "
                         f"may be used; use {parameter('device', 'cpu')}"
                     )
-                self._slot_bytes = (usable - needed) // _SLOTS
-                self._launcher = Launcher(self._recipe, self._screen, make_records(self._pipeline, self._task, self._recipe))
-                self._work()
+                self._slot_bytes = (usable - needed) // _MAX_RECTANGLES_IN_FLIGHT
+                self._launcher = RectangleLauncher(
+                    self._recipe, self._screen, make_device_records(self._pipeline, self._task, self._recipe)
+                )
+                self._process_tiles()
         except OutOfMemory as error:
             raise RunError(f"{self._device.name} has less memory than it reported ({error}); use {parameter('device', 'cpu')}") from None
 
-    def _work(self) -> None:
+    def _process_tiles(self) -> None:
         while not self._port.stopped():
             if self._pipeline.has_idle and (self._waiting or self._take_tile()):
-                self._start(self._waiting.popleft())
+                self._submit_rectangle(self._waiting.popleft())
             elif not self._pipeline.collect_oldest():
                 return
 
@@ -119,63 +121,67 @@ class NearWorker:
         if tile is None:
             return False
         self._open[tile.number] = _OpenTile(tile)
-        self._waiting.append(whole_tile(tile, self._task))
+        self._waiting.append(whole_tile_rectangle(tile, self._task))
         return True
 
-    def _start(self, rectangle: Rectangle) -> None:
+    def _submit_rectangle(self, rectangle: Rectangle) -> None:
         """Submit a rectangle, or split it into halves if it does not fit in memory."""
         gathered = sum(rectangle.shape) * (self._recipe.sketch_bytes + 32)
-        if gathered > self._slot_bytes // 2 and rectangle.pairs > 1:
-            self._split(rectangle, 2)
+        if gathered > self._slot_bytes // 2 and rectangle.pair_count > 1:
+            self._split_rectangle(rectangle, 2)
             return
-        rows = make_rows(rectangle, self._task, self._recipe.bound, self._recipe.steps.q)
-        capacity = self._capacity(rows)
-        submit = partial(self._launcher.submit, rectangle=rectangle, rows=rows, capacity=capacity, scratch=self._slot_bytes // 8)
+        rows = make_query_rows(rectangle, self._task, self._recipe.bound, self._recipe.cascade.q)
+        capacity = self._list_capacities(rows)
+        submit = partial(
+            self._launcher.submit, rectangle=rectangle, query_rows=rows, capacities=capacity, scratch_bytes=self._slot_bytes // 8
+        )
         self._pipeline.start(submit, partial(self._collect, rectangle, rows, capacity))
 
-    def _capacity(self, rows: Rows) -> Capacity:
+    def _list_capacities(self, rows: QueryRows) -> ListCapacities:
         """Return the list capacities, limited by time and memory."""
-        in_time = _MAX_COLUMNS // (self._columns * diagonal_word_count(rows.max_edits))
-        in_memory = self._slot_bytes // 4 // sum(PAIR_BYTES)
+        in_time = _MAX_BAND_WORD_COLUMNS // (self._columns * diagonal_word_count(rows.max_edits))
+        in_memory = self._slot_bytes // 4 // sum(BYTES_PER_LISTED_PAIR)
         candidates = max(_MIN_CANDIDATES, min(_MAX_CANDIDATES, in_time, in_memory))
-        return Capacity(candidates, max(1, min(self._max_results, candidates)))
+        return ListCapacities(candidates, max(1, min(self._max_results, candidates)))
 
-    def _split(self, rectangle: Rectangle, count: int) -> None:
+    def _split_rectangle(self, rectangle: Rectangle, max_pieces: int) -> None:
         """Split a rectangle into pieces, which replace it."""
-        pieces = rectangle.pieces(count)
-        self._open[rectangle.tile.number].rectangles += len(pieces) - 1
+        pieces = rectangle.split(max_pieces)
+        self._open[rectangle.tile.number].rectangle_count += len(pieces) - 1
         self._waiting.extendleft(reversed(pieces))
 
-    def _collect(self, rectangle: Rectangle, rows: Rows, capacity: Capacity, slot: StreamBuffers) -> bool:
+    def _collect(self, rectangle: Rectangle, rows: QueryRows, capacity: ListCapacities, slot: StreamBuffers) -> bool:
         """Merge a finished rectangle, and deliver its tile if the tile is complete. Returns False if the run is stopped first.
 
         If a list overflowed, the rectangle is rerun in pieces.
         """
-        counts = self._launcher.counts(slot)
-        times = max(counts.candidates / capacity.candidates, counts.near_pairs / capacity.near_pairs)
+        counts = self._launcher.pair_counts(slot)
+        times = max(counts.candidate_count / capacity.max_candidates, counts.near_pair_count / capacity.max_near_pairs)
         if times > 1:
-            self._split(rectangle, int(times) + 1)
+            self._split_rectangle(rectangle, int(times) + 1)
             return True
         entry = self._open[rectangle.tile.number]
-        if counts.near_pairs:
-            self._launcher.download(slot, counts.near_pairs)
+        if counts.near_pair_count:
+            self._launcher.download_pairs(slot, counts.near_pair_count)
             if not self._pipeline.wait(slot.passed[-1]):
                 return False
-            entry.pairs.append(self._launcher.pairs(slot, counts.near_pairs))
-        if self._log:
+            entry.near_pairs.append(self._launcher.downloaded_pairs(slot, counts.near_pair_count))
+        if self._on_finished:
             started, screened, verified = slot.passed[:3]
-            self._log(Finished(rectangle.pairs, counts, screened.seconds_since(started), verified.seconds_since(screened)))
-        entry.fitting += rows.fitting - counts.wrong_order
-        entry.candidates += counts.candidates
-        entry.rectangles -= 1
-        if not entry.rectangles:
+            self._on_finished(
+                FinishedRectangle(rectangle.pair_count, counts, screened.seconds_since(started), verified.seconds_since(screened))
+            )
+        entry.compatible_pair_count += rows.compatible_pair_count - counts.wrong_order_count
+        entry.candidate_count += counts.candidate_count
+        entry.rectangle_count -= 1
+        if not entry.rectangle_count:
             del self._open[entry.tile.number]
-            self._port.deliver(self._result(entry))
+            self._port.deliver(self._tile_result(entry))
         return True
 
-    def _result(self, entry: _OpenTile) -> TilePairs:
-        pairs = join_pairs(entry.pairs)
-        survivors = {"pairs": entry.tile.cells, "lengths": entry.fitting}
-        if self._recipe.steps.q:
-            survivors["q-grams"] = entry.candidates
+    def _tile_result(self, entry: _OpenTile) -> TilePairs:
+        pairs = join_pairs(entry.near_pairs)
+        survivors = {"pairs": entry.tile.cells, "lengths": entry.compatible_pair_count}
+        if self._recipe.cascade.q:
+            survivors["q-grams"] = entry.candidate_count
         return TilePairs(entry.tile, pairs, survivors | {"edit distance": len(pairs)})

@@ -17,10 +17,10 @@ from gpualign.gpu.runtime.stream_pipeline import StreamPipeline, open_pipeline
 
 
 @contextmanager
-def session(device: Device, streams: int = 0) -> Iterator[StreamPipeline]:
-    """Open a device for work on its resident stream and on `streams` others. Raises `RunError` if memory runs out."""
+def device_session(device: Device, stream_count: int = 0) -> Iterator[StreamPipeline]:
+    """Open a device for work on its resident stream and on `stream_count` others. Raises `RunError` if memory runs out."""
     try:
-        with open_pipeline(device, streams) as pipeline:
+        with open_pipeline(device, stream_count) as pipeline:
             yield pipeline
     except OutOfMemory as error:
         raise RunError(
@@ -52,5 +52,5 @@ class SingleDeviceEngine:
         self._device = device
         self._log = log
 
-    def describe(self) -> str:
+    def describe_hardware(self) -> str:
         return f"cuda ({self._device.name})"

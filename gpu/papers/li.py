@@ -25,18 +25,18 @@ from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Tile, TileLimits
 from gpualign.core.scoring.recurrence_forms import usable_pair_mask
-from gpualign.gpu.kernels.argument_structs import LI, arguments
+from gpualign.gpu.kernels.argument_structs import LI_ARGS, arguments
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.papers.base import PreparedPaperTask, SingleDeviceEngine, session
+from gpualign.gpu.papers.base import PreparedPaperTask, SingleDeviceEngine, device_session
 from gpualign.gpu.runtime.device import Device
-from gpualign.gpu.runtime.kernel_timing import KernelLog, timed
+from gpualign.gpu.runtime.kernel_timing import KernelLog, log_kernel_time
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
 METHODS = ("rodinia", "tiled-dscan", "dscan", "rscan")
 
 
-class Transfer(Enum):
+class TransferMode(Enum):
     """How matrices are copied back: through pageable memory, page-locked memory, or page-locked memory with two batches in flight."""
 
     PAGEABLE = "pageable"
@@ -48,34 +48,34 @@ class Transfer(Enum):
 class BlockSizes:
     """Block and tile sizes.
 
-    tile: rows and columns per tile, and threads per block for tiles
+    tile_size: rows and columns per tile, and threads per block for tiles
     dscan_threads: threads per DScan block
-    longest: length of the longest query for which DScan's diagonals have memory, in letters
+    max_query_length: length of the longest query for which DScan's diagonals have memory, in letters
     rscan_threads: threads per RScan block, each with its own matrix
-    section: columns per RScan section
+    section_columns: columns per RScan section
     """
 
-    tile: int = 32
+    tile_size: int = 32
     dscan_threads: int = 512
-    longest: int = 3500
+    max_query_length: int = 3500
     rscan_threads: int = 32
-    section: int = 32
+    section_columns: int = 32
 
 
-_LETTERS = 32
-_TILE_CELLS = 2_000_000_000
-MEMORY_SHARE = 0.75
+_TABLE_LETTERS = 32
+_CELLS_PER_TILE = 2_000_000_000
+MAX_MEMORY_FRACTION = 0.75
 """Fraction of device memory to use, as in section VI.B."""
 
-_INIT_THREADS = 128
-INIT = Kernel("li_init.cu", "li_init", (("THREADS", str(_INIT_THREADS)),))
-RECORD_BYTES = 3 * 8 + 2 * 4
+_INIT_BLOCK_THREADS = 128
+INIT_KERNEL = Kernel("li_init.cu", "li_init", (("THREADS", str(_INIT_BLOCK_THREADS)),))
+PAIR_RECORD_BYTES = 3 * 8 + 2 * 4
 """Size of a pair's record, bytes: the starts of the two sequences and of the matrix, and both lengths."""
 
 
-def pick_method(device: str) -> str:
+def pick_method(device_name: str) -> str:
     """Return the method that the paper selects (section VI.B): DScan, but TiledDScan on the Tesla C2070 and C2075."""
-    return "tiled-dscan" if "C207" in device else "dscan"
+    return "tiled-dscan" if "C207" in device_name else "dscan"
 
 
 class LiEngine(SingleDeviceEngine):
@@ -92,7 +92,7 @@ class LiEngine(SingleDeviceEngine):
         self,
         device: Device,
         method: str,
-        transfer: Transfer = Transfer.DOUBLE,
+        transfer: TransferMode = TransferMode.DOUBLE,
         sizes: BlockSizes | None = None,
         log: KernelLog | None = None,
     ) -> None:
@@ -112,50 +112,54 @@ class LiEngine(SingleDeviceEngine):
         if task.dtype != np.int32:
             raise InputError("the kernels of Li 2014 have scores of 32 bits; these can exceed them")
         longest = task.queries.longest
-        if self._method == "dscan" and longest > self._sizes.longest:
+        if self._method == "dscan" and longest > self._sizes.max_query_length:
             raise InputError(
-                f"dscan keeps diagonals of up to {self._sizes.longest:,} letters in shared memory, a query has {longest:,}; use tiled-dscan"
+                f"dscan keeps diagonals of up to {self._sizes.max_query_length:,} letters in shared memory, a query has {longest:,}; "
+                "use tiled-dscan"
             )
         largest = 4 * (longest + 1) * (task.targets.longest + 1)
-        left = budget.scratch_bytes // self._in_flight
+        left = budget.scratch_bytes // self._max_batches_in_flight
         if largest > left:
             raise TooLittleMemory(f"the memory budget is too small: a matrix takes {largest:,} bytes, {left:,} are left", largest)
         limits = TileLimits(
-            budget.result_bytes, budget.scratch_bytes, task.item_bytes, 1, _TILE_CELLS, bytes_per_letter=task.path_bytes_per_letter
+            budget.result_bytes, budget.scratch_bytes, task.item_bytes, 1, _CELLS_PER_TILE, bytes_per_letter=task.path_bytes_per_letter
         )
         kernel = f"Li 2014, {self._method}, {self._transfer.value} transfer"
-        return PreparedPaperTask(task, limits, kernel, self.describe(), partial(self._run, task, budget.scratch_bytes))
+        return PreparedPaperTask(task, limits, kernel, self.describe_hardware(), partial(self._compute_tiles, task, budget.scratch_bytes))
 
     @property
-    def _in_flight(self) -> int:
+    def _max_batches_in_flight(self) -> int:
         """Maximum number of batches in flight."""
-        return 2 if self._transfer is Transfer.DOUBLE else 1
+        return 2 if self._transfer is TransferMode.DOUBLE else 1
 
-    def _run(self, task: Task, memory: int, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-        with session(self._device, self._in_flight) as pipeline:
-            work = TaskOnDevice(pipeline, task, self._method, self._sizes, self._log)
+    def _compute_tiles(self, task: Task, memory: int, tiles: Iterator[Tile]) -> Iterator[TileResult]:
+        with device_session(self._device, self._max_batches_in_flight) as pipeline:
+            work = DeviceTask(pipeline, task, self._method, self._sizes, self._log)
             all_matrices = 4 * int((task.queries.lengths + 1).sum()) * int((task.targets.lengths + 1).sum())
-            usable = min(memory, self._device.free_memory() * MEMORY_SHARE, all_matrices * self._in_flight)
-            size = int(usable) // self._in_flight // 4 * 4
+            usable = min(memory, self._device.free_memory() * MAX_MEMORY_FRACTION, all_matrices * self._max_batches_in_flight)
+            size = int(usable) // self._max_batches_in_flight // 4 * 4
             smallest = 4 * int(task.queries.lengths.min() + 1) * int(task.targets.lengths.min() + 1)
-            self._allocate(pipeline, size, RECORD_BYTES * (size // smallest + 1))
+            self._allocate_buffers(pipeline, size, PAIR_RECORD_BYTES * (size // smallest + 1))
             for tile in tiles:
-                yield _TileComputation(work, size // 4, tile).result()
+                yield _TileComputation(work, size // 4, tile).compute()
 
-    def _allocate(self, pipeline: StreamPipeline, size: int, records: int) -> None:
-        """Allocate the memory of every stream for `size` bytes of matrices and `records` bytes of pair records.
+    def _allocate_buffers(self, pipeline: StreamPipeline, matrix_bytes: int, record_bytes: int) -> None:
+        """Allocate the memory of every stream for `matrix_bytes` bytes of matrices and `record_bytes` bytes of pair records.
 
         It is allocated once, because allocating and freeing wait for all work on the device.
         """
-        staged = records + 5 * 256  # five arrays, aligned
+        staged = record_bytes + 5 * 256  # five arrays, aligned
         for stream in pipeline.streams:
-            stream.address("matrices", size, max_bytes=0)
-            stream.set_host("matrices", np.empty(size, np.uint8) if self._transfer is Transfer.PAGEABLE else self._device.pinned(size))
+            stream.address("matrices", matrix_bytes, max_bytes=0)
+            stream.set_host_buffer(
+                "matrices",
+                np.empty(matrix_bytes, np.uint8) if self._transfer is TransferMode.PAGEABLE else self._device.allocate_pinned(matrix_bytes),
+            )
             stream.address("arrays", staged)
-            stream.host("arrays", staged)
+            stream.host_buffer("arrays", staged)
 
 
-class TaskOnDevice:
+class DeviceTask:
     """A task's sequences and scoring on the device, shared by all batches."""
 
     def __init__(self, pipeline: StreamPipeline, task: Task, method: str, sizes: BlockSizes, log: KernelLog | None) -> None:
@@ -164,92 +168,95 @@ class TaskOnDevice:
         self.task = task
         self.method = method
         self.sizes = sizes
-        self.substitution = np.zeros((_LETTERS, _LETTERS), dtype=np.int32)
+        self.substitution = np.zeros((_TABLE_LETTERS, _TABLE_LETTERS), dtype=np.int32)
         letters = len(task.scoring.substitution)
         self.substitution[:letters, :letters] = task.scoring.substitution
-        self.usable = np.zeros((_LETTERS, _LETTERS), dtype=bool)
+        self.usable = np.zeros((_TABLE_LETTERS, _TABLE_LETTERS), dtype=bool)
         self.usable[:letters, :letters] = usable_pair_mask(task.scoring)
         resident = pipeline.resident
         self.queries = resident.copy("queries", task.queries.codes)
         self.targets = self.queries if task.targets is task.queries else resident.copy("targets", task.targets.codes)
         self.table = resident.copy("table", self.substitution)
-        self.kernel = kernel_of(method, sizes)
-        resident.load(INIT)
+        self.kernel = method_kernel(method, sizes)
+        resident.load(INIT_KERNEL)
         resident.load(self.kernel)
 
-    def start(self, pairs: Integers, starts: Integers, stream: StreamBuffers) -> None:
-        """Fill the matrices for a batch and start downloading them. pairs, starts: as in `fill`."""
-        stream.begin()
-        self.fill(pairs, starts, stream)
-        stream.download("matrices", 4 * int(starts[-1]))
-        stream.mark()
+    def start(self, pairs: Integers, matrix_starts: Integers, stream: StreamBuffers) -> None:
+        """Fill the matrices for a batch and start downloading them. pairs, matrix_starts: as in `fill`."""
+        stream.begin_batch()
+        self.fill(pairs, matrix_starts, stream)
+        stream.download("matrices", 4 * int(matrix_starts[-1]))
+        stream.mark_event()
 
-    def fill(self, pairs: Integers, starts: Integers, stream: StreamBuffers) -> None:
-        """Fill the matrices for a batch. pairs: int64[pairs][2], record numbers; starts: int64[pairs + 1], first element of each matrix."""
+    def fill(self, pairs: Integers, matrix_starts: Integers, stream: StreamBuffers) -> None:
+        """Fill the matrices for a batch.
+
+        pairs: int64[pairs][2], record numbers; matrix_starts: int64[pairs + 1], first element of each matrix
+        """
         task = self.task
         queries, targets = pairs.T
         rows, columns = task.queries.lengths[queries], task.targets.lengths[targets]
-        offsets = task.queries.offsets[queries], task.targets.offsets[targets], starts[:-1]
+        offsets = task.queries.offsets[queries], task.targets.offsets[targets], matrix_starts[:-1]
         arrays = [*offsets, rows.astype(np.int32), columns.astype(np.int32)]
         names = "query_starts", "target_starts", "matrix_starts", "rows", "columns"
         staged = stream.stage(dict(zip(names, arrays, strict=True)))
-        matrices = stream.address("matrices", 4 * int(starts[-1]), max_bytes=0)
+        matrices = stream.address("matrices", 4 * int(matrix_starts[-1]), max_bytes=0)
         shared = {"queries": self.queries, "targets": self.targets, "table": self.table, "matrices": matrices}
         stream.upload_staged()
-        of_batch = partial(arguments, LI, **staged, **shared, gap=task.scoring.gap_open)
-        with timed(self.pipeline, stream, int((rows * columns).sum()), self._log):
-            stream.launch(INIT, len(pairs), _INIT_THREADS, of_batch(first_pair=0, pairs=len(pairs), diagonal=0))
-            self._launch(stream, of_batch, rows, columns)
+        of_batch = partial(arguments, LI_ARGS, **staged, **shared, gap=task.scoring.gap_open)
+        with log_kernel_time(self.pipeline, stream, int((rows * columns).sum()), self._log):
+            stream.launch(INIT_KERNEL, len(pairs), _INIT_BLOCK_THREADS, of_batch(first_pair=0, pairs=len(pairs), diagonal=0))
+            self._launch_method(stream, of_batch, rows, columns)
 
-    def _launch(self, stream: StreamBuffers, of_batch: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
-        """Launch the method's kernel. of_batch: returns the kernel's arguments, given first_pair, pairs and diagonal."""
+    def _launch_method(self, stream: StreamBuffers, make_arguments: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
+        """Launch the method's kernel. make_arguments: returns the kernel's arguments, given first_pair, pairs and diagonal."""
         sizes, count = self.sizes, len(rows)
         if self.method in ("dscan", "rscan"):
             matrices, threads = (1, sizes.dscan_threads) if self.method == "dscan" else (sizes.rscan_threads, sizes.rscan_threads)
-            filled = of_batch(first_pair=0, pairs=count, diagonal=0)
+            filled = make_arguments(first_pair=0, pairs=count, diagonal=0)
             stream.launch(self.kernel, -(-count // matrices), threads, filled)
             return
-        down, across = -(-rows // sizes.tile), -(-columns // sizes.tile)
+        down, across = -(-rows // sizes.tile_size), -(-columns // sizes.tile_size)
         # Rodinia computes one pair after the other, TiledDScan all of them at once.
         groups = [slice(k, k + 1) for k in range(count)] if self.method == "rodinia" else [slice(0, count)]
         for group in groups:
             max_down, max_across = int(down[group].max()), int(across[group].max())
             pairs = len(down[group])
             diagonals = max_down + max_across - 1
-            filled = of_batch(first_pair=group.start, pairs=pairs, diagonal=0)
+            filled = make_arguments(first_pair=group.start, pairs=pairs, diagonal=0)
             for diagonal in range(diagonals):
                 filled["diagonal"] = diagonal  # only this field is set, because launches are many and short
                 tiles = min(diagonal + 1, max_down, max_across, diagonals - diagonal) if pairs == 1 else min(diagonal + 1, max_down)
-                stream.launch(self.kernel, tiles * pairs, sizes.tile, filled)
+                stream.launch(self.kernel, tiles * pairs, sizes.tile_size, filled)
 
 
-def kernel_of(method: str, sizes: BlockSizes) -> Kernel:
+def method_kernel(method: str, sizes: BlockSizes) -> Kernel:
     """Return the kernel for a method; Rodinia and TiledDScan share a kernel."""
     if method == "dscan":
-        return Kernel("li_dscan.cu", "li_dscan", (("THREADS", str(sizes.dscan_threads)), ("LONGEST", str(sizes.longest))))
+        return Kernel("li_dscan.cu", "li_dscan", (("THREADS", str(sizes.dscan_threads)), ("LONGEST", str(sizes.max_query_length))))
     if method == "rscan":
-        return Kernel("li_rscan.cu", "li_rscan", (("SECTION", str(sizes.section)), ("THREADS", str(sizes.rscan_threads))))
-    return Kernel("li_tiles.cu", "li_tiles", (("TILE", str(sizes.tile)),))
+        return Kernel("li_rscan.cu", "li_rscan", (("SECTION", str(sizes.section_columns)), ("THREADS", str(sizes.rscan_threads))))
+    return Kernel("li_tiles.cu", "li_tiles", (("TILE", str(sizes.tile_size)),))
 
 
 class _TileComputation:
     """Computes the selected pairs of a tile in batches. capacity: maximum number of elements of a batch's matrices."""
 
-    def __init__(self, work: TaskOnDevice, capacity: int, tile: Tile) -> None:
-        self._work = work
-        self._capacity = capacity
+    def __init__(self, device_task: DeviceTask, max_elements: int, tile: Tile) -> None:
+        self._work = device_task
+        self._capacity = max_elements
         self._tile = tile
-        self._task = work.task
+        self._task = device_task.task
         shape = tile.shape
         self._scores = np.zeros(shape, dtype=np.int32)
         self._statistics = np.zeros(shape, dtype=STATISTICS) if self._task.detail is not Detail.SCORE else None
         self._runs = PathBuilder(shape)
 
-    def result(self) -> TileResult:
+    def compute(self) -> TileResult:
         places = np.argwhere(_selected_mask(self._tile))
         pipeline = self._work.pipeline
-        for batch in self._batches(places):
-            records = self._records(batch)
+        for batch in self._position_batches(places):
+            records = self._pair_records(batch)
             pipeline.start(partial(self._work.start, *records), partial(self._collect, batch, *records))
         pipeline.drain()
         if self._statistics is None:
@@ -257,33 +264,33 @@ class _TileComputation:
         runs = self._runs.build() if self._task.detail is Detail.PATH else None
         return TileAlignments(self._tile, self._scores, self._statistics, runs)
 
-    def _records(self, places: npt.NDArray[np.intp]) -> tuple[Integers, Integers]:
+    def _pair_records(self, positions: npt.NDArray[np.intp]) -> tuple[Integers, Integers]:
         """Return (record pairs, first element of each matrix) for the (row, column) places in the tile."""
-        pairs = np.stack([places[:, 0] + self._tile.query_start, self._tile.targets[places[:, 1]]], axis=1).astype(np.int64)
+        pairs = np.stack([positions[:, 0] + self._tile.query_start, self._tile.targets[positions[:, 1]]], axis=1).astype(np.int64)
         sizes = (self._task.queries.lengths[pairs[:, 0]] + 1) * (self._task.targets.lengths[pairs[:, 1]] + 1)
         starts = np.zeros(len(pairs) + 1, dtype=np.int64)
         np.cumsum(sizes, out=starts[1:])
         return pairs, starts
 
-    def _batches(self, places: npt.NDArray[np.intp]) -> Iterator[npt.NDArray[np.intp]]:
-        _, starts = self._records(places)
+    def _position_batches(self, positions: npt.NDArray[np.intp]) -> Iterator[npt.NDArray[np.intp]]:
+        _, starts = self._pair_records(positions)
         first = 0
-        while first < len(places):
+        while first < len(positions):
             last = int(np.searchsorted(starts, starts[first] + self._capacity, side="right")) - 1
-            yield places[first:last]
+            yield positions[first:last]
             first = last
 
-    def _collect(self, places: npt.NDArray[np.intp], pairs: Integers, starts: Integers, stream: StreamBuffers) -> bool:
-        """Trace a finished batch. pairs, starts: as in `TaskOnDevice.fill`."""
-        task, matrices = self._task, stream.host("matrices", 4 * int(starts[-1])).view(np.int32)
-        scores = matrices[starts[1:] - 1]
-        rows, columns = places.T
+    def _collect(self, positions: npt.NDArray[np.intp], pairs: Integers, matrix_starts: Integers, stream: StreamBuffers) -> bool:
+        """Trace a finished batch. pairs, matrix_starts: as in `DeviceTask.fill`."""
+        task, matrices = self._task, stream.host_buffer("matrices", 4 * int(matrix_starts[-1])).view(np.int32)
+        scores = matrices[matrix_starts[1:] - 1]
+        rows, columns = positions.T
         self._scores[rows, columns] = -scores if task.scoring.edit else scores
         if self._statistics is None:
             return True
-        counts = np.zeros((len(places), len(STATISTICS.names or ())), dtype=np.int32)
+        counts = np.zeros((len(positions), len(STATISTICS.names or ())), dtype=np.int32)
         sequences = task.queries.codes, task.queries.offsets, task.targets.codes, task.targets.offsets
-        numbered = np.ascontiguousarray(np.column_stack([pairs, starts[:-1]]))
+        numbered = np.ascontiguousarray(np.column_stack([pairs, matrix_starts[:-1]]))
         walk = cast("Callable[..., Any]", walk_scores)
         with_runs = task.detail is Detail.PATH
         data, run_starts, sizes = walk(

@@ -20,22 +20,22 @@ from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.gpu.kernels.argument_structs import MUNEKAWA, Arrays, arguments
+from gpualign.gpu.kernels.argument_structs import MUNEKAWA_ARGS, NamedArrays, arguments
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.papers.base import PreparedPaperTask, SingleDeviceEngine, session
+from gpualign.gpu.papers.base import PreparedPaperTask, SingleDeviceEngine, device_session
 from gpualign.gpu.runtime.device import Device
-from gpualign.gpu.runtime.kernel_timing import KernelLog, timed
+from gpualign.gpu.runtime.kernel_timing import KernelLog, log_kernel_time
 from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
 METHODS = ("munekawa-scalar", "munekawa-vector")
-ROWS = {"munekawa-scalar": 1024, "munekawa-vector": 2048}
+MAX_STRIP_ROWS = {"munekawa-scalar": 1024, "munekawa-vector": 2048}
 """Maximum number of query letters per strip, as in the paper; a thread has one or four letters."""
 
-_THREAD_ROWS = {"munekawa-scalar": 1, "munekawa-vector": 4}
-_LETTERS, _PADDING = 32, 31
+_ROWS_PER_THREAD = {"munekawa-scalar": 1, "munekawa-vector": 4}
+_TABLE_LETTERS, _PADDING_CODE = 32, 31
 _PADDING_SCORE = -(1 << 20)
-_TILE_CELLS = 20_000_000_000
-_WARP = 32
+_CELLS_PER_TILE = 20_000_000_000
+_WARP_THREADS = 32
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class TargetLayout:
     lengths: npt.NDArray[np.int32]
 
 
-def lay_out(sequences: SequenceSet, numbers: npt.NDArray[np.int64]) -> TargetLayout:
-    """Return the records `numbers` in the kernels' layout."""
-    lengths = sequences.lengths[numbers]
-    offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
+def lay_out_targets(sequences: SequenceSet, record_numbers: npt.NDArray[np.int64]) -> TargetLayout:
+    """Return the records `record_numbers` in the kernels' layout."""
+    lengths = sequences.lengths[record_numbers]
+    offsets = np.zeros(len(record_numbers) + 1, dtype=np.int64)
     np.cumsum(-(-lengths // 4) * 4, out=offsets[1:])
-    letters = np.full(offsets[-1], _PADDING, dtype=np.uint8)
-    for start, length, number in zip(offsets.tolist(), lengths.tolist(), numbers.tolist(), strict=False):
+    letters = np.full(offsets[-1], _PADDING_CODE, dtype=np.uint8)
+    for start, length, number in zip(offsets.tolist(), lengths.tolist(), record_numbers.tolist(), strict=False):
         first = sequences.offsets[number]
         letters[start : start + length] = sequences.codes[first : first + length]
     return TargetLayout(letters, offsets[:-1], lengths.astype(np.int32))
@@ -69,10 +69,10 @@ class MunekawaEngine(SingleDeviceEngine):
 
     capabilities = Capabilities(frozenset({Mode.LOCAL}), paths=False)
 
-    def __init__(self, device: Device, method: str, rows: int | None = None, log: KernelLog | None = None) -> None:
+    def __init__(self, device: Device, method: str, strip_rows: int | None = None, log: KernelLog | None = None) -> None:
         super().__init__(device, log)
         self._method = method
-        self._rows = rows or ROWS[method]
+        self._rows = strip_rows or MAX_STRIP_ROWS[method]
 
     def prepare(self, task: Task, budget: Budget) -> PreparedPaperTask:
         """Prepare a task. The scratch memory of `budget` is for targets that are being copied.
@@ -83,28 +83,28 @@ class MunekawaEngine(SingleDeviceEngine):
             raise InputError("the kernels of Munekawa 2008 have scores of 32 bits; these can exceed them")
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the kernels of Munekawa 2008 cannot do this: {refusal}")
-        limits = TileLimits(budget.result_bytes, budget.scratch_bytes, task.item_bytes, 1, _TILE_CELLS, query_bytes=task.query_bytes)
+        limits = TileLimits(budget.result_bytes, budget.scratch_bytes, task.item_bytes, 1, _CELLS_PER_TILE, query_bytes=task.query_bytes)
         kernel = f"Munekawa 2008, {self._method.removeprefix('munekawa-')}"
-        return PreparedPaperTask(task, limits, kernel, self.describe(), partial(self._run, task))
+        return PreparedPaperTask(task, limits, kernel, self.describe_hardware(), partial(self._compute_tiles, task))
 
-    def _run(self, task: Task, tiles: Iterator[Tile]) -> Iterator[TileResult]:
+    def _compute_tiles(self, task: Task, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         letters = len(task.scoring.substitution)
-        table = np.full((_LETTERS, _LETTERS), _PADDING_SCORE, dtype=np.int32)
+        table = np.full((_TABLE_LETTERS, _TABLE_LETTERS), _PADDING_SCORE, dtype=np.int32)
         table[:letters, :letters] = task.scoring.substitution
-        with session(self._device) as pipeline:
+        with device_session(self._device) as pipeline:
             on_device = pipeline.resident.copy("table", table)
             for tile in tiles:
-                scores = self._tile(pipeline, task, tile, on_device)
+                scores = self._compute_scores(pipeline, task, tile, on_device)
                 if task.top is None:
                     yield TileScores(tile, scores)
                 else:
                     yield TileHits(tile, *best_targets(scores, tile.targets, task.targets.ranks, task.top))
 
-    def _tile(self, pipeline: StreamPipeline, task: Task, tile: Tile, table: int) -> npt.NDArray[np.int32]:
+    def _compute_scores(self, pipeline: StreamPipeline, task: Task, tile: Tile, table_address: int) -> npt.NDArray[np.int32]:
         buffers = pipeline.resident
-        targets = lay_out(task.targets, tile.targets)
+        targets = lay_out_targets(task.targets, tile.targets)
         count, total = len(targets.offsets), len(targets.letters)
-        arrays: Arrays = {"targets": targets.letters, "offsets": targets.offsets, "lengths": targets.lengths}
+        arrays: NamedArrays = {"targets": targets.letters, "offsets": targets.offsets, "lengths": targets.lengths}
         queries = task.queries
         first = queries.offsets[tile.query_start]
         letters = buffers.copy("queries", queries.codes[first : queries.offsets[tile.query_stop]])
@@ -112,9 +112,9 @@ class MunekawaEngine(SingleDeviceEngine):
         buffers.fill(scores, 0, 4 * tile.shape[0] * count)
         of_tile = partial(
             arguments,
-            MUNEKAWA,
+            MUNEKAWA_ARGS,
             **{name: buffers.copy(name, array) for name, array in arrays.items()},
-            table=table,
+            table=table_address,
             below=buffers.address("below", 8 * total),
             below_stride=total,
             open=task.scoring.gap_open,
@@ -122,23 +122,23 @@ class MunekawaEngine(SingleDeviceEngine):
         )
         for row, query in enumerate(range(tile.query_start, tile.query_stop)):
             length = int(queries.lengths[query])
-            threads = self._threads(length)
+            threads = self._block_threads(length)
             filled = of_tile(query=letters + int(queries.offsets[query] - first), scores=scores + 4 * row * count, rows=length)
             kernel = Kernel("munekawa.cu", self._method.replace("-", "_"), (("THREADS", str(threads)),))
             buffers.load(kernel)
-            with timed(pipeline, buffers, length * int(targets.lengths.sum()), self._log):
+            with log_kernel_time(pipeline, buffers, length * int(targets.lengths.sum()), self._log):
                 buffers.launch(kernel, count, threads, filled)
         result: npt.NDArray[np.int32] = buffers.fetch("scores", (tile.shape[0], count), np.int32).copy()
         return result
 
-    def _threads(self, length: int) -> int:
+    def _block_threads(self, query_length: int) -> int:
         """Return the number of threads per block: enough for the rows of the query or of a strip, in whole warps.
 
         There are only a few sizes, because each size needs a separately compiled kernel.
         """
-        each = _THREAD_ROWS[self._method]
+        each = _ROWS_PER_THREAD[self._method]
         max_threads = self._rows // each
-        threads = min(_WARP, max_threads)
-        while threads < max_threads and threads * each < length:
+        threads = min(_WARP_THREADS, max_threads)
+        while threads < max_threads and threads * each < query_length:
             threads = min(max_threads, threads * 2)
         return threads

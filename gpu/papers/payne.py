@@ -16,14 +16,14 @@ from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, 
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import CountRequest, Operation
 from gpualign.core.distance.engine import WORD_BITS, Panel, PreparedCounter
-from gpualign.gpu.kernels.argument_structs import PAYNE, arguments
+from gpualign.gpu.kernels.argument_structs import PAYNE_ARGS, arguments
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.papers.base import SingleDeviceEngine, session
-from gpualign.gpu.runtime.device import Bytes, Device
-from gpualign.gpu.runtime.kernel_timing import KernelLog, timed
+from gpualign.gpu.papers.base import SingleDeviceEngine, device_session
+from gpualign.gpu.runtime.device import ByteArray, Device
+from gpualign.gpu.runtime.kernel_timing import KernelLog, log_kernel_time
 from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
-THREADS = 128
+DEFAULT_BLOCK_THREADS = 128
 """Threads per block (section 6)."""
 
 METHODS = ("naive", "coalesced", "char", "register", "shared")
@@ -32,10 +32,12 @@ METHODS = ("naive", "coalesced", "char", "register", "shared")
 _MAX_BLOCKS = (1 << 31) - 1
 _PIECE_BYTES = 256 << 20
 
-_ONLY_DIFFERENCES = f"the kernels of Payne 2010 count differing calls: {parameter('metric', 'hamming')}, without {parameter('compared')}"
+_ONLY_DIFFERENCES_MESSAGE = (
+    f"the kernels of Payne 2010 count differing calls: {parameter('metric', 'hamming')}, without {parameter('compared')}"
+)
 
 
-def codes_of(panel: Panel) -> Codes:
+def decode_calls(panel: Panel) -> Codes:
     """Return a panel's calls, decoded from the planes: uint8[samples][sites], numbered from 0; MISSING for missing calls.
 
     The panel's recipe must count call differences: at most one term, with Operation.DIFFER. Raises `InputError` for any other operation.
@@ -44,15 +46,15 @@ def codes_of(panel: Panel) -> Codes:
     codes: Codes = np.zeros((samples, words * WORD_BITS), dtype=np.uint8)
     for term in panel.recipe.terms:
         if term.operation is not Operation.DIFFER:
-            raise InputError(_ONLY_DIFFERENCES)
+            raise InputError(_ONLY_DIFFERENCES_MESSAGE)
         for number, plane in enumerate(term.left):
-            codes |= _bits(panel, plane) << number
+            codes |= _unpack_plane(panel, plane) << number
         if term.mask is not None:
-            codes[_bits(panel, term.mask) == 0] = MISSING
+            codes[_unpack_plane(panel, term.mask) == 0] = MISSING
     return codes[:, : panel.sites]
 
 
-def _bits(panel: Panel, plane: int) -> npt.NDArray[np.uint8]:
+def _unpack_plane(panel: Panel, plane: int) -> npt.NDArray[np.uint8]:
     return np.unpackbits(panel.bits[plane].view(np.uint8), axis=1, bitorder="little")
 
 
@@ -61,7 +63,7 @@ def _padded_words(sites: int) -> int:
     return -(-sites // (8 * WORD_BITS)) * 8
 
 
-def lay_out(codes: Codes, method: str) -> tuple[Bytes, int]:
+def lay_out_codes(codes: Codes, method: str) -> tuple[ByteArray, int]:
     """Return (data, stride): codes in the layout of a method's kernel."""
     if method == "naive":
         transposed = np.ascontiguousarray(codes.T.astype(np.int32))
@@ -83,12 +85,14 @@ class PayneEngine(SingleDeviceEngine):
     log: called with the kernel time in seconds and the number of comparisons
     """
 
-    def __init__(self, device: Device, method: str, threads: int, block: int = THREADS, log: KernelLog | None = None) -> None:
+    def __init__(
+        self, device: Device, method: str, threads: int, block_threads: int = DEFAULT_BLOCK_THREADS, log: KernelLog | None = None
+    ) -> None:
         super().__init__(device, log)
         self._threads = threads
         self._method = method
-        self._block = block
-        self._kernel = Kernel("payne.cu", f"payne_{method}", (("THREADS", str(block)),))
+        self._block = block_threads
+        self._kernel = Kernel("payne.cu", f"payne_{method}", (("THREADS", str(block_threads)),))
 
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         if request.many_alleles:
@@ -97,22 +101,29 @@ class PayneEngine(SingleDeviceEngine):
             )
         band_bytes = min(memory, self._device.total_memory // 4)
         return PreparedCounter(
-            request, False, _padded_words, band_bytes, self._threads, f"Payne 2010, {self._method}", self.describe(), self._count
+            request,
+            False,
+            _padded_words,
+            band_bytes,
+            self._threads,
+            f"Payne 2010, {self._method}",
+            self.describe_hardware(),
+            self._count_bands,
         )
 
-    def _count(
+    def _count_bands(
         self, panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], on_progress: Callable[[int], None]
     ) -> CountedBands:
         if names != ("differences",):
             raise InputError(
-                f"{_ONLY_DIFFERENCES}, and with enough calls of each sample to be sure that all pairs have "
+                f"{_ONLY_DIFFERENCES_MESSAGE}, and with enough calls of each sample to be sure that all pairs have "
                 f"{parameter('min_compared')} sites"
             )
-        with session(self._device) as pipeline:
+        with device_session(self._device) as pipeline:
             for band in bands:
-                yield band, {"differences": self._differences(pipeline, panels, band, on_progress)}
+                yield band, {"differences": self._count_differences(pipeline, panels, band, on_progress)}
 
-    def _differences(
+    def _count_differences(
         self, pipeline: StreamPipeline, panels: Sequence[Panel], band: SampleBand, on_progress: Callable[[int], None]
     ) -> CountMatrix:
         buffers, nbytes = pipeline.resident, 4 * band.shape[0] * band.shape[1]
@@ -120,26 +131,26 @@ class PayneEngine(SingleDeviceEngine):
         buffers.fill(distances, 0, nbytes)
         for panel in panels:
             if panel.recipe.terms:
-                codes = codes_of(panel)
+                codes = decode_calls(panel)
                 step = max(4, _PIECE_BYTES // (4 * len(codes)) // 4 * 4)
                 for start in range(0, codes.shape[1], step):
-                    self._launch(pipeline, codes[:, start : start + step], band, distances)
+                    self._launch_kernel(pipeline, codes[:, start : start + step], band, distances)
             on_progress(band.pairs * panel.sites)
         counts: CountMatrix = buffers.fetch("distances", band.shape, np.int32).copy()
         return counts
 
-    def _launch(self, pipeline: StreamPipeline, codes: Codes, band: SampleBand, distances: int) -> None:
+    def _launch_kernel(self, pipeline: StreamPipeline, codes: Codes, band: SampleBand, distances_address: int) -> None:
         buffers = pipeline.resident
-        data, stride = lay_out(codes, self._method)
+        data, stride = lay_out_codes(codes, self._method)
         address = buffers.copy("codes", data)
         rows, columns = band.shape
         max_rows = max(1, _MAX_BLOCKS // columns)  # of a launch
         for first in range(0, rows, max_rows):
             count = min(max_rows, rows - first)
             filled = arguments(
-                PAYNE,
+                PAYNE_ARGS,
                 data=address,
-                distance=distances + 4 * first * columns,
+                distance=distances_address + 4 * first * columns,
                 stride=stride,
                 attributes=codes.shape[1],
                 first_row=band.start + first,
@@ -147,6 +158,6 @@ class PayneEngine(SingleDeviceEngine):
                 columns=columns,
             )
             buffers.load(self._kernel)
-            with timed(pipeline, buffers, count * columns * codes.shape[1], self._log):
+            with log_kernel_time(pipeline, buffers, count * columns * codes.shape[1], self._log):
                 buffers.launch(self._kernel, count * columns, self._block, filled)
         buffers.wait()

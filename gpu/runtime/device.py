@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gpualign.gpu.kernels.kernel import Hardware, Kernel
 
-Bytes = npt.NDArray[np.uint8]
+ByteArray = npt.NDArray[np.uint8]
 
 
 class OutOfMemory(Exception):
@@ -47,36 +47,36 @@ class Event(Protocol):
     def seconds_since(self, earlier: Any) -> float: ...
 
 
-def wait_for(event: Event, seconds: float = 50e-6, stopped: Callable[[], bool] = lambda: False) -> bool:
-    """Wait until an event has happened, and return True. Return False early if `stopped` returns True.
+def wait_for(event: Event, poll_seconds: float = 50e-6, is_stopped: Callable[[], bool] = lambda: False) -> bool:
+    """Wait until an event has happened, and return True. Return False early if `is_stopped` returns True.
 
-    Sleeps `seconds` between polls. Raises `RunError` if the device failed.
+    Sleeps `poll_seconds` between polls. Raises `RunError` if the device failed.
     """
     while not event.done():
-        if stopped():
+        if is_stopped():
             return False
-        time.sleep(seconds)
+        time.sleep(poll_seconds)
     return True
 
 
 class Stream(Protocol):
     """Queue of work that the device executes in order while the host continues."""
 
-    def upload(self, address: int, source: Bytes) -> None:
+    def upload(self, address: int, source: ByteArray) -> None:
         """Copy pinned memory to the device. The pinned memory must stay unchanged until the copy has finished."""
 
-    def download(self, target: Bytes, address: int) -> None: ...
+    def download(self, target: ByteArray, address: int) -> None: ...
 
     def fill(self, address: int, byte: int, nbytes: int) -> None: ...
 
-    def launch(self, function: Any, grid: int, threads: int, arguments: np.void, shared: int = 0) -> None:
-        """Launch a kernel in `grid` blocks of `threads` threads. shared: dynamic shared memory per block, bytes."""
+    def launch(self, function: Any, grid: int, threads: int, arguments: np.void, shared_bytes: int = 0) -> None:
+        """Launch a kernel in `grid` blocks of `threads` threads. shared_bytes: dynamic shared memory per block, bytes."""
 
-    def record(self) -> Event: ...
+    def record_event(self) -> Event: ...
 
 
 class Device(Protocol):
-    """One device, used by one thread between `open` and `close`. Other threads may `join` the device and use their own streams."""
+    """One device, used by one thread between `open` and `close`. Other threads may `activate` the device and use their own streams."""
 
     @property
     def name(self) -> str: ...
@@ -98,10 +98,10 @@ class Device(Protocol):
     def close(self) -> None:
         """Free all remaining allocations, and release the device."""
 
-    def join(self) -> None:
+    def activate(self) -> None:
         """Make the device, opened by another thread, current in this thread as well."""
 
-    def leave(self) -> None:
+    def deactivate(self) -> None:
         """Undo `join`. Called by each thread that has joined, before the device is closed."""
 
     def free_memory(self) -> int:
@@ -110,16 +110,16 @@ class Device(Protocol):
     def allocate(self, nbytes: int) -> Memory:
         """Allocate memory on the device. Raises `OutOfMemory`."""
 
-    def pinned(self, nbytes: int) -> Bytes:
+    def allocate_pinned(self, nbytes: int) -> ByteArray:
         """Return pinned host memory, whose copies overlap with kernels. Raises `OutOfMemory`."""
 
-    def tensor_map(self, address: int, shape: tuple[int, int], box: tuple[int, int]) -> Bytes:
+    def tensor_map(self, address: int, shape: tuple[int, int], box: tuple[int, int]) -> ByteArray:
         """Return the descriptor with which the copy engine (compute capability 9.0) locates boxes of a byte matrix.
 
         See gpu/runtime/tensor_map.py. Raises `RunError`.
         """
 
-    def stream(self) -> Stream: ...
+    def create_stream(self) -> Stream: ...
 
-    def function(self, kernel: Kernel) -> Function:
+    def load_function(self, kernel: Kernel) -> Function:
         """Compile and load a kernel. Raises `RunError`."""

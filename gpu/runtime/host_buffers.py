@@ -35,9 +35,9 @@ class ResultPool:
             buffer = np.empty(nbytes, dtype=np.uint8)
         # The base of this array is not itself an array, so every view keeps this array alive, and not the buffer.
         taken = np.frombuffer(buffer.data[:nbytes], dtype=np.uint8)
-        weakref.finalize(taken, self._give_back, buffer)
+        weakref.finalize(taken, self._return_buffer, buffer)
         return taken
 
-    def _give_back(self, buffer: npt.NDArray[np.uint8]) -> None:
+    def _return_buffer(self, buffer: npt.NDArray[np.uint8]) -> None:
         with self._lock:
             self._free.append(buffer)

@@ -13,19 +13,19 @@ from gpualign.gpu.runtime.prestart import start_cuda
 if TYPE_CHECKING:
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
-_MIN_CAPABILITY = (7, 0)
+_MIN_COMPUTE_CAPABILITY = (7, 0)
 
 
 @dataclass(frozen=True)
-class DeviceFacts:
+class DeviceProperties:
     """Properties of a device.
 
-    memory: bytes
+    memory_bytes: total device memory
     compute_capability: (major, minor)
     """
 
     name: str
-    memory: int
+    memory_bytes: int
     compute_capability: tuple[int, int]
 
 
@@ -36,19 +36,19 @@ class Inventory:
     driver: CUDA version that the driver supports, e.g. "13.0", or None
     reason: why no device can be used, or None
     remedy: what to do, as a command if one command is enough, or None
-    expected: whether the user may expect a GPU to be used, because the machine has a GPU or PyCUDA is installed
+    gpu_expected: whether the user may expect a GPU to be used, because the machine has a GPU or PyCUDA is installed
     """
 
-    devices: list[DeviceFacts]
+    devices: list[DeviceProperties]
     driver: str | None
     reason: str | None
     remedy: str | None = None
-    expected: bool = True
+    gpu_expected: bool = True
 
     @property
-    def usable(self) -> list[int]:
+    def usable_devices(self) -> list[int]:
         """Indices of the devices that are new enough."""
-        return [n for n, device in enumerate(self.devices) if device.compute_capability >= _MIN_CAPABILITY]
+        return [n for n, device in enumerate(self.devices) if device.compute_capability >= _MIN_COMPUTE_CAPABILITY]
 
 
 def detect_devices(with_remedy: bool = True) -> Inventory:
@@ -56,7 +56,7 @@ def detect_devices(with_remedy: bool = True) -> Inventory:
 
     with_remedy: whether the caller will report the remedy for unusable devices; choosing it may require starting the driver
     """
-    from gpualign.gpu.runtime.install_hints import OTHER_DEVICE, RESTART_DRIVER, SHOW_DEVICE, version_text
+    from gpualign.gpu.runtime.install_hints import OTHER_DEVICE_HINT, RESTART_DRIVER_HINT, SHOW_DEVICE_HINT, format_cuda_version
 
     try:
         import pycuda.driver as driver
@@ -66,17 +66,17 @@ def detect_devices(with_remedy: bool = True) -> Inventory:
         driver.init()
         version = int(driver.get_driver_version())
         native = [driver.Device(i) for i in range(driver.Device.count())]
-        devices = [DeviceFacts(d.name(), d.total_memory(), tuple(d.compute_capability())) for d in native]
+        devices = [DeviceProperties(d.name(), d.total_memory(), tuple(d.compute_capability())) for d in native]
     except Exception as error:  # PyCUDA has classes of its own for the failures of the driver
-        return Inventory([], None, f"the CUDA driver cannot be used: {error}", RESTART_DRIVER)
+        return Inventory([], None, f"the CUDA driver cannot be used: {error}", RESTART_DRIVER_HINT)
     from gpualign.gpu.runtime.kernel_cache import architecture, cache_folder
 
-    supports = version_text(version)
+    supports = format_cuda_version(version)
     if not devices:
-        return Inventory([], supports, "the CUDA driver reports no device", SHOW_DEVICE)
-    usable = Inventory(devices, supports, None).usable
+        return Inventory([], supports, "the CUDA driver reports no device", SHOW_DEVICE_HINT)
+    usable = Inventory(devices, supports, None).usable_devices
     if not usable:
-        return Inventory(devices, supports, "no device has compute capability 7.0 or newer", OTHER_DEVICE)
+        return Inventory(devices, supports, "no device has compute capability 7.0 or newer", OTHER_DEVICE_HINT)
     if not any(cache_folder().glob("*.cubin")):  # a cache with some kernels may have all that are needed, and searching takes time
         from gpualign.gpu.runtime.compilers.selection import NoCompiler, choose_compiler
 
@@ -89,21 +89,21 @@ def detect_devices(with_remedy: bool = True) -> Inventory:
 
 def _inventory_without_pycuda(error: ImportError, with_remedy: bool) -> Inventory:
     """Return the inventory for the case that PyCUDA cannot be imported. A missing or too old driver is reported first."""
-    from gpualign.gpu.runtime.install_hints import INSTALL_DRIVER, NO_DRIVER, build_command, find_driver, has_volta
+    from gpualign.gpu.runtime.install_hints import INSTALL_DRIVER_HINT, NO_DRIVER_MESSAGE, find_driver, has_volta, pycuda_build_command
 
     absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "pycuda"
     expected = not absent or _has_nvidia_device()
     driver = find_driver()
     if driver is None:
-        return Inventory([], None, NO_DRIVER, INSTALL_DRIVER, expected)
-    from gpualign.gpu.runtime.compilers.base import MIN_CUDA
+        return Inventory([], None, NO_DRIVER_MESSAGE, INSTALL_DRIVER_HINT, expected)
+    from gpualign.gpu.runtime.compilers.base import MIN_CUDA_VERSION
 
-    if driver.version < MIN_CUDA * 1000:
-        reason = f"the NVIDIA driver is for CUDA {driver.title}, and {MIN_CUDA}.0 or newer is needed"
+    if driver.version < MIN_CUDA_VERSION * 1000:
+        reason = f"the NVIDIA driver is for CUDA {driver.title}, and {MIN_CUDA_VERSION}.0 or newer is needed"
         return Inventory([], driver.title, reason, "update NVIDIA's driver", expected)
     reason = "PyCUDA is not installed" if absent else f"PyCUDA cannot be loaded: {error}"
     volta = with_remedy and driver.version >= 13000 and has_volta()  # with a driver of CUDA 12 the answer makes no difference
-    return Inventory([], driver.title, reason, build_command(driver, not absent, volta), expected)
+    return Inventory([], driver.title, reason, pycuda_build_command(driver, not absent, volta), expected)
 
 
 def _has_nvidia_device() -> bool:
@@ -111,16 +111,16 @@ def _has_nvidia_device() -> bool:
     return any(Path("/dev", name).exists() for name in ("nvidia0", "nvidiactl", "dxg"))
 
 
-def split_selection(text: str) -> tuple[str | None, bool]:
+def parse_selection(selection: str) -> tuple[str | None, bool]:
     """Parse a device selection: a comma-separated list, in any order, or "all".
 
     Returns (the GPUs: "cuda", "cuda:all", numbers as in "cuda:0,2", or None; whether the CPU is selected). Raises `InputError` for
     unknown names and for devices named twice.
     """
-    if text == "all":
+    if selection == "all":
         return "cuda:all", True
     cpus, whole, numbers, counting = 0, list[str](), list[int](), False
-    for name in text.split(","):
+    for name in selection.split(","):
         number = name.removeprefix("cuda:")
         counting = number.isdecimal() and (counting or number != name)
         if counting:
@@ -131,52 +131,52 @@ def split_selection(text: str) -> tuple[str | None, bool]:
             cpus += 1
         else:
             raise InputError(
-                f"{parameter('device', text)}: expected auto, cpu, cuda, cuda:all, numbers as in cuda:0,1, all, or a list such as "
-                f"cpu,cuda:0; {name!r} is none of these{_suggestion(name, alone=name == text)}"
+                f"{parameter('device', selection)}: expected auto, cpu, cuda, cuda:all, numbers as in cuda:0,1, all, or a list such as "
+                f"cpu,cuda:0; {name!r} is none of these{_suggestion(name, is_whole_selection=name == selection)}"
             )
     if cpus > 1 or len(whole) + bool(numbers) > 1 or len(set(numbers)) < len(numbers):
-        raise InputError(f"{parameter('device', text)}: a device is named twice; name each once")
+        raise InputError(f"{parameter('device', selection)}: a device is named twice; name each once")
     gpus = f"cuda:{','.join(map(str, numbers))}" if numbers else None
     return whole[0] if whole else gpus, cpus == 1
 
 
-def _suggestion(name: str, alone: bool) -> str:
-    """Return a "did you mean" question, or "" if no device has a similar name. alone: whether the selection is a single name."""
+def _suggestion(name: str, is_whole_selection: bool) -> str:
+    """Return a "did you mean" question, or "" if no device has a similar name. is_whole_selection: no other is named."""
     number = "".join(letter for letter in name if letter.isdecimal())
-    names = ["cpu", "cuda", "cuda:all", *(["auto", "all"] if alone else []), *([f"cuda:{number}"] if number else [])]
+    names = ["cpu", "cuda", "cuda:all", *(["auto", "all"] if is_whole_selection else []), *([f"cuda:{number}"] if number else [])]
     return did_you_mean(name.lower().replace("gpu", "cuda"), names)
 
 
-def check_selection(text: str) -> None:
+def check_selection(selection: str) -> None:
     """Raise `InputError` if the text is not a valid device selection."""
-    split_selection(text)
+    parse_selection(selection)
 
 
-def _device_numbers(text: str) -> list[int]:
+def _device_numbers(selection: str) -> list[int]:
     """Return the device numbers in a selection such as "cuda:0,2"."""
-    return [int(number) for number in text.partition(":")[2].split(",")]
+    return [int(number) for number in selection.partition(":")[2].split(",")]
 
 
-def start_selected(text: str) -> None:
-    """Start CUDA in the background, before the inventory is taken. text: a validated selection, or "auto".
+def start_selected_devices(selection: str) -> None:
+    """Start CUDA in the background, before the inventory is taken. selection: a validated selection, or "auto".
 
     "cuda" is most likely the first device. Only the driver is started if all devices are selected, and for "auto", which may need no
     device.
     """
-    gpus = None if text == "auto" else split_selection(text)[0]
+    gpus = None if selection == "auto" else parse_selection(selection)[0]
     if _has_nvidia_device():
         start_cuda([0] if gpus == "cuda" else [] if gpus in (None, "cuda:all") else _device_numbers(gpus))
 
 
-def selected_devices(text: str, inventory: Inventory) -> list[CudaDevice]:
-    """Return the GPUs in a selection, as returned by `split_selection`. Their contexts start in the background.
+def selected_devices(selection: str, inventory: Inventory) -> list[CudaDevice]:
+    """Return the GPUs in a selection, as returned by `parse_selection`. Their contexts start in the background.
 
     Raises `RunError` for a missing or too old device.
     """
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
-    usable = inventory.usable
-    numbers = usable if text == "cuda:all" else usable[:1] if text == "cuda" else _device_numbers(text)
+    usable = inventory.usable_devices
+    numbers = usable if selection == "cuda:all" else usable[:1] if selection == "cuda" else _device_numbers(selection)
     for number in numbers:
         if number >= len(inventory.devices):
             raise RunError(f"there is no CUDA device {number}; this machine has {len(inventory.devices)}, numbered from 0")
@@ -187,6 +187,6 @@ def selected_devices(text: str, inventory: Inventory) -> list[CudaDevice]:
     return [CudaDevice(number) for number in numbers]
 
 
-def only_device(text: str, inventory: Inventory) -> CudaDevice:
+def first_selected_device(selection: str, inventory: Inventory) -> CudaDevice:
     """Return the only or first device in a selection. Raises `RunError` for a missing or too old device."""
-    return selected_devices(text, inventory)[0]
+    return selected_devices(selection, inventory)[0]

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
-from gpualign.gpu.kernels.argument_structs import CONTRACT
+from gpualign.gpu.kernels.argument_structs import CONTRACT_MACROS
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.runtime.compilers.base import STANDARD, Source
+from gpualign.gpu.runtime.compilers.base import CPP_STANDARD, Source
 
 
 def cache_folder() -> Path:
@@ -27,7 +27,7 @@ def architecture(compute_capability: tuple[int, int]) -> str:
     return f"sm_{major}{minor}" + ("a" if (major, minor) == (9, 0) else "")
 
 
-def _sources() -> Iterable[tuple[str, bytes]]:
+def _source_files() -> Iterable[tuple[str, bytes]]:
     """Yield the names and texts of all CUDA C++ files. Names are unique across folders, and files include each other by name only."""
     folders = [entry for entry in files("gpualign.cuda_src").iterdir() if entry.is_dir()]
     for entry in sorted((entry for folder in folders for entry in folder.iterdir()), key=lambda e: e.name):
@@ -35,14 +35,14 @@ def _sources() -> Iterable[tuple[str, bytes]]:
             yield entry.name, entry.read_bytes()
 
 
-def source_of(kernel: Kernel) -> Source:
+def kernel_source(kernel: Kernel) -> Source:
     """Return the compiler input for a kernel."""
-    every = dict(_sources())
+    every = dict(_source_files())
     headers = {name: text for name, text in every.items() if name.endswith(".cuh")}
-    return Source(kernel, every[kernel.file], headers, (*kernel.macros, *CONTRACT))
+    return Source(kernel, every[kernel.file], headers, (*kernel.macros, *CONTRACT_MACROS))
 
 
-def _key(source: Source, arch: str, driver: int | None) -> str:
+def _cache_key(source: Source, arch: str, driver: int | None) -> str:
     """Return a digest of everything the machine code depends on: sources, macros, language, architecture, newest CUDA version allowed.
 
     The compiler is not included, because cached code needs no compiler.
@@ -50,18 +50,18 @@ def _key(source: Source, arch: str, driver: int | None) -> str:
     digest = hashlib.sha256()
     for name, content in {**source.headers, source.kernel.file: source.text}.items():
         digest.update(f"{name} {len(content)}\n".encode() + content)
-    digest.update(repr((source.kernel.file, source.macros, STANDARD, arch, driver)).encode())
+    digest.update(repr((source.kernel.file, source.macros, CPP_STANDARD, arch, driver)).encode())
     return digest.hexdigest()[:32]
 
 
-def cubin(kernel: Kernel, arch: str, driver: int | None = None) -> bytes:
+def load_cubin(kernel: Kernel, arch: str, driver: int | None = None) -> bytes:
     """Return a kernel's machine code for a driver for CUDA major version `driver` (None: any), from the cache or newly compiled.
 
     A cache that cannot be written to is ignored. Raises `RunError` if there is no suitable compiler, or with the compiler's message if
     compilation fails.
     """
-    source = source_of(kernel)
-    place = cache_folder() / f"{Path(kernel.file).stem}-{arch}-{_key(source, arch, driver)}.cubin"
+    source = kernel_source(kernel)
+    place = cache_folder() / f"{Path(kernel.file).stem}-{arch}-{_cache_key(source, arch, driver)}.cubin"
     if place.is_file():
         return place.read_bytes()
     # Imported only now, because the search for a compiler loads libraries.

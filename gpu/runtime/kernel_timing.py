@@ -9,25 +9,25 @@ from gpualign.gpu.runtime.device import wait_for
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
-_BALLAST = 512 << 20  # bytes to clear, which takes some tenths of a millisecond
+_BALLAST_BYTES = 512 << 20  # bytes to clear, which takes some tenths of a millisecond
 
 KernelLog = Callable[[float, int], None]
 """Called with the kernel time in seconds and the number of cells or comparisons computed."""
 
 
 @contextmanager
-def timed(pipeline: StreamPipeline, stream: StreamBuffers, work: int, log: KernelLog | None) -> Iterator[None]:
+def log_kernel_time(pipeline: StreamPipeline, stream: StreamBuffers, work_count: int, log: KernelLog | None) -> Iterator[None]:
     """Report the time of the kernels launched on a stream in the context, and wait for them; without a log, do nothing.
 
-    work: number of cells or comparisons
+    work_count: number of cells or comparisons
     """
     if log is None:
         yield
         return
     # Keep the device busy while the host launches, so that the times of short kernels do not include the host's.
-    stream.fill(pipeline.resident.address("ballast", _BALLAST, max_bytes=0), 0, _BALLAST)
-    started = stream.record()
+    stream.fill(pipeline.resident.address("ballast", _BALLAST_BYTES, max_bytes=0), 0, _BALLAST_BYTES)
+    started = stream.record_event()
     yield
-    ended = stream.record()
+    ended = stream.record_event()
     wait_for(ended)
-    log(ended.seconds_since(started), work)
+    log(ended.seconds_since(started), work_count)

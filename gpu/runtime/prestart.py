@@ -9,8 +9,8 @@ import ctypes
 import threading
 from collections.abc import Iterable
 
-_started: set[int] = set()  # devices whose context exists or is being made
-_lock = threading.Lock()
+_started_devices: set[int] = set()  # devices whose context exists or is being made
+_started_lock = threading.Lock()
 
 
 def start_cuda(devices: Iterable[int]) -> threading.Thread:
@@ -18,20 +18,20 @@ def start_cuda(devices: Iterable[int]) -> threading.Thread:
 
     The driver makes later calls wait until startup has finished. Failures are ignored here and reported when the device is used.
     """
-    with _lock:
-        new = [ordinal for ordinal in devices if ordinal not in _started]
-        _started.update(new)
-    thread = threading.Thread(target=_start, args=(new,), name="gpualign-cuda-start")
+    with _started_lock:
+        new = [ordinal for ordinal in devices if ordinal not in _started_devices]
+        _started_devices.update(new)
+    thread = threading.Thread(target=_start_contexts, args=(new,), name="gpualign-cuda-start")
     thread.start()
     return thread
 
 
 def has_started() -> bool:
     """Return whether any context exists or is being created."""
-    return bool(_started)
+    return bool(_started_devices)
 
 
-def _start(devices: list[int]) -> None:
+def _start_contexts(devices: list[int]) -> None:
     # With ctypes, other threads of Python run during the calls, and no object of the context has to be destroyed in the right order.
     try:
         driver = ctypes.CDLL("libcuda.so.1")

@@ -11,15 +11,15 @@ import pycuda.driver as cuda
 
 from gpualign.core.common.errors import RunError
 from gpualign.gpu.kernels.kernel import Hardware, Kernel
-from gpualign.gpu.runtime.device import Bytes, OutOfMemory
-from gpualign.gpu.runtime.kernel_cache import architecture, cubin
+from gpualign.gpu.runtime.device import ByteArray, OutOfMemory
+from gpualign.gpu.runtime.kernel_cache import architecture, load_cubin
 from gpualign.gpu.runtime.tensor_map import tensor_map
 
-_SHARED_MEMORY = 48 << 10
+_DEFAULT_SHARED_BYTES = 48 << 10
 
 
 @contextmanager
-def _reported() -> Iterator[None]:
+def _convert_errors() -> Iterator[None]:
     """Convert a PyCUDA exception into an error with a human-readable message."""
     try:
         yield
@@ -31,12 +31,12 @@ def _reported() -> Iterator[None]:
 
 class CudaMemory:
     def __init__(self, nbytes: int) -> None:
-        with _reported():
+        with _convert_errors():
             self._allocation = cuda.mem_alloc(nbytes)
         self.address = int(self._allocation)
 
     def free(self) -> None:
-        with _reported():
+        with _convert_errors():
             self._allocation.free()
 
 
@@ -46,13 +46,13 @@ class CudaFunction:
         self._module = cuda.module_from_buffer(code)
         self.native = self._module.get_function(name)
         self._device = device
-        self._allowed = _SHARED_MEMORY
+        self._allowed = _DEFAULT_SHARED_BYTES
 
-    def allow(self, shared: int) -> None:
-        """Allow blocks to use `shared` bytes of shared memory. Amounts above the default limit must be requested from the driver."""
-        if shared > self._allowed:
-            self.native.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
-            self._allowed = shared
+    def allow_shared_memory(self, shared_bytes: int) -> None:
+        """Allow blocks to use `shared_bytes` bytes of shared memory. Amounts above the default limit must be requested from the driver."""
+        if shared_bytes > self._allowed:
+            self.native.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes)
+            self._allowed = shared_bytes
 
     def resident_blocks(self, threads: int) -> int:
         """Return the number of resident blocks per multiprocessor, as limited by registers, shared memory, threads and blocks."""
@@ -77,41 +77,41 @@ class CudaFunction:
 
 class CudaEvent:
     def __init__(self, stream: cuda.Stream) -> None:
-        with _reported():
+        with _convert_errors():
             self.native = cuda.Event().record(stream)
 
     def done(self) -> bool:
-        with _reported():
+        with _convert_errors():
             return bool(self.native.query())
 
     def seconds_since(self, earlier: CudaEvent) -> float:
-        with _reported():
+        with _convert_errors():
             return float(self.native.time_since(earlier.native)) / 1e3
 
 
 class CudaStream:
     def __init__(self) -> None:
-        with _reported():
+        with _convert_errors():
             self._stream = cuda.Stream()
 
-    def upload(self, address: int, source: Bytes) -> None:
-        with _reported():
+    def upload(self, address: int, source: ByteArray) -> None:
+        with _convert_errors():
             cuda.memcpy_htod_async(address, source, self._stream)
 
-    def download(self, target: Bytes, address: int) -> None:
-        with _reported():
+    def download(self, target: ByteArray, address: int) -> None:
+        with _convert_errors():
             cuda.memcpy_dtoh_async(target, address, self._stream)
 
     def fill(self, address: int, byte: int, nbytes: int) -> None:
-        with _reported():
+        with _convert_errors():
             cuda.memset_d8_async(address, byte, nbytes, self._stream)
 
-    def launch(self, function: CudaFunction, grid: int, threads: int, arguments: np.void, shared: int = 0) -> None:
-        with _reported():
-            function.allow(shared)
-            function.native(arguments, grid=(grid, 1), block=(threads, 1, 1), stream=self._stream, shared=shared)
+    def launch(self, function: CudaFunction, grid: int, threads: int, arguments: np.void, shared_bytes: int = 0) -> None:
+        with _convert_errors():
+            function.allow_shared_memory(shared_bytes)
+            function.native(arguments, grid=(grid, 1), block=(threads, 1, 1), stream=self._stream, shared=shared_bytes)
 
-    def record(self) -> CudaEvent:
+    def record_event(self) -> CudaEvent:
         return CudaEvent(self._stream)
 
 
@@ -126,14 +126,14 @@ class CudaDevice:
         self.ordinal = ordinal
         self._device = cuda.Device(ordinal)
         self.name = self._device.name()
-        self.hardware = Hardware(self._device.get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT), self._clock())
+        self.hardware = Hardware(self._device.get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT), self._clock_hz())
         self.arch = architecture(self._device.compute_capability())
         self.driver = int(cuda.get_driver_version()) // 1000
         self.total_memory = int(self._device.total_memory())
         self._context: Any = None
         self._functions: dict[Kernel, CudaFunction] = {}
 
-    def _clock(self) -> float:
+    def _clock_hz(self) -> float:
         return float(self._device.get_attribute(cuda.device_attribute.CLOCK_RATE)) * 1e3
 
     def open(self) -> None:
@@ -150,39 +150,39 @@ class CudaDevice:
         self._functions.clear()
         if self._context is not None:
             context, self._context = self._context, None
-            with _reported():
+            with _convert_errors():
                 cuda.Context.pop()
                 context.detach()
 
-    def join(self) -> None:
-        with _reported():
+    def activate(self) -> None:
+        with _convert_errors():
             self._context.push()
 
-    def leave(self) -> None:
-        with _reported():
+    def deactivate(self) -> None:
+        with _convert_errors():
             cuda.Context.pop()
 
     def free_memory(self) -> int:
-        with _reported():
+        with _convert_errors():
             return int(cuda.mem_get_info()[0])
 
     def allocate(self, nbytes: int) -> CudaMemory:
         return CudaMemory(nbytes)
 
-    def pinned(self, nbytes: int) -> Bytes:
-        with _reported():
+    def allocate_pinned(self, nbytes: int) -> ByteArray:
+        with _convert_errors():
             return np.asarray(cuda.pagelocked_empty(nbytes, np.uint8))
 
-    def tensor_map(self, address: int, shape: tuple[int, int], box: tuple[int, int]) -> Bytes:
+    def tensor_map(self, address: int, shape: tuple[int, int], box: tuple[int, int]) -> ByteArray:
         return tensor_map(address, shape, box)
 
-    def stream(self) -> CudaStream:
+    def create_stream(self) -> CudaStream:
         return CudaStream()
 
-    def function(self, kernel: Kernel) -> CudaFunction:
+    def load_function(self, kernel: Kernel) -> CudaFunction:
         if kernel not in self._functions:
             try:
-                self._functions[kernel] = CudaFunction(cubin(kernel, self.arch, self.driver), kernel.function, self._device)
+                self._functions[kernel] = CudaFunction(load_cubin(kernel, self.arch, self.driver), kernel.function, self._device)
             except cuda.Error as error:
                 raise RunError(f"the CUDA driver refuses {kernel.file} for {self.arch}: {error}") from error
         return self._functions[kernel]

@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.gpu.kernels.argument_structs import QUEUE_BYTES, Arrays, aligned
+from gpualign.gpu.kernels.argument_structs import QUEUE_BYTES, NamedArrays, aligned_bytes
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.runtime.device import Bytes, Device, Event, Memory, OutOfMemory, Stream, wait_for
+from gpualign.gpu.runtime.device import ByteArray, Device, Event, Memory, OutOfMemory, Stream, wait_for
 
-Made = TypeVar("Made")
+BufferT = TypeVar("BufferT")
 
-_SMALL = 16 << 20
+_SMALL_BUFFER_BYTES = 16 << 20
 """Maximum size of a buffer that may be twice as large as necessary, bytes."""
 
-_MIN_LIST = 1 << 16  # bytes of a pinned buffer for a list
+_MIN_LIST_BYTES = 1 << 16  # bytes of a pinned buffer for a list
 
-_STOP = 0x3F  # value of every byte of the queue's counter: more units than any queue has
+_STOP_BYTE = 0x3F  # value of every byte of the queue's counter: more units than any queue has
 
 
 class StreamBuffers:
@@ -29,15 +29,15 @@ class StreamBuffers:
     Growing waits until the device has finished its current work, so small buffers are allocated larger than requested. Methods that
     allocate raise `OutOfMemory`.
 
-    passed: events recorded by `mark` since `begin`
+    passed: events recorded by `mark_event` since `begin_batch`
     """
 
     def __init__(self, device: Device, number: int) -> None:
         self.number = number
         self._device = device
-        self._stream = device.stream()
+        self._stream = device.create_stream()
         self._memory: dict[str, tuple[Memory, int]] = {}
-        self._pinned: dict[str, Bytes] = {}
+        self._pinned: dict[str, ByteArray] = {}
         self._staged = 0
         self.passed: list[Event] = []
 
@@ -45,15 +45,15 @@ class StreamBuffers:
     def multiprocessors(self) -> int:
         return self._device.hardware.multiprocessors
 
-    def blocks(self, kernel: Kernel, threads: int) -> int:
+    def resident_blocks(self, kernel: Kernel, threads: int) -> int:
         """Return how many blocks of `threads` threads the device runs at a time."""
-        return self._device.function(kernel).resident_blocks(threads) * self.multiprocessors
+        return self._device.load_function(kernel).resident_blocks(threads) * self.multiprocessors
 
     def load(self, kernel: Kernel) -> None:
         """Load a kernel in advance, because the driver cannot load a kernel while a kernel is running."""
-        self._device.function(kernel)
+        self._device.load_function(kernel)
 
-    def address(self, name: str, nbytes: int, max_bytes: int = _SMALL) -> int:
+    def address(self, name: str, nbytes: int, max_bytes: int = _SMALL_BUFFER_BYTES) -> int:
         """Return the address of a device buffer of at least `nbytes` bytes; up to twice that size, if this is at most `max_bytes`."""
         memory, size = self._memory.get(name, (None, 0))
         if memory is None or size < nbytes:
@@ -62,17 +62,19 @@ class StreamBuffers:
                 roomy = max(roomy, nbytes + nbytes // 4)
                 del self._memory[name]
                 memory.free()
-            memory, size = self._memory[name] = _allocate(self._device.allocate, nbytes, roomy)
+            memory, size = self._memory[name] = _allocate_roomy(self._device.allocate, nbytes, roomy)
         return memory.address
 
-    def host(self, name: str, nbytes: int) -> Bytes:
+    def host_buffer(self, name: str, nbytes: int) -> ByteArray:
         """Return the first `nbytes` bytes of a pinned buffer."""
         if name not in self._pinned or self._pinned[name].nbytes < nbytes:
             self._pinned.pop(name, None)
-            self._pinned[name], _ = _allocate(self._device.pinned, nbytes, max(nbytes + nbytes // 8, min(2 * nbytes, _SMALL // 2)))
+            self._pinned[name], _ = _allocate_roomy(
+                self._device.allocate_pinned, nbytes, max(nbytes + nbytes // 8, min(2 * nbytes, _SMALL_BUFFER_BYTES // 2))
+            )
         return self._pinned[name][:nbytes]
 
-    def set_host(self, name: str, memory: Bytes) -> None:
+    def set_host_buffer(self, name: str, memory: ByteArray) -> None:
         """Use existing host memory, pinned or not, as the buffer that `host` returns."""
         self._pinned[name] = memory
 
@@ -84,72 +86,72 @@ class StreamBuffers:
         self.wait()
         return address
 
-    def stage(self, arrays: Arrays) -> dict[str, int]:
+    def stage(self, arrays: NamedArrays) -> dict[str, int]:
         """Copy arrays into one pinned buffer, for `upload_staged`. Return the address that each array will have on the device."""
-        self._staged = sum(aligned(array.nbytes) for array in arrays.values())
-        host, at = self.host("arrays", self._staged), self.address("arrays", self._staged)
+        self._staged = sum(aligned_bytes(array.nbytes) for array in arrays.values())
+        host, at = self.host_buffer("arrays", self._staged), self.address("arrays", self._staged)
         addresses: dict[str, int] = {}
         used = 0
         for name, array in arrays.items():
             addresses[name] = at + used
             host[used : used + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            used += aligned(array.nbytes)
+            used += aligned_bytes(array.nbytes)
         return addresses
 
     def upload_staged(self) -> None:
         """Copy the staged arrays to the device."""
         self.upload("arrays", self._staged)
 
-    def begin(self) -> None:
+    def begin_batch(self) -> None:
         """Start a batch."""
         self.passed = []
-        self.mark()
+        self.mark_event()
 
-    def mark(self) -> None:
-        self.passed.append(self.record())
+    def mark_event(self) -> None:
+        self.passed.append(self.record_event())
 
-    def record(self) -> Event:
-        return self._stream.record()
+    def record_event(self) -> Event:
+        return self._stream.record_event()
 
     def wait(self) -> None:
         """Wait until the stream is idle."""
-        wait_for(self.record())
+        wait_for(self.record_event())
 
-    def send(self, source: Bytes, address: int) -> None:
+    def send(self, source: ByteArray, address: int) -> None:
         """Copy host memory, which must stay unchanged until the copy has finished, to a device address."""
         self._stream.upload(address, source)
 
     def upload(self, name: str, nbytes: int) -> None:
         """Copy a pinned buffer to the device buffer of the same name."""
-        self.send(self.host(name, nbytes), self.address(name, nbytes))
+        self.send(self.host_buffer(name, nbytes), self.address(name, nbytes))
 
     def download(self, name: str, nbytes: int) -> None:
         """Copy a device buffer to the pinned buffer of the same name."""
-        self._stream.download(self.host(name, nbytes), self.address(name, nbytes))
+        self._stream.download(self.host_buffer(name, nbytes), self.address(name, nbytes))
 
     def fetch(self, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Copy a device buffer back after all earlier work on the stream, and return its contents, in the pinned buffer."""
         nbytes = math.prod(shape) * np.dtype(dtype).itemsize
         self.download(name, nbytes)
         self.wait()
-        array: npt.NDArray[Any] = self.host(name, nbytes).view(dtype).reshape(shape)
+        array: npt.NDArray[Any] = self.host_buffer(name, nbytes).view(dtype).reshape(shape)
         return array
 
     def download_list(self, name: str, nbytes: int) -> None:
         """Copy the part of a list that is in use. The pinned buffer grows by doubling, because allocating it is expensive."""
-        self.host(name, max(_MIN_LIST, 1 << (nbytes - 1).bit_length()))
+        self.host_buffer(name, max(_MIN_LIST_BYTES, 1 << (nbytes - 1).bit_length()))
         self.download(name, nbytes)
 
     def fill(self, address: int, byte: int, nbytes: int) -> None:
         self._stream.fill(address, byte, nbytes)
 
-    def launch(self, kernel: Kernel, grid: int, threads: int, filled: np.void, shared: int = 0) -> None:
-        self._stream.launch(self._device.function(kernel), grid, threads, filled, shared)
+    def launch(self, kernel: Kernel, grid: int, threads: int, arguments: np.void, shared_bytes: int = 0) -> None:
+        self._stream.launch(self._device.load_function(kernel), grid, threads, arguments, shared_bytes)
 
-    def stop(self, other: Stream) -> None:
+    def stop_kernel(self, control_stream: Stream) -> None:
         """Make the running kernel's queue look empty, using a different stream."""
         if "queue" in self._memory:
-            other.fill(self._memory["queue"][0].address, _STOP, QUEUE_BYTES)
+            control_stream.fill(self._memory["queue"][0].address, _STOP_BYTE, QUEUE_BYTES)
 
     def release(self) -> None:
         """Free every buffer; the stream must be idle."""
@@ -159,12 +161,12 @@ class StreamBuffers:
         self._pinned.clear()
 
 
-def _allocate(make: Callable[[int], Made], nbytes: int, roomy: int) -> tuple[Made, int]:
-    """Return (buffer, size in bytes): at least `roomy` bytes, or at least `nbytes` if there is not enough memory."""
-    min_size, size = aligned(max(nbytes, 1)), aligned(roomy)
+def _allocate_roomy(allocate: Callable[[int], BufferT], nbytes: int, preferred_bytes: int) -> tuple[BufferT, int]:
+    """Return (buffer, size in bytes): at least `preferred_bytes` bytes, or at least `nbytes` if there is not enough memory."""
+    min_size, size = aligned_bytes(max(nbytes, 1)), aligned_bytes(preferred_bytes)
     if size > min_size:
         try:
-            return make(size), size
+            return allocate(size), size
         except OutOfMemory:
             pass
-    return make(min_size), min_size
+    return allocate(min_size), min_size

@@ -12,7 +12,7 @@ from gpualign.core.common.threads import SerialExecutor
 from gpualign.gpu.runtime.device import Device, Event, OutOfMemory, wait_for
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
-SHARE_OF_MEMORY = 0.75
+USABLE_MEMORY_FRACTION = 0.75
 """Fraction of the device's free memory to use; the rest is for the driver and for other processes."""
 
 
@@ -25,16 +25,18 @@ class StreamPipeline:
     resident: stream with the buffers that stay on the device for longer
     """
 
-    def __init__(self, device: Device, streams: int, seconds: float, stopped: Callable[[], bool], background: bool) -> None:
+    def __init__(
+        self, device: Device, stream_count: int, poll_seconds: float, is_stopped: Callable[[], bool], collects_in_background: bool
+    ) -> None:
         self._device = device
-        self._seconds = seconds
-        self._stopped = stopped
-        self.streams = [StreamBuffers(device, number) for number in range(streams)]
-        self.resident = StreamBuffers(device, streams)
+        self._seconds = poll_seconds
+        self._stopped = is_stopped
+        self.streams = [StreamBuffers(device, number) for number in range(stream_count)]
+        self.resident = StreamBuffers(device, stream_count)
         self._idle = self.streams.copy()
         self._in_flight: deque[tuple[StreamBuffers, Callable[[], bool]]] = deque()
         self._cancelled = False
-        self._collector = SerialExecutor("gpualign-collect", device.join, device.leave) if background else None
+        self._collector = SerialExecutor("gpualign-collect", device.activate, device.deactivate) if collects_in_background else None
 
     @property
     def has_idle(self) -> bool:
@@ -43,7 +45,7 @@ class StreamPipeline:
 
     def usable_memory(self) -> int:
         """Return how much of the free device memory may be used, in bytes."""
-        return int(self._device.free_memory() * SHARE_OF_MEMORY)
+        return int(self._device.free_memory() * USABLE_MEMORY_FRACTION)
 
     def start(self, submit: Callable[[StreamBuffers], None], collect: Callable[[StreamBuffers], bool] = lambda stream: True) -> None:
         """Submit work on an idle stream, after collecting the oldest work if no stream is idle. Does nothing once the run is stopped.
@@ -115,9 +117,9 @@ class StreamPipeline:
         if len(self._idle) == len(self.streams):
             return
         try:
-            control = self._device.stream()
+            control = self._device.create_stream()
             for stream in self.streams:
-                stream.stop(control)
+                stream.stop_kernel(control)
             for stream in self.streams:
                 stream.wait()
         except (RunError, OutOfMemory):
@@ -126,18 +128,22 @@ class StreamPipeline:
 
 @contextmanager
 def open_pipeline(
-    device: Device, streams: int, seconds: float = 50e-6, stopped: Callable[[], bool] = lambda: False, background: bool = False
+    device: Device,
+    stream_count: int,
+    poll_seconds: float = 50e-6,
+    is_stopped: Callable[[], bool] = lambda: False,
+    collects_in_background: bool = False,
 ) -> Iterator[StreamPipeline]:
     """Open a device, and yield its pipeline. At the end, work in flight is terminated, all memory is freed, and the device is closed.
 
-    streams: maximum amount of work in flight
-    seconds: time between polls of a stream
-    stopped: called between work and while waiting; once it returns True, nothing more is started
-    background: whether a second thread collects, while the caller's thread prepares the next work
+    stream_count: maximum amount of work in flight
+    poll_seconds: time between polls of a stream
+    is_stopped: called between work and while waiting; once it returns True, nothing more is started
+    collects_in_background: whether a second thread collects, while the caller's thread prepares the next work
     """
     device.open()
     try:
-        pipeline = StreamPipeline(device, streams, seconds, stopped, background)
+        pipeline = StreamPipeline(device, stream_count, poll_seconds, is_stopped, collects_in_background)
         try:
             yield pipeline
         finally:

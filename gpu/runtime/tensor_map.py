@@ -9,24 +9,24 @@ import numpy.typing as npt
 
 from gpualign.core.common.errors import RunError
 
-MAP_BYTES = 128
+TENSOR_MAP_BYTES = 128
 """Size of a CUtensorMap, bytes."""
 
-_ALIGNMENT_BYTES = 64  # bytes
+_MAP_ALIGNMENT_BYTES = 64  # bytes
 _UINT8, _NOT_INTERLEAVED, _SWIZZLE_128B, _L2_PROMOTION_256B, _ZEROS_OUTSIDE = 0, 0, 3, 3, 0
 
 
 def tensor_map(address: int, shape: tuple[int, int], box: tuple[int, int]) -> npt.NDArray[np.uint8]:
-    """Return the tensor map for a byte matrix at `address` on the device, uint8[MAP_BYTES].
+    """Return the tensor map for a byte matrix at `address` on the device, uint8[TENSOR_MAP_BYTES].
 
     Kernels use the map to copy boxes of the matrix into shared memory with a 128-byte swizzle: the 16-byte piece p of row r is stored where
     piece p ^ r % 8 would be. Kernels need the map aligned to 64 bytes. shape, box: (rows, bytes per row).
 
     Raises `RunError` if the driver refuses, e.g. because the address or the row size is not a multiple of 16 bytes.
     """
-    buffer = np.zeros(MAP_BYTES + _ALIGNMENT_BYTES, dtype=np.uint8)
-    first = -buffer.ctypes.data % _ALIGNMENT_BYTES
-    out = buffer[first : first + MAP_BYTES]
+    buffer = np.zeros(TENSOR_MAP_BYTES + _MAP_ALIGNMENT_BYTES, dtype=np.uint8)
+    first = -buffer.ctypes.data % _MAP_ALIGNMENT_BYTES
+    out = buffer[first : first + TENSOR_MAP_BYTES]
     code = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
         ctypes.c_void_p(out.ctypes.data),
         _UINT8,

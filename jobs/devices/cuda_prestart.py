@@ -142,9 +142,9 @@ def prestart_cuda(device: str, cpu_seconds: float, reliable_seconds: float) -> N
     """
     if device == "cpu" or (device == "auto" and cpu_seconds < CUDA_START_SECONDS) or find_spec("pycuda") is None:
         return
-    from gpualign.gpu.runtime.inventory import check_selection, start_selected
+    from gpualign.gpu.runtime.inventory import check_selection, start_selected_devices
 
     if device != "auto":
         check_selection(device)
     # Only the driver if the estimate does not decide; otherwise what a run on the first GPU needs.
-    start_selected("cuda" if device == "auto" and reliable_seconds >= CUDA_START_SECONDS else device)
+    start_selected_devices("cuda" if device == "auto" and reliable_seconds >= CUDA_START_SECONDS else device)

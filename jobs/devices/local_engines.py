@@ -32,7 +32,7 @@ def _gpus(device: str, reporter: Reporter, note: str = "using the CPU") -> Inven
     if requested:
         raise RunError(_unsupported_message(parameter("device", device), inventory, f"; use {parameter('device', 'cpu')} or auto"))
     # Most machines have no GPU, and their users need no note each time.
-    report = reporter.note if inventory.expected else reporter.detail
+    report = reporter.note if inventory.gpu_expected else reporter.detail
     report(f"{note}: {inventory.reason}" + (" (gpualign info says what to do)" if inventory.remedy else ""))
     return None
 
@@ -45,18 +45,18 @@ def _unsupported_message(what: str, inventory: Inventory, alternative: str = "")
 
 def _gpu_selection(device: str) -> str:
     """Return the GPU selection that a validated device name stands for, assuming there are GPUs."""
-    from gpualign.gpu.runtime.inventory import split_selection
+    from gpualign.gpu.runtime.inventory import parse_selection
 
-    return "cuda" if device == AUTO else split_selection(device)[0] or "cuda"
+    return "cuda" if device == AUTO else parse_selection(device)[0] or "cuda"
 
 
 def _is_mixed(device: str) -> bool:
     """True if a validated device name includes the CPU as well as GPUs."""
     if device in (AUTO, "cpu"):
         return False
-    from gpualign.gpu.runtime.inventory import split_selection
+    from gpualign.gpu.runtime.inventory import parse_selection
 
-    return split_selection(device)[1]
+    return parse_selection(device)[1]
 
 
 def _may_choose(resources: Resources) -> bool:
@@ -136,14 +136,14 @@ def paper_device(device: str, what: str) -> CudaDevice:
 
     Raises `InputError` unless exactly one GPU is requested, `RunError` if there is none.
     """
-    from gpualign.gpu.runtime.inventory import detect_devices, only_device
+    from gpualign.gpu.runtime.inventory import detect_devices, first_selected_device
 
     if device == "cpu" or "all" in device or "," in device:
         raise InputError(f"{what} is for one GPU; it cannot be combined with {parameter('device', device)}")
     inventory = detect_devices()
     if inventory.reason is not None:
         raise RunError(_unsupported_message(what, inventory))
-    return only_device(_gpu_selection(device), inventory)
+    return first_selected_device(_gpu_selection(device), inventory)
 
 
 def bench_device(device: str, reporter: Reporter) -> CudaDevice | None:
@@ -151,9 +151,9 @@ def bench_device(device: str, reporter: Reporter) -> CudaDevice | None:
     if device not in (AUTO, "cpu"):
         return paper_device(device, "bench")
     if inventory := _gpus(device, reporter, "only the CPU is measured"):
-        from gpualign.gpu.runtime.inventory import only_device
+        from gpualign.gpu.runtime.inventory import first_selected_device
 
-        return only_device(_gpu_selection(device), inventory)
+        return first_selected_device(_gpu_selection(device), inventory)
     return None
 
 
@@ -162,4 +162,4 @@ def devices() -> list[str]:
     from gpualign.gpu.runtime.inventory import detect_devices
 
     inventory = detect_devices()
-    return ["cpu", *(f"cuda:{number}" for number in inventory.usable if inventory.reason is None)]
+    return ["cpu", *(f"cuda:{number}" for number in inventory.usable_devices if inventory.reason is None)]

@@ -50,10 +50,10 @@ def pick_global_engine(resources: Resources, reporter: Reporter, host_traceback:
         return pick_engine(resources, reporter, host_traceback)
     if host_traceback:
         raise InputError(f"{parameter('kernel', kernel)} traces on the host anyway; leave out {parameter('traceback')}")
-    from gpualign.gpu.papers.li import LiEngine, Transfer, pick_method
+    from gpualign.gpu.papers.li import LiEngine, TransferMode, pick_method
 
     device = paper_device(resources.device, parameter("kernel", kernel))
-    return LiEngine(device, pick_method(device.name) if kernel == "li-auto" else kernel, Transfer(transfer or "double"))
+    return LiEngine(device, pick_method(device.name) if kernel == "li-auto" else kernel, TransferMode(transfer or "double"))
 
 
 def pick_near_engine(resources: Resources, engine: Engine, one_bound: bool) -> Engine:

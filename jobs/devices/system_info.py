@@ -39,7 +39,7 @@ def describe_machine() -> DescriptionRows:
         rows.append(("  remedy", inventory.remedy))
     for number, device in enumerate(inventory.devices):
         major, minor = device.compute_capability
-        rows.append((f"  device {number}", f"{device.name}, {format_bytes(device.memory)}, compute capability {major}.{minor}"))
+        rows.append((f"  device {number}", f"{device.name}, {format_bytes(device.memory_bytes)}, compute capability {major}.{minor}"))
     driver = missing.find_driver()
     rows.append(("  driver", f"for CUDA {driver.title} (in {driver.folder})" if driver else "not found"))
     rows.append(("  PyCUDA", _version_of("pycuda")))

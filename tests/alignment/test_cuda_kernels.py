@@ -126,7 +126,7 @@ def test_halves_of_words_as_half_floats(rng, device, monkeypatch, force, table, 
     if isinstance(device, HostDevice):
         monkeypatch.setattr(device, "arch", "sm_80")
     else:
-        monkeypatch.setattr("gpualign.gpu.alignment.engine.packed_cell", lambda archs: H16X2)
+        monkeypatch.setattr("gpualign.gpu.alignment.engine.packed_score_type", lambda archs: H16X2)
     scheme, letters, _ = table[name]
     rows, columns, longest = (6, 41, 140) if scheme.dtype(1200, 1200) == np.int64 else sizes(device)
     queries, targets = related_sets(rng, [rows, columns], longest, letters)
@@ -139,9 +139,9 @@ def test_halves_of_words_as_half_floats(rng, device, monkeypatch, force, table, 
 def test_half_floats_up_to_infinity(device, monkeypatch, force):
     """31,744: equal letters as many as fit, and one more, for which scores have 32 bits."""
     force(threads)
-    monkeypatch.setattr("gpualign.gpu.alignment.engine.packed_cell", lambda archs: H16X2)
+    monkeypatch.setattr("gpualign.gpu.alignment.engine.packed_score_type", lambda archs: H16X2)
     scheme = two_valued(4, 63, -20, 60, 30)
-    form = make_recipe(Task(sequence_set([[0]]), sequence_set([[0]]), scheme), packed=H16X2).form
+    form = make_recipe(Task(sequence_set([[0]]), sequence_set([[0]]), scheme), packed_score_type=H16X2).rebased_form
     most = max(n for n in range(1, 400) if form.max_value(n, n + 4) <= 0x7C00)
     for n in (most, most + 1):
         queries, targets = sequence_set([[1] * n, [1] * (n - 1) + [2]]), sequence_set([[1] * n] * 3)

@@ -70,7 +70,7 @@ def test_paths_of_chains_over_several_strips_and_tiles(rng, device, force, monke
 def test_paths_of_halves_of_words_as_half_floats(rng, device, force, monkeypatch, scheme, end_gaps):
     """As on devices without DPX."""
     force(threads)
-    monkeypatch.setattr("gpualign.gpu.alignment.engine.packed_cell", lambda archs: H16X2)
+    monkeypatch.setattr("gpualign.gpu.alignment.engine.packed_score_type", lambda archs: H16X2)
     queries, targets = related_sets(rng, [4, 25], 150, 4)
     compare(queries, targets, SCHEMES[scheme], end_gaps, CudaEngine([device]))
 
@@ -130,7 +130,7 @@ def test_batches_without_a_wanted_pair(rng, monkeypatch):
     """Halved down to single pairs, many batches of a set with itself hold none that is wanted."""
     if compiler() is None:
         pytest.skip("no C++ compiler on this machine")
-    monkeypatch.setattr(worker, "_LARGEST_RESULT", 300)
+    monkeypatch.setattr(worker, "_MAX_RESULT_BYTES", 300)
     sequences = relatives(rng, 12, 60, 4)
     for host in (False, True):
         engine = CudaEngine([HostDevice()], host_traceback=host)

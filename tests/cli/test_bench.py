@@ -10,7 +10,7 @@ from command import gpualign
 
 from gpualign.papers.bench_munekawa import database_lengths
 from gpualign.papers.report import MethodComparison, Section, Step, Table, draw_charts, to_json, to_markdown, without_published_values
-from gpualign.papers.timing import Timing, repeat, summarise
+from gpualign.papers.timing import Timing, summarise_times, time_repeatedly
 
 pytestmark = pytest.mark.slow
 
@@ -61,10 +61,10 @@ def test_charts_have_a_bar_a_method():
 
 
 def test_times():
-    assert summarise([3.0]) == Timing(3.0, 3.0, 3.0, 1)
-    assert summarise([1.0, 2.0, 3.0, 4.0, 5.0]) == Timing(3.0, 2.0, 4.0, 5)
+    assert summarise_times([3.0]) == Timing(3.0, 3.0, 3.0, 1)
+    assert summarise_times([1.0, 2.0, 3.0, 4.0, 5.0]) == Timing(3.0, 2.0, 4.0, 5)
     calls = []
-    found = repeat(3, lambda k: calls.append(k) or float(k))
+    found = time_repeatedly(3, lambda k: calls.append(k) or float(k))
     assert calls == [0, 0, 1, 2]
     assert found.median == 1
 

@@ -24,13 +24,22 @@ from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.distance import engine as cuda_distance
 from gpualign.gpu.distance.engine import CudaDistanceEngine
-from gpualign.gpu.distance.kernels import CHUNK_WORDS, MMA, POPC, WGMMA, cut_panels, plan_launch, plane_bytes, usable_kernels
+from gpualign.gpu.distance.kernels import (
+    CHUNK_WORDS,
+    MMA_KERNEL,
+    POPC_KERNEL,
+    WGMMA_KERNEL,
+    cut_panels,
+    plan_launch,
+    plane_bytes,
+    usable_kernels,
+)
 
 COUNTED = [name for name, metric in METRICS.items() if metric.measure is not Measure.RELATIONSHIP]
 """grm is for the CPU."""
 
 
-@pytest.fixture(params=[POPC, MMA, WGMMA], ids=lambda k: k.kernel.function)
+@pytest.fixture(params=[POPC_KERNEL, MMA_KERNEL, WGMMA_KERNEL], ids=lambda k: k.kernel.function)
 def engine(request, device):
     if request.param not in usable_kernels(device.arch):
         pytest.skip(f"{device.arch} does not run this kernel")
@@ -108,10 +117,10 @@ def test_pieces_of_panels(kinds, most, sites):
     pieces = list(cut_panels(panels, most, sites))
     multiplied = [panel for panel in panels if panel.recipe.terms]
     assert sum(piece.nbytes for piece in pieces) == plane_bytes(panels)
-    assert sum(piece.sites for piece in pieces) == sum(panel.sites for panel in multiplied)
-    assert all(piece.words % CHUNK_WORDS == 0 for piece in pieces)
-    assert all(piece.words <= max(CHUNK_WORDS, most / 8 / piece.rows, sites / 64) for piece in pieces)
-    found = [[np.empty((piece.rows, piece.words), np.uint64), piece] for piece in pieces]
+    assert sum(piece.site_count for piece in pieces) == sum(panel.sites for panel in multiplied)
+    assert all(piece.word_count % CHUNK_WORDS == 0 for piece in pieces)
+    assert all(piece.word_count <= max(CHUNK_WORDS, most / 8 / piece.row_count, sites / 64) for piece in pieces)
+    found = [[np.empty((piece.row_count, piece.word_count), np.uint64), piece] for piece in pieces]
     for rows, piece in found:
         piece.copy(0, rows[:1])
         piece.copy(1, rows[1:])
@@ -276,7 +285,7 @@ def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch, sma
             closed.wait(LIMIT)
 
     class Second(HostDevice):
-        def stream(self):
+        def create_stream(self):
             return Held(self)
 
     def interrupt(_):
@@ -327,9 +336,9 @@ def test_too_little_device_memory_is_an_error_and_frees(rng):
 
 
 def test_kernels_by_architecture():
-    assert usable_kernels("sm_90a")[0] is WGMMA
-    assert [usable_kernels(arch)[0] for arch in ("sm_80", "sm_89", "sm_100", "sm_120")] == [MMA] * 4
-    assert [usable_kernels(arch)[0] for arch in ("sm_70", "sm_75", "host")] == [POPC] * 3
+    assert usable_kernels("sm_90a")[0] is WGMMA_KERNEL
+    assert [usable_kernels(arch)[0] for arch in ("sm_80", "sm_89", "sm_100", "sm_120")] == [MMA_KERNEL] * 4
+    assert [usable_kernels(arch)[0] for arch in ("sm_70", "sm_75", "host")] == [POPC_KERNEL] * 3
 
 
 @pytest.mark.parametrize("samples", [1, 7, 100, 3000])
@@ -347,10 +356,10 @@ def test_bands_are_shared_evenly(samples, upper_triangle, parts):
 
 def test_few_samples_split_the_sum():
     band = SampleBand(0, 300, 0, 300, True)
-    launch = plan_launch(WGMMA, band, 10_000, 132)
+    launch = plan_launch(WGMMA_KERNEL, band, 10_000, 132)
     assert launch.grid >= 4 * 132
-    assert plan_launch(WGMMA, band, 3, 132).splits == 1
-    assert plan_launch(WGMMA, SampleBand(0, 20_000, 0, 20_000, True), 10_000, 132).splits == 1
+    assert plan_launch(WGMMA_KERNEL, band, 3, 132).split_count == 1
+    assert plan_launch(WGMMA_KERNEL, SampleBand(0, 20_000, 0, 20_000, True), 10_000, 132).split_count == 1
 
 
 @pytest.fixture(params=[1, 40])

@@ -70,7 +70,7 @@ def test_much_work_is_cudas(small, slow, detail):
 @pytest.mark.parametrize(("begun", "taken"), [(False, "cpu"), (True, "cuda")])
 def test_cuda_that_has_started_is_taken_for_less_work(small, monkeypatch, begun, taken):
     """Its start is spent already, and would be in vain."""
-    monkeypatch.setattr(start, "_started", {0} if begun else set())
+    monkeypatch.setattr(start, "_started_devices", {0} if begun else set())
     monkeypatch.setattr(
         "gpualign.cpu.alignment.engine._CELLS_PER_SECOND_DIFFERENCE",
         small.approximate_cell_count / (CUDA_START_SECONDS * CpuEngine(1).instruction_set.vector_bytes / 32),

@@ -205,7 +205,7 @@ def test_bands_under_way_fit_the_memory(task, told):
 def test_cuda_beside_the_cpu(task, told, together, monkeypatch, mode):
     from gpualign.gpu.alignment import engine as cuda_engine
 
-    for name, value in (("_TILE_SECONDS", 1e-7), ("_LANES", 4), ("_BAND_ROWS", 5)):
+    for name, value in (("_TILE_SECONDS", 1e-7), ("_TARGET_COUNT_STEP", 4), ("_BAND_ROWS", 5)):
         monkeypatch.setattr(cuda_engine, name, value)
     task = replace(task, mode=mode, top=3 if mode is Mode.LOCAL else None)
     cpu, device = Small(2, seconds=1e-9, begin=together(0)), WaitingDevice(together(1))

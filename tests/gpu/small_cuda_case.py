@@ -41,10 +41,10 @@ from gpualign.gpu.alignment.families import (
     warp_chain_edit as chain_edit,
 )
 from gpualign.gpu.distance.engine import CudaDistanceEngine
-from gpualign.gpu.distance.kernels import DIFFER, MMA, POPC, WGMMA, usable_kernels
+from gpualign.gpu.distance.kernels import DIFFER_KERNEL, MMA_KERNEL, POPC_KERNEL, WGMMA_KERNEL, usable_kernels
 from gpualign.gpu.near_pairs import recipe as near_recipe
 from gpualign.gpu.near_pairs.engine import prepare_near
-from gpualign.gpu.near_pairs.kernels import LENGTHS, screens
+from gpualign.gpu.near_pairs.kernels import LENGTH_SCREENING_KERNEL, screening_kernels
 from gpualign.gpu.papers import li, munekawa, payne
 from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
@@ -53,7 +53,7 @@ def distances(rng):
     """Every kernel of bit planes, at the edges of tiles and chunks."""
     codes = rng.integers(0, 3, (140, 2100), dtype=np.uint8)
     codes[rng.random(codes.shape) < 0.1] = MISSING
-    for kernel in (POPC, MMA, WGMMA):
+    for kernel in (POPC_KERNEL, MMA_KERNEL, WGMMA_KERNEL):
         device = CudaDevice(0)
         if kernel not in usable_kernels(device.arch):
             continue
@@ -66,7 +66,7 @@ def distances(rng):
     numbers[rng.random(numbers.shape) < 0.1] = NO_ALLELE
     found, expected = (compute(allele_source(numbers), one, "fraction") for one in (CudaDistanceEngine(device, 1), CpuDistanceEngine(1)))
     assert all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
-    print(DIFFER.title)
+    print(DIFFER_KERNEL.title)
 
 
 def near(rng):
@@ -84,9 +84,9 @@ def near(rng):
         (560, FilterCascade()),
     ):
         near_recipe.cheapest_cascade = lambda *_, steps=steps: (steps, 1.0, SurvivorCounts(1, 1, 1, 1))
-        for screen in screens(CudaDevice(0).arch) if steps.q else [LENGTHS]:
+        for screen in screening_kernels(CudaDevice(0).arch) if steps.q else [LENGTH_SCREENING_KERNEL]:
             task = Task(few, few, edit(6), edit_bound=distance_bound(most))
-            prepared = prepare_near(task, Budget.of(1 << 30), [CudaDevice(0)], "cuda", os.getpid(), screen=screen)
+            prepared = prepare_near(task, Budget.of(1 << 30), [CudaDevice(0)], "cuda", os.getpid(), screening_kernel=screen)
             (pairs,) = (result.pairs for result in prepared.run(plan_task(prepared, Pairing.ALL).tiles()))
             found = np.full_like(scores, -1)
             found[pairs.queries, pairs.targets] = pairs.distances
@@ -153,7 +153,7 @@ def alignments(rng):
 
 
 def force(family):
-    worker.choose = lambda recipe, q, t, hardware, memory=None: next(family.variants(recipe, int(q.max()), int(t.max())))
+    worker.choose_variant = lambda recipe, q, t, hardware, memory=None: next(family.variants(recipe, int(q.max()), int(t.max())))
 
 
 def search(queries, targets, scheme, family):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpualign.gpu.kernels.argument_structs import DISTANCE, MAX_PLANES, SELECT_HITS_ARGS, arguments
+from gpualign.gpu.kernels.argument_structs import DISTANCE_ARGS, MAX_PLANES_PER_SIDE, SELECT_HITS_ARGS, arguments
 
 OF_SELECT = {"scores": 1, "ranks": 2, "hit_scores": 3, "hit_columns": 4, "rows": 5, "target_count": 6, "hits": 7}
 
@@ -18,12 +18,12 @@ def test_every_field_is_given_once():
 
 
 def test_arrays_are_filled_from_their_beginning():
-    assert DISTANCE.names is not None
-    others = {name: 1 for name in DISTANCE.names if name not in ("left", "right")}
-    filled = arguments(DISTANCE, **others, left=(3, 4), right=range(MAX_PLANES))
-    np.testing.assert_array_equal(filled["left"], [3, 4] + [0] * (MAX_PLANES - 2))
-    np.testing.assert_array_equal(filled["right"], np.arange(MAX_PLANES))
+    assert DISTANCE_ARGS.names is not None
+    others = {name: 1 for name in DISTANCE_ARGS.names if name not in ("left", "right")}
+    filled = arguments(DISTANCE_ARGS, **others, left=(3, 4), right=range(MAX_PLANES_PER_SIDE))
+    np.testing.assert_array_equal(filled["left"], [3, 4] + [0] * (MAX_PLANES_PER_SIDE - 2))
+    np.testing.assert_array_equal(filled["right"], np.arange(MAX_PLANES_PER_SIDE))
     with pytest.raises(ValueError, match="left: expected at most 16 numbers, found 17"):
-        arguments(DISTANCE, **others, left=range(17), right=())
+        arguments(DISTANCE_ARGS, **others, left=range(17), right=())
     with pytest.raises(ValueError, match="hits: expected at most 0 numbers"):
         arguments(SELECT_HITS_ARGS, **{**OF_SELECT, "hits": (7,)})

@@ -10,15 +10,15 @@ from command import gpualign_here
 from places import DATA
 
 from gpualign.core.common.errors import RunError
-from gpualign.gpu.alignment.families.one_thread_per_pair import PACK_LETTERS
+from gpualign.gpu.alignment.families.one_thread_per_pair import PACK_LETTERS_KERNEL
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.compilers import nvrtc
 from gpualign.gpu.runtime.compilers import selection as choice
-from gpualign.gpu.runtime.compilers.base import Source, unfit_reason
+from gpualign.gpu.runtime.compilers.base import Source, incompatibility
 from gpualign.gpu.runtime.compilers.nvcc import Nvcc, find_nvcc
 from gpualign.gpu.runtime.compilers.nvrtc import find_nvrtc
 from gpualign.gpu.runtime.compilers.selection import choose_compiler
-from gpualign.gpu.runtime.kernel_cache import source_of
+from gpualign.gpu.runtime.kernel_cache import kernel_source
 
 
 class Made:
@@ -27,7 +27,7 @@ class Made:
     def __init__(self, title, version, *known):
         self.title, self.version, self.known, self.path = title, version, known, f"/at/{title}"
 
-    def knows(self, arch):
+    def supports(self, arch):
         return arch in self.known
 
 
@@ -131,8 +131,8 @@ def test_nvcc_says_what_it_is(tmp_path, monkeypatch):
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     found = Nvcc(find_nvcc())
     assert (found.title, found.version) == ("nvcc 12.4", (12, 4))
-    assert found.knows("sm_90a")
-    assert not found.knows("sm_70")
+    assert found.supports("sm_90a")
+    assert not found.supports("sm_70")
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def library():
 
 
 def test_nvrtc_compiles_a_kernel_with_its_headers(library):
-    code = library.compile(source_of(PACK_LETTERS), "sm_80")
+    code = library.compile(kernel_source(PACK_LETTERS_KERNEL), "sm_80")
     assert code.startswith(b"\x7fELF")
     assert b".text.pack_letters" in code  # by its plain name
     assert int.from_bytes(code[18:20], "little") == 190  # EM_CUDA
@@ -153,7 +153,7 @@ def test_nvrtc_compiles_a_kernel_with_its_headers(library):
 def test_nvrtc_takes_headers_that_macros_name_and_has_what_hopper_alone_has(library):
     """Without the macro the kernels of `wgmma` would be empty."""
     text = b"#include HEADER\n#ifndef __CUDA_ARCH_FEAT_SM90_ALL\n#error no wgmma\n#endif\nKERNEL(32, 1) nothing(uint64_t*) {}\n"
-    headers = {"portable.cuh": source_of(PACK_LETTERS).headers["portable.cuh"]}
+    headers = {"portable.cuh": kernel_source(PACK_LETTERS_KERNEL).headers["portable.cuh"]}
     source = Source(Kernel("made_up.cu", "nothing"), text, headers, (("HEADER", '"portable.cuh"'),))
     assert b".text.nothing" in library.compile(source, "sm_90a")
     with pytest.raises(RunError, match=r"NVRTC \d+\.\d+ could not compile nothing \(made_up.cu\) for sm_80:\n(.|\n)*no wgmma"):
@@ -164,7 +164,7 @@ def test_nvrtc_takes_headers_that_macros_name_and_has_what_hopper_alone_has(libr
 @pytest.mark.parametrize("name", ["NVRTC", "nvcc"])
 def test_both_give_the_same_results_on_a_device(monkeypatch, tmp_path, real_device, name):
     found = [compiler for compiler in choice.installed_compilers() if compiler.title.startswith(name)]
-    if all(unfit_reason(compiler, real_device.arch, real_device.driver) for compiler in found):
+    if all(incompatibility(compiler, real_device.arch, real_device.driver) for compiler in found):
         pytest.skip(f"needs {name}")
     monkeypatch.setattr(choice, "installed_compilers", lambda: iter(found))
     monkeypatch.setenv("GPUALIGN_CACHE", str(tmp_path))

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from gpualign.core.common.errors import RunError
-from gpualign.gpu.alignment.families.one_thread_per_pair import PACK_LETTERS
+from gpualign.gpu.alignment.families.one_thread_per_pair import PACK_LETTERS_KERNEL
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime import kernel_cache as cubins
 from gpualign.gpu.runtime.compilers import selection as choice
@@ -37,43 +37,43 @@ def count(calls):
 
 
 def test_a_second_run_needs_no_compiler(nvcc, monkeypatch, tmp_path):
-    code = cubins.cubin(PACK_LETTERS, "sm_90a")
+    code = cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_90a")
     assert code == b"code\n"
     assert count(nvcc) == 1
     monkeypatch.setenv("CUDA_HOME", str(tmp_path / "nowhere"))
-    assert cubins.cubin(PACK_LETTERS, "sm_90a") == code
+    assert cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_90a") == code
     assert count(nvcc) == 1
 
 
 def test_macros_architecture_and_sources_make_another_kernel(nvcc, monkeypatch):
-    cubins.cubin(PACK_LETTERS, "sm_90a")
-    cubins.cubin(PACK_LETTERS, "sm_80")
-    cubins.cubin(Kernel("pack.cu", "pack_letters", (("ROWS", "3"),)), "sm_80")
+    cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_90a")
+    cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_80")
+    cubins.load_cubin(Kernel("pack.cu", "pack_letters", (("ROWS", "3"),)), "sm_80")
     assert count(nvcc) == 3
-    sources = list(cubins._sources())
-    monkeypatch.setattr(cubins, "_sources", lambda: [(name, text + b"\n") for name, text in sources])
-    cubins.cubin(PACK_LETTERS, "sm_80")
+    sources = list(cubins._source_files())
+    monkeypatch.setattr(cubins, "_source_files", lambda: [(name, text + b"\n") for name, text in sources])
+    cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_80")
     assert count(nvcc) == 4
 
 
 def test_a_driver_that_loads_less_has_other_code(nvcc):
     """A cache may lie on a disk that machines with drivers of several versions share."""
-    cubins.cubin(PACK_LETTERS, "sm_80", 13)
-    cubins.cubin(PACK_LETTERS, "sm_80", 12)
-    cubins.cubin(PACK_LETTERS, "sm_80", 12)
+    cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_80", 13)
+    cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_80", 12)
+    cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_80", 12)
     assert count(nvcc) == 2
 
 
 def test_code_from_the_cache_asks_for_no_compiler(nvcc, monkeypatch):
     """Which would load libraries, and cuda-pathfinder."""
-    code = cubins.cubin(PACK_LETTERS, "sm_80", 13)
+    code = cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_80", 13)
     monkeypatch.setitem(sys.modules, "gpualign.gpu.runtime.compilers.selection", None)  # an ImportError for who imports it
-    assert cubins.cubin(PACK_LETTERS, "sm_80", 13) == code
+    assert cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_80", 13) == code
 
 
 def test_a_failing_compiler_is_quoted(nvcc):
     with pytest.raises(RunError, match=r"nvcc 12.4 could not compile pack_letters \(pack.cu\) for sm_80:\nerror: made up"):
-        cubins.cubin(Kernel("pack.cu", "pack_letters", (("FAIL", "1"),)), "sm_80")
+        cubins.load_cubin(Kernel("pack.cu", "pack_letters", (("FAIL", "1"),)), "sm_80")
     assert not list(cubins.cache_folder().glob("*")) if cubins.cache_folder().exists() else True
 
 
@@ -82,13 +82,13 @@ def test_a_missing_compiler_is_said(monkeypatch, tmp_path):
     monkeypatch.setenv("GPUALIGN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(choice, "find_nvrtc", lambda: iter(()))
     with pytest.raises(RunError, match="neither NVRTC nor nvcc was found"):
-        cubins.cubin(PACK_LETTERS, "sm_80")
+        cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_80")
 
 
 def test_a_cache_that_cannot_be_written_is_not_used(nvcc, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("GPUALIGN_CACHE", str(tmp_path / "file" / "below"))
-    assert cubins.cubin(PACK_LETTERS, "sm_80") == b"code\n"
+    assert cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_80") == b"code\n"
 
 
 def test_a_full_disk_is_not_filled_further(nvcc, monkeypatch, tmp_path):
@@ -96,7 +96,7 @@ def test_a_full_disk_is_not_filled_further(nvcc, monkeypatch, tmp_path):
         raise OSError(errno.ENOSPC, "no space left")
 
     monkeypatch.setattr(os, "replace", full)
-    assert cubins.cubin(PACK_LETTERS, "sm_80") == b"code\n"
+    assert cubins.load_cubin(PACK_LETTERS_KERNEL, "sm_80") == b"code\n"
     assert list((tmp_path / "cache").rglob("*.*")) == []
 
 

@@ -7,10 +7,10 @@ import pytest
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.gpu.factory import make_engine
 from gpualign.gpu.runtime.compilers import selection as choice
-from gpualign.gpu.runtime.inventory import DeviceFacts, Inventory, detect_devices, split_selection
+from gpualign.gpu.runtime.inventory import DeviceProperties, Inventory, detect_devices, parse_selection
 
-OLD = DeviceFacts("old", 1 << 30, (6, 1))
-NEW = DeviceFacts("new", 1 << 30, (8, 0))
+OLD = DeviceProperties("old", 1 << 30, (6, 1))
+NEW = DeviceProperties("new", 1 << 30, (8, 0))
 
 
 class FakeDevice:
@@ -29,7 +29,7 @@ def driver(monkeypatch):
 
 
 def chosen(text, *facts):
-    gpus, _ = split_selection(text)
+    gpus, _ = parse_selection(text)
     return [d.ordinal for d in make_engine(gpus, Inventory(list(facts), "13.0", None))._devices]
 
 
@@ -64,7 +64,7 @@ def test_devices_that_cannot_be_had_are_errors(driver):
     ],
 )
 def test_lists_have_no_order(text, gpus, cpu):
-    assert split_selection(text) == (gpus, cpu)
+    assert parse_selection(text) == (gpus, cpu)
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_lists_have_no_order(text, gpus, cpu):
 )
 def test_other_names_are_refused(text):
     with pytest.raises(InputError, match=r"expected auto, cpu, cuda, cuda:all.* is none of these"):
-        split_selection(text)
+        parse_selection(text)
 
 
 @pytest.mark.parametrize("text", ["cuda:0,0", "cuda:0,00", "cpu,cpu", "cuda,cuda", "cuda,cuda:0", "cuda:all,cuda:1", "cuda:1,cpu,cuda:1"])
 def test_each_device_is_named_once(text):
     with pytest.raises(InputError, match=f"device='{text}': a device is named twice"):
-        split_selection(text)
+        parse_selection(text)
 
 
 def fake_pycuda(monkeypatch, found):
@@ -96,7 +96,7 @@ def fake_pycuda(monkeypatch, found):
             return self.facts.name
 
         def total_memory(self):
-            return self.facts.memory
+            return self.facts.memory_bytes
 
         def compute_capability(self):
             return self.facts.compute_capability
@@ -112,7 +112,7 @@ def fake_pycuda(monkeypatch, found):
 
 def test_the_inventory_says_what_is_missing(monkeypatch, tmp_path):
     monkeypatch.setenv("GPUALIGN_CACHE", str(tmp_path))
-    found = [types.SimpleNamespace(title="nvcc 13.0", version=(13, 0), path="/usr/bin/nvcc", knows=lambda arch: arch == "sm_80")]
+    found = [types.SimpleNamespace(title="nvcc 13.0", version=(13, 0), path="/usr/bin/nvcc", supports=lambda arch: arch == "sm_80")]
     monkeypatch.setattr(choice, "installed_compilers", lambda: iter(found))
     fake_pycuda(monkeypatch, [])
     assert detect_devices().reason == "the CUDA driver reports no device"

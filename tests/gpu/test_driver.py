@@ -13,7 +13,7 @@ from work import run_scores, sequence_set, two_valued
 from gpualign.core.common.errors import RunError
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.gpu.alignment.engine import CudaEngine
-from gpualign.gpu.alignment.families.one_thread_per_pair import PACK_LETTERS
+from gpualign.gpu.alignment.families.one_thread_per_pair import PACK_LETTERS_KERNEL
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.device import OutOfMemory
 
@@ -146,7 +146,7 @@ def driver(monkeypatch):
     monkeypatch.setitem(sys.modules, "pycuda.driver", fake)
     monkeypatch.delitem(sys.modules, "gpualign.gpu.runtime.pycuda_device", raising=False)
     module = importlib.import_module("gpualign.gpu.runtime.pycuda_device")
-    monkeypatch.setattr(module, "cubin", lambda kernel, arch, driver: kernel)
+    monkeypatch.setattr(module, "load_cubin", lambda kernel, arch, driver: kernel)
     yield module
     sys.modules.pop("gpualign.gpu.runtime.pycuda_device", None)
 
@@ -183,7 +183,7 @@ def test_failures_become_errors_for_people(driver, monkeypatch):
         device.allocate(1 << 31)
     monkeypatch.setattr(Event, "query", lambda self: (_ for _ in ()).throw(Error("cuEventQuery failed: made up")))
     with pytest.raises(RunError, match="the CUDA device failed: cuEventQuery failed: made up"):
-        device.stream().record().done()
+        device.create_stream().record_event().done()
     device.close()
 
 
@@ -192,17 +192,17 @@ def test_failures_become_errors_for_people(driver, monkeypatch):
     [(128, 1000, 64, 8), (255, 1000, 128, 2), (32, 30_000, 64, 3), (16, 0, 1024, 2), (16, 0, 32, 32), (255, 99_000, 1024, 1)],
 )
 def test_resident_blocks_are_limited_by_every_resource(driver, registers, shared, threads, blocks):
-    function = driver.CudaDevice(0).function(PACK_LETTERS)
+    function = driver.CudaDevice(0).load_function(PACK_LETTERS_KERNEL)
     function.native.num_regs, function.native.shared_size_bytes = registers, shared
     assert function.resident_blocks(threads) == blocks
 
 
 def test_more_shared_memory_is_asked_for_once(driver):
     function = driver.CudaFunction(Kernel("pack.cu", "pack_letters"), "pack_letters", Device(0))
-    function.allow(1000)
+    function.allow_shared_memory(1000)
     assert function.native.allowed == 48 << 10
-    function.allow(100_000)
+    function.allow_shared_memory(100_000)
     assert function.native.allowed == 100_000
     function.native.allowed = 0
-    function.allow(90_000)
+    function.allow_shared_memory(90_000)
     assert function.native.allowed == 0  # what was allowed before is enough

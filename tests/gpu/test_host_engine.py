@@ -104,9 +104,9 @@ def test_a_pair_that_takes_most_of_the_memory_has_the_device_to_itself(rng, monk
     expected = run_paths(sequences, sequences, LINEAR, engine=CpuEngine(1)).paths
     needed, submit = [], batch_submission.BatchSubmission.submit
 
-    def spy(self, slot, memory):
+    def spy(self, slot, max_bytes):
         needed.append(self.min_bytes)
-        submit(self, slot, memory)
+        submit(self, slot, max_bytes)
 
     monkeypatch.setattr(batch_submission.BatchSubmission, "submit", spy)
     outcomes = set()
@@ -119,7 +119,7 @@ def test_a_pair_that_takes_most_of_the_memory_has_the_device_to_itself(rng, monk
             outcomes.add(re.search("too small for one pair", str(error))[0])
         else:
             assert found == expected
-            outcomes.add("alone" if max(needed) > reported * stream_pipeline.SHARE_OF_MEMORY / 3 else "three")
+            outcomes.add("alone" if max(needed) > reported * stream_pipeline.USABLE_MEMORY_FRACTION / 3 else "three")
         assert_clean(device)
     assert outcomes == {"too small for one pair", "alone", "three"}
 
@@ -139,7 +139,7 @@ def test_sequences_that_do_not_fit_come_with_their_batches(rng, reported):
 def test_a_launch_of_chains_takes_no_more_units_than_it_can_count(rng, monkeypatch, force):
     force(chain)
     monkeypatch.setattr(chain, "_CLOCKS_PER_COLUMN", {12: (1.0, 1.0)})
-    monkeypatch.setattr(chained, "_MAX_UNITS", 10)  # strips of 96 rows on the host: 3 pairs of 3 strips
+    monkeypatch.setattr(chained, "_MAX_STRIPS_PER_LAUNCH", 10)  # strips of 96 rows on the host: 3 pairs of 3 strips
     sequences = sequence_set([rng.integers(0, 4, n) for n in (200, 150, 20)])
     device = HostDevice()
     scores = run_scores(sequences, sequences, LINEAR, engine=CudaEngine([device]))
@@ -206,12 +206,12 @@ def test_stopping_while_runs_are_fetched_frees_everything(sequences, together):
     class Stuck(HostStream):
         before = 0  # events: four of a batch, then that of its runs
 
-        def record(self):
+        def record_event(self):
             self.before += 1
-            return super().record() if waiting.is_set() or self.before != 5 else Never()
+            return super().record_event() if waiting.is_set() or self.before != 5 else Never()
 
     class Slow(WaitingDevice):
-        def stream(self):
+        def create_stream(self):
             return Stuck(self)
 
     devices = [WaitingDevice(together(0)), Slow(together(1))]
@@ -322,8 +322,8 @@ def test_batches_are_logged_with_their_times(sequences):
     spans = []
     run_scores(sequences, sequences, LINEAR, engine=CudaEngine([HostDevice()], spans.append), tile_cells=700_000)
     assert len(spans) > 1
-    assert {s.stream for s in spans} == {0, 1, 2}
-    assert all(s.upload <= s.kernels <= s.download <= s.end for s in spans)
+    assert {s.stream_number for s in spans} == {0, 1, 2}
+    assert all(s.upload_start <= s.kernel_start <= s.download_start <= s.download_end for s in spans)
 
 
 def test_results_are_reused_only_when_nobody_holds_them():

@@ -10,7 +10,7 @@ from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 from gpualign.core.scoring.recurrence_forms import rebased_form
 from gpualign.gpu.alignment.batch_layout import DeviceCapacity
-from gpualign.gpu.alignment.batches import whole_tile
+from gpualign.gpu.alignment.batches import whole_tile_batch
 from gpualign.gpu.alignment.families import (
     bit_sliced as slices,
 )
@@ -23,11 +23,11 @@ from gpualign.gpu.alignment.families import (
 from gpualign.gpu.alignment.families import (
     warp_chain_edit as chain_edit,
 )
-from gpualign.gpu.alignment.families.base import best_rows
-from gpualign.gpu.alignment.families.bit_slice_lanes import make_lanes
+from gpualign.gpu.alignment.families.base import best_strip_rows
+from gpualign.gpu.alignment.families.bit_slice_lanes import assign_lanes
 from gpualign.gpu.alignment.families.strip_queue import selected_items
-from gpualign.gpu.alignment.kernel_selection import choose, variants
-from gpualign.gpu.alignment.recipe import make_recipe, packed_cell
+from gpualign.gpu.alignment.kernel_selection import choose_variant, variants
+from gpualign.gpu.alignment.recipe import make_recipe, packed_score_type
 from gpualign.gpu.alignment.strip_schedule import make_schedule
 from gpualign.gpu.kernels.kernel import Hardware
 
@@ -59,7 +59,7 @@ def task(scheme, queries, targets, mode=Mode.GLOBAL, letters=4):
 )
 def test_scores_are_as_narrow_as_their_bounds(scheme, longest, mode, expected):
     work = task(scheme, [3], [longest, longest], mode) if scheme.edit else task(scheme, [longest], [longest], mode)
-    assert make_recipe(work).result == expected
+    assert make_recipe(work).result_dtype == expected
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_scores_are_as_narrow_as_their_bounds(scheme, longest, mode, expected):
     ],
 )
 def test_two_scores_share_a_word_where_their_maximum_is_one_instruction(archs, cell):
-    assert packed_cell(archs) == cell
-    recipe = make_recipe(task(AFFINE, [1000], [1000]), packed=cell)
+    assert packed_score_type(archs) == cell
+    recipe = make_recipe(task(AFFINE, [1000], [1000]), packed_score_type=cell)
     (variant,) = threads.variants(recipe, 1000, 1000)
     assert ("CELL", cell or "S32") in variant.kernel.macros
 
@@ -84,8 +84,8 @@ def test_two_scores_share_a_word_where_their_maximum_is_one_instruction(archs, c
 @given(st.integers(1, 20_000), st.integers(1, 20_000))
 def test_half_floats_hold_no_more_than_infinity(query, target):
     """Larger ones are no numbers, and their order is nobody's."""
-    recipe = make_recipe(task(AFFINE, [10], [10]), packed="H16x2")
-    fits = recipe.form.max_value(query, target + 4) <= 0x7C00
+    recipe = make_recipe(task(AFFINE, [10], [10]), packed_score_type="H16x2")
+    fits = recipe.rebased_form.max_value(query, target + 4) <= 0x7C00
     assert (next(threads.variants(recipe, query, target)).pairs_per_thread == 2) == fits
 
 
@@ -227,7 +227,7 @@ def test_locally_dear_gaps_take_no_wider_cells(match, mismatch, gap):
 )
 def test_the_family_fits_the_work(scheme, queries, targets, family):
     recipe = make_recipe(task(scheme, queries, targets))
-    chosen = choose(recipe, np.array(queries), np.array(targets), H200)
+    chosen = choose_variant(recipe, np.array(queries), np.array(targets), H200)
     assert chosen in family.variants(recipe, max(queries), max(targets))
 
 
@@ -236,13 +236,13 @@ def test_chains_have_many_rows_where_they_have_warps_enough(count, length, rows)
     """200 kb are 521 strips of few rows, for 528 warps; 1,000 letters, three of these or two of many."""
     lengths = np.full(count, length)
     recipe = make_recipe(task(AFFINE, [length], [length]))
-    best = min(chain.variants(recipe, length, length), key=lambda variant: variant.clocks(lengths[:1], lengths, H200))
-    assert best.rows == rows
+    best = min(chain.variants(recipe, length, length), key=lambda variant: variant.estimate_clocks(lengths[:1], lengths, H200))
+    assert best.strip_rows == rows
 
 
 def test_strips_are_as_high_as_pads_least():
     def best(lengths, candidates):
-        return best_rows(np.unique(lengths, return_counts=True), candidates)
+        return best_strip_rows(np.unique(lengths, return_counts=True), candidates)
 
     assert best([1500] * 10, (60, 48)) == 60
     assert best([1440] * 10, (56, 48)) == 48
@@ -259,25 +259,25 @@ def test_every_strip_is_scheduled_once_and_after_those_it_waits_for(items, lanes
     strips = np.array([s for s, _ in items], dtype=np.int64)
     columns = np.array([c for _, c in items], dtype=np.int64)
     schedule = make_schedule(strips, columns, lanes)
-    units = [tuple(u) for u in schedule.units.tolist()]
+    units = [tuple(u) for u in schedule.queued_strips.tolist()]
     assert sorted(units) == [(i, s) for i in range(len(items)) for s in range(strips[i])]
     place = {unit: k for k, unit in enumerate(units)}
     for item, strip in units:
         if strip:
             assert place[item, strip - 1] < place[item, strip]
-        elif (before := int(schedule.before[item])) >= 0:
-            assert schedule.slots[before] == schedule.slots[item]
+        elif (before := int(schedule.previous_items[item])) >= 0:
+            assert schedule.item_slots[before] == schedule.item_slots[item]
             assert place[before, strips[before] - 1] < place[item, 0]
     # The items of a slot form one chain.
-    followed = [b for b in schedule.before.tolist() if b >= 0]
+    followed = [b for b in schedule.previous_items.tolist() if b >= 0]
     assert len(set(followed)) == len(followed)
-    assert len(items) - len(followed) == len(set(schedule.slots.tolist()))
-    assert schedule.slots.max(initial=0) < schedule.slot_count
+    assert len(items) - len(followed) == len(set(schedule.item_slots.tolist()))
+    assert schedule.item_slots.max(initial=0) < schedule.slot_count
 
 
 def test_units_of_many_items_do_not_stand_beside_those_they_wait_for():
     schedule = make_schedule(np.full(1000, 30), np.full(1000, 1500), 100)
-    place = {tuple(u): k for k, u in enumerate(schedule.units.tolist())}
+    place = {tuple(u): k for k, u in enumerate(schedule.queued_strips.tolist())}
     assert min(place[i, s] - place[i, s - 1] for i in range(1000) for s in range(1, 30)) >= 50
 
 
@@ -288,7 +288,7 @@ def tiles_of(work, pairing=Pairing.ALL, cells=1 << 40):
 
 def test_halves_make_up_the_batch():
     work = task(AFFINE, [10, 30, 20], [5, 9, 7, 8, 1])
-    todo, pairs = [whole_tile(tiles_of(work)[0], work.queries.lengths)], []
+    todo, pairs = [whole_tile_batch(tiles_of(work)[0], work.queries.lengths)], []
     while todo:
         batch = todo.pop()
         halves = batch.halves()
@@ -313,7 +313,7 @@ def test_items_without_a_wanted_pair_are_left_out(scheme):
     work = task(scheme, lengths, lengths)
     tile = tiles_of(Task(work.queries, work.queries, scheme), Pairing.ABOVE)[-1]
     work = Task(work.queries, work.queries, scheme)
-    batch = whole_tile(tile, work.queries.lengths)
+    batch = whole_tile_batch(tile, work.queries.lengths)
     recipe = make_recipe(work)
     variant = next(variants(recipe, 60, 60))
     layout = variant.lay_out(batch, recipe, work, DeviceCapacity(lambda threads: 8, 1 << 30, 32, True))
@@ -323,7 +323,7 @@ def test_items_without_a_wanted_pair_are_left_out(scheme):
         size, ids = 32, lanes_of(layout.arrays["item_lanes"], layout.arrays["listed_lanes"]).reshape(-1)
     covered = set()
     for item in ids[ids >= 0].tolist():
-        block, row = divmod(item, len(batch.rows))
+        block, row = divmod(item, len(batch.query_rows))
         query = int(batch.queries[row])
         group = batch.targets[block * size : (block + 1) * size]
         assert group.max() > query
@@ -334,7 +334,7 @@ def test_items_without_a_wanted_pair_are_left_out(scheme):
 
 def test_a_batch_brings_its_sequences_where_they_are_not_on_the_device():
     work = task(AFFINE, [10, 30, 20], [5, 9, 7, 8, 1])
-    batch = whole_tile(tiles_of(work)[0], work.queries.lengths)
+    batch = whole_tile_batch(tiles_of(work)[0], work.queries.lengths)
     recipe = make_recipe(work)
     layout = next(variants(recipe, 30, 9)).lay_out(batch, recipe, work, DeviceCapacity(lambda threads: 8, 1 << 30, 32, False))
     for kind, sequences, numbers in (("query", work.queries, batch.queries), ("target", work.targets, batch.targets)):
@@ -368,7 +368,7 @@ def test_bands_of_one_set():
 
     def bands(recipe, records):
         (variant, *_) = variants(recipe, 1500, 1500)
-        return variant.diagonal_bands(records**2 / 2 * 1500**2, 1500, H200)
+        return variant.diagonal_band_count(records**2 / 2 * 1500**2, 1500, H200)
 
     sliced, affine = (make_recipe(task(scheme, [1500], [1500])) for scheme in (edit(4), AFFINE))
     assert 4 <= bands(sliced, 5181) <= 8
@@ -385,18 +385,18 @@ def test_bands_of_one_set():
 def test_lanes_are_those_with_a_wanted_pair(firsts, groups, heights, threads):
     last, columns = (np.array(side) for side in zip(*groups, strict=True))
     queries, heights = len(firsts), np.array(heights[-len(firsts) :])
-    lanes = make_lanes(np.array(firsts, np.int32), last, columns, threads)
-    every = lanes_of(lanes.items, lanes.listed_lanes)
+    lanes = assign_lanes(np.array(firsts, np.int32), last, columns, threads)
+    every = lanes_of(lanes.item_lanes, lanes.listed_lanes)
     wanted = {g * queries + q for g in range(len(groups)) for q in range(queries) if firsts[q] <= last[g]}
     assert sorted(every[every >= 0]) == sorted(wanted)
     assert (every[:, 0] == lanes.first_lanes).all()
     long = np.where(every < 0, 0, columns[every // queries])
     assert (long[:, 0] == long.max(axis=1, initial=0)).all()
     assert (np.diff(long[:, 0]) <= 0).all()
-    strips = lanes.strips(heights)
+    strips = lanes.strips_per_item(heights)
     needed = np.where(every < 0, 1, heights[every % queries]).max(axis=1, initial=1)
     assert (strips >= needed).all()
-    assert (strips[lanes.items >= 0] == needed[lanes.items >= 0]).all()
+    assert (strips[lanes.item_lanes >= 0] == needed[lanes.item_lanes >= 0]).all()
 
 
 @pytest.mark.parametrize("letters", [4, 15, 20, 27])
@@ -404,8 +404,8 @@ def test_chains_have_a_warp_a_scheduler_whatever_letters_there_are(letters):
     """Their profiles are too large for one block then."""
     recipe = make_recipe(task(two_valued(letters, 5, -4, 10, 1), [1000], [1000], letters=letters))
     for variant in chain.variants(recipe, 1000, 1000):
-        assert variant.warps * variant.blocks == 4
-        assert variant.grid(1, 1954, H200.multiprocessors) * variant.warps == 528
+        assert variant.warps_per_block * variant.blocks_per_sm == 4
+        assert variant.max_useful_blocks(1, 1954, H200.multiprocessors) * variant.warps_per_block == 528
 
 
 @pytest.mark.parametrize(("family", "scheme"), [(chain_edit, edit(4)), (chain, AFFINE)], ids=["edit", "affine"])
@@ -414,10 +414,10 @@ def test_chains_have_a_warp_a_scheduler_whatever_letters_there_are(letters):
 )
 def test_chains_have_a_warp_a_scheduler_at_most(family, scheme, pairs, strips, blocks):
     *_, variant = family.variants(make_recipe(task(scheme, [1000], [100])), 1000, 100)
-    assert variant.grid(pairs, strips, H200.multiprocessors) == blocks
+    assert variant.max_useful_blocks(pairs, strips, H200.multiprocessors) == blocks
 
 
 @pytest.mark.parametrize(("length", "words"), [(100_000, 1), (1_000_000, 2), (2_000_000, 4), (8_000_000, 4)])
 def test_a_pair_has_words_for_as_many_warps_as_there_are_schedulers(length, words):
-    chosen = choose(make_recipe(task(edit(4), [length], [length])), np.array([length]), np.array([length]), H200)
-    assert chosen.rows == 32 * words
+    chosen = choose_variant(make_recipe(task(edit(4), [length], [length])), np.array([length]), np.array([length]), H200)
+    assert chosen.strip_rows == 32 * words

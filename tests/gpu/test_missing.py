@@ -12,7 +12,7 @@ from host_device import compiler
 from gpualign.core.common.errors import RunError
 from gpualign.gpu.runtime import install_hints as missing
 from gpualign.gpu.runtime import inventory as devices
-from gpualign.gpu.runtime.install_hints import Driver, build_command, find_driver, has_volta
+from gpualign.gpu.runtime.install_hints import Driver, find_driver, has_volta, pycuda_build_command
 from gpualign.gpu.runtime.inventory import detect_devices
 from gpualign.jobs.devices import local_engines as engines
 
@@ -40,7 +40,7 @@ def settings(command):
 )
 def test_pycuda_is_built_with_headers_of_the_drivers_version(monkeypatch, driver, extra, folders):
     monkeypatch.setattr("sysconfig.get_path", lambda name: "/site packages")
-    command = build_command(driver)
+    command = pycuda_build_command(driver)
     assert command.startswith(f"pip install 'gpualign[{extra}]' && pip install --no-cache-dir pycuda -C")
     assert settings(command) == {
         "CUDA_INC_DIR": [f"/site packages/nvidia/{folder}/include" for folder in folders],
@@ -87,7 +87,7 @@ def test_a_run_that_the_cpu_does_starts_no_driver(monkeypatch, without_pycuda):
 def test_a_gpu_is_expected_where_the_system_has_its_device(monkeypatch, without_pycuda, node):
     monkeypatch.setattr(missing, "find_driver", lambda: CUDA13)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: node)
-    assert detect_devices().expected is node
+    assert detect_devices().gpu_expected is node
 
 
 def test_a_pycuda_that_cannot_be_loaded_is_built_anew(monkeypatch, tmp_path):
@@ -111,14 +111,14 @@ def test_asking_for_cuda_names_the_command(monkeypatch, without_pycuda, tmp_path
     with pytest.raises(RunError) as error:
         gpualign_here("nw", "--device", "cuda", tmp_path / "x.fasta")
     message = "--device cuda: PyCUDA is not installed; use --device cpu or auto, or do this:\n    "
-    assert str(error.value) == message + build_command(CUDA13)
+    assert str(error.value) == message + pycuda_build_command(CUDA13)
 
 
 def test_info_names_what_is_there_and_the_command(monkeypatch, without_pycuda):
     monkeypatch.setattr(missing, "find_driver", lambda: CUDA13)
     page = gpualign_here("info")[0].decode().splitlines()
     assert "engine cuda         unavailable: PyCUDA is not installed" in page
-    assert f"  remedy            {build_command(CUDA13)}" in page
+    assert f"  remedy            {pycuda_build_command(CUDA13)}" in page
     assert "  driver            for CUDA 13.2 (in /usr/lib64)" in page
 
 
@@ -127,7 +127,7 @@ def test_the_driver_says_its_version_and_where_it_is(monkeypatch, tmp_path):
     source, library = tmp_path / "driver.cpp", tmp_path / "libcuda.so.1"
     source.write_text('extern "C" int cuDriverGetVersion(int* version) { *version = 12040; return 0; }')
     subprocess.run([compiler(), "-shared", "-fPIC", "-o", library, source], check=True)
-    monkeypatch.setattr(missing, "_LIBRARY", str(library))
+    monkeypatch.setattr(missing, "_DRIVER_LIBRARY", str(library))
     found = find_driver()
     assert found.title == "12.4"
     assert found.folder == str(tmp_path)
@@ -138,7 +138,7 @@ def test_a_stub_is_no_driver(monkeypatch, tmp_path):
     source, library = tmp_path / "driver.cpp", tmp_path / "libcuda.so.1"
     source.write_text('extern "C" int cuDriverGetVersion(int*) { return 34; }')
     subprocess.run([compiler(), "-shared", "-fPIC", "-o", library, source], check=True)
-    monkeypatch.setattr(missing, "_LIBRARY", str(library))
+    monkeypatch.setattr(missing, "_DRIVER_LIBRARY", str(library))
     assert find_driver() is None
 
 
@@ -163,11 +163,11 @@ def test_a_volta_is_found_without_pycuda(monkeypatch, tmp_path, major, minor, fa
     source, library = tmp_path / "driver.cpp", tmp_path / "libcuda.so.1"
     source.write_text(TWO_DEVICES.format(major=major, minor=minor, fails=fails))
     subprocess.run([compiler(), "-shared", "-fPIC", "-o", library, source], check=True)
-    monkeypatch.setattr(missing, "_LIBRARY", str(library))
+    monkeypatch.setattr(missing, "_DRIVER_LIBRARY", str(library))
     assert has_volta() is volta
 
 
 def test_a_machine_without_a_driver(monkeypatch):
-    monkeypatch.setattr(missing, "_LIBRARY", "libcuda-of-none.so.1")
+    monkeypatch.setattr(missing, "_DRIVER_LIBRARY", "libcuda-of-none.so.1")
     assert find_driver() is None
     assert not has_volta()

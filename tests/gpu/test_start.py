@@ -62,7 +62,7 @@ class FakeDriver:
 def driver(monkeypatch):
     fake = FakeDriver()
     monkeypatch.setattr(ctypes, "CDLL", lambda name: fake)
-    monkeypatch.setattr(start, "_started", set())
+    monkeypatch.setattr(start, "_started_devices", set())
     return fake
 
 

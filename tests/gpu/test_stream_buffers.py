@@ -22,9 +22,9 @@ class Counting(HostDevice):
         self.asked.append(nbytes)
         return super().allocate(nbytes)
 
-    def pinned(self, nbytes):
+    def allocate_pinned(self, nbytes):
         self.asked.append(nbytes)
-        return super().pinned(nbytes)
+        return super().allocate_pinned(nbytes)
 
 
 def test_wishes_that_grow_a_little_are_met_once():
@@ -34,14 +34,14 @@ def test_wishes_that_grow_a_little_are_met_once():
     assert len(places) == 1
     assert device.asked == [200_192]
     for nbytes in range(100_000, 112_000, 1_000):
-        assert slot.host("results", nbytes).nbytes == nbytes
+        assert slot.host_buffer("results", nbytes).nbytes == nbytes
     assert len(device.asked) == 2
     slot.release()
     assert device.used == 0
 
 
 def test_large_buffers_are_as_large_as_asked_until_they_grow(monkeypatch):
-    monkeypatch.setattr(slots, "_SMALL", 1000)
+    monkeypatch.setattr(slots, "_SMALL_BUFFER_BYTES", 1000)
     device = Counting()
     slot = StreamBuffers(device, 0)
     for nbytes in (25_600, 25_601, 30_000, 33_000):
@@ -86,7 +86,7 @@ def test_host_memory_of_the_caller_is_used():
     buffers = StreamBuffers(device, 0)
     memory = np.zeros(100, dtype=np.uint8)
     buffers.copy("results", np.arange(80, dtype=np.uint8))
-    buffers.set_host("results", memory)
+    buffers.set_host_buffer("results", memory)
     buffers.download("results", 80)
     np.testing.assert_array_equal(memory, [*range(80), *[0] * 20])
     assert device.asked == [256]
@@ -99,5 +99,5 @@ def test_lists_that_grow_are_allocated_seldom():
     device.asked.clear()
     for count in range(1, 1 << 16, 1 << 7):
         buffers.download_list("found", 8 * count)
-        np.testing.assert_array_equal(buffers.host("found", 8 * count).view(np.int64), np.arange(count))
+        np.testing.assert_array_equal(buffers.host_buffer("found", 8 * count).view(np.int64), np.arange(count))
     assert device.asked == [1 << 17, 1 << 19]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpualign.core.common.errors import RunError
 from gpualign.gpu.runtime.device import OutOfMemory
-from gpualign.gpu.runtime.stream_pipeline import SHARE_OF_MEMORY, open_pipeline
+from gpualign.gpu.runtime.stream_pipeline import USABLE_MEMORY_FRACTION, open_pipeline
 
 BOTH = pytest.mark.parametrize("background", [False, True], ids=["own thread", "background"])
 
@@ -36,19 +36,19 @@ class SlowDevice(HostDevice):
         super().__init__()
         self.polls = iter(polls)
 
-    def stream(self):
+    def create_stream(self):
         return _SlowStream(self)
 
 
 class _SlowStream(HostStream):
-    def record(self):
+    def record_event(self):
         return _Late(next(self._device.polls, 0))
 
 
 def marked(started, piece, stream):
-    stream.begin()
+    stream.begin_batch()
     started.append((piece, stream))
-    stream.mark()
+    stream.mark_event()
 
 
 @given(streams=st.integers(1, 4), pieces=st.integers(0, 12), polls=st.lists(st.integers(0, 3), max_size=30), background=st.booleans())
@@ -65,7 +65,7 @@ def test_work_is_collected_in_order_and_each_stream_has_one_piece(streams, piece
         collected.append(piece)
         return True
 
-    with open_pipeline(device, streams, 0, background=background) as pipeline:
+    with open_pipeline(device, streams, 0, collects_in_background=background) as pipeline:
         for piece in range(pieces):
             if not background:  # as late as possible, so that as much as possible is in flight
                 assert len(collected) == max(0, piece - streams)
@@ -120,7 +120,7 @@ def test_too_little_memory_leaves_the_stream_idle(background):
         collected.append(stream)
         return True
 
-    with open_pipeline(device, 2, 0, background=background) as pipeline:
+    with open_pipeline(device, 2, 0, collects_in_background=background) as pipeline:
         pipeline.start(partial(submit, 5000), collect)
         with pytest.raises(OutOfMemory):
             pipeline.start(partial(submit, 8000), collect)
@@ -142,7 +142,7 @@ def test_an_error_while_collecting_ends_the_run_and_frees(background):
         raise RunError("the CUDA device failed: made up")
 
     def work():
-        with open_pipeline(device, 2, 0, background=background) as pipeline:
+        with open_pipeline(device, 2, 0, collects_in_background=background) as pipeline:
             pipeline.resident.copy("kept", np.arange(9))
             pipeline.start(lambda stream: (stream.address("results", 100), marked([], 0, stream)), collect)
             pipeline.drain()
@@ -174,7 +174,7 @@ def test_an_error_ends_the_kernels_in_flight_without_their_results(background):
     device, kernels, collected, freed, ended = HostDevice(), [], [], [], []
 
     class Running(HostStream):
-        def record(self):
+        def record_event(self):
             return kernels[0]
 
     class Guarded(HostMemory):
@@ -182,18 +182,18 @@ def test_an_error_ends_the_kernels_in_flight_without_their_results(background):
             freed.append(kernels[0].ended)
             super().free()
 
-    device.stream = lambda: Running(device)
+    device.create_stream = lambda: Running(device)
     device.allocate = partial(Guarded, device)
 
     def submit(stream):
         queue = stream.address("queue", 256)
         stream.fill(queue, 0, 256)
         kernels.append(_Kernel(queue))
-        stream.mark()
+        stream.mark_event()
 
     def work():
         try:
-            with open_pipeline(device, 1, 0, background=background) as pipeline:
+            with open_pipeline(device, 1, 0, collects_in_background=background) as pipeline:
                 pipeline.start(submit, collected.append)
                 raise ValueError("no more tiles")
         except ValueError as error:
@@ -224,4 +224,4 @@ def test_nothing_starts_after_a_stop():
 def test_usable_memory_is_a_share_of_what_is_free():
     with open_pipeline(HostDevice(reported=1 << 20), 1) as pipeline:
         pipeline.resident.copy("kept", np.zeros(1 << 18, dtype=np.uint8))
-        assert pipeline.usable_memory() == SHARE_OF_MEMORY * (3 << 18)
+        assert pipeline.usable_memory() == USABLE_MEMORY_FRACTION * (3 << 18)

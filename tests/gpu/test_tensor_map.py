@@ -7,7 +7,7 @@ import pytest
 
 from gpualign.core.common.errors import RunError
 from gpualign.gpu.runtime import tensor_map as module
-from gpualign.gpu.runtime.tensor_map import MAP_BYTES, tensor_map
+from gpualign.gpu.runtime.tensor_map import TENSOR_MAP_BYTES, tensor_map
 
 
 class Driver:
@@ -16,7 +16,7 @@ class Driver:
 
     def cuTensorMapEncodeTiled(self, out, kind, rank, address, sizes, strides, box, steps, *rest):
         self.asked = out.value % 64, rank, address.value, list(sizes), list(strides), list(box), list(steps)
-        ctypes.memset(out, 7, MAP_BYTES)
+        ctypes.memset(out, 7, TENSOR_MAP_BYTES)
         return self.code
 
 
@@ -32,7 +32,7 @@ def test_the_driver_hears_bytes_first(driver):
     made = tensor_map(1 << 40, (1000, 256), (64, 128))
     assert driver.asked == (0, 2, 1 << 40, [256, 1000], [256], [128, 64], [1, 1])
     assert made.dtype == np.uint8
-    assert made.tolist() == [7] * MAP_BYTES
+    assert made.tolist() == [7] * TENSOR_MAP_BYTES
 
 
 @pytest.mark.parametrize("driver", [1], indirect=True)

@@ -49,7 +49,7 @@ def cuda_on_host(monkeypatch):
     from gpualign.gpu import factory
     from gpualign.gpu.runtime import inventory as devices
 
-    found = devices.Inventory([devices.DeviceFacts("host", 1 << 28, (7, 0))], "13.0", None)
+    found = devices.Inventory([devices.DeviceProperties("host", 1 << 28, (7, 0))], "13.0", None)
     monkeypatch.setattr(devices, "detect_devices", lambda with_remedy=True: found)
     for module in (devices, factory):
         monkeypatch.setattr(module, "selected_devices", lambda text, inventory: [HostDevice()])
@@ -64,7 +64,7 @@ def side_by_side(monkeypatch):
     cuda_on_host(monkeypatch)
     monkeypatch.setattr(engine, "_TILE_SECONDS", 1e-7)
     monkeypatch.setattr(engine, "_BAND_ROWS", 3)
-    monkeypatch.setattr(engine, "_LANES", 1)
+    monkeypatch.setattr(engine, "_TARGET_COUNT_STEP", 1)
     monkeypatch.setattr(LoadBalancer, "may_take", lambda *_: True)
     return EngineChoice(("--device", "all"), ", cuda (host)")
 

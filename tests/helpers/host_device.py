@@ -14,7 +14,7 @@ import numpy as np
 from places import ROOT
 
 from gpualign.core.common.errors import RunError
-from gpualign.gpu.kernels.argument_structs import CONTRACT
+from gpualign.gpu.kernels.argument_structs import CONTRACT_MACROS
 from gpualign.gpu.kernels.kernel import Hardware
 from gpualign.gpu.runtime.device import OutOfMemory
 
@@ -38,7 +38,7 @@ def name_of(family):
 def build(kernel):
     """The shared library of a kernel, from an earlier build of the same sources where there is one."""
     sources = sorted([*(ROOT / "cuda_src").glob("*/*.cu*"), *(ROOT / "tests" / "cuda_host").glob("*")])
-    digest = hashlib.sha256(repr((kernel, CONTRACT, SANITIZE)).encode())
+    digest = hashlib.sha256(repr((kernel, CONTRACT_MACROS, SANITIZE)).encode())
     for source in sources:
         digest.update(source.read_bytes())
     library = _BUILD / f"{digest.hexdigest()[:24]}.so"
@@ -50,7 +50,7 @@ def build(kernel):
     flags += ["-U_FORTIFY_SOURCE"]  # it takes jumps between stacks for errors
     if SANITIZE:
         flags += ["-g", f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
-    macros = [f"-D{name}={value}" for name, value in (*kernel.macros, *CONTRACT)]
+    macros = [f"-D{name}={value}" for name, value in (*kernel.macros, *CONTRACT_MACROS)]
     includes = [f"-I{folder}" for folder in INCLUDE_FOLDERS]
     names = [f'-DKERNEL_FILE="{kernel.file}"', f"-DKERNEL_NAME={kernel.function}"]
     command = [compiler(), *flags, *macros, *includes, *names, "-o", str(part), str(ROOT / "tests" / "cuda_host" / "kernel.cpp")]
@@ -110,14 +110,14 @@ class HostStream:
     def fill(self, address, byte, nbytes):
         ctypes.memset(address, byte, nbytes)
 
-    def launch(self, function, grid, threads, arguments, shared=0):
+    def launch(self, function, grid, threads, arguments, shared_bytes=0):
         self._device.launched.append(function.kernel)
         threads = min(threads, _FEW_THREADS.get(function.kernel.file, threads))
         raw = arguments.tobytes()
         with _LAUNCHING:
             function.run(ctypes.c_uint(grid), ctypes.c_uint(threads), ctypes.c_char_p(raw))
 
-    def record(self):
+    def record_event(self):
         return HostEvent()
 
 
@@ -146,11 +146,11 @@ class HostDevice:
         assert not self.joined
         self.opened = False
 
-    def join(self):
+    def activate(self):
         assert self.opened
         self.joined += 1
 
-    def leave(self):
+    def deactivate(self):
         self.joined -= 1
 
     def free_memory(self):
@@ -159,13 +159,13 @@ class HostDevice:
     def allocate(self, nbytes):
         return HostMemory(self, nbytes)
 
-    def pinned(self, nbytes):
+    def allocate_pinned(self, nbytes):
         return np.full(nbytes, 0x5A, dtype=np.uint8)
 
-    def stream(self):
+    def create_stream(self):
         return HostStream(self)
 
-    def function(self, kernel):
+    def load_function(self, kernel):
         if kernel not in self._functions:
             self._functions[kernel] = HostFunction(kernel)
         return self._functions[kernel]
@@ -193,7 +193,7 @@ class FailingDevice(WaitingDevice):
         self.left = launches
         self.failed = threading.Event()
 
-    def stream(self):
+    def create_stream(self):
         return _FailingStream(self)
 
 

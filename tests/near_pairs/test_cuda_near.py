@@ -20,9 +20,9 @@ from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.near_pairs import engine as prepared_module
 from gpualign.gpu.near_pairs import recipe as recipe_module
 from gpualign.gpu.near_pairs import worker as worker_module
-from gpualign.gpu.near_pairs.kernels import screens, verifier
-from gpualign.gpu.near_pairs.rectangles import fitting_columns
-from gpualign.gpu.near_pairs.sketches import sketches
+from gpualign.gpu.near_pairs.kernels import screening_kernels, verification_kernel
+from gpualign.gpu.near_pairs.rectangles import compatible_columns
+from gpualign.gpu.near_pairs.sketches import make_sketches
 
 on_the_host = pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
 
@@ -137,7 +137,7 @@ def test_bands_of_several_words(rng, device, use, most):
 def test_bands_in_memory(rng, device, use):
     """More words than a thread has registers."""
     use(FilterCascade())
-    assert verifier(2, 9).scratch_bytes > 0
+    assert verification_kernel(2, 9).scratch_bytes > 0
     base = rng.integers(0, 4, 700)
     few = sequence_set([base, base[540:], base[520:], edited(rng, base, 300, 4), rng.integers(0, 4, 700), rng.integers(0, 4, 200)])
     check(few, few, distance_bound(530), Pairing.ABOVE, device)
@@ -181,7 +181,7 @@ def test_tiles_of_any_size(rng, device, use, monkeypatch):
     many = clusters(rng, 90 if isinstance(device, HostDevice) else 700, 60, 4)
     whole = check(many, many, distance_bound(4), Pairing.ABOVE, device)
     for pairs, rows in ((1, 7), (4096, 33)):
-        monkeypatch.setattr(prepared_module, "_TILE_PAIRS", (pairs, pairs))
+        monkeypatch.setattr(prepared_module, "_TILE_PAIR_LIMITS", (pairs, pairs))
         monkeypatch.setattr(prepared_module, "_BAND_ROWS", rows)
         assert near_pairs(many, many, distance_bound(4), Pairing.ABOVE, [device]) == whole
 
@@ -194,7 +194,7 @@ def test_lists_that_are_too_short_lose_nothing(rng, device, use, monkeypatch, ca
     assert len(whole[0]) > 60
     monkeypatch.setattr(worker_module, "_MIN_CANDIDATES", candidates)
     monkeypatch.setattr(worker_module, "_MAX_CANDIDATES", candidates)
-    monkeypatch.setattr(prepared_module, "_MAX_RESULTS", found)
+    monkeypatch.setattr(prepared_module, "_MAX_NEAR_PAIRS", found)
     device.launched = []
     assert near_pairs(many, many, distance_bound(4), Pairing.ABOVE, [device]) == whole
 
@@ -204,8 +204,8 @@ def test_every_screen_of_a_device(rng, device, use, monkeypatch):
     use(FilterCascade(q=5, sketch_bits=2048))
     many = clusters(rng, 900, 300, 40)
     found = []
-    for screen in screens(device.arch):
-        monkeypatch.setattr(prepared_module, "screens", lambda arch, one=screen: (one,))
+    for screen in screening_kernels(device.arch):
+        monkeypatch.setattr(prepared_module, "screening_kernels", lambda arch, one=screen: (one,))
         found.append(near_pairs(many, many, distance_bound(30), Pairing.ABOVE, [device]))
     use(FilterCascade())
     assert all(one == found[0] for one in found)
@@ -219,7 +219,7 @@ def test_what_a_screen_keeps_is_what_sketches_say(rng, device, use):
     _, left = near_pairs(many, many, distance_bound(4), Pairing.ABOVE, [device])
     used = np.zeros(256, dtype=np.uint8)
     used[many.used_codes] = np.arange(len(many.used_codes))
-    ours = sketches(many, used, len(many.used_codes), 4, 1024)
+    ours = make_sketches(many, used, len(many.used_codes), 4, 1024)
     only = ours.sum(axis=1)[:, None] - ours @ ours.T
     near = (np.maximum(only, only.T) <= 4 * 4) & (np.abs(many.lengths[:, None] - many.lengths[None, :]) <= 4)
     assert left["q-grams"] == np.triu(near, 1).sum()
@@ -236,7 +236,7 @@ def test_what_a_screen_keeps_by_a_coverage(rng, device, use, bound, pairing):
     found, left = near_pairs(queries, targets, bound, pairing, [device])
     used = np.zeros(256, dtype=np.uint8)
     used[queries.used_codes] = np.arange(len(queries.used_codes))
-    ours, theirs = (sketches(one, used, len(queries.used_codes), 4, 1024) for one in (queries, targets))
+    ours, theirs = (make_sketches(one, used, len(queries.used_codes), 4, 1024) for one in (queries, targets))
     m, n = queries.lengths[:, None], targets.lengths[None, :]
     common = ours @ theirs.T
     near = (ours.sum(axis=1)[:, None] - common <= bound.max_different_grams(4, m, n)) & (
@@ -252,7 +252,7 @@ def test_what_a_screen_keeps_by_a_coverage(rng, device, use, bound, pairing):
 
 def test_sketches_of_the_host_are_sets_of_q_grams(rng):
     many = sequence_set([rng.integers(0, 4, n) for n in (1, 3, 4, 5, 40, 40)])
-    found = sketches(many, np.arange(256, dtype=np.uint8), 4, 4, 1 << 15)
+    found = make_sketches(many, np.arange(256, dtype=np.uint8), 4, 4, 1 << 15)
     grams = [{tuple(record[at : at + 4].tolist()) for at in range(len(record) - 3)} for record in records(many)]
     assert [int(row.sum()) for row in found] == [len(one) for one in grams]  # 256 q-grams in 32,768 bits: none share one
     assert int(found[4] @ found[5]) == len(grams[4] & grams[5])
@@ -263,7 +263,7 @@ def test_sketches_of_the_host_are_sets_of_q_grams(rng):
 )
 def test_columns_that_fit(rng, bound):
     ours, theirs = np.unique(rng.integers(1, 60, 30)), np.sort(rng.integers(1, 60, 50))
-    first, stop = fitting_columns(ours, theirs, bound)
+    first, stop = compatible_columns(ours, theirs, bound)
     fits = np.abs(ours[:, None] - theirs[None, :]) <= bound.max_edits(ours[:, None], theirs[None, :])
     places = np.arange(len(theirs))[None, :]
     np.testing.assert_array_equal((places >= first[:, None]) & (places < stop[:, None]), fits)
@@ -278,21 +278,21 @@ def test_a_sample_chooses_sketches_and_is_the_same_each_time(rng):
     many = genes(rng, 600)
     task = Task(many, many, edit(4), edit_bound=distance_bound(15))
     one, other = (recipe_module.make_near_recipe(task, True) for _ in range(2))
-    assert one.steps == other.steps
-    assert one.steps.q > 0
-    assert one.steps.sketch_bits % 1024 == 0
+    assert one.cascade == other.cascade
+    assert one.cascade.q > 0
+    assert one.cascade.sketch_bits % 1024 == 0
     wide = recipe_module.make_near_recipe(Task(many, many, edit(4), edit_bound=distance_bound(149)), True)
-    assert wide.steps == FilterCascade()
+    assert wide.cascade == FilterCascade()
 
 
 def test_a_sample_counts_what_steps_leave(rng):
     many = clusters(rng, 30, 60, 9)
     bound, ranks = distance_bound(4), np.arange(256, dtype=np.uint8)
-    left = recipe_module._survivors(SKETCHES, many, many, bound, ranks, 4)
+    left = recipe_module._count_survivors(SKETCHES, many, many, bound, ranks, 4)
     near = 2 * len(plain_pairs(many, many, bound, Pairing.ABOVE))
     assert left.examined == 30 * 29
     assert left.examined >= left.after_lengths >= left.after_sketches >= near
-    assert recipe_module._survivors(FilterCascade(), many, many, bound, ranks, 4) == SurvivorCounts(
+    assert recipe_module._count_survivors(FilterCascade(), many, many, bound, ranks, 4) == SurvivorCounts(
         left.examined, left.after_lengths, left.after_lengths, left.after_lengths
     )
 
@@ -300,7 +300,7 @@ def test_a_sample_counts_what_steps_leave(rng):
 @on_the_host
 def test_devices_share_the_tiles_and_are_left_clean(rng, use, monkeypatch):
     use(SKETCHES)
-    monkeypatch.setattr(prepared_module, "_TILE_PAIRS", (100, 100))
+    monkeypatch.setattr(prepared_module, "_TILE_PAIR_LIMITS", (100, 100))
     devices = [HostDevice(), HostDevice(), HostDevice()]
     many = clusters(rng, 60, 60, 4)
     check(many, many, distance_bound(4), Pairing.ABOVE, *devices)
@@ -330,7 +330,7 @@ def test_records_that_do_not_fit_are_an_error_and_free(rng, use, reported, limit
 @on_the_host
 def test_stopping_early_frees_everything(rng, use, monkeypatch):
     use(SKETCHES)
-    monkeypatch.setattr(prepared_module, "_TILE_PAIRS", (100, 100))
+    monkeypatch.setattr(prepared_module, "_TILE_PAIR_LIMITS", (100, 100))
     many = clusters(rng, 60, 60, 4)
     device = HostDevice()
     prepared = CudaEngine([device]).prepare(Task(many, many, edit(4), edit_bound=distance_bound(4)), Budget.of(1 << 26))

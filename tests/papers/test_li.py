@@ -15,9 +15,9 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.matrices import matrix_by_name
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu.papers.li import METHODS, BlockSizes, LiEngine, Transfer, pick_method
+from gpualign.gpu.papers.li import METHODS, BlockSizes, LiEngine, TransferMode, pick_method
 
-SMALL = BlockSizes(tile=4, dscan_threads=8, longest=60, rscan_threads=4, section=5)
+SMALL = BlockSizes(tile_size=4, dscan_threads=8, max_query_length=60, rscan_threads=4, section_columns=5)
 SCORINGS = {
     "the paper's": (two_valued(4, 4, -5, 6, 6), 4),
     "ties": (two_valued(4, 1, -1, 1, 1), 4),
@@ -34,7 +34,7 @@ def same(queries, targets, scheme, pairing, engine, detail=Detail.PATH, **more):
     assert len(found.statistics) == (found.delivered > 0).sum() or pairing is not Pairing.ALL
 
 
-def make(device, method, transfer=Transfer.DOUBLE):
+def make(device, method, transfer=TransferMode.DOUBLE):
     return LiEngine(device, method, transfer, SMALL if device.arch == "host" else None)
 
 
@@ -60,7 +60,7 @@ def test_paths_take_the_same_turns(rng, engine, name):
 
 
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
-@pytest.mark.parametrize("transfer", Transfer)
+@pytest.mark.parametrize("transfer", TransferMode)
 def test_transfers_and_batches_do_not_matter(rng, transfer):
     scheme, letters = SCORINGS["the paper's"]
     sequences = relatives(rng, 7, 20, letters)
@@ -73,7 +73,7 @@ def test_transfers_and_batches_do_not_matter(rng, transfer):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("transfer", Transfer)
+@pytest.mark.parametrize("transfer", TransferMode)
 def test_real_lengths_on_a_device(rng, real_device, method, transfer):
     scheme, letters = SCORINGS["the paper's"]
     sequences = relatives(rng, 12, 1600, letters)

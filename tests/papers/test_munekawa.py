@@ -10,7 +10,7 @@ from gpualign.core.common.errors import InputError
 from gpualign.core.scoring.matrices import matrix_by_name
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu.papers.munekawa import METHODS, ROWS, MunekawaEngine
+from gpualign.gpu.papers.munekawa import MAX_STRIP_ROWS, METHODS, MunekawaEngine
 
 SCORINGS = {
     "the paper's": (two_valued(4, 2, -1, 1, 1), 4),
@@ -21,7 +21,7 @@ SCORINGS = {
 
 @pytest.fixture(params=METHODS)
 def engine(request, device):
-    return MunekawaEngine(device, request.param, 16 if device.arch == "host" else ROWS[request.param])
+    return MunekawaEngine(device, request.param, 16 if device.arch == "host" else MAX_STRIP_ROWS[request.param])
 
 
 @pytest.mark.parametrize("name", SCORINGS)

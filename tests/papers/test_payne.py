@@ -13,7 +13,7 @@ from gpualign.gpu.papers.payne import METHODS, PayneEngine
 
 @pytest.fixture(params=METHODS)
 def engine(request, device):
-    return PayneEngine(device, request.param, 1, 8 if device.arch == "host" else payne.THREADS)
+    return PayneEngine(device, request.param, 1, 8 if device.arch == "host" else payne.DEFAULT_BLOCK_THREADS)
 
 
 def same(source, engine, memory=1 << 28):

@@ -9,79 +9,79 @@ import numpy as np
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.scoring.recurrence_forms import UnaryForm
 from gpualign.gpu.alignment.batch_layout import DeviceCapacity, Layout
-from gpualign.gpu.alignment.families.base import DeviceBatch, Extent, Launcher, Traceback, Variant, best_rows
-from gpualign.gpu.alignment.families.bit_slice_lanes import make_lanes
-from gpualign.gpu.alignment.families.strip_queue import StripQueueVariant, group_maxima, group_offsets, pack, pipeline
+from gpualign.gpu.alignment.families.base import BatchDimensions, DeviceBatch, Launcher, Traceback, Variant, best_strip_rows
+from gpualign.gpu.alignment.families.bit_slice_lanes import assign_lanes
+from gpualign.gpu.alignment.families.strip_queue import StripQueueVariant, group_maxima, group_offsets, launch_packing, pipeline_arguments
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import Arrays, arguments
+from gpualign.gpu.kernels.argument_structs import NamedArrays, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 
-PACK_PLANES = Kernel("pack.cu", "pack_planes")
+PACK_PLANES_KERNEL = Kernel("pack.cu", "pack_planes")
 
 # Rows of a strip, and blocks for which a multiprocessor has registers, by steps.
-SLICE_ROWS = {
+STRIP_ROWS_BY_STEPS = {
     1: (48, 40, 32),
     2: (40, 38, 36, 34, 32, 30, 28, 26, 25),
     3: (24, 22, 20, 18, 16),
     4: (30, 28, 27, 26, 25, 24, 22, 20, 18, 17, 16, 15, 14, 12),
 }
-SLICE_BLOCKS = {1: 7, 2: 6, 3: 6, 4: 4}
+BLOCKS_PER_SM_BY_STEPS = {1: 7, 2: 6, 3: 6, 4: 4}
 
-_THREADS = 64
-_COLUMNS_TOGETHER = {1: 1, 2: 1, 3: 2, 4: 2}  # columns that are computed together, by steps
+_BLOCK_THREADS = 64
+_COLUMNS_AT_A_TIME = {1: 1, 2: 1, 3: 2, 4: 2}  # columns that are computed together, by steps
 _PAIRS_PER_WORD = 32  # bits of a word
-_ALIGNMENT_WORDS = 4  # words; groups of packed targets are aligned to it
+_GROUP_ALIGNMENT_WORDS = 4  # words; groups of packed targets are aligned to it
 _MAX_TARGET_LENGTH = 65_536
 _CELLS_PER_CLOCK = {1: 600.0, 2: 320.0, 3: 150.0, 4: 85.0}  # as measured (benchmarks/LOG.md), by steps; used only to select a kernel
 _CLOCKS_PER_ROW = 20.0
 _TRACE_THREADS = 32  # one per target of a lane
-_TILE_COLUMNS = _TRACE_THREADS  # columns between two checkpoints
+_CHECKPOINT_INTERVAL = _TRACE_THREADS  # columns between two checkpoints
 
 
-def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
+def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[Variant]:
     """Yield a kernel if scores rise in few steps. Paths are supported only for edit distances."""
     if (
-        recipe.unary is not None
-        and (recipe.edit or not recipe.paths)
-        and longest_target <= _MAX_TARGET_LENGTH
+        recipe.unary_form is not None
+        and (recipe.edit_distance or not recipe.needs_paths)
+        and max_target_length <= _MAX_TARGET_LENGTH
         and not recipe.host_traceback
     ):
-        yield _variant(recipe, recipe.unary)
+        yield _make_variant(recipe, recipe.unary_form)
 
 
-def _variant(recipe: Recipe, unary: UnaryForm) -> Variant:
+def _make_variant(recipe: Recipe, unary: UnaryForm) -> Variant:
     steps = unary.match_steps
     # In the traceback the rows of a strip share a word.
-    rows = best_rows(recipe.query_lengths, tuple(r for r in SLICE_ROWS[steps] if r <= 32 or not recipe.paths))
+    rows = best_strip_rows(recipe.query_lengths, tuple(r for r in STRIP_ROWS_BY_STEPS[steps] if r <= 32 or not recipe.needs_paths))
     values = {
         "STEPS": steps,
         "MISMATCH": unary.mismatch_steps,
         "ROWS": rows,
-        "COLUMNS": _COLUMNS_TOGETHER[steps],
-        "PLANES": recipe.planes,
-        "LETTERS": recipe.letters,
-        "THREADS": _THREADS,
-        "BLOCKS": SLICE_BLOCKS[steps],
-        "RESULT": recipe.c_result,
-        "PATHS": int(recipe.paths),
-        "TILE": _TILE_COLUMNS,
-        "FREE_QUERY": int(recipe.free_query),
-        "FREE_TARGET": int(recipe.free_target),
+        "COLUMNS": _COLUMNS_AT_A_TIME[steps],
+        "PLANES": recipe.bits_per_letter,
+        "LETTERS": recipe.letter_count,
+        "THREADS": _BLOCK_THREADS,
+        "BLOCKS": BLOCKS_PER_SM_BY_STEPS[steps],
+        "RESULT": recipe.c_result_type,
+        "PATHS": int(recipe.needs_paths),
+        "TILE": _CHECKPOINT_INTERVAL,
+        "FREE_QUERY": int(recipe.free_query_ends),
+        "FREE_TARGET": int(recipe.free_target_ends),
     }
     macros = tuple((name, str(value)) for name, value in values.items())
     return BitSlicedVariant(
         Kernel("bitsliced.cu", "align_slices", macros),
-        f"{'edit distance' if recipe.edit else 'linear gaps'}, bit-sliced in {steps} steps, {_PAIRS_PER_WORD} pairs a thread",
+        f"{'edit distance' if recipe.edit_distance else 'linear gaps'}, bit-sliced in {steps} steps, {_PAIRS_PER_WORD} pairs a thread",
         pairs_per_thread=_PAIRS_PER_WORD,
         carry_count=steps,
-        carry_bytes=4,
-        rows=rows,
-        rate=_CELLS_PER_CLOCK[steps],
-        latency=_CLOCKS_PER_ROW,
+        carry_value_bytes=4,
+        strip_rows=rows,
+        cells_per_clock=_CELLS_PER_CLOCK[steps],
+        clocks_per_row=_CLOCKS_PER_ROW,
         needs_clear_scores=False,
-        trace_kernel=Kernel("trace_slices.cu", "trace_slices", macros) if recipe.paths else None,
-        tile=_TILE_COLUMNS,
+        trace_kernel=Kernel("trace_slices.cu", "trace_slices", macros) if recipe.needs_paths else None,
+        checkpoint_interval=_CHECKPOINT_INTERVAL,
     )
 
 
@@ -89,65 +89,67 @@ def _variant(recipe: Recipe, unary: UnaryForm) -> Variant:
 class BitSlicedVariant(StripQueueVariant):
     """Variant whose items are blocks of lanes, each with one query and one group of targets."""
 
-    def group_size(self, lanes: int) -> int:
+    def target_group_size(self, warp_lanes: int) -> int:
         return self.pairs_per_thread
 
-    def min_threads(self, lanes: int) -> int:
-        return _THREADS
+    def min_block_threads(self, warp_lanes: int) -> int:
+        return _BLOCK_THREADS
 
-    def diagonal_group(self) -> int:
+    def diagonal_group_size(self) -> int:
         return self.pairs_per_thread
 
     def trace_threads(self, layout: Layout) -> int:
         return _TRACE_THREADS
 
-    def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
-        step = _COLUMNS_TOGETHER[self.carry_count]
-        columns = -(-group_maxima(extent.columns, self.pairs_per_thread) // step) * step
-        width = _words_of_column(recipe.planes)
-        words = group_offsets(-(-columns * width // _ALIGNMENT_WORDS) * _ALIGNMENT_WORDS)
+    def lay_out_items(self, arrays: NamedArrays, extent: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
+        step = _COLUMNS_AT_A_TIME[self.carry_count]
+        columns = -(-group_maxima(extent.target_lengths, self.pairs_per_thread) // step) * step
+        width = _words_per_column(recipe.bits_per_letter)
+        words = group_offsets(-(-columns * width // _GROUP_ALIGNMENT_WORDS) * _GROUP_ALIGNMENT_WORDS)
         first_targets = arrays["first_targets"].astype(np.int64)
-        lanes = make_lanes(first_targets, group_maxima(extent.targets, self.pairs_per_thread), columns, _THREADS)
-        strips, longest = lanes.strips(extent.strips), columns[lanes.first_lanes // len(extent.strips)]
-        arrays["item_lanes"], arrays["listed_lanes"] = lanes.items, lanes.listed_lanes
+        lanes = assign_lanes(first_targets, group_maxima(extent.targets, self.pairs_per_thread), columns, _BLOCK_THREADS)
+        strips, longest = lanes.strips_per_item(extent.query_strips), columns[lanes.first_lanes // len(extent.query_strips)]
+        arrays["item_lanes"], arrays["listed_lanes"] = lanes.item_lanes, lanes.listed_lanes
         arrays["item_strips"] = strips.astype(np.int32)
         arrays["group_planes"] = words
         arrays["group_columns"] = columns.astype(np.int32)
         max_columns = int(columns.max())
-        schedule = capacity.scheduled(strips, longest, _THREADS, max_columns * self.carry_count * _THREADS * self.carry_bytes)
+        schedule = capacity.schedule(
+            strips, longest, _BLOCK_THREADS, max_columns * self.carry_count * _BLOCK_THREADS * self.carry_value_bytes
+        )
         # A lane reads on after its own targets while other lanes of the item have longer ones, and it loads columns in advance.
-        return self.lay_out_queue(arrays, (int(words[-1]) + (max_columns + step) * width) * 4, _THREADS, max_columns, schedule)
+        return self.lay_out_queue(arrays, (int(words[-1]) + (max_columns + step) * width) * 4, _BLOCK_THREADS, max_columns, schedule)
 
     def launch(self, device_batch: DeviceBatch, launcher: Launcher, traceback: Traceback) -> None:
         layout, recipe = device_batch.layout, device_batch.recipe
         groups, items = len(layout.arrays["group_columns"]), len(layout.arrays["item_strips"])
-        pack(
+        launch_packing(
             device_batch,
             launcher,
-            PACK_PLANES,
-            structs.PACK_PLANES,
+            PACK_PLANES_KERNEL,
+            structs.PACK_PLANES_ARGS,
             groups,
             **device_batch.addresses("group_planes", "group_columns"),
-            planes=device_batch.packed,
+            planes=device_batch.packed_targets,
             groups=groups,
-            plane_count=recipe.planes,
-            together=_COLUMNS_TOGETHER[self.carry_count],
+            plane_count=recipe.bits_per_letter,
+            together=_COLUMNS_AT_A_TIME[self.carry_count],
         )
         filled = arguments(
-            structs.SLICES,
+            structs.SLICE_ARGS,
             **device_batch.shared_arguments,
-            planes=device_batch.packed,
-            pipeline=pipeline(device_batch),
+            planes=device_batch.packed_targets,
+            pipeline=pipeline_arguments(device_batch),
             query_count=device_batch.query_count,
             sum_factor=recipe.sum_factor,
             per_letter=recipe.per_letter,
             **device_batch.addresses("item_lanes", "listed_lanes", "item_strips", "group_planes", "group_columns", "target_lengths"),
         )
-        launcher.launch(self.kernel, device_batch.grid, layout.threads, filled)
-        traceback.trace(structs.TRACE_SLICES, filled, items * layout.threads, items=items)
+        launcher.launch(self.kernel, device_batch.max_blocks, layout.threads, filled)
+        traceback.trace(structs.TRACE_SLICE_ARGS, filled, items * layout.threads, items=items)
 
 
-def _words_of_column(planes: int) -> int:
+def _words_per_column(planes: int) -> int:
     """Return the number of words per column of 32 packed targets (pack.cu): one per plane and one for the mask of live targets, plus two if
     there are more than two planes."""
     return planes + 1 if planes <= 2 else planes + 3

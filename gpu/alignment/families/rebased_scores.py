@@ -16,13 +16,13 @@ class ScoreType:
     """Score type in cuda_src/alignment/score.cuh.
 
     bits: bits per score
-    pairs: number of pairs with a score in one word
+    scores_per_word: number of pairs with a score in one word
     max_value: largest representable value
     """
 
     name: str
     bits: int
-    pairs: int
+    scores_per_word: int
     max_value: int
 
 
@@ -34,68 +34,70 @@ _SCORE_TYPES = (
 )
 
 
-def usable_score_types(recipe: Recipe, longest_query: int, longest_target: int) -> list[ScoreType]:
+def usable_score_types(recipe: Recipe, max_query_length: int, max_target_length: int) -> list[ScoreType]:
     """Return the types that hold all values for pairs of up to these lengths, narrowest first; none if the recipe has no rebased form.
 
     Of the types with two scores per word, only the recipe's type is returned. Raises `OverflowError` if 64 bits are not enough.
     """
-    form = recipe.form
+    form = recipe.rebased_form
     if form is None:
         return []
-    largest = form.max_value(longest_query, longest_target + 4)
-    small = fits_profile(recipe.table())
-    cells = [c for c in _SCORE_TYPES if largest <= c.max_value and (c.pairs == 1 or (small and c.name == recipe.packed))]
+    largest = form.max_value(max_query_length, max_target_length + 4)
+    small = fits_profile(recipe.make_score_table())
+    cells = [
+        c for c in _SCORE_TYPES if largest <= c.max_value and (c.scores_per_word == 1 or (small and c.name == recipe.packed_score_type))
+    ]
     if not cells:
         raise OverflowError(f"{largest} does not fit 64 bits")
     return cells
 
 
-def doubled(recipe: Recipe) -> bool:
+def doubled_scores_fit_bytes(recipe: Recipe) -> bool:
     """Return whether a profile's signed bytes can hold twice the scores (cuda_src/alignment/score.cuh). If not, no byte may be negative."""
-    return fits_bytes(recipe.table(), 2)
+    return fits_bytes(recipe.make_score_table(), 2)
 
 
-def macros(recipe: Recipe, score_type: ScoreType, rows: int, tile: int) -> Macros:
-    """Return the macros for a kernel with strips of `rows` rows and checkpoints every `tile` columns."""
-    form = recipe.form
+def kernel_macros(recipe: Recipe, score_type: ScoreType, rows: int, checkpoint_interval: int) -> Macros:
+    """Return the macros for a kernel with strips of `rows` rows and checkpoints every `checkpoint_interval` columns."""
+    form = recipe.rebased_form
     assert form is not None
     values = {
         "CELL": score_type.name,
         "IS_LOCAL": str(form.is_local).lower(),
-        "IS_AFFINE": str(recipe.affine).lower(),
+        "IS_AFFINE": str(recipe.affine_gaps).lower(),
         "ROWS": rows,
-        "LETTERS": recipe.letters + 1,
-        "RESULT": recipe.c_result,
+        "LETTERS": recipe.letter_count + 1,
+        "RESULT": recipe.c_result_type,
         "OPEN": form.gap_open,
         "EXTEND": form.gap_extend,
         "LIFT": form.lift,
         "LEVEL": form.level,
-        "PATHS": int(recipe.paths),
-        "TILE": tile,
-        "FREE_QUERY": int(recipe.free_query),
-        "FREE_TARGET": int(recipe.free_target),
+        "PATHS": int(recipe.needs_paths),
+        "TILE": checkpoint_interval,
+        "FREE_QUERY": int(recipe.free_query_ends),
+        "FREE_TARGET": int(recipe.free_target_ends),
     }
     return tuple((name, str(value)) for name, value in values.items())
 
 
-def trace_kernel(recipe: Recipe, file: str, function: str, forward: Macros) -> Kernel | None:
-    """Return the traceback kernel for a kernel with the macros `forward`; None if no paths are requested."""
-    return Kernel(file, function, (*forward, ("SIGN", "-1" if recipe.edit else "1"))) if recipe.paths else None
+def make_trace_kernel(recipe: Recipe, file: str, function: str, forward_macros: Macros) -> Kernel | None:
+    """Return the traceback kernel for a kernel with the macros `forward_macros`; None if no paths are requested."""
+    return Kernel(file, function, (*forward_macros, ("SIGN", "-1" if recipe.edit_distance else "1"))) if recipe.needs_paths else None
 
 
-def title(recipe: Recipe, score_type: ScoreType, how: str) -> str:
-    """Return a human-readable name for a kernel. how: how pairs are assigned to threads."""
-    checkpoints = ", with checkpoints" if recipe.paths else ""
+def kernel_title(recipe: Recipe, score_type: ScoreType, pair_assignment: str) -> str:
+    """Return a human-readable name for a kernel. pair_assignment: how pairs are assigned to threads."""
+    checkpoints = ", with checkpoints" if recipe.needs_paths else ""
     if recipe.host_traceback:
         checkpoints = ", matrices traced by the host"
-    return f"{'affine' if recipe.affine else 'linear'} gaps, {score_type.bits}-bit scores{checkpoints}, {how}"
+    return f"{'affine' if recipe.affine_gaps else 'linear'} gaps, {score_type.bits}-bit scores{checkpoints}, {pair_assignment}"
 
 
-def carries(recipe: Recipe) -> int:
+def carry_count(recipe: Recipe) -> int:
     """Return the number of values per column passed to the next strip."""
-    return 2 if recipe.affine else 1
+    return 2 if recipe.affine_gaps else 1
 
 
 def direction_words(recipe: Recipe, rows: int) -> int:
     """Return the number of words needed for the directions in one column of a strip."""
-    return -(-rows // (8 if recipe.affine else 16))
+    return -(-rows // (8 if recipe.affine_gaps else 16))

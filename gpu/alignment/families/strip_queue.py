@@ -16,15 +16,15 @@ from gpualign.gpu.alignment.families.base import DeviceBatch, Launcher, Variant
 from gpualign.gpu.alignment.recipe import Lengths
 from gpualign.gpu.alignment.strip_schedule import Schedule
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import Arrays, arguments
+from gpualign.gpu.kernels.argument_structs import NamedArrays, arguments
 from gpualign.gpu.kernels.kernel import Hardware, Kernel
 
 _CHUNK_COLUMNS = 128  # columns by which a strip follows the one above it (cuda_src/alignment/pipeline.cuh); with waiting twice as many
-_RESIDENT_THREADS = 512  # threads of a multiprocessor that work on strips (approximate)
-_STRIP_LAG = 1 / 50  # fraction of a wave by which a strip ends after the one above it, as measured (benchmarks/LOG.md)
+_RESIDENT_THREADS_PER_SM = 512  # threads of a multiprocessor that work on strips (approximate)
+_STRIP_LAG_FRACTION = 1 / 50  # fraction of a wave by which a strip ends after the one above it, as measured (benchmarks/LOG.md)
 _PADDING_FRACTION = 1 / 10  # padding of groups of targets on the diagonal, for 32 neighbours among genes of 16S rRNA
 _MIN_BANDS, _MAX_BANDS = 4, 64
-_PACK_THREADS = 256
+_PACK_BLOCK_THREADS = 256
 
 
 @dataclass(frozen=True)
@@ -32,27 +32,27 @@ class StripQueueVariant(Variant):
     """Variant whose blocks compute many pairs at a time, strip by strip."""
 
     @abstractmethod
-    def group_size(self, lanes: int) -> int:
-        """Return how many targets run together, for as long as the longest, with `lanes` lanes per warp."""
+    def target_group_size(self, warp_lanes: int) -> int:
+        """Return how many targets run together, for as long as the longest, with `warp_lanes` lanes per warp."""
 
     @abstractmethod
-    def min_threads(self, lanes: int) -> int:
+    def min_block_threads(self, warp_lanes: int) -> int:
         """Return the minimum number of threads per block."""
 
-    def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
-        size = self.group_size(hardware.lanes)
-        strips = -(-queries // self.rows)
-        padded = float(group_maxima(targets, size).sum()) * size * float(strips.sum()) * self.rows
-        columns = int(targets.max()) + int(strips.max()) * 2 * _CHUNK_COLUMNS
-        return max(padded / (self.rate * hardware.multiprocessors), columns * self.rows * self.latency)
+    def estimate_clocks(self, query_lengths: Lengths, target_lengths: Lengths, hardware: Hardware) -> float:
+        size = self.target_group_size(hardware.warp_lanes)
+        strips = -(-query_lengths // self.strip_rows)
+        padded = float(group_maxima(target_lengths, size).sum()) * size * float(strips.sum()) * self.strip_rows
+        columns = int(target_lengths.max()) + int(strips.max()) * 2 * _CHUNK_COLUMNS
+        return max(padded / (self.cells_per_clock * hardware.multiprocessors), columns * self.strip_rows * self.clocks_per_row)
 
-    def checkpoint_bytes(self, query: int, target: int, hardware: Hardware) -> int:
+    def checkpoint_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
         """Return the bytes per block: the carries and checkpoints for all of the block's alignments."""
-        strips, columns = -(-query // self.rows), target + 4
-        values = strips * (columns * self.carry_count + self.edge_values(columns))
-        return values * self.carry_bytes * self.min_threads(hardware.lanes)
+        strips, columns = -(-query_length // self.strip_rows), target_length + 4
+        values = strips * (columns * self.carry_count + self.checkpoint_values(columns))
+        return values * self.carry_value_bytes * self.min_block_threads(hardware.warp_lanes)
 
-    def diagonal_bands(self, cells: float, longest: int, hardware: Hardware) -> int:
+    def diagonal_band_count(self, cells: float, max_target_length: int, hardware: Hardware) -> int:
         """Return the number of bands that minimises the lost work.
 
         With b bands, the squares on the diagonal are 1/b of all cells. Their lower halves are lost or, if groups of neighbouring targets
@@ -60,44 +60,44 @@ class StripQueueVariant(Variant):
         the device idle, for longer if an item has more strips: with w waves of strips in total, c b/w is lost. The sum of both losses is
         lowest for b = sqrt(p w/c).
         """
-        wave = hardware.multiprocessors * _RESIDENT_THREADS * self.pairs_per_thread * self.rows * longest
-        lost = longest / self.rows * _STRIP_LAG
-        lost_on_diagonal = _PADDING_FRACTION if self.diagonal_group() else 1
+        wave = hardware.multiprocessors * _RESIDENT_THREADS_PER_SM * self.pairs_per_thread * self.strip_rows * max_target_length
+        lost = max_target_length / self.strip_rows * _STRIP_LAG_FRACTION
+        lost_on_diagonal = _PADDING_FRACTION if self.diagonal_group_size() else 1
         return min(max(_MIN_BANDS, round(math.sqrt(lost_on_diagonal * cells / wave / lost))), _MAX_BANDS)
 
-    def slots(self, layout: Layout, nbytes: int) -> int:
-        return layout.slots if layout.slots * layout.slot_bytes <= nbytes else 0
+    def usable_slots(self, layout: Layout, nbytes: int) -> int:
+        return layout.slot_count if layout.slot_count * layout.slot_bytes <= nbytes else 0
 
-    def lay_out_queue(self, arrays: Arrays, packed: int, threads: int, columns: int, schedule: Schedule) -> Layout:
-        """Return the layout for items in schedule order. packed: bytes of the packed targets; columns: columns of the longest item."""
-        strips = int(schedule.units[:, 1].max(initial=0)) + 1
-        stride, edges, min_slots = columns * self.carry_count * threads, 0, 2
+    def lay_out_queue(self, arrays: NamedArrays, packed_bytes: int, threads: int, max_columns: int, schedule: Schedule) -> Layout:
+        """Return the layout for items in schedule order. packed_bytes: size of the packed targets; max_columns: of any item."""
+        strips = int(schedule.queued_strips[:, 1].max(initial=0)) + 1
+        stride, edges, min_slots = max_columns * self.carry_count * threads, 0, 2
         if self.trace_kernel is not None:
             # Every item keeps its carries, `stride` values per strip, and its checkpoints.
-            schedule = _own_slots(schedule)
-            stride, edges, min_slots = strips * stride, strips * self.edge_values(columns) * threads, schedule.slot_count
-        arrays["units"], arrays["slots"], arrays["before"] = schedule.units, schedule.slots, schedule.before
+            schedule = _assign_own_slots(schedule)
+            stride, edges, min_slots = strips * stride, strips * self.checkpoint_values(max_columns) * threads, schedule.slot_count
+        arrays["units"], arrays["slots"], arrays["before"] = schedule.queued_strips, schedule.item_slots, schedule.previous_items
         return Layout(
             arrays,
-            packed,
+            packed_bytes,
             threads,
-            units=len(schedule.units),
-            strips=strips,
+            total_strips=len(schedule.queued_strips),
+            max_strips=strips,
             carry_stride=stride,
-            carry_bytes=stride * self.carry_bytes,
-            slots=schedule.slot_count,
-            progress_bytes=4 * (strips + 1) * len(schedule.slots),
+            carry_bytes=stride * self.carry_value_bytes,
+            slot_count=schedule.slot_count,
+            progress_bytes=4 * (strips + 1) * len(schedule.item_slots),
             min_slots=min_slots,
-            edge_stride=edges,
-            edge_bytes=edges * self.carry_bytes,
+            checkpoint_stride=edges,
+            checkpoint_bytes=edges * self.carry_value_bytes,
         )
 
 
-def _own_slots(schedule: Schedule) -> Schedule:
+def _assign_own_slots(schedule: Schedule) -> Schedule:
     """Return the schedule with a separate slot for every item."""
-    count = len(schedule.slots)  # 0 if no pair of a batch is selected
+    count = len(schedule.item_slots)  # 0 if no pair of a batch is selected
     slots, before = np.arange(count, dtype=np.int32), np.full(count, -1, dtype=np.int32)
-    return replace(schedule, slots=slots, before=before, slot_count=max(1, count))
+    return replace(schedule, item_slots=slots, previous_items=before, slot_count=max(1, count))
 
 
 def group_maxima(numbers: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
@@ -110,46 +110,54 @@ def group_offsets(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
-def selected_items(arrays: Arrays, targets: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int32]:
-    """Return block * queries + query for each (query, block of `size` targets) with a selected pair, longest queries and targets first."""
+def selected_items(arrays: NamedArrays, targets: npt.NDArray[np.int64], block_size: int) -> npt.NDArray[np.int32]:
+    """Return block * queries + query for each (query, block of targets) with a selected pair, longest queries and targets first.
+
+    block_size: targets per block
+    """
     first = arrays["first_targets"]
-    last = group_maxima(targets, size)
+    last = group_maxima(targets, block_size)
     # Most blocks are selected for all queries, so only the others are examined.
     partial = np.flatnonzero(last < first.max())[::-1]
     pieces, stop = [], len(last)
     for block in partial.tolist():
-        pieces += [_backwards(block + 1, stop, len(first)), _backwards(block, block + 1, len(first))[(first <= last[block])[::-1]]]
+        pieces += [
+            _descending_items(block + 1, stop, len(first)),
+            _descending_items(block, block + 1, len(first))[(first <= last[block])[::-1]],
+        ]
         stop = block
-    return np.concatenate([*pieces, _backwards(0, stop, len(first))])
+    return np.concatenate([*pieces, _descending_items(0, stop, len(first))])
 
 
-def _backwards(block: int, stop: int, queries: int) -> npt.NDArray[np.int32]:
-    """Return all items of blocks `block` .. `stop` - 1, in descending order."""
-    return np.arange(stop * queries - 1, block * queries - 1, -1, dtype=np.int32)
+def _descending_items(first_block: int, stop_block: int, query_count: int) -> npt.NDArray[np.int32]:
+    """Return all items of blocks `first_block` .. `stop_block` - 1, in descending order."""
+    return np.arange(stop_block * query_count - 1, first_block * query_count - 1, -1, dtype=np.int32)
 
 
-def pipeline(device_batch: DeviceBatch) -> np.void:
+def pipeline_arguments(device_batch: DeviceBatch) -> np.void:
     """Return the pipeline arguments."""
     layout = device_batch.layout
     return arguments(
-        structs.PIPELINE,
+        structs.PIPELINE_ARGS,
         next_unit=device_batch.queue,
-        progress=device_batch.progress,
+        progress=device_batch.progress_flags,
         carry_stride=layout.carry_stride,
-        unit_count=layout.units,
-        strips=layout.strips,
+        unit_count=layout.total_strips,
+        strips=layout.max_strips,
         **device_batch.addresses("units", "slots", "before"),
     )
 
 
-def pack(device_batch: DeviceBatch, launcher: Launcher, kernel: Kernel, struct: np.dtype[np.void], units: int, **values: int) -> None:
+def launch_packing(
+    device_batch: DeviceBatch, launcher: Launcher, kernel: Kernel, struct: np.dtype[np.void], unit_count: int, **values: int
+) -> None:
     """Launch a kernel of pack.cu on the batch's targets."""
     filled = arguments(
         struct,
-        codes=device_batch.arrays["target_codes"],
-        offsets=device_batch.arrays["target_offsets"],
-        targets=device_batch.arrays["targets"],
+        codes=device_batch.array_addresses["target_codes"],
+        offsets=device_batch.array_addresses["target_offsets"],
+        targets=device_batch.array_addresses["targets"],
         target_count=device_batch.target_count,
         **values,
     )
-    launcher.launch(kernel, min(units, 8 * launcher.multiprocessors), _PACK_THREADS, filled)
+    launcher.launch(kernel, min(unit_count, 8 * launcher.multiprocessors), _PACK_BLOCK_THREADS, filled)

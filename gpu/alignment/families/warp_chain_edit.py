@@ -6,48 +6,54 @@ from collections.abc import Iterator
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.alignment.families.base import Variant
-from gpualign.gpu.alignment.families.warp_chain_base import SHARED_BYTES, WarpChainBase
+from gpualign.gpu.alignment.families.warp_chain_base import DEFAULT_SHARED_BYTES, WarpChainBaseVariant
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.kernels.kernel import Kernel
 
 _WORD_BITS = 32
-_BATCH_COLUMNS = 8  # columns that strips hand down at once, and the lag of a lane
-_GAP_COLUMNS = 48  # columns between two strips
-_WARPS = 4  # of a block: one for each scheduler of a multiprocessor
+_LANE_LAG_COLUMNS = 8  # columns that strips hand down at once, and the lag of a lane
+_STRIP_GAP_COLUMNS = 48  # columns between two strips
+_WARPS_PER_BLOCK = 4  # of a block: one for each scheduler of a multiprocessor
 _LETTER_BYTES, _RING_BYTES = 128, 2048  # of a warp: one word for each lane; letters of 64 batches
 
 _CLOCKS_PER_COLUMN = {1: 40.0, 2: 56.0, 4: 94.0}
 """Clocks per column, keyed by words per lane, as measured (benchmarks/LOG.md); used only to select a kernel."""
 
 
-def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
+def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> Iterator[Variant]:
     """Yield kernels with one, two and four words per lane: fewer words give more warps per pair, which do less work per step."""
-    if not recipe.edit or recipe.paths:
+    if not recipe.edit_distance or recipe.needs_paths:
         return
     for words, column in _CLOCKS_PER_COLUMN.items():
-        if _WARPS * (recipe.letters * words * _LETTER_BYTES + _RING_BYTES) > SHARED_BYTES:
+        if _WARPS_PER_BLOCK * (recipe.letter_count * words * _LETTER_BYTES + _RING_BYTES) > DEFAULT_SHARED_BYTES:
             continue
-        macros = (("WORDS", words), ("LETTERS", recipe.letters), ("BATCH", _BATCH_COLUMNS), ("WARPS", _WARPS), ("RESULT", recipe.c_result))
+        macros = (
+            ("WORDS", words),
+            ("LETTERS", recipe.letter_count),
+            ("BATCH", _LANE_LAG_COLUMNS),
+            ("WARPS", _WARPS_PER_BLOCK),
+            ("RESULT", recipe.c_result_type),
+        )
         yield WarpChainEditVariant(
             Kernel("chain_edit.cu", "align_chain_edit", tuple((name, str(value)) for name, value in macros)),
             "edit distance, Myers' words, warps a pair",
             pairs_per_thread=1,
             carry_count=0,  # none are kept; those that strips hand down have a tag that says when they have arrived
-            carry_bytes=0,
-            rows=_WORD_BITS * words,
-            rate=_WARPS * _WORD_BITS * _WORD_BITS * words / column,  # a warp has as many lanes as a word has bits
-            latency=column / (_WORD_BITS * words),
+            carry_value_bytes=0,
+            strip_rows=_WORD_BITS * words,
+            cells_per_clock=_WARPS_PER_BLOCK * _WORD_BITS * _WORD_BITS * words / column,  # a warp has as many lanes as a word has bits
+            clocks_per_row=column / (_WORD_BITS * words),
             needs_clear_scores=True,
-            warps=_WARPS,
-            lag=_BATCH_COLUMNS,
-            gap=_GAP_COLUMNS,
+            warps_per_block=_WARPS_PER_BLOCK,
+            lane_lag=_LANE_LAG_COLUMNS,
+            strip_gap=_STRIP_GAP_COLUMNS,
         )
 
 
 @dataclass(frozen=True)
-class WarpChainEditVariant(WarpChainBase):
+class WarpChainEditVariant(WarpChainBaseVariant):
     """Variant whose lanes have one to four words. Each scheduler has one warp, because two do less than one (benchmarks/LOG.md)."""
 
-    def handed_down_words(self, columns: int) -> int:
+    def carry_words(self, columns: int) -> int:
         """Return the number of words handed down: one per batch of columns."""
-        return -(-columns // _BATCH_COLUMNS)
+        return -(-columns // _LANE_LAG_COLUMNS)

@@ -27,12 +27,12 @@ _COPY_ROW_BYTES = 4096
 class HostResources:
     """Host resources for collecting results.
 
-    threads: number of threads in `pool`
+    thread_count: number of threads in `pool`
     wait: waits for an event; returns True once the event has happened, or False if the run is stopped first
     """
 
     pool: ThreadPoolExecutor
-    threads: int
+    thread_count: int
     wait: Callable[[Event], bool]
 
     def copy(self, target: npt.NDArray[np.uint8], source: npt.NDArray[np.uint8]) -> None:
@@ -41,15 +41,17 @@ class HostResources:
         These are not Python threads, because each Python thread would wait twice for the thread that lays out the next batch.
         """
         whole = len(source) // _COPY_ROW_BYTES * _COPY_ROW_BYTES
-        copy_rows(target[:whole].reshape(-1, _COPY_ROW_BYTES), source[:whole].reshape(-1, _COPY_ROW_BYTES), 0, 0, self.threads)
+        copy_rows(target[:whole].reshape(-1, _COPY_ROW_BYTES), source[:whole].reshape(-1, _COPY_ROW_BYTES), 0, 0, self.thread_count)
         target[whole:] = source[whole:]
 
-    def put(self, target: npt.NDArray[Any], batch: Batch, source: npt.NDArray[Any]) -> None:
+    def copy_results(self, target: npt.NDArray[Any], batch: Batch, source: npt.NDArray[Any]) -> None:
         """Copy a batch's results to its tile's, [rows][targets] or [rows][targets][fields], as in `copy`. For types, see `copy_rows`."""
-        rows, columns = batch.place
+        rows, columns = batch.result_slices
         if isinstance(rows, slice):
             fields = source[0, 0].size
-            copy_rows(target.reshape(len(target), -1), source.reshape(len(source), -1), rows.start, columns.start * fields, self.threads)
+            copy_rows(
+                target.reshape(len(target), -1), source.reshape(len(source), -1), rows.start, columns.start * fields, self.thread_count
+            )
         else:
             target[rows, columns] = source
 
@@ -76,8 +78,8 @@ class BatchOutput(ABC):
         return NoTraceback()
 
     @abstractmethod
-    def clear(self, slot: StreamBuffers, needed: bool) -> None:
-        """Set results to 0 before the kernels run. needed: whether the alignment kernel requires it."""
+    def clear(self, slot: StreamBuffers, kernel_needs_zeros: bool) -> None:
+        """Set results to 0 before the kernels run. kernel_needs_zeros: whether the alignment kernel requires it."""
 
     def finish(self, slot: StreamBuffers, device_batch: DeviceBatch) -> None:
         """Launch the kernels that follow the alignment kernels of the whole batch."""
@@ -98,7 +100,7 @@ class BatchOutput(ABC):
 class NoTraceback:
     """Implements `Traceback` if no paths are requested: does nothing."""
 
-    def trace(self, struct: np.dtype[np.void], forward: np.void, units: int, **more: int) -> None:
+    def trace(self, struct: np.dtype[np.void], forward_arguments: np.void, unit_count: int, **more: int) -> None:
         return
 
 

@@ -20,12 +20,12 @@ from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
 from gpualign.gpu.alignment.results.base import BatchOutput, HostResources
 from gpualign.gpu.alignment.results.scores import BatchScores
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import aligned, arguments
+from gpualign.gpu.kernels.argument_structs import aligned_bytes, arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
-SELECT_KERNEL = Kernel("select.cu", "select_hits")
-_SELECT_THREADS = 512
+SELECT_HITS_KERNEL = Kernel("select.cu", "select_hits")
+_SELECT_BLOCK_THREADS = 512
 
 Int32s = npt.NDArray[np.int32]
 
@@ -34,42 +34,42 @@ Int32s = npt.NDArray[np.int32]
 class BatchHits(BatchOutput):
     """Best targets of each query of a batch, as selected by cuda_src/alignment/select.cu: scores, then columns.
 
-    rows: number of queries
-    columns: number of targets
-    hits: number of targets returned per query
+    query_count: number of queries
+    target_count: number of targets
+    hits_per_query: number of targets returned per query
     merge: receives scores and columns, [rows][hits] in any order, in the slot's memory
     """
 
-    rows: int
-    columns: int
-    hits: int
+    query_count: int
+    target_count: int
+    hits_per_query: int
     merge: Callable[[Int32s, Int32s], None]
 
     @property
     def _score_bytes(self) -> int:
         """Size of the scores of all pairs, which stay on the device, bytes."""
-        return 4 * self.rows * self.columns
+        return 4 * self.query_count * self.target_count
 
     @property
-    def _columns_at(self) -> int:
-        return 4 * self.rows * self.hits
+    def _columns_offset(self) -> int:
+        return 4 * self.query_count * self.hits_per_query
 
     @property
     def host_bytes(self) -> int:
-        return 2 * self._columns_at
+        return 2 * self._columns_offset
 
     @property
     def device_bytes(self) -> int:
-        return aligned(self.host_bytes) + aligned(self._score_bytes)
+        return aligned_bytes(self.host_bytes) + aligned_bytes(self._score_bytes)
 
     def reserve(self, slot: StreamBuffers) -> int:
-        slot.load(SELECT_KERNEL)
-        slot.host("results", self.host_bytes)
+        slot.load(SELECT_HITS_KERNEL)
+        slot.host_buffer("results", self.host_bytes)
         slot.address("results", self.host_bytes)
         return slot.address("scores", self._score_bytes)
 
-    def clear(self, slot: StreamBuffers, needed: bool) -> None:
-        if needed:
+    def clear(self, slot: StreamBuffers, kernel_needs_zeros: bool) -> None:
+        if kernel_needs_zeros:
             slot.fill(slot.address("scores", self._score_bytes), 0, self._score_bytes)
 
     def finish(self, slot: StreamBuffers, device_batch: DeviceBatch) -> None:
@@ -77,20 +77,20 @@ class BatchHits(BatchOutput):
         filled = arguments(
             structs.SELECT_HITS_ARGS,
             scores=device_batch.scores,
-            ranks=device_batch.arrays["ranks"],
+            ranks=device_batch.array_addresses["ranks"],
             hit_scores=results,
-            hit_columns=results + self._columns_at,
-            rows=self.rows,
-            target_count=self.columns,
-            hits=self.hits,
+            hit_columns=results + self._columns_offset,
+            rows=self.query_count,
+            target_count=self.target_count,
+            hits=self.hits_per_query,
         )
-        slot.launch(SELECT_KERNEL, min(self.rows, 4 * slot.multiprocessors), _SELECT_THREADS, filled)
+        slot.launch(SELECT_HITS_KERNEL, min(self.query_count, 4 * slot.multiprocessors), _SELECT_BLOCK_THREADS, filled)
 
     def download(self, slot: StreamBuffers) -> None:
         slot.download("results", self.host_bytes)
 
     def collect(self, slot: StreamBuffers, host: HostResources) -> bool:
-        scores, columns = slot.host("results", self.host_bytes).view(np.int32).reshape(2, self.rows, self.hits)
+        scores, columns = slot.host_buffer("results", self.host_bytes).view(np.int32).reshape(2, self.query_count, self.hits_per_query)
         self.merge(scores, columns)
         return True
 
@@ -98,27 +98,27 @@ class BatchHits(BatchOutput):
 class TileHitsOutput:
     """Implements `TileOutput`. The device selects the hits, except for 64-bit scores, which are all copied back for the host to select."""
 
-    def __init__(self, task: Task, top: int, tile: Tile) -> None:
+    def __init__(self, task: Task, hits_per_query: int, tile: Tile) -> None:
         self._tile = tile
         self._dtype = task.dtype
-        self._top = top
-        self._best = BestTargets(tile.shape[0], min(top, len(tile.targets)), task.dtype, task.targets.ranks)
+        self._top = hits_per_query
+        self._best = BestTargets(tile.shape[0], min(hits_per_query, len(tile.targets)), task.dtype, task.targets.ranks)
 
     def result_bytes(self, batch: Batch) -> int:
-        rows, columns = len(batch.rows), len(batch.targets)
+        rows, columns = len(batch.query_rows), len(batch.targets)
         return 8 * rows * min(self._top, columns) if self._dtype == np.int32 else 8 * rows * columns
 
     def make_batch_output(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
-        rows, columns = len(batch.rows), len(batch.targets)
+        rows, columns = len(batch.query_rows), len(batch.targets)
         if self._dtype != np.int32:
-            return BatchScores((rows, columns), self._dtype, partial(self._add_all, batch))
-        return BatchHits(rows, columns, min(self._top, columns), partial(self._add, batch))
+            return BatchScores((rows, columns), self._dtype, partial(self._add_all_scores, batch))
+        return BatchHits(rows, columns, min(self._top, columns), partial(self._add_selected, batch))
 
-    def _add(self, batch: Batch, scores: Int32s, columns: Int32s) -> None:
-        self._best.add(np.sort(batch.rows), scores, batch.targets[columns])
+    def _add_selected(self, batch: Batch, scores: Int32s, columns: Int32s) -> None:
+        self._best.add(np.sort(batch.query_rows), scores, batch.targets[columns])
 
-    def _add_all(self, batch: Batch, scores: Scores, host: HostResources) -> None:
-        self._best.add(np.sort(batch.rows), scores, np.broadcast_to(batch.targets, scores.shape))
+    def _add_all_scores(self, batch: Batch, scores: Scores, host: HostResources) -> None:
+        self._best.add(np.sort(batch.query_rows), scores, np.broadcast_to(batch.targets, scores.shape))
 
     def result(self) -> TileHits:
         return TileHits(self._tile, self._best.scores, self._best.targets)

@@ -16,10 +16,10 @@ from gpualign.gpu.alignment.results.base import HostResources
 from gpualign.gpu.alignment.results.paths import BatchPaths, PathResults
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
-_LETTERS = 32
+_TABLE_LETTERS = 32
 
 
-class BatchMatrices(BatchPaths):
+class BatchHostPaths(BatchPaths):
     """Paths of a batch, traced by the host. Supports statistics and paths, but not score-only tasks."""
 
     @property
@@ -31,10 +31,10 @@ class BatchMatrices(BatchPaths):
         return super().device_bytes + self.layout.matrix_bytes
 
     def reserve(self, slot: StreamBuffers) -> int:
-        slot.host("directions", self.layout.matrix_bytes)
+        slot.host_buffer("directions", self.layout.matrix_bytes)
         return super().reserve(slot)
 
-    def direction_bytes(self, traced: int) -> int:
+    def direction_bytes(self, traced_threads: int) -> int:
         """Return the size of all matrices, in bytes."""
         return self.layout.matrix_bytes
 
@@ -44,17 +44,19 @@ class BatchMatrices(BatchPaths):
             slot.download("directions", self.layout.matrix_bytes)
 
     def collect(self, slot: StreamBuffers, host: HostResources) -> bool:
-        results = self.results(slot.host("results", self._result_bytes), np.zeros(0, dtype=np.uint8))
-        self.merge(self.batch, self._trace_paths(results, slot.host("directions", self.layout.matrix_bytes).view(np.uint32), host), host)
+        results = self.path_results(slot.host_buffer("results", self._result_bytes), np.zeros(0, dtype=np.uint8))
+        self.merge(
+            self.batch, self._trace_paths(results, slot.host_buffer("directions", self.layout.matrix_bytes).view(np.uint32), host), host
+        )
         return True
 
     def _trace_paths(self, results: PathResults, matrices: npt.NDArray[np.uint32], host: HostResources) -> PathResults:
         task, statistics = self.task, results.statistics
         assert statistics is not None
-        pairs, (rows, columns) = self.variant.matrix_places(self.batch, self.layout)
+        pairs, (rows, columns) = self.variant.matrix_locations(self.batch, self.layout)
         counts = np.ascontiguousarray(statistics[rows, columns]).view(np.int32).reshape(len(pairs), len(STATISTICS.names or ()))
         letters = len(task.scoring.substitution)
-        usable = np.zeros((_LETTERS, _LETTERS), dtype=bool)
+        usable = np.zeros((_TABLE_LETTERS, _TABLE_LETTERS), dtype=bool)
         usable[:letters, :letters] = usable_pair_mask(task.scoring)
 
         def walk(some: slice) -> tuple[Any, Any, Any]:
@@ -65,7 +67,7 @@ class BatchMatrices(BatchPaths):
                 task.targets.offsets,
                 matrices,
                 pairs[some],
-                self.variant.rows,
+                self.variant.strip_rows,
                 2 if task.scoring.has_linear_gaps else 4,
                 self.layout.threads,
                 usable,
@@ -76,7 +78,7 @@ class BatchMatrices(BatchPaths):
             )
             return cast("tuple[Any, Any, Any]", walked)  # arrays
 
-        step = max(1, -(-len(pairs) // host.threads))
+        step = max(1, -(-len(pairs) // host.thread_count))
         slices = [slice(k, k + step) for k in range(0, len(pairs), step)]
         runs = PathBuilder(self.shape)
         for some, walked in zip(slices, host.pool.map(walk, slices), strict=True):

@@ -18,17 +18,17 @@ from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import DeviceBatch, Variant
 from gpualign.gpu.alignment.results.base import BatchOutput, HostResources
 from gpualign.gpu.kernels import argument_structs as structs
-from gpualign.gpu.kernels.argument_structs import aligned, arguments
+from gpualign.gpu.kernels.argument_structs import aligned_bytes, arguments
 from gpualign.gpu.kernels.kernel import Kernel
-from gpualign.gpu.runtime.device import Bytes
+from gpualign.gpu.runtime.device import ByteArray
 from gpualign.gpu.runtime.host_buffers import ResultPool
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
 _CURSOR_BYTES = 8
-RUNS_PIECE = 16
+RUN_ALIGNMENT_BYTES = 16
 """Bytes per piece in which kernels move runs. Each pair's runs start with a new piece, so up to 15 bytes after the runs are unused."""
 
-_DETAILS = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
+_DETAIL_CODES = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
 """Details, numbered as in cuda_src/alignment/path.cuh."""
 
 
@@ -49,20 +49,20 @@ class PathResults:
 class TraceLaunch:
     """Implements `Traceback`.
 
-    path: path arguments
+    path_arguments: path arguments
     grid: maximum number of blocks
     """
 
     slot: StreamBuffers
     kernel: Kernel
-    path: np.void
+    path_arguments: np.void
     grid: int
     threads: int
 
-    def trace(self, struct: np.dtype[np.void], forward: np.void, units: int, **more: int) -> None:
-        if units:
-            filled = arguments(struct, forward=forward, path=self.path, **more)
-            self.slot.launch(self.kernel, min(self.grid, units), self.threads, filled)
+    def trace(self, struct: np.dtype[np.void], forward_arguments: np.void, unit_count: int, **more: int) -> None:
+        if unit_count:
+            filled = arguments(struct, forward=forward_arguments, path=self.path_arguments, **more)
+            self.slot.launch(self.kernel, min(self.grid, unit_count), self.threads, filled)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class BatchPaths(BatchOutput):
 
     The results are in one block of memory: scores, statistics, run starts and sizes, and the total bytes of runs.
 
-    capacity: maximum size of the runs per pair, bytes
+    max_run_bytes: maximum size of the runs per pair, bytes
     merge: receives the results
     pool: memory for runs
     """
@@ -80,27 +80,27 @@ class BatchPaths(BatchOutput):
     batch: Batch
     layout: Layout
     variant: Variant
-    capacity: int
+    max_run_bytes: int
     merge: Callable[[Batch, PathResults, HostResources], None]
     pool: ResultPool
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self.batch.rows), len(self.batch.targets)
+        return len(self.batch.query_rows), len(self.batch.targets)
 
     @property
     def result_ranges(self) -> dict[str, tuple[int, int]]:
         """(first byte, size in bytes) for each array."""
-        return _result_ranges(self.task, self.batch.pairs)
+        return _result_ranges(self.task, self.batch.pair_count)
 
     @property
     def _result_bytes(self) -> int:
-        return _bytes_of(self.result_ranges)
+        return _total_bytes(self.result_ranges)
 
     @property
     def _run_bytes(self) -> int:
         """Maximum size of the runs of all pairs, bytes; the device needs as much again while building the runs."""
-        return self.batch.pairs * self.capacity if self.task.detail is Detail.PATH else 0
+        return self.batch.pair_count * self.max_run_bytes if self.task.detail is Detail.PATH else 0
 
     @property
     def host_bytes(self) -> int:
@@ -108,34 +108,34 @@ class BatchPaths(BatchOutput):
 
     @property
     def device_bytes(self) -> int:
-        return aligned(self._result_bytes) + 2 * aligned(self._run_bytes)
+        return aligned_bytes(self._result_bytes) + 2 * aligned_bytes(self._run_bytes)
 
     def reserve(self, slot: StreamBuffers) -> int:
-        slot.host("results", self._result_bytes)
+        slot.host_buffer("results", self._result_bytes)
         return slot.address("results", self._result_bytes)
 
-    def clear(self, slot: StreamBuffers, needed: bool) -> None:
+    def clear(self, slot: StreamBuffers, kernel_needs_zeros: bool) -> None:
         """Always set results to 0, because the kernels count runs with the cursor and skip pairs that are not selected."""
         slot.fill(slot.address("results", self._result_bytes), 0, self._result_bytes)
 
-    def direction_bytes(self, traced: int) -> int:
-        """Return the bytes needed for the traceback directions of `traced` threads."""
-        return traced * self.variant.tile * self.variant.direction_words * 4
+    def direction_bytes(self, traced_threads: int) -> int:
+        """Return the bytes needed for the traceback directions of `traced_threads` threads."""
+        return traced_threads * self.variant.checkpoint_interval * self.variant.direction_words * 4
 
     def traceback(self, slot: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> TraceLaunch:
         kernel, threads = variant.trace_kernel, variant.trace_threads(self.layout)
         assert kernel is not None  # variants of a recipe with paths have one
-        grid = max(1, min(slot.blocks(kernel, threads), self.layout.units * variant.pairs_per_thread))
+        grid = max(1, min(slot.resident_blocks(kernel, threads), self.layout.total_strips * variant.pairs_per_thread))
         path = arguments(
-            structs.PATH,
+            structs.PATH_ARGS,
             **device_batch.addresses("target_codes", "target_offsets", "targets", "target_numbers", "first_targets", "usable"),
             **{name: device_batch.scores + self.result_ranges[name][0] for name in ("statistics", "starts", "sizes", "cursor")},
             scratch=slot.address("scratch", self._run_bytes),
             runs=slot.address("runs", self._run_bytes),
             directions=slot.address("directions", self.direction_bytes(grid * threads)),
-            capacity=self.capacity,
+            capacity=self.max_run_bytes,
             matrix_stride=self.layout.matrix_stride,
-            detail=_DETAILS[self.task.detail],
+            detail=_DETAIL_CODES[self.task.detail],
         )
         return TraceLaunch(slot, kernel, path, grid, threads)
 
@@ -144,47 +144,49 @@ class BatchPaths(BatchOutput):
 
     def collect(self, slot: StreamBuffers, host: HostResources) -> bool:
         """Merge the batch. The runs are downloaded only now, because their length was unknown before."""
-        results = slot.host("results", self._result_bytes)
-        used = int(self.array(results, "cursor", np.uint64)[0])
+        results = slot.host_buffer("results", self._result_bytes)
+        used = int(self.result_array(results, "cursor", np.uint64)[0])
         data = np.zeros(0, dtype=np.uint8)
         if used:
-            runs = slot.host("runs", used)
+            runs = slot.host_buffer("runs", used)
             slot.download("runs", used)
-            if not host.wait(slot.record()):
+            if not host.wait(slot.record_event()):
                 return False
             data = self.pool.take_bytes(used)
             host.copy(data, runs)
-        self.merge(self.batch, self.results(results, data), host)
+        self.merge(self.batch, self.path_results(results, data), host)
         return True
 
-    def array(self, results: Bytes, name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
+    def result_array(self, result_bytes: ByteArray, name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
         """Return one of the downloaded arrays."""
         first, size = self.result_ranges[name]
-        view: npt.NDArray[np.generic] = results[first : first + size].view(dtype)
+        view: npt.NDArray[np.generic] = result_bytes[first : first + size].view(dtype)
         return view
 
-    def results(self, results: Bytes, data: Bytes) -> PathResults:
-        """Return the downloaded results, with `data` as the run data."""
+    def path_results(self, result_bytes: ByteArray, run_data: ByteArray) -> PathResults:
+        """Return the downloaded results, with `run_data` as the run data."""
 
         def array(name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
-            return self.array(results, name, dtype).reshape(self.shape)
+            return self.result_array(result_bytes, name, dtype).reshape(self.shape)
 
         detail = self.task.detail
         scores = array("scores", self.task.dtype)
         statistics = array("statistics", STATISTICS) if detail is not Detail.SCORE else None
-        runs = Runs([data], array("starts", np.int64), array("sizes", np.int32)) if detail is Detail.PATH else None  # type: ignore[arg-type]
+        runs = Runs([run_data], array("starts", np.int64), array("sizes", np.int32)) if detail is Detail.PATH else None  # type: ignore[arg-type]
         return PathResults(scores, statistics, runs)  # type: ignore[arg-type]
 
 
-MakeBatch = Callable[[Task, Batch, Layout, Variant, int, Callable[[Batch, PathResults, HostResources], None], ResultPool], BatchPaths]
+BatchPathsFactory = Callable[
+    [Task, Batch, Layout, Variant, int, Callable[[Batch, PathResults, HostResources], None], ResultPool], BatchPaths
+]
 
 
 class TilePathsOutput:
     """Implements `TileOutput`. make: `BatchPaths` or a subclass; pool: host memory for runs."""
 
-    def __init__(self, task: Task, make: MakeBatch, pool: ResultPool, tile: Tile) -> None:
+    def __init__(self, task: Task, make_batch: BatchPathsFactory, pool: ResultPool, tile: Tile) -> None:
         self._task = task
-        self._make = make
+        self._make = make_batch
         self._pool = pool
         self._tile = tile
         self._scores = np.zeros(tile.shape, dtype=task.dtype)
@@ -192,19 +194,19 @@ class TilePathsOutput:
         self._runs = PathBuilder(tile.shape)
 
     def result_bytes(self, batch: Batch) -> int:
-        return _bytes_of(_result_ranges(self._task, batch.pairs))
+        return _total_bytes(_result_ranges(self._task, batch.pair_count))
 
     def make_batch_output(self, batch: Batch, variant: Variant, layout: Layout) -> BatchPaths:
         lengths = self._task.queries.lengths[batch.queries].max() + self._task.targets.lengths[batch.targets].max()
-        capacity = -(-int(lengths) // RUNS_PIECE) * RUNS_PIECE
+        capacity = -(-int(lengths) // RUN_ALIGNMENT_BYTES) * RUN_ALIGNMENT_BYTES
         return self._make(self._task, batch, layout, variant, capacity, self._add, self._pool)
 
     def _add(self, batch: Batch, results: PathResults, host: HostResources) -> None:
-        host.put(self._scores, batch, results.scores)
+        host.copy_results(self._scores, batch, results.scores)
         if self._statistics is not None and results.statistics is not None:
-            host.put(_fields(self._statistics), batch, _fields(results.statistics))
+            host.copy_results(_statistics_fields(self._statistics), batch, _statistics_fields(results.statistics))
         if results.runs is not None:
-            self._runs.add(batch.place, results.runs)
+            self._runs.add(batch.result_slices, results.runs)
 
     def result(self) -> TileScores | TileAlignments:
         if self._statistics is None:
@@ -213,27 +215,27 @@ class TilePathsOutput:
         return TileAlignments(self._tile, self._scores, self._statistics, runs)
 
 
-def _result_ranges(task: Task, pairs: int) -> dict[str, tuple[int, int]]:
+def _result_ranges(task: Task, pair_count: int) -> dict[str, tuple[int, int]]:
     detail = task.detail
     sizes = {
-        "scores": pairs * task.dtype.itemsize,
-        "statistics": pairs * STATISTICS.itemsize if detail is not Detail.SCORE else 0,
-        "starts": pairs * 8 if detail is Detail.PATH else 0,
-        "sizes": pairs * 4 if detail is Detail.PATH else 0,
+        "scores": pair_count * task.dtype.itemsize,
+        "statistics": pair_count * STATISTICS.itemsize if detail is not Detail.SCORE else 0,
+        "starts": pair_count * 8 if detail is Detail.PATH else 0,
+        "sizes": pair_count * 4 if detail is Detail.PATH else 0,
         "cursor": _CURSOR_BYTES,
     }
     places, at = {}, 0
     for name, size in sizes.items():
         places[name] = at, size
-        at += aligned(size)
+        at += aligned_bytes(size)
     return places
 
 
-def _bytes_of(places: dict[str, tuple[int, int]]) -> int:
-    first, size = places["cursor"]  # the last array
+def _total_bytes(ranges: dict[str, tuple[int, int]]) -> int:
+    first, size = ranges["cursor"]  # the last array
     return first + size
 
 
-def _fields(statistics: Statistics) -> npt.NDArray[np.int32]:
+def _statistics_fields(statistics: Statistics) -> npt.NDArray[np.int32]:
     """Return statistics as [rows][targets][fields], because NumPy copies numbers several times as fast as records."""
     return statistics[..., None].view(np.int32)

@@ -18,7 +18,7 @@ from gpualign.gpu.alignment.batches import Batch
 from gpualign.gpu.alignment.families.base import Variant
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.results.base import BatchOutput, HostResources
-from gpualign.gpu.kernels.argument_structs import aligned
+from gpualign.gpu.kernels.argument_structs import aligned_bytes
 from gpualign.gpu.runtime.host_buffers import ResultPool
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 
@@ -42,21 +42,21 @@ class BatchScores(BatchOutput):
 
     @property
     def device_bytes(self) -> int:
-        return aligned(self.host_bytes)
+        return aligned_bytes(self.host_bytes)
 
     def reserve(self, slot: StreamBuffers) -> int:
-        slot.host("results", self.host_bytes)
+        slot.host_buffer("results", self.host_bytes)
         return slot.address("results", self.host_bytes)
 
-    def clear(self, slot: StreamBuffers, needed: bool) -> None:
-        if needed:
+    def clear(self, slot: StreamBuffers, kernel_needs_zeros: bool) -> None:
+        if kernel_needs_zeros:
             slot.fill(slot.address("results", self.host_bytes), 0, self.host_bytes)
 
     def download(self, slot: StreamBuffers) -> None:
         slot.download("results", self.host_bytes)
 
     def collect(self, slot: StreamBuffers, host: HostResources) -> bool:
-        self.merge(slot.host("results", self.host_bytes).view(self.dtype).reshape(self.shape), host)
+        self.merge(slot.host_buffer("results", self.host_bytes).view(self.dtype).reshape(self.shape), host)
         return True
 
 
@@ -66,20 +66,20 @@ class TileScoresOutput:
     def __init__(self, task: Task, recipe: Recipe, pool: ResultPool, tile: Tile) -> None:
         self._tile = tile
         self._dtype = task.dtype
-        self._result_dtype = recipe.result
+        self._result_dtype = recipe.result_dtype
         self._pool = pool
         self._scores: Scores | None = None  # until there are some, to save memory
 
     def result_bytes(self, batch: Batch) -> int:
-        return batch.pairs * self._result_dtype.itemsize
+        return batch.pair_count * self._result_dtype.itemsize
 
     def make_batch_output(self, batch: Batch, variant: Variant, layout: Layout) -> BatchScores:
-        return BatchScores((len(batch.rows), len(batch.targets)), self._result_dtype, partial(self._add, batch))
+        return BatchScores((len(batch.query_rows), len(batch.targets)), self._result_dtype, partial(self._add, batch))
 
     def _add(self, batch: Batch, scores: npt.NDArray[np.integer], host: HostResources) -> None:
         if self._scores is None:
             self._scores = self._pool.take(self._tile.shape, self._dtype)
-        host.put(self._scores, batch, scores)
+        host.copy_results(self._scores, batch, scores)
 
     def result(self) -> TileScores:
         assert self._scores is not None

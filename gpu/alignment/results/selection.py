@@ -10,17 +10,17 @@ from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.results.base import TileOutput
 from gpualign.gpu.alignment.results.hits import TileHitsOutput
-from gpualign.gpu.alignment.results.host_traceback import BatchMatrices
+from gpualign.gpu.alignment.results.host_traceback import BatchHostPaths
 from gpualign.gpu.alignment.results.paths import BatchPaths, TilePathsOutput
 from gpualign.gpu.alignment.results.scores import TileScoresOutput
 from gpualign.gpu.runtime.host_buffers import ResultPool
 
 
-def output_of(task: Task, recipe: Recipe, pool: ResultPool) -> Callable[[Tile], TileOutput]:
+def tile_output_factory(task: Task, recipe: Recipe, pool: ResultPool) -> Callable[[Tile], TileOutput]:
     """Return a function that creates the output for each tile. pool: host memory for scores and paths."""
     if recipe.host_traceback:
-        return partial(TilePathsOutput, task, BatchMatrices, pool)
-    if recipe.paths:
+        return partial(TilePathsOutput, task, BatchHostPaths, pool)
+    if recipe.needs_paths:
         return partial(TilePathsOutput, task, BatchPaths, pool)
     if task.top is not None:
         return partial(TileHitsOutput, task, task.top)

@@ -6,12 +6,12 @@ from typing import Protocol
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
-from gpualign.gpu.kernels.kernel import Kernel, capability
+from gpualign.gpu.kernels.kernel import Kernel, compute_capability
 
-MIN_CUDA = 12
+MIN_CUDA_VERSION = 12
 """Oldest supported major CUDA version: DPX functions and the architecture sm_90a are required."""
 
-STANDARD = "c++17"
+CPP_STANDARD = "c++17"
 _MAX_LOG_CHARS = 1500  # characters of the compiler's messages
 
 
@@ -45,7 +45,7 @@ class Compiler(Protocol):
     def version(self) -> tuple[int, int] | None:
         """CUDA version of the compiler; None if it does not report one."""
 
-    def knows(self, arch: str) -> bool:
+    def supports(self, arch: str) -> bool:
         """Return whether the compiler generates code for an architecture."""
 
     def compile(self, source: Source, arch: str) -> bytes:
@@ -58,23 +58,23 @@ def compile_error(compiler: Compiler, source: Source, arch: str, log: str) -> Ru
     return RunError(f"{compiler.title} could not compile {kernel.function} ({kernel.file}) for {arch}:\n{log.strip()[-_MAX_LOG_CHARS:]}")
 
 
-def unfit_reason(compiler: Compiler, arch: str, driver: int | None) -> str | None:
+def incompatibility(compiler: Compiler, arch: str, driver: int | None) -> str | None:
     """Return why a driver for CUDA major version `driver` (None: any) cannot use the compiler's code for an architecture; None if it can.
 
     A driver runs machine code from an older CUDA version or a newer minor version, but refuses machine code from a newer major version.
     """
     if compiler.version is not None:
         major, _ = compiler.version
-        if major < MIN_CUDA:
-            return f"{compiler.title} is too old: CUDA {MIN_CUDA} or newer is needed"
+        if major < MIN_CUDA_VERSION:
+            return f"{compiler.title} is too old: CUDA {MIN_CUDA_VERSION} or newer is needed"
         if driver is not None and major > driver:
             return f"{compiler.title} is too new for the driver, which is for CUDA {driver}"
-    return None if compiler.knows(arch) else f"{compiler.title} does not know {arch}"
+    return None if compiler.supports(arch) else f"{compiler.title} does not know {arch}"
 
 
 def nvrtc_wheel(arch: str | None, driver: int | None) -> str:
     """Return the NVRTC package for pip to install, given an architecture and the driver's CUDA major version (None: the current one)."""
-    volta = arch is not None and (capability(arch) or 75) < 75  # CUDA 12 is the last version that knows it
-    if volta or (driver or MIN_CUDA + 1) <= MIN_CUDA:
+    volta = arch is not None and (compute_capability(arch) or 75) < 75  # CUDA 12 is the last version that knows it
+    if volta or (driver or MIN_CUDA_VERSION + 1) <= MIN_CUDA_VERSION:
         return "nvidia-cuda-nvrtc-cu12"
     return f"nvidia-cuda-nvrtc<{driver + 1}" if driver else "nvidia-cuda-nvrtc"

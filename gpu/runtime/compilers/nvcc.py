@@ -10,9 +10,9 @@ import tempfile
 from functools import cached_property
 from pathlib import Path
 
-from gpualign.gpu.runtime.compilers.base import STANDARD, Source, compile_error
+from gpualign.gpu.runtime.compilers.base import CPP_STANDARD, Source, compile_error
 
-_OPTIONS = ("-cubin", "-O3", f"-std={STANDARD}")
+_NVCC_OPTIONS = ("-cubin", "-O3", f"-std={CPP_STANDARD}")
 
 
 def find_nvcc() -> str | None:
@@ -39,15 +39,15 @@ class Nvcc:
 
     @cached_property
     def version(self) -> tuple[int, int] | None:
-        match = re.search(r"release (\d+)\.(\d+)", self._ask("--version"))
+        match = re.search(r"release (\d+)\.(\d+)", self._query("--version"))
         return (int(match[1]), int(match[2])) if match else None
 
     @property
     def title(self) -> str:
         return f"nvcc {self.version[0]}.{self.version[1]}" if self.version else "nvcc"
 
-    def knows(self, arch: str) -> bool:
-        known = self._ask("--list-gpu-code").split()
+    def supports(self, arch: str) -> bool:
+        known = self._query("--list-gpu-code").split()
         return not known or arch.rstrip("af") in known
 
     def compile(self, source: Source, arch: str) -> bytes:
@@ -59,13 +59,13 @@ class Nvcc:
             Path(folder, source.kernel.file).write_bytes(source.text)
             cubin = folder / "kernel.cubin"
             macros = [f"-D{macro}={value}" for macro, value in source.macros]
-            command = [self.path, *_OPTIONS, f"-arch={arch}", *macros, "-o", str(cubin), str(folder / source.kernel.file)]
+            command = [self.path, *_NVCC_OPTIONS, f"-arch={arch}", *macros, "-o", str(cubin), str(folder / source.kernel.file)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise compile_error(self, source, arch, done.stderr or done.stdout)
             return cubin.read_bytes()
 
-    def _ask(self, option: str) -> str:
+    def _query(self, option: str) -> str:
         """Return nvcc's output for an option, or "" if nvcc fails."""
         try:
             return subprocess.run([self.path, option], capture_output=True, text=True, check=True).stdout

@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from gpualign.core.common.errors import RunError
-from gpualign.gpu.kernels.kernel import capability
-from gpualign.gpu.runtime.compilers.base import STANDARD, Source, compile_error
+from gpualign.gpu.kernels.kernel import compute_capability
+from gpualign.gpu.runtime.compilers.base import CPP_STANDARD, Source, compile_error
 
 _MAJOR_VERSIONS = (13, 12)
 
@@ -27,7 +27,7 @@ def find_nvrtc() -> Iterator[Nvrtc]:
     in conda.
     """
     seen = set[tuple[int, int]]()
-    for path in _libraries():
+    for path in _library_candidates():
         try:
             nvrtc = Nvrtc(path)
         except (OSError, RunError, AttributeError):  # missing, or another library
@@ -37,7 +37,7 @@ def find_nvrtc() -> Iterator[Nvrtc]:
             yield nvrtc
 
 
-def _libraries() -> Iterator[str]:
+def _library_candidates() -> Iterator[str]:
     """Yield paths and names of libraries that may be installed.
 
     If several major versions are installed, a driver may be able to load code only from the older one. cuda-pathfinder comes last, because
@@ -71,7 +71,7 @@ class Nvrtc:
         self.path = path
         self._library = ctypes.CDLL(path)
         major, minor = ctypes.c_int(), ctypes.c_int()
-        self._call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
+        self._call_checked("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
         self.version = major.value, minor.value
         self.title = f"NVRTC {major.value}.{minor.value}"
         # It loads a second library by name, and the packages of CUDA 13.0 do not tell the loader where to search.
@@ -79,15 +79,15 @@ class Nvrtc:
         if builtins.is_file():
             ctypes.CDLL(str(builtins))
 
-    def knows(self, arch: str) -> bool:
-        return capability(arch) in self._architectures
+    def supports(self, arch: str) -> bool:
+        return compute_capability(arch) in self._supported_capabilities
 
     @cached_property
-    def _architectures(self) -> frozenset[int]:
+    def _supported_capabilities(self) -> frozenset[int]:
         count = ctypes.c_int()
-        self._call("nvrtcGetNumSupportedArchs", ctypes.byref(count))
+        self._call_checked("nvrtcGetNumSupportedArchs", ctypes.byref(count))
         numbers = (ctypes.c_int * count.value)()
-        self._call("nvrtcGetSupportedArchs", numbers)
+        self._call_checked("nvrtcGetSupportedArchs", numbers)
         return frozenset(numbers)
 
     def compile(self, source: Source, arch: str) -> bytes:
@@ -95,31 +95,31 @@ class Nvrtc:
         program = ctypes.c_void_p()
         headers = _c_string_array(source.headers.values()), _c_string_array(name.encode() for name in source.headers)
         name = source.kernel.file.encode()
-        self._call("nvrtcCreateProgram", ctypes.byref(program), source.text, name, len(source.headers), *headers)
+        self._call_checked("nvrtcCreateProgram", ctypes.byref(program), source.text, name, len(source.headers), *headers)
         try:
-            options = [f"--gpu-architecture={arch}", f"--std={STANDARD}", *(f"-D{macro}={value}" for macro, value in source.macros)]
+            options = [f"--gpu-architecture={arch}", f"--std={CPP_STANDARD}", *(f"-D{macro}={value}" for macro, value in source.macros)]
             if self._library.nvrtcCompileProgram(program, len(options), _c_string_array(option.encode() for option in options)):
-                log = self._get("ProgramLog", program).rstrip(b"\0").decode(errors="replace")
+                log = self._get_output("ProgramLog", program).rstrip(b"\0").decode(errors="replace")
                 raise compile_error(self, source, arch, log)
-            return self._get("CUBIN", program)
+            return self._get_output("CUBIN", program)
         finally:
             self._library.nvrtcDestroyProgram(ctypes.byref(program))
 
-    def _get(self, what: str, program: ctypes.c_void_p) -> bytes:
+    def _get_output(self, what: str, program: ctypes.c_void_p) -> bytes:
         """Return a program property, for which the library has a pair of functions."""
         size = ctypes.c_size_t()
-        self._call(f"nvrtcGet{what}Size", program, ctypes.byref(size))
+        self._call_checked(f"nvrtcGet{what}Size", program, ctypes.byref(size))
         text = ctypes.create_string_buffer(size.value)
-        self._call(f"nvrtcGet{what}", program, text)
+        self._call_checked(f"nvrtcGet{what}", program, text)
         return text.raw
 
-    def _call(self, function: str, *arguments: object) -> None:
+    def _call_checked(self, function: str, *arguments: object) -> None:
         if status := getattr(self._library, function)(*arguments):
             self._library.nvrtcGetErrorString.restype = ctypes.c_char_p
             raise RunError(f"NVRTC ({self.path}) failed: {function}: {self._library.nvrtcGetErrorString(status).decode()}")
 
 
-def _c_string_array(texts: Iterable[bytes]) -> ctypes.Array[ctypes.c_char_p]:
+def _c_string_array(strings: Iterable[bytes]) -> ctypes.Array[ctypes.c_char_p]:
     """Return the texts as a C array of strings."""
-    every = list(texts)
+    every = list(strings)
     return (ctypes.c_char_p * len(every))(*every)

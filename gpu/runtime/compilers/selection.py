@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualign.core.common.errors import RunError
-from gpualign.gpu.runtime.compilers.base import Compiler, nvrtc_wheel, unfit_reason
+from gpualign.gpu.runtime.compilers.base import Compiler, incompatibility, nvrtc_wheel
 from gpualign.gpu.runtime.compilers.nvcc import Nvcc, find_nvcc
 from gpualign.gpu.runtime.compilers.nvrtc import find_nvrtc
 
@@ -36,7 +36,7 @@ def choose_compiler(arch: str, driver: int | None = None) -> Compiler:
     """
     refused = []
     for compiler in installed_compilers():
-        reason = unfit_reason(compiler, arch, driver)
+        reason = incompatibility(compiler, arch, driver)
         if reason is None:
             return compiler
         refused.append(f"{reason} ({compiler.path})")
