@@ -39,17 +39,17 @@ _MAX_RODINIA_PAIRS = 64
 class TaskSize:
     """Size of the task.
 
-    length: length of every sequence
-    queries, kernel_targets: the kernels align queries x kernel_targets pairs
-    transfer_targets: the transfer runs align queries x transfer_targets pairs
+    sequence_length: length of every sequence
+    query_count, kernel_target_count: the kernels align queries x kernel_targets pairs
+    transfer_target_count: the transfer runs align queries x transfer_targets pairs
     batch_bytes: bytes per batch in the transfer runs
     max_memory_fraction: maximum fraction of device memory filled with matrices
     """
 
-    length: int
-    queries: int
-    kernel_targets: int
-    transfer_targets: int
+    sequence_length: int
+    query_count: int
+    kernel_target_count: int
+    transfer_target_count: int
     batch_bytes: int
     max_memory_fraction: float
 
@@ -89,7 +89,7 @@ def run_benchmark(device: Device | None, size_name: str) -> Section:
 
 
 def _compare_kernels(device: Device | None, task_size: TaskSize) -> MethodComparison:
-    task = _make_task(task_size.length, task_size.queries, task_size.kernel_targets, Detail.SCORE)
+    task = _make_task(task_size.sequence_length, task_size.query_count, task_size.kernel_target_count, Detail.SCORE)
     memory = 4 << 30
     clock = KernelClock()
     steps = []
@@ -106,14 +106,15 @@ def _compare_kernels(device: Device | None, task_size: TaskSize) -> MethodCompar
         steps.append(
             Step("today, CUDA", "GPU", time_repeatedly(_RUN_COUNT, lambda _: seconds.measure(lambda: time_alignment(task, today, memory))))
         )
-    pairs = task_size.queries * task_size.kernel_targets
-    text = f"{pairs:,} pairs of {task_size.length:,} letters, 4/-5, gaps of 6; whole matrices, but today only scores; GPU: time in kernels."
-    return MethodComparison(f"{pairs:,} pairs of {task_size.length:,} letters", text, steps, "six GPUs of 2010 to 2012, over Rodinia")
+    pairs = task_size.query_count * task_size.kernel_target_count
+    title = f"{pairs:,} pairs of {task_size.sequence_length:,} letters"
+    text = f"{title}, 4/-5, gaps of 6; whole matrices, but today only scores; GPU: time in kernels."
+    return MethodComparison(title, text, steps, "six GPUs of 2010 to 2012, over Rodinia")
 
 
 def _measure_full_memory(device: Device, task_size: TaskSize) -> Table:
     """Measure only the kernels, with enough pairs that their matrices fill the device memory: pairs per second (figure 7)."""
-    lengths = (task_size.length, max(1, task_size.length // 3))
+    lengths = (task_size.sequence_length, max(1, task_size.sequence_length // 3))
     rates = {method: [_time_full_batch(device, method, length, task_size.max_memory_fraction) for length in lengths] for method in METHODS}
     rows = []
     for method, measured in rates.items():
@@ -145,8 +146,8 @@ def _time_full_batch(device: Device, method: str, length: int, max_memory_fracti
 
 def _measure_transfers(device: Device, task_size: TaskSize) -> Table:
     """Measure complete runs with traceback, as in figure 8: pairs per second."""
-    task = _make_task(task_size.length, task_size.queries, task_size.transfer_targets, Detail.PATH)
-    pairs = task_size.queries * task_size.transfer_targets
+    task = _make_task(task_size.sequence_length, task_size.query_count, task_size.transfer_target_count, Detail.PATH)
+    pairs = task_size.query_count * task_size.transfer_target_count
     rows = []
     engines = [LiEngine(device, "dscan", transfer) for transfer in TransferMode]
     times = [
@@ -165,4 +166,4 @@ def _measure_transfers(device: Device, task_size: TaskSize) -> Table:
         "double buffering 1.2 times on top; 1,015 on a cluster of six.",
     ]
     header = ["", "pageable", "pinned", "pinned, double buffering"]
-    return Table(f"Alignments of {task_size.length:,} letters, pairs per second", header, rows, notes)
+    return Table(f"Alignments of {task_size.sequence_length:,} letters, pairs per second", header, rows, notes)

@@ -9,14 +9,14 @@ from pathlib import Path
 from gpualign import __version__
 
 
-def describe_machine(gpu_name: str | None, size: str) -> dict[str, str]:
+def describe_machine(gpu_name: str | None, size_name: str) -> dict[str, str]:
     """Return the processor, GPU, date, version and size for a report."""
     return {
         "gpu": gpu_name or "no GPU",
         "processor": _processor_name(),
         "date": datetime.date.today().isoformat(),
         "version": f"gpualign {__version__}",
-        "size": f"size {size}",
+        "size": f"size {size_name}",
     }
 
 

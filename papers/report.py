@@ -13,7 +13,7 @@ from gpualign.papers.timing import Timing
 
 @dataclass(frozen=True)
 class Step:
-    """A method in a ladder of optimisations.
+    """A method among successive optimisations.
 
     where: hardware on which it runs
     published: the paper's speed-up over its first step, if given
@@ -42,7 +42,7 @@ class MethodComparison:
 
 
 def without_published_values(comparison: MethodComparison) -> MethodComparison:
-    """Return the ladder without the papers' values, for a task of a different size."""
+    """Return the comparison without the papers' values, for a task of a different size."""
     steps = [replace(step, published=None, published_text="") for step in comparison.steps]
     return replace(comparison, steps=steps)
 
@@ -115,7 +115,7 @@ def to_json(sections: Sequence[Section], machine: dict[str, Any]) -> str:
 
 
 def draw_charts(sections: Sequence[Section], outputs: dict[str, BinaryIO]) -> None:
-    """Draw the ladders of all papers, one panel each: speed-up over the first method on a logarithmic axis. outputs: stream for each
+    """Draw the comparisons of all papers, one panel each: speed-up over the first method on a logarithmic axis. outputs: stream for each
     format."""
     import matplotlib
 

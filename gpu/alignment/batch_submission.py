@@ -40,13 +40,13 @@ class BatchSubmission:
         """Minimum device memory for the batch, bytes."""
         return self.fixed_bytes + self.layout.min_slots * self.layout.slot_bytes
 
-    def submit(self, slot: StreamBuffers, max_bytes: int) -> None:
-        """Queue the batch on the slot's stream, using at most `max_bytes` bytes. Raises `OutOfMemory` before anything is launched.
+    def submit(self, stream: StreamBuffers, max_bytes: int) -> None:
+        """Queue the batch on the stream, using at most `max_bytes` bytes. Raises `OutOfMemory` before anything is launched.
 
-        The slot records an event before the upload, before the kernels, before the download, and after the download.
+        The stream records an event before the upload, before the kernels, before the download, and after the download.
         """
         layout, variant, output = self.layout, self.variant, self.output
-        grid = min(slot.resident_blocks(variant.kernel, layout.threads), max(1, layout.total_strips))
+        grid = min(stream.resident_blocks(variant.kernel, layout.threads), max(1, layout.total_strips))
         slots = variant.usable_slots(layout, max_bytes - self.fixed_bytes)
         if slots < 1:
             raise OutOfMemory(f"{max_bytes:,} bytes are too few for a batch")
@@ -56,27 +56,27 @@ class BatchSubmission:
             self.batch,
             layout,
             self.recipe,
-            {**self.resident_addresses, **slot.stage(layout.arrays)},
-            packed_targets=slot.address("packed", layout.packed_bytes),
-            carries=slot.address("carries", carry_bytes, max_bytes=int(ratio * carry_bytes)),
-            checkpoints=slot.address("edges", edge_bytes, max_bytes=int(ratio * edge_bytes)),
+            {**self.resident_addresses, **stream.stage(layout.arrays)},
+            packed_targets=stream.address("packed", layout.packed_bytes),
+            carries=stream.address("carries", carry_bytes, max_bytes=int(ratio * carry_bytes)),
+            checkpoints=stream.address("edges", edge_bytes, max_bytes=int(ratio * edge_bytes)),
             slot_count=slots,
-            scores=output.reserve(slot),
-            queue=slot.address("queue", QUEUE_BYTES),
-            progress_flags=slot.address("progress", layout.progress_bytes),
+            scores=output.reserve(stream),
+            queue=stream.address("queue", QUEUE_BYTES),
+            progress_flags=stream.address("progress", layout.progress_bytes),
             max_blocks=grid,
         )
-        traceback = output.traceback(slot, variant, device_batch)
+        traceback = output.traceback(stream, variant, device_batch)
 
-        slot.begin_batch()
-        slot.upload_staged()
-        slot.fill(device_batch.queue, 0, QUEUE_BYTES)
+        stream.begin_batch()
+        stream.upload_staged()
+        stream.fill(device_batch.queue, 0, QUEUE_BYTES)
         if layout.progress_bytes:
-            slot.fill(device_batch.progress_flags, 0, layout.progress_bytes)
-        output.clear(slot, variant.needs_clear_scores)
-        slot.mark_event()
-        variant.launch(device_batch, slot, traceback)
-        output.finish(slot, device_batch)
-        slot.mark_event()
-        output.download(slot)
-        slot.mark_event()
+            stream.fill(device_batch.progress_flags, 0, layout.progress_bytes)
+        output.clear(stream, variant.needs_clear_scores)
+        stream.mark_event()
+        variant.launch(device_batch, stream, traceback)
+        output.finish(stream, device_batch)
+        stream.mark_event()
+        output.download(stream)
+        stream.mark_event()

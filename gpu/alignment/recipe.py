@@ -54,7 +54,7 @@ class Recipe:
     unary_form: UnaryForm | None
     edit_distance: bool
     sum_factor: int
-    per_letter: int
+    gap_cost_per_letter: int
     query_lengths: tuple[Lengths, Lengths]
     needs_paths: bool = False
     host_traceback: bool = False
@@ -98,7 +98,7 @@ def make_recipe(task: Task, host_traceback: bool = False, packed_score_type: str
         unary_form=unary,
         edit_distance=scoring.edit,
         sum_factor=0 if unary is None else -1 if scoring.edit else unary.factor,
-        per_letter=1 if scoring.edit else -scoring.gap_open,
+        gap_cost_per_letter=1 if scoring.edit else -scoring.gap_open,
         query_lengths=np.unique(task.queries.lengths, return_counts=True),
         needs_paths=task.needs_paths,
         host_traceback=host_traceback and task.detail is not Detail.SCORE,

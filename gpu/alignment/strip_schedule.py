@@ -16,9 +16,9 @@ Int32s = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Schedule:
-    """Order of the units, and the slots of the items.
+    """Order of the items' strips in the queue, and the items' carry buffers.
 
-    queued_strips: int32[units][2], (item, strip) in queue order; the strips of an item are in order
+    queued_strips: int32[strips][2], (item, strip) in queue order; the strips of an item are in order
     item_slots: int32[items], the carry buffer of each item
     previous_items: int32[items], the previous item in the same slot, or -1
     slot_count: number of carry buffers
@@ -31,7 +31,7 @@ class Schedule:
 
 
 def make_schedule(item_strips: Integers, item_columns: Integers, worker_count: int) -> Schedule:
-    """Return the order in which `worker_count` imaginary workers start the units of the items.
+    """Return the order in which `worker_count` imaginary workers start the items' strips.
 
     Each worker processes one item after another, most expensive first, one strip at a time. With as many lanes as running blocks, the strip
     above a unit has nearly always finished when the unit is dequeued. Until the strips of the last items run side by side, the queue always

@@ -136,13 +136,13 @@ class AlignmentWorker:
             self._allowance //= 2
         return addresses
 
-    def _choose_variant(self, batch: Batch, memory_bytes: int) -> tuple[Variant, Layout]:
+    def _choose_variant_and_layout(self, batch: Batch, memory_bytes: int) -> tuple[Variant, Layout]:
         queries, targets = self._task.queries.lengths, self._task.targets.lengths
         hardware = self._device.hardware
         variant = choose_variant(self._recipe, queries[batch.queries], targets[batch.targets], hardware, memory_bytes)
         function = self._device.load_function(variant.kernel)
         capacity = DeviceCapacity(
-            lambda threads: hardware.multiprocessors * function.resident_blocks(threads),
+            lambda threads: hardware.multiprocessor_count * function.resident_blocks(threads),
             memory_bytes,
             hardware.warp_lanes,
             bool(self._resident),
@@ -150,7 +150,7 @@ class AlignmentWorker:
         return variant, variant.lay_out(batch, self._recipe, self._task, capacity)
 
     def _make_submission(self, batch: Batch, memory_bytes: int) -> BatchSubmission:
-        variant, layout = self._choose_variant(batch, memory_bytes)
+        variant, layout = self._choose_variant_and_layout(batch, memory_bytes)
         output = self._open[batch.tile.number].output.make_batch_output(batch, variant, layout)
         return BatchSubmission(batch, layout, variant, self._recipe, self._resident, output)
 
@@ -195,15 +195,15 @@ class AlignmentWorker:
         self._pipeline.drain()
         self._pipeline.free_idle()
 
-    def _collect(self, submission: BatchSubmission, slot: StreamBuffers) -> bool:
+    def _collect(self, submission: BatchSubmission, stream: StreamBuffers) -> bool:
         """Merge a finished batch, and deliver its tile if the tile is complete. Returns False if the run ends first."""
         tile = submission.batch.tile
-        if not submission.output.collect(slot, self._host):
+        if not submission.output.collect(stream, self._host):
             return False
         if self._on_finished:
             origin = self._pipeline.resident.passed[0]
-            times = [event.seconds_since(origin) for event in slot.passed]
-            self._on_finished(FinishedBatch(submission.variant, submission.batch.pair_count, slot.number, *times))
+            times = [event.seconds_since(origin) for event in stream.passed]
+            self._on_finished(FinishedBatch(submission.variant, submission.batch.pair_count, stream.number, *times))
         entry = self._open[tile.number]
         entry.collected_count += 1
         if entry.collected_count == entry.batch_count:

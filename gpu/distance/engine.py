@@ -24,9 +24,9 @@ from gpualign.core.distance.engine import Panel, PreparedCounter, SelectedPieces
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, record_bytes
 from gpualign.gpu.distance.kernels import (
     CHUNK_WORDS,
+    COMPARISONS_PER_PIECE,
     DIFFER_KERNEL,
     PIECE_BYTES,
-    PIECE_COMPARISONS,
     DistanceKernel,
     LaunchPlan,
     PlanePiece,
@@ -51,7 +51,7 @@ _MIN_STAGING_BYTES, _MIN_USES_PER_BUFFER = 4 << 20, 8
 
 
 class _DistanceWorker:
-    """One device with counts and planes. `stopped` is called between pieces."""
+    """One device with counts and planes. is_stopped: called between pieces"""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class _DistanceWorker:
                 resident, near_arguments.count_names, near_arguments.device_count_names, near_arguments.rule, near_arguments.max_records
             )
         self._resident: dict[int, int] | None = {} if plane_bytes(panels) <= device.free_memory() * 3 // 4 else None
-        sites = 0 if self._resident is None else PIECE_COMPARISONS // pair_count
+        sites = 0 if self._resident is None else COMPARISONS_PER_PIECE // pair_count
         self._pieces = list(cut_panels(panels, PIECE_BYTES, sites))
         self._largest = max((piece.nbytes for piece in self._pieces), default=0)
         row_bytes = max((8 * piece.word_count for piece in self._pieces), default=1)
@@ -207,7 +207,7 @@ class _DistanceWorker:
     def _kernel_launches(
         self, piece: PlanePiece, planes_address: int, band: SampleBand, count_addresses: dict[str, int]
     ) -> Iterator[tuple[DistanceKernel, np.void, int]]:
-        multiprocessors = self._device.hardware.multiprocessors
+        multiprocessors = self._device.hardware.multiprocessor_count
         chunks = piece.word_count // CHUNK_WORDS
         for term in piece.recipe.terms:
             addresses = planes_address, count_addresses[term.count]
@@ -294,7 +294,7 @@ class CudaDistanceEngine:
         device_bytes = self._device.total_memory // 4
         hardware, facts = f"cuda ({self._device.name})", self._device.hardware
         kernel, products_only = (DIFFER_KERNEL, False) if request.many_alleles else (self._kernel, True)
-        rate = kernel.comparisons_per_clock * facts.multiprocessors * facts.clock_hz
+        rate = kernel.comparisons_per_clock * facts.multiprocessor_count * facts.clock_hz
         labels = self._threads, kernel.title, hardware
         if not request.selected_only:
             return PreparedCounter(request, products_only, padded_words, min(memory, device_bytes), *labels, self._count_bands, rate=rate)

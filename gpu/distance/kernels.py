@@ -20,7 +20,7 @@ CHUNK_WORDS = 16
 PIECE_BYTES = 64 << 20
 """Approximate size of the planes copied to a device at a time, bytes."""
 
-PIECE_COMPARISONS = 10**14
+COMPARISONS_PER_PIECE = 10**14
 """Comparisons per piece of planes that stay on a device, if that makes a piece larger than `PIECE_BYTES`: a tenth of a second with tensor
 cores. Each piece reads and writes all counts, so many small pieces would take longer than the products."""
 
@@ -83,7 +83,7 @@ def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """Kernel launch.
+    """Plan of a kernel launch.
 
     grid: number of blocks, in whole clusters
     split_count: number of parts into which each tile's sum is split
@@ -93,12 +93,12 @@ class LaunchPlan:
     split_count: int
 
 
-def plan_launch(kernel: DistanceKernel, band: SampleBand, chunk_count: int, multiprocessors: int) -> LaunchPlan:
+def plan_launch(kernel: DistanceKernel, band: SampleBand, chunk_count: int, multiprocessor_count: int) -> LaunchPlan:
     """Return the launch for a band and a sum over `chunk_count` chunks."""
     rows, columns = band.shape
     tiles = -(-rows // kernel.rows) * -(-columns // kernel.columns)
     max_splits = max(1, chunk_count // _MIN_CHUNKS_PER_SPLIT)
-    clusters = _WAVES_PER_LAUNCH * multiprocessors // kernel.cluster_blocks
+    clusters = _WAVES_PER_LAUNCH * multiprocessor_count // kernel.cluster_blocks
     splits = 1 if tiles >= clusters else min(max_splits, -(-clusters // tiles))
     return LaunchPlan(tiles * splits * kernel.cluster_blocks, splits)
 

@@ -40,7 +40,7 @@ def needed_counts(count_names: Iterable[str], filled_names: Iterable[str], rule:
 class DevicePairSelector:
     """Selects pairs on one open device, with the buffers of one stream.
 
-    names: all counts; held: counts on the device, as consecutive matrices; capacity: maximum number of records, at least one row's.
+    count_names: all counts; device_count_names: counts on the device, as consecutive matrices; max_records: at least one row's.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class DevicePairSelector:
         self._offsets = 0 if rule.offsets is None else buffers.copy("offsets", rule.offsets)
 
     def select(self, counts_address: int, band: SampleBand, start: int, stop: int) -> SelectedPairs | None:
-        """Return the near pairs in rows start .. stop - 1 of a band, or None if they exceed the capacity."""
+        """Return the near pairs in rows start .. stop - 1 of a band, or None if there are more than `max_records`."""
         rows, columns = band.shape
         rule, buffers = self._rule, self._buffers
         filled = arguments(
@@ -88,7 +88,7 @@ class DevicePairSelector:
         )
         strips = (stop - start) * -(-columns // (_BLOCK_THREADS * _PAIRS_PER_THREAD))
         buffers.fill(self._totals, 0, _TOTALS_BYTES)
-        buffers.launch(CHOOSE_PAIRS_KERNEL, max(1, min(strips, _BLOCKS_PER_SM * buffers.multiprocessors)), _BLOCK_THREADS, filled)
+        buffers.launch(CHOOSE_PAIRS_KERNEL, max(1, min(strips, _BLOCKS_PER_SM * buffers.multiprocessor_count)), _BLOCK_THREADS, filled)
         selected, lacking, undefined = buffers.fetch("totals", (3,), np.int64).tolist()
         if selected > self._capacity:
             return None

@@ -22,7 +22,7 @@ class Hardware:
     warp_lanes: threads per warp
     """
 
-    multiprocessors: int
+    multiprocessor_count: int
     clock_hz: float
     warp_lanes: int = 32
 

@@ -44,11 +44,11 @@ _SCREENING_KERNELS = {MMA_KERNEL: _make_screening_kernel("mma", MMA_KERNEL), POP
 LENGTH_SCREENING_KERNEL = ScreeningKernel(
     Kernel("near_screen.cu", "near_screen", (("PRODUCTS", '"products_none.cuh"'),)), "lengths", 64, 64, 256
 )
-"""Screen using only lengths, without sketches."""
+"""Kernel that screens by lengths alone, without sketches."""
 
 
 def screening_kernels(arch: str) -> tuple[ScreeningKernel, ...]:
-    """Return the sketch screens that an architecture (nvcc's name) supports, fastest first.
+    """Return the kernels for screening by sketches that an architecture (nvcc's name) supports, fastest first.
 
     wgmma is not included: products are short here, a few thousand bits, so the longer latency before the epilogue matters (93 instead of
     117 G pairs per second, benchmarks/LOG.md).

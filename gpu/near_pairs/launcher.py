@@ -58,7 +58,7 @@ class PairCounts:
 
 
 class RectangleLauncher:
-    """Launches a task's rectangles on the device that holds the records. records: as from `make_device_records`."""
+    """Launches a task's rectangles on the device that holds the records. device_records: as from `make_device_records`."""
 
     def __init__(self, recipe: NearRecipe, screening_kernel: ScreeningKernel, device_records: dict[str, np.void]) -> None:
         bound = recipe.bound
@@ -68,16 +68,16 @@ class RectangleLauncher:
         self._screen = screening_kernel
 
     def submit(
-        self, slot: StreamBuffers, rectangle: Rectangle, query_rows: QueryRows, capacities: ListCapacities, scratch_bytes: int
+        self, stream: StreamBuffers, rectangle: Rectangle, query_rows: QueryRows, capacities: ListCapacities, scratch_bytes: int
     ) -> None:
-        """Queue all kernels and copies on the slot's stream. Raises `OutOfMemory` before anything is launched.
+        """Queue all kernels and copies on the stream. Raises `OutOfMemory` before anything is launched.
 
-        scratch_bytes: memory for the distance bands, bytes. The events in `slot.passed` mark the start, the end of the screen, the end
+        scratch_bytes: memory for the distance bands, bytes. The events in `stream.passed` mark the start, the end of the screen, the end
         of the verification, and the end.
         """
         count, sketch_bytes = sum(rectangle.shape), self._recipe.sketch_bytes
         kernel = verification_kernel(self._recipe.bits_per_letter, diagonal_word_count(query_rows.max_edits))
-        grid = slot.resident_blocks(kernel.kernel, kernel.threads)
+        grid = stream.resident_blocks(kernel.kernel, kernel.threads)
         if kernel.scratch_bytes:
             grid = max(1, min(grid, scratch_bytes // (kernel.scratch_bytes * kernel.threads)))
         arrays = {
@@ -85,18 +85,18 @@ class RectangleLauncher:
             "records": np.concatenate([rectangle.queries, rectangle.targets]).astype(np.int32),
             "beside": query_rows.partial_columns,
         }
-        staged = slot.stage(arrays)
+        staged = stream.stage(arrays)
         places = {
-            "counters": slot.address("queue", QUEUE_BYTES),
-            "candidates": slot.address("candidates", capacities.max_candidates * NEAR_PAIR_STRUCT.itemsize),
+            "counters": stream.address("queue", QUEUE_BYTES),
+            "candidates": stream.address("candidates", capacities.max_candidates * NEAR_PAIR_STRUCT.itemsize),
         }
-        found = slot.address("found", capacities.max_near_pairs * NEAR_DISTANCE_STRUCT.itemsize)
-        bands = slot.address("bands", grid * kernel.threads * kernel.scratch_bytes)
-        sketches, sizes = slot.address("sketches", count * sketch_bytes), slot.address("sizes", 4 * count)
+        found = stream.address("found", capacities.max_near_pairs * NEAR_DISTANCE_STRUCT.itemsize)
+        bands = stream.address("bands", grid * kernel.threads * kernel.scratch_bytes)
+        sketches, sizes = stream.address("sketches", count * sketch_bytes), stream.address("sizes", 4 * count)
 
-        slot.begin_batch()
-        slot.upload_staged()
-        slot.fill(places["counters"], 0, QUEUE_BYTES)
+        stream.begin_batch()
+        stream.upload_staged()
+        stream.fill(places["counters"], 0, QUEUE_BYTES)
         gather = arguments(
             NEAR_GATHER_ARGS,
             **self._records,
@@ -109,7 +109,7 @@ class RectangleLauncher:
             beside_count=len(query_rows.partial_columns),
             sketch_words=sketch_bytes // 4,
         )
-        slot.launch(GATHER_KERNEL, _GATHER_WAVES_PER_LAUNCH * slot.resident_blocks(GATHER_KERNEL, BLOCK_THREADS), BLOCK_THREADS, gather)
+        stream.launch(GATHER_KERNEL, _GATHER_WAVES_PER_LAUNCH * stream.resident_blocks(GATHER_KERNEL, BLOCK_THREADS), BLOCK_THREADS, gather)
         screen = arguments(
             NEAR_SCREEN_ARGS,
             **self._records,
@@ -123,8 +123,8 @@ class RectangleLauncher:
             q=self._recipe.cascade.q,
         )
         tiles = -(-rectangle.shape[0] // self._screen.rows) * -(-rectangle.shape[1] // self._screen.columns)
-        slot.launch(self._screen.kernel, tiles, self._screen.threads, screen, self._screen.shared_bytes)
-        slot.mark_event()
+        stream.launch(self._screen.kernel, tiles, self._screen.threads, screen, self._screen.shared_bytes)
+        stream.mark_event()
         verify = arguments(
             NEAR_VERIFY_ARGS,
             **self._records,
@@ -136,27 +136,27 @@ class RectangleLauncher:
             found_capacity=capacities.max_near_pairs,
             words=kernel.band_words,
         )
-        slot.launch(kernel.kernel, grid, kernel.threads, verify)
-        slot.mark_event()
-        slot.download("queue", NEAR_COUNTERS_STRUCT.itemsize)
-        slot.mark_event()
+        stream.launch(kernel.kernel, grid, kernel.threads, verify)
+        stream.mark_event()
+        stream.download("queue", NEAR_COUNTERS_STRUCT.itemsize)
+        stream.mark_event()
 
     @staticmethod
-    def pair_counts(slot: StreamBuffers) -> PairCounts:
+    def pair_counts(stream: StreamBuffers) -> PairCounts:
         """Return the counts for the finished rectangle."""
-        counters = slot.host_buffer("queue", NEAR_COUNTERS_STRUCT.itemsize).view(NEAR_COUNTERS_STRUCT)[0]
+        counters = stream.host_buffer("queue", NEAR_COUNTERS_STRUCT.itemsize).view(NEAR_COUNTERS_STRUCT)[0]
         return PairCounts(int(counters["candidates"]), int(counters["found"]), int(counters["unwanted"]))
 
     @staticmethod
-    def download_pairs(slot: StreamBuffers, count: int) -> None:
-        """Start downloading `count` pairs. The download has finished when the last event in `slot.passed` has happened."""
-        slot.download_list("found", count * NEAR_DISTANCE_STRUCT.itemsize)
-        slot.mark_event()
+    def download_pairs(stream: StreamBuffers, count: int) -> None:
+        """Start downloading `count` pairs. The download has finished when the last event in `stream.passed` has happened."""
+        stream.download_list("found", count * NEAR_DISTANCE_STRUCT.itemsize)
+        stream.mark_event()
 
     @staticmethod
-    def downloaded_pairs(slot: StreamBuffers, count: int) -> NearPairs:
+    def downloaded_pairs(stream: StreamBuffers, count: int) -> NearPairs:
         """Return the downloaded pairs."""
-        found = slot.host_buffer("found", count * NEAR_DISTANCE_STRUCT.itemsize).view(np.int32).reshape(count, 3).astype(np.int64)
+        found = stream.host_buffer("found", count * NEAR_DISTANCE_STRUCT.itemsize).view(np.int32).reshape(count, 3).astype(np.int64)
         return NearPairs(*np.ascontiguousarray(found.T))
 
 

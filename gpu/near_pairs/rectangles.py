@@ -54,7 +54,7 @@ def whole_tile_rectangle(tile: Tile, task: Task) -> Rectangle:
 
 @dataclass(frozen=True)
 class QueryRows:
-    """Rows of a rectangle, i.e. its queries.
+    """Limits that the screen reads for the rows of a rectangle, i.e. its queries.
 
     limits: `NEAR_ROW_STRUCT`[queries]
     compatible_pair_count: number of pairs whose lengths are within the bound

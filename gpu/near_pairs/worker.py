@@ -65,8 +65,8 @@ class NearWorker:
     """Worker that finds the near pairs of tiles on one device. Call `run` once, in the thread that owns the device.
 
     port: source of the tiles, and receiver of the results
-    max_results: maximum number of near pairs copied back per rectangle
-    log: called with every finished rectangle
+    max_near_pairs: maximum number of near pairs copied back per rectangle
+    on_finished: called with every finished rectangle
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class NearWorker:
 
     def _process_tiles(self) -> None:
         while not self._port.stopped():
-            if self._pipeline.has_idle and (self._waiting or self._take_tile()):
+            if self._pipeline.has_idle_stream and (self._waiting or self._take_tile()):
                 self._submit_rectangle(self._waiting.popleft())
             elif not self._pipeline.collect_oldest():
                 return
@@ -137,9 +137,9 @@ class NearWorker:
         )
         self._pipeline.start(submit, partial(self._collect, rectangle, rows, capacity))
 
-    def _list_capacities(self, rows: QueryRows) -> ListCapacities:
+    def _list_capacities(self, query_rows: QueryRows) -> ListCapacities:
         """Return the list capacities, limited by time and memory."""
-        in_time = _MAX_BAND_WORD_COLUMNS // (self._columns * diagonal_word_count(rows.max_edits))
+        in_time = _MAX_BAND_WORD_COLUMNS // (self._columns * diagonal_word_count(query_rows.max_edits))
         in_memory = self._slot_bytes // 4 // sum(BYTES_PER_LISTED_PAIR)
         candidates = max(_MIN_CANDIDATES, min(_MAX_CANDIDATES, in_time, in_memory))
         return ListCapacities(candidates, max(1, min(self._max_results, candidates)))
@@ -150,28 +150,28 @@ class NearWorker:
         self._open[rectangle.tile.number].rectangle_count += len(pieces) - 1
         self._waiting.extendleft(reversed(pieces))
 
-    def _collect(self, rectangle: Rectangle, rows: QueryRows, capacity: ListCapacities, slot: StreamBuffers) -> bool:
+    def _collect(self, rectangle: Rectangle, query_rows: QueryRows, capacities: ListCapacities, stream: StreamBuffers) -> bool:
         """Merge a finished rectangle, and deliver its tile if the tile is complete. Returns False if the run is stopped first.
 
         If a list overflowed, the rectangle is rerun in pieces.
         """
-        counts = self._launcher.pair_counts(slot)
-        times = max(counts.candidate_count / capacity.max_candidates, counts.near_pair_count / capacity.max_near_pairs)
+        counts = self._launcher.pair_counts(stream)
+        times = max(counts.candidate_count / capacities.max_candidates, counts.near_pair_count / capacities.max_near_pairs)
         if times > 1:
             self._split_rectangle(rectangle, int(times) + 1)
             return True
         entry = self._open[rectangle.tile.number]
         if counts.near_pair_count:
-            self._launcher.download_pairs(slot, counts.near_pair_count)
-            if not self._pipeline.wait(slot.passed[-1]):
+            self._launcher.download_pairs(stream, counts.near_pair_count)
+            if not self._pipeline.wait(stream.passed[-1]):
                 return False
-            entry.near_pairs.append(self._launcher.downloaded_pairs(slot, counts.near_pair_count))
+            entry.near_pairs.append(self._launcher.downloaded_pairs(stream, counts.near_pair_count))
         if self._on_finished:
-            started, screened, verified = slot.passed[:3]
+            started, screened, verified = stream.passed[:3]
             self._on_finished(
                 FinishedRectangle(rectangle.pair_count, counts, screened.seconds_since(started), verified.seconds_since(screened))
             )
-        entry.compatible_pair_count += rows.compatible_pair_count - counts.wrong_order_count
+        entry.compatible_pair_count += query_rows.compatible_pair_count - counts.wrong_order_count
         entry.candidate_count += counts.candidate_count
         entry.rectangle_count -= 1
         if not entry.rectangle_count:

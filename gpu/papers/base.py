@@ -32,17 +32,17 @@ def device_session(device: Device, stream_count: int = 0) -> Iterator[StreamPipe
 class PreparedPaperTask:
     """Implements `gpualign.core.execution.engine.Prepared`.
 
-    compute: yields the results of tiles, one at a time
+    compute_tiles: yields the results of tiles, one at a time
     """
 
     task: Task
     limits: TileLimits
     kernel: str
     hardware: str
-    compute: Callable[[Iterator[Tile]], Iterator[TileResult]] = field(repr=False)
+    compute_tiles: Callable[[Iterator[Tile]], Iterator[TileResult]] = field(repr=False)
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-        return self.compute(tiles)
+        return self.compute_tiles(tiles)
 
 
 class SingleDeviceEngine:

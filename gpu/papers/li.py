@@ -82,7 +82,7 @@ class LiEngine(SingleDeviceEngine):
     """Implements `gpualign.core.execution.engine.Engine` for global alignments with linear gaps.
 
     method: one of METHODS
-    sizes: block and tile sizes
+    block_sizes: block and tile sizes
     log: called with the kernel time in seconds and the number of cells for each batch; batches then do not overlap
     """
 
@@ -92,14 +92,14 @@ class LiEngine(SingleDeviceEngine):
         self,
         device: Device,
         method: str,
-        transfer: TransferMode = TransferMode.DOUBLE,
-        sizes: BlockSizes | None = None,
+        transfer_mode: TransferMode = TransferMode.DOUBLE,
+        block_sizes: BlockSizes | None = None,
         log: KernelLog | None = None,
     ) -> None:
         super().__init__(device, log)
         self._method = method
-        self._transfer = transfer
-        self._sizes = sizes or BlockSizes()
+        self._transfer = transfer_mode
+        self._sizes = block_sizes or BlockSizes()
 
     def prepare(self, task: Task, budget: Budget) -> PreparedPaperTask:
         """Prepare a task. The scratch memory in `budget` is for the matrices on the host.
@@ -162,12 +162,12 @@ class LiEngine(SingleDeviceEngine):
 class DeviceTask:
     """A task's sequences and scoring on the device, shared by all batches."""
 
-    def __init__(self, pipeline: StreamPipeline, task: Task, method: str, sizes: BlockSizes, log: KernelLog | None) -> None:
+    def __init__(self, pipeline: StreamPipeline, task: Task, method: str, block_sizes: BlockSizes, log: KernelLog | None) -> None:
         self.pipeline = pipeline
         self._log = log
         self.task = task
         self.method = method
-        self.sizes = sizes
+        self.sizes = block_sizes
         self.substitution = np.zeros((_TABLE_LETTERS, _TABLE_LETTERS), dtype=np.int32)
         letters = len(task.scoring.substitution)
         self.substitution[:letters, :letters] = task.scoring.substitution
@@ -177,7 +177,7 @@ class DeviceTask:
         self.queries = resident.copy("queries", task.queries.codes)
         self.targets = self.queries if task.targets is task.queries else resident.copy("targets", task.targets.codes)
         self.table = resident.copy("table", self.substitution)
-        self.kernel = method_kernel(method, sizes)
+        self.kernel = method_kernel(method, block_sizes)
         resident.load(INIT_KERNEL)
         resident.load(self.kernel)
 
@@ -230,17 +230,21 @@ class DeviceTask:
                 stream.launch(self.kernel, tiles * pairs, sizes.tile_size, filled)
 
 
-def method_kernel(method: str, sizes: BlockSizes) -> Kernel:
+def method_kernel(method: str, block_sizes: BlockSizes) -> Kernel:
     """Return the kernel for a method; Rodinia and TiledDScan share a kernel."""
     if method == "dscan":
-        return Kernel("li_dscan.cu", "li_dscan", (("THREADS", str(sizes.dscan_threads)), ("LONGEST", str(sizes.max_query_length))))
+        return Kernel(
+            "li_dscan.cu", "li_dscan", (("THREADS", str(block_sizes.dscan_threads)), ("LONGEST", str(block_sizes.max_query_length)))
+        )
     if method == "rscan":
-        return Kernel("li_rscan.cu", "li_rscan", (("SECTION", str(sizes.section_columns)), ("THREADS", str(sizes.rscan_threads))))
-    return Kernel("li_tiles.cu", "li_tiles", (("TILE", str(sizes.tile_size)),))
+        return Kernel(
+            "li_rscan.cu", "li_rscan", (("SECTION", str(block_sizes.section_columns)), ("THREADS", str(block_sizes.rscan_threads)))
+        )
+    return Kernel("li_tiles.cu", "li_tiles", (("TILE", str(block_sizes.tile_size)),))
 
 
 class _TileComputation:
-    """Computes the selected pairs of a tile in batches. capacity: maximum number of elements of a batch's matrices."""
+    """Computes the selected pairs of a tile in batches. max_elements: number of elements of a batch's matrices."""
 
     def __init__(self, device_task: DeviceTask, max_elements: int, tile: Tile) -> None:
         self._work = device_task

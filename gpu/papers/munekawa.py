@@ -63,7 +63,7 @@ class MunekawaEngine(SingleDeviceEngine):
     """Implements `gpualign.core.execution.engine.Engine` for local scores.
 
     method: one of METHODS
-    rows: query letters per strip
+    strip_rows: query letters per strip
     log: called with the kernel time in seconds and the number of cells
     """
 

@@ -29,7 +29,7 @@ DEFAULT_BLOCK_THREADS = 128
 METHODS = ("naive", "coalesced", "char", "register", "shared")
 """Methods in the paper's order."""
 
-_MAX_BLOCKS = (1 << 31) - 1
+_MAX_BLOCKS_PER_LAUNCH = (1 << 31) - 1
 _PIECE_BYTES = 256 << 20
 
 _ONLY_DIFFERENCES_MESSAGE = (
@@ -81,7 +81,7 @@ class PayneEngine(SingleDeviceEngine):
 
     method: one of METHODS
     threads: host threads
-    block: threads per block
+    block_threads: threads per block
     log: called with the kernel time in seconds and the number of comparisons
     """
 
@@ -144,7 +144,7 @@ class PayneEngine(SingleDeviceEngine):
         data, stride = lay_out_codes(codes, self._method)
         address = buffers.copy("codes", data)
         rows, columns = band.shape
-        max_rows = max(1, _MAX_BLOCKS // columns)  # of a launch
+        max_rows = max(1, _MAX_BLOCKS_PER_LAUNCH // columns)  # of a launch
         for first in range(0, rows, max_rows):
             count = min(max_rows, rows - first)
             filled = arguments(

@@ -102,7 +102,7 @@ class Device(Protocol):
         """Make the device, opened by another thread, current in this thread as well."""
 
     def deactivate(self) -> None:
-        """Undo `join`. Called by each thread that has joined, before the device is closed."""
+        """Undo `activate`. Called by each thread that has called `activate`, before the device is closed."""
 
     def free_memory(self) -> int:
         """Return the free device memory, in bytes."""

@@ -42,12 +42,12 @@ class StreamBuffers:
         self.passed: list[Event] = []
 
     @property
-    def multiprocessors(self) -> int:
-        return self._device.hardware.multiprocessors
+    def multiprocessor_count(self) -> int:
+        return self._device.hardware.multiprocessor_count
 
     def resident_blocks(self, kernel: Kernel, threads: int) -> int:
         """Return how many blocks of `threads` threads the device runs at a time."""
-        return self._device.load_function(kernel).resident_blocks(threads) * self.multiprocessors
+        return self._device.load_function(kernel).resident_blocks(threads) * self.multiprocessor_count
 
     def load(self, kernel: Kernel) -> None:
         """Load a kernel in advance, because the driver cannot load a kernel while a kernel is running."""
@@ -62,20 +62,20 @@ class StreamBuffers:
                 roomy = max(roomy, nbytes + nbytes // 4)
                 del self._memory[name]
                 memory.free()
-            memory, size = self._memory[name] = _allocate_roomy(self._device.allocate, nbytes, roomy)
+            memory, size = self._memory[name] = _allocate_with_fallback(self._device.allocate, nbytes, roomy)
         return memory.address
 
     def host_buffer(self, name: str, nbytes: int) -> ByteArray:
         """Return the first `nbytes` bytes of a pinned buffer."""
         if name not in self._pinned or self._pinned[name].nbytes < nbytes:
             self._pinned.pop(name, None)
-            self._pinned[name], _ = _allocate_roomy(
+            self._pinned[name], _ = _allocate_with_fallback(
                 self._device.allocate_pinned, nbytes, max(nbytes + nbytes // 8, min(2 * nbytes, _SMALL_BUFFER_BYTES // 2))
             )
         return self._pinned[name][:nbytes]
 
     def set_host_buffer(self, name: str, memory: ByteArray) -> None:
-        """Use existing host memory, pinned or not, as the buffer that `host` returns."""
+        """Use existing host memory, pinned or not, as the buffer that `host_buffer` returns."""
         self._pinned[name] = memory
 
     def copy(self, name: str, array: npt.NDArray[np.generic]) -> int:
@@ -103,11 +103,12 @@ class StreamBuffers:
         self.upload("arrays", self._staged)
 
     def begin_batch(self) -> None:
-        """Start a batch."""
+        """Forget the events of the previous batch, and mark the start of the next one."""
         self.passed = []
         self.mark_event()
 
     def mark_event(self) -> None:
+        """Record an event and append it to `passed`."""
         self.passed.append(self.record_event())
 
     def record_event(self) -> Event:
@@ -161,7 +162,7 @@ class StreamBuffers:
         self._pinned.clear()
 
 
-def _allocate_roomy(allocate: Callable[[int], BufferT], nbytes: int, preferred_bytes: int) -> tuple[BufferT, int]:
+def _allocate_with_fallback(allocate: Callable[[int], BufferT], nbytes: int, preferred_bytes: int) -> tuple[BufferT, int]:
     """Return (buffer, size in bytes): at least `preferred_bytes` bytes, or at least `nbytes` if there is not enough memory."""
     min_size, size = aligned_bytes(max(nbytes, 1)), aligned_bytes(preferred_bytes)
     if size > min_size:

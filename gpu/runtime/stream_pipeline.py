@@ -39,7 +39,7 @@ class StreamPipeline:
         self._collector = SerialExecutor("gpualign-collect", device.activate, device.deactivate) if collects_in_background else None
 
     @property
-    def has_idle(self) -> bool:
+    def has_idle_stream(self) -> bool:
         """True if the next work starts without collecting any first."""
         return bool(self._idle)
 

@@ -186,14 +186,14 @@ def test_notes_go_to_stderr_and_quiet_drops_them(real_inventory):
     assert notes[-1].endswith("2 threads)")
     assert gpualign("nw", "-q", ONE).stderr == b""
     # The plan, and why there is no GPU.
-    assert len(gpualign("nw", "-v", ONE).stderr.splitlines()) == len(notes) + 1 + (not real_inventory.expected)
+    assert len(gpualign("nw", "-v", ONE).stderr.splitlines()) == len(notes) + 1 + (not real_inventory.gpu_expected)
 
 
 def test_auto_says_why_it_uses_the_cpu_where_a_gpu_would_be_expected(real_inventory):
     if real_inventory.reason is None:
         pytest.skip("this machine has a GPU to use")
     assert gpualign("nw", "-v", ONE).stderr.decode().count("using the CPU:") == 1
-    assert gpualign("nw", ONE).stderr.decode().count("using the CPU:") == real_inventory.expected
+    assert gpualign("nw", ONE).stderr.decode().count("using the CPU:") == real_inventory.gpu_expected
     assert "using the CPU" not in gpualign("nw", "-v", "--device", "cpu", ONE).stderr.decode()
 
 

@@ -84,7 +84,7 @@ def small_parts(monkeypatch):
 
 def small_pieces(monkeypatch, sites=0):
     monkeypatch.setattr(cuda_distance, "PIECE_BYTES", 1 << 16)
-    monkeypatch.setattr(cuda_distance, "PIECE_COMPARISONS", sites)
+    monkeypatch.setattr(cuda_distance, "COMPARISONS_PER_PIECE", sites)
 
 
 def test_bands_and_pieces(rng, engine, monkeypatch):
@@ -122,16 +122,16 @@ def test_pieces_of_panels(kinds, most, sites):
     assert all(piece.word_count <= max(CHUNK_WORDS, most / 8 / piece.row_count, sites / 64) for piece in pieces)
     found = [[np.empty((piece.row_count, piece.word_count), np.uint64), piece] for piece in pieces]
     for rows, piece in found:
-        piece.copy(0, rows[:1])
-        piece.copy(1, rows[1:])
+        piece.copy_rows(0, rows[:1])
+        piece.copy_rows(1, rows[1:])
     for recipe in dict.fromkeys(panel.recipe for panel in multiplied):
         alike = [panel for panel in multiplied if panel.recipe == recipe]
         whole = np.concatenate([panel.bits.reshape(len(recipe.planes) * samples, -1) for panel in alike], axis=1)
         while whole.shape[1]:
             rows, piece = found.pop(0)
             assert piece.recipe == recipe
-            assert (rows == whole[:, : piece.words]).all()
-            whole = whole[:, piece.words :]
+            assert (rows == whole[:, : piece.word_count]).all()
+            whole = whole[:, piece.word_count :]
     assert not found
 
 

@@ -405,7 +405,7 @@ def test_chains_have_a_warp_a_scheduler_whatever_letters_there_are(letters):
     recipe = make_recipe(task(two_valued(letters, 5, -4, 10, 1), [1000], [1000], letters=letters))
     for variant in chain.variants(recipe, 1000, 1000):
         assert variant.warps_per_block * variant.blocks_per_sm == 4
-        assert variant.max_useful_blocks(1, 1954, H200.multiprocessors) * variant.warps_per_block == 528
+        assert variant.max_useful_blocks(1, 1954, H200.multiprocessor_count) * variant.warps_per_block == 528
 
 
 @pytest.mark.parametrize(("family", "scheme"), [(chain_edit, edit(4)), (chain, AFFINE)], ids=["edit", "affine"])
@@ -414,7 +414,7 @@ def test_chains_have_a_warp_a_scheduler_whatever_letters_there_are(letters):
 )
 def test_chains_have_a_warp_a_scheduler_at_most(family, scheme, pairs, strips, blocks):
     *_, variant = family.variants(make_recipe(task(scheme, [1000], [100])), 1000, 100)
-    assert variant.max_useful_blocks(pairs, strips, H200.multiprocessors) == blocks
+    assert variant.max_useful_blocks(pairs, strips, H200.multiprocessor_count) == blocks
 
 
 @pytest.mark.parametrize(("length", "words"), [(100_000, 1), (1_000_000, 2), (2_000_000, 4), (8_000_000, 4)])

@@ -124,7 +124,7 @@ def test_too_little_memory_leaves_the_stream_idle(background):
         pipeline.start(partial(submit, 5000), collect)
         with pytest.raises(OutOfMemory):
             pipeline.start(partial(submit, 8000), collect)
-        assert pipeline.has_idle
+        assert pipeline.has_idle_stream
         pipeline.drain()
         pipeline.free_idle()
         assert device.used == 0

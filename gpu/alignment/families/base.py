@@ -25,7 +25,7 @@ class Launcher(Protocol):
     """Fills memory and launches kernels on a device stream."""
 
     @property
-    def multiprocessors(self) -> int: ...
+    def multiprocessor_count(self) -> int: ...
 
     def fill(self, address: int, byte: int, nbytes: int) -> None: ...
 
@@ -154,7 +154,7 @@ class Variant(ABC):
         """Return how many carry buffers a launch uses within `nbytes` bytes; 0 if too few would fit."""
 
     @abstractmethod
-    def lay_out_items(self, arrays: NamedArrays, extent: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
+    def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
         """Return the layout of a batch, with the family's own arrays in addition to `arrays`."""
 
     @abstractmethod

@@ -50,13 +50,13 @@ def variants(recipe: Recipe, max_query_length: int, max_target_length: int) -> I
         yield _make_variant(recipe, recipe.unary_form)
 
 
-def _make_variant(recipe: Recipe, unary: UnaryForm) -> Variant:
-    steps = unary.match_steps
+def _make_variant(recipe: Recipe, unary_form: UnaryForm) -> Variant:
+    steps = unary_form.match_steps
     # In the traceback the rows of a strip share a word.
     rows = best_strip_rows(recipe.query_lengths, tuple(r for r in STRIP_ROWS_BY_STEPS[steps] if r <= 32 or not recipe.needs_paths))
     values = {
         "STEPS": steps,
-        "MISMATCH": unary.mismatch_steps,
+        "MISMATCH": unary_form.mismatch_steps,
         "ROWS": rows,
         "COLUMNS": _COLUMNS_AT_A_TIME[steps],
         "PLANES": recipe.bits_per_letter,
@@ -101,14 +101,14 @@ class BitSlicedVariant(StripQueueVariant):
     def trace_threads(self, layout: Layout) -> int:
         return _TRACE_THREADS
 
-    def lay_out_items(self, arrays: NamedArrays, extent: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
+    def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
         step = _COLUMNS_AT_A_TIME[self.carry_count]
-        columns = -(-group_maxima(extent.target_lengths, self.pairs_per_thread) // step) * step
+        columns = -(-group_maxima(dimensions.target_lengths, self.pairs_per_thread) // step) * step
         width = _words_per_column(recipe.bits_per_letter)
         words = group_offsets(-(-columns * width // _GROUP_ALIGNMENT_WORDS) * _GROUP_ALIGNMENT_WORDS)
         first_targets = arrays["first_targets"].astype(np.int64)
-        lanes = assign_lanes(first_targets, group_maxima(extent.targets, self.pairs_per_thread), columns, _BLOCK_THREADS)
-        strips, longest = lanes.strips_per_item(extent.query_strips), columns[lanes.first_lanes // len(extent.query_strips)]
+        lanes = assign_lanes(first_targets, group_maxima(dimensions.targets, self.pairs_per_thread), columns, _BLOCK_THREADS)
+        strips, longest = lanes.strips_per_item(dimensions.query_strips), columns[lanes.first_lanes // len(dimensions.query_strips)]
         arrays["item_lanes"], arrays["listed_lanes"] = lanes.item_lanes, lanes.listed_lanes
         arrays["item_strips"] = strips.astype(np.int32)
         arrays["group_planes"] = words
@@ -142,7 +142,7 @@ class BitSlicedVariant(StripQueueVariant):
             pipeline=pipeline_arguments(device_batch),
             query_count=device_batch.query_count,
             sum_factor=recipe.sum_factor,
-            per_letter=recipe.per_letter,
+            per_letter=recipe.gap_cost_per_letter,
             **device_batch.addresses("item_lanes", "listed_lanes", "item_strips", "group_planes", "group_columns", "target_lengths"),
         )
         launcher.launch(self.kernel, device_batch.max_blocks, layout.threads, filled)

@@ -102,21 +102,21 @@ class ThreadPerPairVariant(StripQueueVariant):
     def min_block_threads(self, warp_lanes: int) -> int:
         return warp_lanes
 
-    def lay_out_items(self, arrays: NamedArrays, extent: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
-        needed = -(-len(extent.targets) // self.pairs_per_thread)
+    def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
+        needed = -(-len(dimensions.targets) // self.pairs_per_thread)
         threads = min(MAX_BLOCK_THREADS, -(-needed // capacity.warp_lanes) * capacity.warp_lanes)
         size = threads * self.pairs_per_thread
         in_word = 4 // self.pairs_per_thread
-        columns = -(-group_maxima(extent.target_lengths, size) // in_word) * in_word
+        columns = -(-group_maxima(dimensions.target_lengths, size) // in_word) * in_word
         words = group_offsets(columns // in_word * threads)
-        items = selected_items(arrays, extent.targets, size)
+        items = selected_items(arrays, dimensions.targets, size)
         arrays["items"] = items
         arrays["block_letters"] = words
         arrays["block_columns"] = columns.astype(np.int32)
-        strips = extent.query_strips[items % len(extent.query_strips)]
+        strips = dimensions.query_strips[items % len(dimensions.query_strips)]
         longest = int(columns.max())
         carry_bytes = longest * self.carry_count * threads * self.carry_value_bytes
-        schedule = capacity.schedule(strips, columns[items // len(extent.query_strips)], threads, carry_bytes)
+        schedule = capacity.schedule(strips, columns[items // len(dimensions.query_strips)], threads, carry_bytes)
         # The kernel loads letters one word in advance.
         layout = self.lay_out_queue(arrays, (int(words[-1]) + threads) * 4, threads, longest, schedule)
         if not recipe.host_traceback:

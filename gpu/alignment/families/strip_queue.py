@@ -44,7 +44,7 @@ class StripQueueVariant(Variant):
         strips = -(-query_lengths // self.strip_rows)
         padded = float(group_maxima(target_lengths, size).sum()) * size * float(strips.sum()) * self.strip_rows
         columns = int(target_lengths.max()) + int(strips.max()) * 2 * _CHUNK_COLUMNS
-        return max(padded / (self.cells_per_clock * hardware.multiprocessors), columns * self.strip_rows * self.clocks_per_row)
+        return max(padded / (self.cells_per_clock * hardware.multiprocessor_count), columns * self.strip_rows * self.clocks_per_row)
 
     def checkpoint_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
         """Return the bytes per block: the carries and checkpoints for all of the block's alignments."""
@@ -60,7 +60,7 @@ class StripQueueVariant(Variant):
         the device idle, for longer if an item has more strips: with w waves of strips in total, c b/w is lost. The sum of both losses is
         lowest for b = sqrt(p w/c).
         """
-        wave = hardware.multiprocessors * _RESIDENT_THREADS_PER_SM * self.pairs_per_thread * self.strip_rows * max_target_length
+        wave = hardware.multiprocessor_count * _RESIDENT_THREADS_PER_SM * self.pairs_per_thread * self.strip_rows * max_target_length
         lost = max_target_length / self.strip_rows * _STRIP_LAG_FRACTION
         lost_on_diagonal = _PADDING_FRACTION if self.diagonal_group_size() else 1
         return min(max(_MIN_BANDS, round(math.sqrt(lost_on_diagonal * cells / wave / lost))), _MAX_BANDS)
@@ -160,4 +160,4 @@ def launch_packing(
         target_count=device_batch.target_count,
         **values,
     )
-    launcher.launch(kernel, min(unit_count, 8 * launcher.multiprocessors), _PACK_BLOCK_THREADS, filled)
+    launcher.launch(kernel, min(unit_count, 8 * launcher.multiprocessor_count), _PACK_BLOCK_THREADS, filled)

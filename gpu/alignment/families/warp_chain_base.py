@@ -37,18 +37,18 @@ class WarpChainBaseVariant(Variant):
     def carry_words(self, columns: int) -> int:
         """Return the size of a pair's handed-down carries, in 32-bit words. Each strip overwrites the carries of the strip above."""
 
-    def max_useful_blocks(self, pairs: int, strips: int, multiprocessors: int) -> int:
+    def max_useful_blocks(self, pairs: int, strips: int, multiprocessor_count: int) -> int:
         """Return the maximum useful number of blocks for `pairs` pairs of up to `strips` strips."""
-        return min(self.blocks_per_sm * multiprocessors, -(-pairs * strips // self.warps_per_block))
+        return min(self.blocks_per_sm * multiprocessor_count, -(-pairs * strips // self.warps_per_block))
 
     def estimate_clocks(self, query_lengths: Lengths, target_lengths: Lengths, hardware: Hardware) -> float:
         """Return the larger of two estimates: all strips at full rate, and the longest pair, with each strip trailing the strip above."""
         height = hardware.warp_lanes * self.strip_rows
         strips = -(-query_lengths // height)
         columns = float(strips.sum()) * float(target_lengths.sum() + len(target_lengths) * hardware.warp_lanes * self.lane_lag)
-        followers = min(int(strips.max()), self.warps_per_block * self.blocks_per_sm * hardware.multiprocessors)
+        followers = min(int(strips.max()), self.warps_per_block * self.blocks_per_sm * hardware.multiprocessor_count)
         chain = int(target_lengths.max()) + followers * (hardware.warp_lanes * self.lane_lag + self.strip_gap)
-        return max(columns * height / (self.cells_per_clock * hardware.multiprocessors), chain * self.strip_rows * self.clocks_per_row)
+        return max(columns * height / (self.cells_per_clock * hardware.multiprocessor_count), chain * self.strip_rows * self.clocks_per_row)
 
     def checkpoint_bytes(self, query_length: int, target_length: int, hardware: Hardware) -> int:
         """Return 0, because a block keeps only the checkpoints of one pair."""
@@ -58,12 +58,12 @@ class WarpChainBaseVariant(Variant):
         """Return how many pairs fit in `nbytes` bytes; the rest need additional launches."""
         return max(0, min(layout.slot_count, nbytes // layout.slot_bytes, _MAX_STRIPS_PER_LAUNCH // layout.max_strips))
 
-    def lay_out_items(self, arrays: NamedArrays, extent: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
-        strips = int(-(-extent.query_strips.max() // capacity.warp_lanes))
-        columns = -(-int(extent.target_lengths.max()) // capacity.warp_lanes) * capacity.warp_lanes
+    def lay_out_items(self, arrays: NamedArrays, dimensions: BatchDimensions, recipe: Recipe, capacity: DeviceCapacity) -> Layout:
+        strips = int(-(-dimensions.query_strips.max() // capacity.warp_lanes))
+        columns = -(-int(dimensions.target_lengths.max()) // capacity.warp_lanes) * capacity.warp_lanes
         stored_strips = strips if recipe.needs_paths else 0
         edges = strips * capacity.warp_lanes * self.checkpoint_values(columns) if recipe.needs_paths else 0
-        pairs = len(extent.query_strips) * len(extent.targets)
+        pairs = len(dimensions.query_strips) * len(dimensions.targets)
         return Layout(
             arrays,
             0,
@@ -102,6 +102,6 @@ class WarpChainBaseVariant(Variant):
                 strips=layout.max_strips,
                 one=1,
             )
-            grid = min(device_batch.max_blocks, self.max_useful_blocks(count, layout.max_strips, launcher.multiprocessors))
+            grid = min(device_batch.max_blocks, self.max_useful_blocks(count, layout.max_strips, launcher.multiprocessor_count))
             launcher.launch(self.kernel, grid, layout.threads, filled)
             traceback.trace(structs.TRACE_CHAIN_ARGS, filled, count)

@@ -28,12 +28,12 @@ class HostResources:
     """Host resources for collecting results.
 
     thread_count: number of threads in `pool`
-    wait: waits for an event; returns True once the event has happened, or False if the run is stopped first
+    wait_for_event: waits for an event; returns True once the event has happened, or False if the run is stopped first
     """
 
     pool: ThreadPoolExecutor
     thread_count: int
-    wait: Callable[[Event], bool]
+    wait_for_event: Callable[[Event], bool]
 
     def copy(self, target: npt.NDArray[np.uint8], source: npt.NDArray[np.uint8]) -> None:
         """Copy bytes with several threads, because a single thread copies more slowly than short pairs are aligned.
@@ -57,7 +57,7 @@ class HostResources:
 
 
 class BatchOutput(ABC):
-    """Output of one batch, copied back through the buffers of a slot."""
+    """Output of one batch, copied back through the buffers of a stream."""
 
     @property
     @abstractmethod
@@ -70,30 +70,30 @@ class BatchOutput(ABC):
         """Device memory for the results, bytes."""
 
     @abstractmethod
-    def reserve(self, slot: StreamBuffers) -> int:
+    def reserve(self, stream: StreamBuffers) -> int:
         """Allocate memory, and return the address to which the alignment kernel writes scores. Raises `OutOfMemory`."""
 
-    def traceback(self, slot: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> Traceback:
+    def traceback(self, stream: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> Traceback:
         """Return the step after each launch of the alignment kernel, with the step's memory allocated. Raises `OutOfMemory`."""
         return NoTraceback()
 
     @abstractmethod
-    def clear(self, slot: StreamBuffers, kernel_needs_zeros: bool) -> None:
+    def clear(self, stream: StreamBuffers, kernel_needs_zeros: bool) -> None:
         """Set results to 0 before the kernels run. kernel_needs_zeros: whether the alignment kernel requires it."""
 
-    def finish(self, slot: StreamBuffers, device_batch: DeviceBatch) -> None:
+    def finish(self, stream: StreamBuffers, device_batch: DeviceBatch) -> None:
         """Launch the kernels that follow the alignment kernels of the whole batch."""
         return
 
     @abstractmethod
-    def download(self, slot: StreamBuffers) -> None:
+    def download(self, stream: StreamBuffers) -> None:
         """Queue the copies on the stream."""
 
     @abstractmethod
-    def collect(self, slot: StreamBuffers, host: HostResources) -> bool:
+    def collect(self, stream: StreamBuffers, host: HostResources) -> bool:
         """Merge a finished batch into its tile. Returns False if the run was stopped.
 
-        Results are copied, because the next batch uses the slot's buffers.
+        Results are copied, because the next batch uses the stream's buffers.
         """
 
 

@@ -37,7 +37,7 @@ class BatchHits(BatchOutput):
     query_count: number of queries
     target_count: number of targets
     hits_per_query: number of targets returned per query
-    merge: receives scores and columns, [rows][hits] in any order, in the slot's memory
+    merge: receives scores and columns, [rows][hits] in any order, in the stream's buffers
     """
 
     query_count: int
@@ -62,18 +62,18 @@ class BatchHits(BatchOutput):
     def device_bytes(self) -> int:
         return aligned_bytes(self.host_bytes) + aligned_bytes(self._score_bytes)
 
-    def reserve(self, slot: StreamBuffers) -> int:
-        slot.load(SELECT_HITS_KERNEL)
-        slot.host_buffer("results", self.host_bytes)
-        slot.address("results", self.host_bytes)
-        return slot.address("scores", self._score_bytes)
+    def reserve(self, stream: StreamBuffers) -> int:
+        stream.load(SELECT_HITS_KERNEL)
+        stream.host_buffer("results", self.host_bytes)
+        stream.address("results", self.host_bytes)
+        return stream.address("scores", self._score_bytes)
 
-    def clear(self, slot: StreamBuffers, kernel_needs_zeros: bool) -> None:
+    def clear(self, stream: StreamBuffers, kernel_needs_zeros: bool) -> None:
         if kernel_needs_zeros:
-            slot.fill(slot.address("scores", self._score_bytes), 0, self._score_bytes)
+            stream.fill(stream.address("scores", self._score_bytes), 0, self._score_bytes)
 
-    def finish(self, slot: StreamBuffers, device_batch: DeviceBatch) -> None:
-        results = slot.address("results", self.host_bytes)
+    def finish(self, stream: StreamBuffers, device_batch: DeviceBatch) -> None:
+        results = stream.address("results", self.host_bytes)
         filled = arguments(
             structs.SELECT_HITS_ARGS,
             scores=device_batch.scores,
@@ -84,13 +84,13 @@ class BatchHits(BatchOutput):
             target_count=self.target_count,
             hits=self.hits_per_query,
         )
-        slot.launch(SELECT_HITS_KERNEL, min(self.query_count, 4 * slot.multiprocessors), _SELECT_BLOCK_THREADS, filled)
+        stream.launch(SELECT_HITS_KERNEL, min(self.query_count, 4 * stream.multiprocessor_count), _SELECT_BLOCK_THREADS, filled)
 
-    def download(self, slot: StreamBuffers) -> None:
-        slot.download("results", self.host_bytes)
+    def download(self, stream: StreamBuffers) -> None:
+        stream.download("results", self.host_bytes)
 
-    def collect(self, slot: StreamBuffers, host: HostResources) -> bool:
-        scores, columns = slot.host_buffer("results", self.host_bytes).view(np.int32).reshape(2, self.query_count, self.hits_per_query)
+    def collect(self, stream: StreamBuffers, host: HostResources) -> bool:
+        scores, columns = stream.host_buffer("results", self.host_bytes).view(np.int32).reshape(2, self.query_count, self.hits_per_query)
         self.merge(scores, columns)
         return True
 

@@ -30,23 +30,23 @@ class BatchHostPaths(BatchPaths):
     def device_bytes(self) -> int:
         return super().device_bytes + self.layout.matrix_bytes
 
-    def reserve(self, slot: StreamBuffers) -> int:
-        slot.host_buffer("directions", self.layout.matrix_bytes)
-        return super().reserve(slot)
+    def reserve(self, stream: StreamBuffers) -> int:
+        stream.host_buffer("directions", self.layout.matrix_bytes)
+        return super().reserve(stream)
 
     def direction_bytes(self, traced_threads: int) -> int:
         """Return the size of all matrices, in bytes."""
         return self.layout.matrix_bytes
 
-    def download(self, slot: StreamBuffers) -> None:
-        super().download(slot)
+    def download(self, stream: StreamBuffers) -> None:
+        super().download(stream)
         if self.layout.matrix_bytes:
-            slot.download("directions", self.layout.matrix_bytes)
+            stream.download("directions", self.layout.matrix_bytes)
 
-    def collect(self, slot: StreamBuffers, host: HostResources) -> bool:
-        results = self.path_results(slot.host_buffer("results", self._result_bytes), np.zeros(0, dtype=np.uint8))
+    def collect(self, stream: StreamBuffers, host: HostResources) -> bool:
+        results = self.path_results(stream.host_buffer("results", self._result_bytes), np.zeros(0, dtype=np.uint8))
         self.merge(
-            self.batch, self._trace_paths(results, slot.host_buffer("directions", self.layout.matrix_bytes).view(np.uint32), host), host
+            self.batch, self._trace_paths(results, stream.host_buffer("directions", self.layout.matrix_bytes).view(np.uint32), host), host
         )
         return True
 

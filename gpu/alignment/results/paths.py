@@ -34,7 +34,7 @@ _DETAIL_CODES = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
 
 @dataclass(frozen=True)
 class PathResults:
-    """Results of a batch, [rows][targets], in the slot's memory except for the run data.
+    """Results of a batch, [rows][targets], in the stream's buffers except for the run data.
 
     statistics: None if the task's detail is scores
     runs: None unless the task's detail is paths
@@ -53,7 +53,7 @@ class TraceLaunch:
     grid: maximum number of blocks
     """
 
-    slot: StreamBuffers
+    stream: StreamBuffers
     kernel: Kernel
     path_arguments: np.void
     grid: int
@@ -62,7 +62,7 @@ class TraceLaunch:
     def trace(self, struct: np.dtype[np.void], forward_arguments: np.void, unit_count: int, **more: int) -> None:
         if unit_count:
             filled = arguments(struct, forward=forward_arguments, path=self.path_arguments, **more)
-            self.slot.launch(self.kernel, min(self.grid, unit_count), self.threads, filled)
+            self.stream.launch(self.kernel, min(self.grid, unit_count), self.threads, filled)
 
 
 @dataclass(frozen=True)
@@ -110,64 +110,64 @@ class BatchPaths(BatchOutput):
     def device_bytes(self) -> int:
         return aligned_bytes(self._result_bytes) + 2 * aligned_bytes(self._run_bytes)
 
-    def reserve(self, slot: StreamBuffers) -> int:
-        slot.host_buffer("results", self._result_bytes)
-        return slot.address("results", self._result_bytes)
+    def reserve(self, stream: StreamBuffers) -> int:
+        stream.host_buffer("results", self._result_bytes)
+        return stream.address("results", self._result_bytes)
 
-    def clear(self, slot: StreamBuffers, kernel_needs_zeros: bool) -> None:
+    def clear(self, stream: StreamBuffers, kernel_needs_zeros: bool) -> None:
         """Always set results to 0, because the kernels count runs with the cursor and skip pairs that are not selected."""
-        slot.fill(slot.address("results", self._result_bytes), 0, self._result_bytes)
+        stream.fill(stream.address("results", self._result_bytes), 0, self._result_bytes)
 
     def direction_bytes(self, traced_threads: int) -> int:
         """Return the bytes needed for the traceback directions of `traced_threads` threads."""
         return traced_threads * self.variant.checkpoint_interval * self.variant.direction_words * 4
 
-    def traceback(self, slot: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> TraceLaunch:
+    def traceback(self, stream: StreamBuffers, variant: Variant, device_batch: DeviceBatch) -> TraceLaunch:
         kernel, threads = variant.trace_kernel, variant.trace_threads(self.layout)
         assert kernel is not None  # variants of a recipe with paths have one
-        grid = max(1, min(slot.resident_blocks(kernel, threads), self.layout.total_strips * variant.pairs_per_thread))
+        grid = max(1, min(stream.resident_blocks(kernel, threads), self.layout.total_strips * variant.pairs_per_thread))
         path = arguments(
             structs.PATH_ARGS,
             **device_batch.addresses("target_codes", "target_offsets", "targets", "target_numbers", "first_targets", "usable"),
             **{name: device_batch.scores + self.result_ranges[name][0] for name in ("statistics", "starts", "sizes", "cursor")},
-            scratch=slot.address("scratch", self._run_bytes),
-            runs=slot.address("runs", self._run_bytes),
-            directions=slot.address("directions", self.direction_bytes(grid * threads)),
+            scratch=stream.address("scratch", self._run_bytes),
+            runs=stream.address("runs", self._run_bytes),
+            directions=stream.address("directions", self.direction_bytes(grid * threads)),
             capacity=self.max_run_bytes,
             matrix_stride=self.layout.matrix_stride,
             detail=_DETAIL_CODES[self.task.detail],
         )
-        return TraceLaunch(slot, kernel, path, grid, threads)
+        return TraceLaunch(stream, kernel, path, grid, threads)
 
-    def download(self, slot: StreamBuffers) -> None:
-        slot.download("results", self._result_bytes)
+    def download(self, stream: StreamBuffers) -> None:
+        stream.download("results", self._result_bytes)
 
-    def collect(self, slot: StreamBuffers, host: HostResources) -> bool:
+    def collect(self, stream: StreamBuffers, host: HostResources) -> bool:
         """Merge the batch. The runs are downloaded only now, because their length was unknown before."""
-        results = slot.host_buffer("results", self._result_bytes)
+        results = stream.host_buffer("results", self._result_bytes)
         used = int(self.result_array(results, "cursor", np.uint64)[0])
         data = np.zeros(0, dtype=np.uint8)
         if used:
-            runs = slot.host_buffer("runs", used)
-            slot.download("runs", used)
-            if not host.wait(slot.record_event()):
+            runs = stream.host_buffer("runs", used)
+            stream.download("runs", used)
+            if not host.wait_for_event(stream.record_event()):
                 return False
             data = self.pool.take_bytes(used)
             host.copy(data, runs)
         self.merge(self.batch, self.path_results(results, data), host)
         return True
 
-    def result_array(self, result_bytes: ByteArray, name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
+    def result_array(self, buffer: ByteArray, name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
         """Return one of the downloaded arrays."""
         first, size = self.result_ranges[name]
-        view: npt.NDArray[np.generic] = result_bytes[first : first + size].view(dtype)
+        view: npt.NDArray[np.generic] = buffer[first : first + size].view(dtype)
         return view
 
-    def path_results(self, result_bytes: ByteArray, run_data: ByteArray) -> PathResults:
+    def path_results(self, buffer: ByteArray, run_data: ByteArray) -> PathResults:
         """Return the downloaded results, with `run_data` as the run data."""
 
         def array(name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
-            return self.result_array(result_bytes, name, dtype).reshape(self.shape)
+            return self.result_array(buffer, name, dtype).reshape(self.shape)
 
         detail = self.task.detail
         scores = array("scores", self.task.dtype)
@@ -182,7 +182,7 @@ BatchPathsFactory = Callable[
 
 
 class TilePathsOutput:
-    """Implements `TileOutput`. make: `BatchPaths` or a subclass; pool: host memory for runs."""
+    """Implements `TileOutput`. make_batch: `BatchPaths` or a subclass; pool: host memory for runs."""
 
     def __init__(self, task: Task, make_batch: BatchPathsFactory, pool: ResultPool, tile: Tile) -> None:
         self._task = task

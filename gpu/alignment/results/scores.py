@@ -29,7 +29,7 @@ class BatchScores(BatchOutput):
 
     shape: (rows, targets)
     dtype: type of the scores that kernels write
-    merge: receives the scores, [rows][targets], in the slot's memory
+    merge: receives the scores, [rows][targets], in the stream's buffers
     """
 
     shape: tuple[int, int]
@@ -44,19 +44,19 @@ class BatchScores(BatchOutput):
     def device_bytes(self) -> int:
         return aligned_bytes(self.host_bytes)
 
-    def reserve(self, slot: StreamBuffers) -> int:
-        slot.host_buffer("results", self.host_bytes)
-        return slot.address("results", self.host_bytes)
+    def reserve(self, stream: StreamBuffers) -> int:
+        stream.host_buffer("results", self.host_bytes)
+        return stream.address("results", self.host_bytes)
 
-    def clear(self, slot: StreamBuffers, kernel_needs_zeros: bool) -> None:
+    def clear(self, stream: StreamBuffers, kernel_needs_zeros: bool) -> None:
         if kernel_needs_zeros:
-            slot.fill(slot.address("results", self.host_bytes), 0, self.host_bytes)
+            stream.fill(stream.address("results", self.host_bytes), 0, self.host_bytes)
 
-    def download(self, slot: StreamBuffers) -> None:
-        slot.download("results", self.host_bytes)
+    def download(self, stream: StreamBuffers) -> None:
+        stream.download("results", self.host_bytes)
 
-    def collect(self, slot: StreamBuffers, host: HostResources) -> bool:
-        self.merge(slot.host_buffer("results", self.host_bytes).view(self.dtype).reshape(self.shape), host)
+    def collect(self, stream: StreamBuffers, host: HostResources) -> bool:
+        self.merge(stream.host_buffer("results", self.host_bytes).view(self.dtype).reshape(self.shape), host)
         return True
 
 

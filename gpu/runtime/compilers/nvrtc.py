@@ -17,7 +17,7 @@ from gpualign.core.common.errors import RunError
 from gpualign.gpu.kernels.kernel import compute_capability
 from gpualign.gpu.runtime.compilers.base import CPP_STANDARD, Source, compile_error
 
-_MAJOR_VERSIONS = (13, 12)
+_CUDA_MAJOR_VERSIONS = (13, 12)
 
 
 def find_nvrtc() -> Iterator[Nvrtc]:
@@ -47,7 +47,7 @@ def _library_candidates() -> Iterator[str]:
     folders = list(spec.submodule_search_locations or ()) if spec else []
     packaged = [path for folder in folders for path in Path(folder).glob("*/lib/libnvrtc.so.*")]
     yield from map(str, sorted(packaged, key=_major_version, reverse=True))
-    yield from (f"libnvrtc.so.{major}" for major in _MAJOR_VERSIONS)
+    yield from (f"libnvrtc.so.{major}" for major in _CUDA_MAJOR_VERSIONS)
     try:
         from cuda.pathfinder import load_nvidia_dynamic_lib
     except ImportError:
@@ -105,12 +105,12 @@ class Nvrtc:
         finally:
             self._library.nvrtcDestroyProgram(ctypes.byref(program))
 
-    def _get_output(self, what: str, program: ctypes.c_void_p) -> bytes:
+    def _get_output(self, property_name: str, program: ctypes.c_void_p) -> bytes:
         """Return a program property, for which the library has a pair of functions."""
         size = ctypes.c_size_t()
-        self._call_checked(f"nvrtcGet{what}Size", program, ctypes.byref(size))
+        self._call_checked(f"nvrtcGet{property_name}Size", program, ctypes.byref(size))
         text = ctypes.create_string_buffer(size.value)
-        self._call_checked(f"nvrtcGet{what}", program, text)
+        self._call_checked(f"nvrtcGet{property_name}", program, text)
         return text.raw
 
     def _call_checked(self, function: str, *arguments: object) -> None:
